@@ -1,0 +1,286 @@
+# viewfold: build, test, install.
+#
+#   make            the library build/libviewfold.so.0, its compiler module, the command build/viewfold
+#   make demo       everything installed, built and shown on a real photograph
+#   make test       everything installed, built and tested; last line: N passed, N failed
+#   make unit|text|property|style    one part of the tests, without installing anything (ONLY=name picks some)
+#   make soak       the property tests with large counts; logs in build/soak/
+#   make fuzz prove bench clean
+#   make install uninstall PREFIX=/usr/local DESTDIR=
+#
+# Variables: CC, CFLAGS, LDFLAGS, WERROR= (warnings stay warnings), V=1 (show commands), SEED=n,
+# SAN=address|thread|undefined (sanitized, in build/san-...), CHECK=1 (verifier between passes, in build/check).
+# ROOMS='ir runtime' (only these folders: for the unit tests of one room). Sources are found by folder: adding a .c
+# file to a room needs no change here.
+
+VERSION := 0.1.0
+SOVERSION := 0
+
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.SECONDARY:
+.DEFAULT_GOAL := all
+MAKEFLAGS += --no-builtin-rules
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
+ifneq ($(filter clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL: # `make clean all` means this order
+endif
+
+# ---------------------------------------------------------------------------------------------------- configuration
+CFLAGS ?= $(if $(SAN),-O1 -g,-O2 -g)
+WERROR ?= -Werror
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+PKGCONFIGDIR ?= $(LIBDIR)/pkgconfig
+
+comma := ,
+ifneq ($(SAN),)
+B := build/san-$(SAN)
+SANFLAGS := -fsanitize=$(if $(filter address,$(SAN)),address$(comma)undefined,$(SAN)) -fno-sanitize-recover=all \
+  -fno-omit-frame-pointer -Wno-maybe-uninitialized
+ifneq ($(findstring clang,$(CC)),)
+SANFLAGS += -Wno-unknown-warning-option
+endif
+else ifneq ($(CHECK),)
+B := build/check
+else
+B := build
+endif
+GEN := build/gen
+
+# Tools are asked once, and only when a recipe needs the answer: a bare machine can still parse this file.
+once = $(eval $(1) := $(2))$($(1))
+LLVM_CONFIG ?= $(call once,LLVM_CONFIG,$(shell \
+  for c in llvm-config-19 /usr/lib/llvm-19/bin/llvm-config; do command -v $$c && break; done))
+LLVM_CFLAGS = $(call once,LLVM_CFLAGS,-isystem $(shell $(LLVM_CONFIG) --includedir))
+LLVM_LIBS = $(call once,LLVM_LIBS,$(shell $(LLVM_CONFIG) --link-shared --ldflags --libs))
+
+BASE := -std=gnu17 -Wall -Wextra $(WERROR) -fPIC -fvisibility=hidden -ffp-contract=off -pthread \
+  -ffile-prefix-map=$(CURDIR)=. -I. -I$(GEN) -DVIEWFOLD_VERSION='"$(VERSION)"' \
+  $(if $(SAN)$(CHECK),-DIR_CHECK=1)
+COMPILE = $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
+LINK = $(CC) -pthread $(CFLAGS) $(SANFLAGS) $(LDFLAGS)
+# Sanitizer runtimes live in the executable, so a sanitized library has undefined symbols until it is loaded.
+LINK_SHARED = $(LINK) -shared -Wl,--as-needed $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
+LIB_LIBS := -lxxhash -ldl -lm
+
+Q := $(if $(filter 1,$(V)),,@)
+silent = $(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(Q),$(if $(silent),@:,@printf '  %-5s %s\n' $(1) $(2)))
+
+# ---------------------------------------------------------------------------------------------------------- sources
+ROOMS ?= ir passes passes/ops passes/rules codegen runtime frontend
+find = $(sort $(wildcard $(1)))
+only = $(foreach f,$(1),$(if $(or $(if $(ONLY),,all),$(findstring $(ONLY),$(notdir $(f)))),$(f)))
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+
+LLVM_SRC := $(call find,codegen/llvm*.c)
+CLI_SRC := $(call find,frontend/cli.c frontend/cli_*.c)
+RULEC_SRC := $(call find,passes/rules/rulec*.c)
+LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(RULEC_SRC),$(call find,\
+  $(addsuffix /*.c,$(ROOMS))))
+GEN_SRC := $(if $(and $(RULEC_SRC),$(filter passes/rules,$(ROOMS))),$(patsubst passes/rules/%.rules,$(GEN)/%_rules.c,$(call find,passes/rules/*.rules)))
+UNIT_SRC := $(call only,$(call find,test/unit/*.c))
+PROPERTY_SRC := $(call only,$(call find,test/property/*.c))
+TESTLIB_SRC := $(call find,test/lib/*.c)
+FUZZ_SRC := $(filter-out test/fuzz/driver.c,$(call find,test/fuzz/*.c))
+DEMO_SRC := $(call find,docs/demo/*.c)
+
+LIB_OBJ := $(call obj,$(LIB_SRC)) $(patsubst $(GEN)/%.c,$(B)/obj/gen/%.o,$(GEN_SRC))
+LLVM_OBJ := $(call obj,$(LLVM_SRC))
+CLI_OBJ := $(call obj,$(CLI_SRC))
+UNIT := $(UNIT_SRC:test/%.c=$(B)/%)
+PROPERTY := $(PROPERTY_SRC:test/%.c=$(B)/%)
+FUZZ := $(FUZZ_SRC:test/%.c=$(B)/%)
+DEMO := $(DEMO_SRC:docs/%.c=$(B)/%)
+
+SO := $(B)/libviewfold.so.$(SOVERSION)
+MODULE := $(if $(LLVM_SRC),$(B)/viewfold-llvm.so)
+COMMAND := $(if $(CLI_SRC),$(B)/viewfold)
+
+# ------------------------------------------------------------------------------------------- library, module, command
+.PHONY: all tests tools FORCE
+all: $(B)/libviewfold.so $(MODULE) $(COMMAND)
+
+# Says what is missing instead of letting the compiler say it.
+tools:
+	@CC='$(firstword $(CC))' sh .ci/deps check build
+
+# Objects depend on how they are made: another compiler or another option rebuilds them.
+$(B)/flags: FORCE | tools
+	@mkdir -p $(@D)
+	@printf '%s\n' $(call quote,$(COMPILE) $(LINK)) | cmp -s - $@ || \
+	  printf '%s\n' $(call quote,$(COMPILE) $(LINK)) > $@
+quote = '$(subst ','\'',$(1))'
+
+$(LLVM_OBJ): EXTRA = $(LLVM_CFLAGS)
+$(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
+$(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) $(EXTRA) -MMD -MP -c $< -o $@
+$(B)/obj/gen/%.o: $(GEN)/%.c $(B)/flags | $(GEN_SRC)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -Ipasses -Ipasses/rules -MMD -MP -c $< -o $@
+
+# Which files there are is a fact too: a removed source must not live on in the library.
+$(B)/list: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' $(LIB_OBJ) | cmp -s - $@ || printf '%s\n' $(LIB_OBJ) > $@
+
+$(SO): $(LIB_OBJ) libviewfold.map $(B)/list
+	$(call say,LINK,$@)
+	$(Q)$(LINK_SHARED) -Wl,-soname,$(@F) -Wl,--version-script=libviewfold.map $(LIB_OBJ) $(LIB_LIBS) -o $@
+$(B)/libviewfold.so: $(SO)
+	@ln -sf $(<F) $@
+
+# Every object with every hidden symbol in reach: for unit tests and for the compiler module.
+$(B)/libviewfold-internal.a: $(LIB_OBJ) $(B)/list
+	$(call say,AR,$@)
+	@rm -f $@
+	$(Q)ar rcs $@ $(LIB_OBJ)
+
+# Loaded by the library when something must be compiled, and only then; it brings its own copy of what it uses.
+$(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK_SHARED) $(LLVM_OBJ) $(B)/libviewfold-internal.a $(LLVM_LIBS) $(LIB_LIBS) -o $@
+
+$(B)/viewfold: $(CLI_OBJ) $(SO)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(CLI_OBJ) $(SO) -Wl,-rpath,'$$ORIGIN' -ljansson -lm -o $@
+
+# ------------------------------------------------------------------------------------------- rules compiled to tables
+# The rule compiler runs here and now, so it is never sanitized, whatever is being built.
+build/rulec: $(RULEC_SRC) | tools
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -I. -MMD -MP $(filter %.c,$^) -o $@
+$(GEN)/%_rules.c: passes/rules/%.rules build/rulec
+	$(call say,RULES,$<)
+	@mkdir -p $(@D)
+	$(Q)build/rulec $< $@
+
+# ------------------------------------------------------------------------------------------------------------- tests
+# A test may need more libraries: LIBS_<name> := -lmpfr
+tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so)
+
+# The library looks for its module beside itself; in a test, "itself" is the executable.
+$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so $(B)/fuzz/viewfold-llvm.so: $(MODULE)
+	@mkdir -p $(@D)
+	@ln -sfn ../viewfold-llvm.so $@
+
+$(B)/libtest.a: $(call obj,$(TESTLIB_SRC))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)ar rcs $@ $(filter %.o,$^)
+
+TEST_LINK = $(LINK) $(filter %.o,$^) $(B)/libtest.a $(B)/libviewfold-internal.a $(LIBS_$(@F)) $(LIB_LIBS)
+$(B)/unit/%: $(B)/obj/test/unit/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(TEST_LINK) -lcmocka -o $@
+$(B)/property/%: $(B)/obj/test/property/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(TEST_LINK) -o $@
+$(B)/fuzz/%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/fuzz/driver.o $(B)/libtest.a $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(TEST_LINK) -o $@
+
+build/run_text: test/run_text.c | tools
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
+
+.PHONY: test test-build unit property text style soak fuzz prove bench demo demo-run
+RUN_TESTS = SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
+PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
+  build:style$(comma)text build/check:unit$(comma)property build/san-address:unit$(comma)property$(comma)text)
+
+test:
+	@CC='$(firstword $(CC))' sh .ci/deps install build test
+	+$(Q)$(MAKE) --no-print-directory test-build
+	@$(RUN_TESTS) $(PARTS)
+ifneq ($(SAN),)
+test-build: all tests build/run_text
+else
+test-build:
+	+$(Q)$(MAKE) --no-print-directory all build/run_text
+	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
+	+$(Q)$(MAKE) --no-print-directory SAN=address all tests
+endif
+
+unit property:
+	@CC='$(firstword $(CC))' sh .ci/deps check build test
+	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
+	@$(RUN_TESTS) $(if $(SAN),$(B),build/check):$@
+text: all build/run_text
+	@$(RUN_TESTS) $(B):text
+style: all
+	@$(RUN_TESTS) build:style
+
+soak:
+	@CC='$(firstword $(CC))' sh .ci/deps check build test
+	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
+	@$(RUN_TESTS) --soak $(if $(SAN),$(B),build/check):property
+
+# Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.
+FUZZ_SECONDS ?= 60
+ifneq ($(SAN),)
+.PHONY: fuzz-run
+fuzz-run: $(FUZZ) $(if $(FUZZ),$(if $(MODULE),$(B)/fuzz/viewfold-llvm.so))
+	@sh test/fuzz/run.sh '$(FUZZ_SECONDS)' '$(SEED)' $(FUZZ)
+endif
+fuzz:
+	+$(Q)$(MAKE) --no-print-directory SAN=$(or $(SAN),address) fuzz-run
+
+prove: all
+	@sh test/prove.sh $(B)
+
+bench: all
+	@$(B)/viewfold bench $(BENCH)
+
+# -------------------------------------------------------------------------------------------------------------- demo
+demo:
+	@CC='$(firstword $(CC))' sh .ci/deps install build
+	+$(Q)$(MAKE) --no-print-directory demo-run
+demo-run: all $(DEMO)
+	@sh docs/demo/demo.sh $(B)
+$(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $< $(SO) -Wl,-rpath,'$$ORIGIN/..' $$(pkg-config --libs libpng) -lm -o $@
+
+# ----------------------------------------------------------------------------------------------------------- install
+.PHONY: install uninstall clean
+INSTALLED = $(BINDIR)/viewfold $(INCLUDEDIR)/viewfold.h $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
+  $(LIBDIR)/viewfold/viewfold-llvm.so $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
+# The installed command finds the library from where it lies itself, so the whole tree may be moved.
+install: all
+	$(Q)$(LINK) $(CLI_OBJ) $(SO) -Wl,-rpath,'$$ORIGIN/'"$$(realpath -m --relative-to='$(BINDIR)' '$(LIBDIR)')" \
+	  -ljansson -lm -o $(B)/viewfold.installed
+	$(Q)install -D -m 755 $(B)/viewfold.installed '$(DESTDIR)$(BINDIR)/viewfold'
+	$(Q)install -D -m 644 frontend/viewfold.h '$(DESTDIR)$(INCLUDEDIR)/viewfold.h'
+	$(Q)install -D -m 755 $(SO) '$(DESTDIR)$(LIBDIR)/libviewfold.so.$(SOVERSION)'
+	$(Q)ln -sf libviewfold.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libviewfold.so'
+	$(Q)install -D -m 755 $(B)/viewfold-llvm.so '$(DESTDIR)$(LIBDIR)/viewfold/viewfold-llvm.so'
+	$(Q)install -D -m 644 docs/man/viewfold.1 '$(DESTDIR)$(MANDIR)/man1/viewfold.1'
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
+	  viewfold.pc.in > $(B)/viewfold.pc
+	$(Q)install -D -m 644 $(B)/viewfold.pc '$(DESTDIR)$(PKGCONFIGDIR)/viewfold.pc'
+uninstall:
+	$(Q)for f in $(INSTALLED); do rm -f "$(DESTDIR)$$f"; done
+	$(Q)rmdir '$(DESTDIR)$(LIBDIR)/viewfold' 2>/dev/null || true
+
+clean:
+	$(Q)rm -rf build
+
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(TESTLIB_SRC) \
+  $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c)) build/rulec.d

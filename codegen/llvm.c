@@ -1,0 +1,153 @@
+/* One kernel to machine code: the entry point of the code generator's module.
+ *
+ * The kernel says everything about loops, lanes and tiles already, so LLVM is given vector code and its middle end is not
+ * run. The module is verified first: code generation given a broken module would end the process. */
+#include "codegen/llvm.h"
+
+#include <llvm-c/Analysis.h>
+#include <string.h>
+
+static unsigned metadata_kind(LLVMContextRef context, const char *name) {
+  return LLVMGetMDKindIDInContext(context, name, (unsigned)strlen(name));
+}
+
+static void start_function(cg_emitter *e, const char *symbol) {
+  LLVMTypeRef args[] = {e->pointer, e->pointer, e->i64, e->i64};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), args, 4, 0);
+  e->function = LLVMAddFunction(e->module, symbol, type);
+  cg_target_attributes(e->context, e->function, e->target);
+  e->buffers = LLVMGetParam(e->function, 0);
+  e->begin = LLVMGetParam(e->function, 2);
+  e->end = LLVMGetParam(e->function, 3);
+  LLVMPositionBuilderAtEnd(e->b, cg_block(e));
+}
+
+static void *zeroed(const ir_mem *mem, size_t size) {
+  void *made = ir_alloc(mem, size);
+  if (made) memset(made, 0, size);
+  return made;
+}
+
+static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_error *error) {
+  const ir_mem *mem = nest->mem;
+  LLVMContextRef context = LLVMContextCreate();
+  *e = (cg_emitter){.nest = nest,
+                    .g = &nest->graph,
+                    .target = request->target,
+                    .error = error,
+                    .rounds = cg_target_rounds(request->target),
+                    .gathers = cg_target_gathers(request->target),
+                    .context = context,
+                    .module = LLVMModuleCreateWithNameInContext(request->symbol, context),
+                    .b = LLVMCreateBuilderInContext(context),
+                    .i1 = LLVMInt1TypeInContext(context),
+                    .i64 = LLVMInt64TypeInContext(context),
+                    .f32 = LLVMFloatTypeInContext(context),
+                    .f64 = LLVMDoubleTypeInContext(context),
+                    .pointer = LLVMPointerTypeInContext(context, 0),
+                    .invariant = metadata_kind(context, "invariant.load"),
+                    .weights = metadata_kind(context, "prof"),
+                    .values = zeroed(mem, nest->count * sizeof *e->values),
+                    .mark = zeroed(mem, nest->count * sizeof *e->mark),
+                    .finals = zeroed(mem, nest->loop_count * sizeof *e->finals),
+                    .open = zeroed(mem, nest->loop_count * sizeof *e->open),
+                    .digit = zeroed(mem, nest->loop_count * sizeof *e->digit)};
+  if (!e->values || !e->mark || !e->finals || !e->open || !e->digit)
+    cg_fail(e, IR_ERR_MEMORY, NULL, "out of memory emitting a kernel");
+  else
+    start_function(e, request->symbol);
+}
+
+static void finish(cg_emitter *e) {
+  const ir_mem *mem = e->nest->mem;
+  cg_arrays_free(e);
+  ir_free(mem, e->values, e->nest->count * sizeof *e->values);
+  ir_free(mem, e->mark, e->nest->count * sizeof *e->mark);
+  ir_free(mem, e->finals, e->nest->loop_count * sizeof *e->finals);
+  ir_free(mem, e->open, e->nest->loop_count * sizeof *e->open);
+  ir_free(mem, e->digit, e->nest->loop_count * sizeof *e->digit);
+  ir_free(mem, e->log, e->log_cap * sizeof *e->log);
+  ir_free(mem, e->stack, e->stack_cap * sizeof *e->stack);
+  ir_free(mem, e->list, e->list_cap * sizeof *e->list);
+  LLVMDisposeBuilder(e->b);
+  LLVMDisposeModule(e->module);
+  LLVMContextDispose(e->context);
+}
+
+static ir_status verify(cg_emitter *e) {
+  char *message = NULL;
+  if (e->failed) return e->error->status;
+  if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
+    ir_fail(e->error, IR_ERR_INTERNAL, "compile: LLVM refuses the code made for a kernel: %s", message);
+  LLVMDisposeMessage(message);
+  return e->error->status;
+}
+
+static ir_status copy_out(const ir_mem *mem, const char *bytes, size_t size, cg_blob *out, ir_error *error) {
+  char *copy = ir_alloc(mem, size + 1);
+  if (!copy) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
+  memcpy(copy, bytes, size);
+  copy[size] = '\0';
+  *out = (cg_blob){mem, copy, size};
+  return IR_OK;
+}
+
+/* What LLVM would print: the first complaint becomes the error. */
+static void diagnose(LLVMDiagnosticInfoRef info, void *user) {
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  ir_fail(user, IR_ERR_COMPILE, "compile: LLVM: %s", text);
+  LLVMDisposeMessage(text);
+}
+
+static ir_status generate(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine, cg_blob *out) {
+  LLVMMemoryBufferRef buffer = NULL;
+  char *message = NULL;
+  LLVMCodeGenFileType kind = request->want == CG_ASM ? LLVMAssemblyFile : LLVMObjectFile;
+  LLVMContextSetDiagnosticHandler(e->context, diagnose, e->error);
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, kind, &message, &buffer)) {
+    ir_fail(e->error, IR_ERR_COMPILE, "compile: LLVM makes no code: %s", message);
+    LLVMDisposeMessage(message);
+    return e->error->status;
+  }
+  ir_status status = e->error->status;
+  if (status == IR_OK)
+    status = copy_out(e->nest->mem, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), out, e->error);
+  LLVMDisposeMemoryBuffer(buffer);
+  return status;
+}
+
+static ir_status emit(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine, cg_blob *out) {
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  LLVMSetModuleDataLayout(e->module, layout);
+  LLVMDisposeTargetData(layout);
+  LLVMSetTarget(e->module, request->target->triple);
+  cg_emit_kernel(e);
+  ir_status status = verify(e);
+  if (status != IR_OK || request->want != CG_LLVM) return status == IR_OK ? generate(e, request, machine, out) : status;
+  char *text = LLVMPrintModuleToString(e->module);
+  status = copy_out(e->nest->mem, text, strlen(text), out, e->error);
+  LLVMDisposeMessage(text);
+  return status;
+}
+
+static ir_status compile(const cg_request *request, cg_blob *out, ir_error *error) {
+  ir_error own = {0};
+  *out = (cg_blob){0};
+  cg_nest nest;
+  ir_status status = cg_nest_make(&nest, request->graph, request->kernel, &own);
+  LLVMTargetMachineRef machine = NULL;
+  if (status == IR_OK) status = cg_target_machine(request->target, request->level, &machine, &own);
+  if (status == IR_OK) {
+    cg_emitter e;
+    start(&e, request, &nest, &own);
+    status = e.failed ? own.status : emit(&e, request, machine, out);
+    finish(&e);
+  }
+  if (machine) LLVMDisposeTargetMachine(machine);
+  cg_nest_free(&nest);
+  return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);
+}
+
+__attribute__((visibility("default"))) const cg_entry vf_codegen_llvm = {CG_ENTRY_ABI, IR_OP_COUNT, sizeof(ir_node),
+                                                                         sizeof(ir_target), compile};

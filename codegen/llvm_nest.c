@@ -1,0 +1,415 @@
+/* Loops of a kernel, dependences and lanes of its nodes, and the rewriting of sums. */
+#include "codegen/llvm_nest.h"
+
+#include <string.h>
+
+static ir_status broken(ir_error *error, const char *what) {
+  return ir_fail(error, IR_ERR_INTERNAL, "compile: a kernel breaks the rules of the loop level: %s", what);
+}
+static ir_status short_of_memory(ir_error *error) {
+  return ir_fail(error, IR_ERR_MEMORY, "out of memory preparing a kernel for code generation");
+}
+
+int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop) {
+  loop++;
+  for (int64_t word = loop / 64; word < nest->words; word++, loop = word * 64) {
+    uint64_t rest = set[word] >> loop % 64;
+    if (!rest) continue;
+    while (!(rest & 1)) rest >>= 1, loop++;
+    return loop;
+  }
+  return -1;
+}
+
+static uint64_t *deps_of(cg_nest *nest, ir_ref ref) { return nest->deps + (size_t)ref * nest->words; }
+static uint64_t *lanes_of(cg_nest *nest, ir_ref ref) { return nest->lanes + (size_t)ref * nest->words; }
+static void set_add(uint64_t *set, uint32_t loop) { set[loop / 64] |= (uint64_t)1 << loop % 64; }
+static void set_drop(uint64_t *set, uint32_t loop) { set[loop / 64] &= ~((uint64_t)1 << loop % 64); }
+static bool set_join(const cg_nest *nest, uint64_t *set, const uint64_t *other) {
+  bool grew = false;
+  for (uint32_t w = 0; w < nest->words; w++) {
+    grew |= (other[w] & ~set[w]) != 0;
+    set[w] |= other[w];
+  }
+  return grew;
+}
+
+/* loops */
+
+static ir_status describe_loop(const ir_graph *g, ir_ref ref, cg_loop *loop, ir_error *error) {
+  const ir_node *n = ir_get(g, ref);
+  bool effect = n->dtype == IR_NONE;
+  *loop = (cg_loop){.node = ref, .range = n->nsrc ? n->src[0] : 0, .binding = ir_arg_mode(n)};
+  loop->carries = effect ? 0 : (uint32_t)ir_arg_int(n);
+  if (!loop->range || ir_op_of(g, loop->range) != IR_OP_RANGE) return broken(error, "the first source of a loop is no range");
+  if (n->nsrc != (effect ? 2 : 1 + 2 * loop->carries) || (!effect && loop->carries == 0))
+    return broken(error, "a loop's sources do not match its carried values");
+  if (loop->binding == IR_THREAD && !effect) return broken(error, "a loop over threads yields a value");
+  if (!cg_is_lane(loop)) return IR_OK;
+  if (!ir_is_const(g, ir_src(g, loop->range, 0), &loop->extent) || loop->extent < 1 || loop->extent > CG_MAX_LANES)
+    return broken(error, "the extent of lanes is not a constant from 1 to 1024");
+  if (!effect && (loop->extent & (loop->extent - 1))) return broken(error, "a reduction over lanes is not over a power of two");
+  return IR_OK;
+}
+
+static ir_status find_loops(cg_nest *nest, const ir_graph *g, const ir_ref *live, size_t count, ir_error *error) {
+  for (size_t i = 0; i < count; i++) nest->loop_count += ir_op_of(g, live[i]) == IR_OP_LOOP;
+  nest->words = nest->loop_count / 64 + 1;
+  nest->loops = ir_alloc(nest->mem, nest->loop_count * sizeof *nest->loops);
+  if (!nest->loops) return short_of_memory(error);
+  memset(nest->loops, 0, nest->loop_count * sizeof *nest->loops);
+  uint32_t number = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (ir_op_of(g, live[i]) != IR_OP_LOOP) continue;
+    cg_loop *loop = &nest->loops[number++];
+    ir_status status = describe_loop(g, live[i], loop, error);
+    if (status != IR_OK) return status;
+    if (nest->loop_of[loop->range]) return broken(error, "two loops bind one range");
+    nest->loop_of[live[i]] = nest->loop_of[loop->range] = number;
+    if (!loop->carries) continue;
+    loop->carry_lanes = ir_alloc(nest->mem, (size_t)loop->carries * nest->words * sizeof(uint64_t));
+    loop->carry = ir_alloc(nest->mem, loop->carries * sizeof(ir_ref));
+    if (!loop->carry_lanes || !loop->carry) return short_of_memory(error);
+    memset(loop->carry_lanes, 0, (size_t)loop->carries * nest->words * sizeof(uint64_t));
+    memset(loop->carry, 0, loop->carries * sizeof(ir_ref));
+  }
+  return IR_OK;
+}
+
+/* Enclosing loops have larger refs than those inside, so depths settle from the root downwards. Effects carry theirs from
+ * loop to loop; the loops of a value lie inside those it depends on. */
+static ir_status find_depths(cg_nest *nest, const ir_graph *g, const ir_ref *live, size_t count, ir_error *error) {
+  uint32_t *around = ir_alloc(nest->mem, nest->count * sizeof *around);
+  if (!around) return short_of_memory(error);
+  memset(around, 0, nest->count * sizeof *around);
+  for (size_t i = count; i-- > 0;) {
+    const ir_node *n = ir_get(g, live[i]);
+    uint32_t depth = around[live[i]];
+    if (n->op == IR_OP_LOOP) {
+      const uint64_t *deps = cg_deps(nest, live[i]);
+      for (int64_t l = -1; (l = cg_set_next(nest, deps, l)) >= 0;)
+        if (nest->loops[l].depth > depth) depth = nest->loops[l].depth;
+      nest->loops[nest->loop_of[live[i]] - 1].depth = ++depth;
+    }
+    if (n->dtype != IR_NONE) continue;
+    for (uint32_t s = 0; s < n->nsrc; s++)
+      if (around[n->src[s]] < depth) around[n->src[s]] = depth;
+  }
+  ir_free(nest->mem, around, nest->count * sizeof *around);
+  return IR_OK;
+}
+
+/* dependences and lanes */
+
+static bool is_leaf(ir_op op) { return op == IR_OP_CONST || op == IR_OP_VAR || op == IR_OP_PARAM; }
+
+static void join_sources(cg_nest *nest, const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    set_join(nest, deps_of(nest, ref), cg_deps(nest, n->src[i]));
+    set_join(nest, lanes_of(nest, ref), cg_lanes(nest, n->src[i]));
+    nest->touches[ref] |= nest->touches[n->src[i]];
+  }
+}
+
+/* True when the lanes of a carried value grew. */
+static bool settle_loop(cg_nest *nest, const ir_graph *g, ir_ref ref) {
+  uint32_t number = nest->loop_of[ref] - 1;
+  cg_loop *loop = &nest->loops[number];
+  const ir_node *n = ir_get(g, ref);
+  uint64_t *mine = lanes_of(nest, ref);
+  bool grew = false;
+  set_drop(deps_of(nest, ref), number);
+  memset(mine, 0, nest->words * sizeof *mine);
+  for (uint32_t i = loop->carries; i-- > 0;) { /* the first carried value last: it is the loop's own */
+    uint64_t *lanes = loop->carry_lanes + (size_t)i * nest->words;
+    memcpy(mine, cg_lanes(nest, n->src[1 + i]), nest->words * sizeof *mine);
+    set_join(nest, mine, cg_lanes(nest, n->src[1 + loop->carries + i]));
+    set_drop(mine, number);
+    grew |= set_join(nest, lanes, mine);
+    memcpy(mine, lanes, nest->words * sizeof *mine);
+  }
+  return grew;
+}
+
+static void settle_carried(cg_nest *nest, const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  uint32_t number = nest->loop_of[n->src[0]];
+  if (!number || (uint64_t)ir_arg_int(n) >= nest->loops[number - 1].carries) return;
+  cg_loop *loop = &nest->loops[number - 1];
+  nest->loop_of[ref] = number;
+  memset(lanes_of(nest, ref), 0, nest->words * sizeof(uint64_t));
+  if (n->op == IR_OP_CARRY) loop->carry[ir_arg_int(n)] = ref;
+  if (n->op == IR_OP_GET || !cg_is_lane(loop))
+    set_join(nest, lanes_of(nest, ref), loop->carry_lanes + (size_t)ir_arg_int(n) * nest->words);
+}
+
+static bool settle(cg_nest *nest, const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  if (is_leaf((ir_op)n->op)) return false;
+  join_sources(nest, g, ref);
+  uint32_t number = nest->loop_of[ref];
+  if (n->op == IR_OP_LOOP) return settle_loop(nest, g, ref);
+  if (n->op == IR_OP_CARRY || n->op == IR_OP_GET) settle_carried(nest, g, ref);
+  if (n->op == IR_OP_RANGE && number)
+    set_add(cg_is_lane(&nest->loops[number - 1]) ? lanes_of(nest, ref) : deps_of(nest, ref), number - 1);
+  if (n->op == IR_OP_LOAD || n->op == IR_OP_BOUND) nest->touches[ref] = true;
+  if (n->op == IR_OP_STORE)
+    nest->stored[n->src[0]] = true;
+  else if (n->dtype == IR_NONE) /* only values and stores have lanes */
+    memset(lanes_of(nest, ref), 0, nest->words * sizeof(uint64_t));
+  return false;
+}
+
+static ir_status find_width(cg_nest *nest, ir_ref ref, ir_error *error) {
+  nest->width[ref] = 1;
+  uint32_t vectors = 0;
+  for (int64_t l = -1; (l = cg_set_next(nest, cg_lanes(nest, ref), l)) >= 0;) {
+    if (nest->loops[l].binding != IR_VECTOR) continue;
+    nest->width[ref] = (uint32_t)nest->loops[l].extent;
+    vectors++;
+  }
+  return vectors > 1 ? broken(error, "a value lies along two vector ranges") : IR_OK;
+}
+
+static ir_status check_node(const cg_nest *nest, const ir_graph *g, ir_ref ref, ir_error *error) {
+  const ir_node *n = ir_get(g, ref);
+  if ((n->op == IR_OP_RANGE || n->op == IR_OP_CARRY || n->op == IR_OP_GET) && !nest->loop_of[ref])
+    return broken(error, "a range, carried value or result belongs to no loop");
+  return IR_OK;
+}
+
+static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error *error) {
+  nest->count = g->count;
+  size_t sets = (size_t)g->count * sizeof(uint64_t), count = 0, cap = 0;
+  ir_ref *live = NULL;
+  nest->loop_of = ir_alloc(nest->mem, g->count * sizeof *nest->loop_of);
+  if (!nest->loop_of) return short_of_memory(error);
+  memset(nest->loop_of, 0, g->count * sizeof *nest->loop_of);
+  ir_status status = ir_reachable(g, &kernel, 1, &live, &count, &cap);
+  if (status != IR_OK) short_of_memory(error);
+  if (status == IR_OK) status = find_loops(nest, g, live, count, error);
+  if (status == IR_OK) {
+    nest->deps = ir_alloc(nest->mem, sets * nest->words);
+    nest->lanes = ir_alloc(nest->mem, sets * nest->words);
+    nest->width = ir_alloc(nest->mem, g->count * sizeof *nest->width);
+    nest->touches = ir_alloc(nest->mem, g->count);
+    nest->stored = ir_alloc(nest->mem, g->count);
+    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->stored) status = short_of_memory(error);
+  }
+  if (status == IR_OK) {
+    memset(nest->deps, 0, sets * nest->words);
+    memset(nest->lanes, 0, sets * nest->words);
+    memset(nest->touches, 0, g->count);
+    memset(nest->stored, 0, g->count);
+    bool grew;
+    do { /* lanes of carried values only grow, and there are finitely many */
+      grew = false;
+      for (size_t i = 0; i < count; i++) grew |= settle(nest, g, live[i]);
+    } while (grew);
+  }
+  for (size_t i = 0; i < count && status == IR_OK; i++) status = check_node(nest, g, live[i], error);
+  for (size_t i = 0; i < count && status == IR_OK; i++) status = find_width(nest, live[i], error);
+  if (status == IR_OK) status = find_depths(nest, g, live, count, error);
+  ir_free(nest->mem, live, cap * sizeof *live);
+  return status;
+}
+
+static void forget(cg_nest *nest) {
+  size_t sets = (size_t)nest->count * nest->words * sizeof(uint64_t);
+  for (uint32_t l = 0; l < nest->loop_count && nest->loops; l++) {
+    ir_free(nest->mem, nest->loops[l].carry_lanes, (size_t)nest->loops[l].carries * nest->words * sizeof(uint64_t));
+    ir_free(nest->mem, nest->loops[l].carry, nest->loops[l].carries * sizeof(ir_ref));
+  }
+  ir_free(nest->mem, nest->loops, nest->loop_count * sizeof *nest->loops);
+  ir_free(nest->mem, nest->loop_of, nest->count * sizeof *nest->loop_of);
+  ir_free(nest->mem, nest->deps, sets);
+  ir_free(nest->mem, nest->lanes, sets);
+  ir_free(nest->mem, nest->width, nest->count * sizeof *nest->width);
+  ir_free(nest->mem, nest->touches, nest->count);
+  ir_free(nest->mem, nest->stored, nest->count);
+}
+
+/* rewriting */
+
+/* Where a term of a sum goes: by the depth of the loops it needs, so that partial sums leave inner loops; then what is a
+ * constant in each lane, which costs nothing; then the vector lane. */
+enum { PER_LANE = 1 << 20, ALONG_VECTOR = 1 << 21 };
+
+static bool is_lane_constant(const cg_nest *nest, const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  if (n->op == IR_OP_MUL) {
+    for (uint32_t i = 0; i < n->nsrc; i++)
+      if (ir_op_of(g, n->src[i]) != IR_OP_CONST && ir_op_of(g, n->src[i]) != IR_OP_RANGE) return false;
+  } else if (n->op != IR_OP_CONST && n->op != IR_OP_RANGE) {
+    return false;
+  }
+  return cg_set_next(nest, cg_deps(nest, ref), -1) < 0;
+}
+
+static uint32_t place_of(const cg_nest *nest, const ir_graph *g, ir_ref ref) {
+  if (nest->width[ref] > 1) return ALONG_VECTOR;
+  if (is_lane_constant(nest, g, ref)) return PER_LANE;
+  uint32_t depth = 0;
+  for (int64_t l = -1; (l = cg_set_next(nest, cg_deps(nest, ref), l)) >= 0;)
+    if (nest->loops[l].depth > depth) depth = nest->loops[l].depth;
+  return depth * 2 + (cg_set_next(nest, cg_lanes(nest, ref), -1) >= 0);
+}
+
+typedef struct rewriter {
+  const cg_nest *old;
+  const ir_graph *from;
+  ir_graph *to;
+  ir_ref *map;
+  ir_ref *terms, *made;
+  size_t terms_cap, made_cap;
+} rewriter;
+
+/* OP over n's sources, outermost first, two at a time. */
+static ir_ref nested(rewriter *w, const ir_node *n) {
+  if (!IR_RESERVE(w->to->mem, w->terms, w->terms_cap, n->nsrc)) return 0;
+  for (uint32_t i = 0; i < n->nsrc; i++) { /* insertion sort: sums are short, and it is stable */
+    uint32_t place = place_of(w->old, w->from, n->src[i]), at = i;
+    for (; at > 0 && place_of(w->old, w->from, w->terms[at - 1]) > place; at--) w->terms[at] = w->terms[at - 1];
+    w->terms[at] = n->src[i];
+  }
+  ir_ref sum = 0, constant = 0;
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    uint32_t place = place_of(w->old, w->from, w->terms[i]);
+    ir_ref term = w->map[w->terms[i]];
+    if (!term) return 0;
+    if (constant && place != PER_LANE) {
+      sum = sum ? ir_make(w->to, n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){sum, constant}, 2) : constant;
+      constant = 0;
+      if (!sum) return 0;
+    }
+    ir_ref *part = place == PER_LANE ? &constant : &sum;
+    if (*part && !(term = ir_make(w->to, n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){*part, term}, 2))) return 0;
+    *part = term;
+  }
+  if (!constant) return sum;
+  return sum ? ir_make(w->to, n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){sum, constant}, 2) : constant;
+}
+
+static ir_ref rewritten(rewriter *w, ir_ref ref) {
+  const ir_node *n = ir_get(w->from, ref);
+  bool associative = n->dtype == IR_INDEX ? n->op == IR_OP_ADD || n->op == IR_OP_MUL
+                                          : n->dtype == IR_BOOL && (n->op == IR_OP_AND || n->op == IR_OP_OR);
+  if (associative && n->nsrc) return nested(w, n);
+  if (!IR_RESERVE(w->to->mem, w->made, w->made_cap, n->nsrc)) return 0;
+  for (uint32_t i = 0; i < n->nsrc; i++) w->made[i] = w->map[n->src[i]];
+  int64_t arg = n->arg;
+  if (n->op == IR_OP_VAR) arg = ir_name(w->to, ir_name_text(w->from, arg), ir_name_length(w->from, arg));
+  return ir_make(w->to, (ir_op)n->op, (ir_dtype)n->dtype, arg, w->made, n->nsrc);
+}
+
+static ir_status rewrite(cg_nest *nest, const cg_nest *old, const ir_graph *g, ir_ref kernel, ir_error *error) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  rewriter w = {.old = old, .from = g, .to = &nest->graph};
+  ir_status status = ir_graph_init(&nest->graph, nest->mem, error);
+  if (status != IR_OK) return status;
+  w.map = ir_alloc(nest->mem, g->count * sizeof *w.map);
+  if (!w.map || ir_reachable(g, &kernel, 1, &live, &count, &cap) != IR_OK) status = short_of_memory(error);
+  if (w.map) memset(w.map, 0, g->count * sizeof *w.map);
+  for (size_t i = 0; i < count && status == IR_OK; i++)
+    if (!(w.map[live[i]] = rewritten(&w, live[i]))) status = short_of_memory(error);
+  if (status == IR_OK) nest->kernel = w.map[kernel];
+  ir_free(nest->mem, live, cap * sizeof *live);
+  ir_free(nest->mem, w.map, g->count * sizeof *w.map);
+  ir_free(nest->mem, w.terms, w.terms_cap * sizeof *w.terms);
+  ir_free(nest->mem, w.made, w.made_cap * sizeof *w.made);
+  return status;
+}
+
+ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error *error) {
+  *nest = (cg_nest){.mem = g->mem};
+  if (!kernel || kernel >= g->count || ir_op_of(g, kernel) != IR_OP_KERNEL) return broken(error, "the root is no kernel");
+  cg_nest old = {.mem = g->mem};
+  ir_status status = analyse(&old, g, kernel, error);
+  if (status == IR_OK) status = rewrite(nest, &old, g, kernel, error);
+  forget(&old);
+  if (status == IR_OK) status = analyse(nest, &nest->graph, nest->kernel, error);
+  if (status != IR_OK) cg_nest_free(nest);
+  return status;
+}
+
+void cg_nest_free(cg_nest *nest) {
+  forget(nest);
+  ir_graph_free(&nest->graph);
+  *nest = (cg_nest){.mem = nest->mem};
+}
+
+/* queries */
+
+static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
+  const ir_graph *g = &nest->graph;
+  *stride = 1;
+  if (ir_op_of(g, ref) == IR_OP_RANGE) return nest->width[ref] > 1;
+  if (ir_op_of(g, ref) != IR_OP_MUL) return false;
+  ir_ref a = ir_src(g, ref, 0), b = ir_src(g, ref, 1);
+  if (ir_is_const(g, a, stride)) a = b;
+  else if (!ir_is_const(g, b, stride)) return false;
+  return ir_op_of(g, a) == IR_OP_RANGE && nest->width[a] > 1;
+}
+
+cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
+  const ir_graph *g = &nest->graph;
+  cg_access access = {.affine = true, .base = index};
+  if (nest->width[index] == 1) return access;
+  access.base = 0;
+  if (vector_term(nest, index, &access.stride)) return access;
+  if (ir_op_of(g, index) == IR_OP_ADD) {
+    access.base = ir_src(g, index, 0);
+    if (nest->width[access.base] == 1 && vector_term(nest, ir_src(g, index, 1), &access.stride)) return access;
+  }
+  return (cg_access){0};
+}
+
+ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot) {
+  const ir_graph *g = &nest->graph;
+  ir_ref next = ir_src(g, loop->node, 1 + loop->carries + slot), carry = loop->carry[slot];
+  const ir_node *n = ir_get(g, next);
+  if (!carry || n->nsrc != 2 || (n->src[0] != carry && n->src[1] != carry)) return 0;
+  return n->src[0] == carry ? n->src[1] : n->src[0];
+}
+
+static void loop_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *, ir_ref), void *user) {
+  const ir_graph *g = &nest->graph;
+  const ir_node *n = ir_get(g, ref);
+  const cg_loop *loop = &nest->loops[nest->loop_of[ref] - 1];
+  if (cg_is_lane(loop) && n->dtype == IR_NONE) {
+    visit(user, n->src[1]);
+  } else if (cg_is_lane(loop)) {
+    for (uint32_t i = 0; i < loop->carries; i++) {
+      ir_ref body = cg_lane_body(nest, loop, i);
+      visit(user, n->src[1 + i]);
+      if (body) visit(user, body);
+    }
+  } else {
+    if (loop->binding != IR_THREAD) visit(user, ir_src(g, loop->range, 0));
+    for (uint32_t i = 1; i < n->nsrc; i++)
+      if (inside || i <= loop->carries) visit(user, n->src[i]);
+  }
+}
+
+void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *, ir_ref), void *user) {
+  const ir_graph *g = &nest->graph;
+  const ir_node *n = ir_get(g, ref);
+  ir_op op = (ir_op)n->op;
+  if (is_leaf(op) || op == IR_OP_RANGE || op == IR_OP_CARRY) return;
+  if (op == IR_OP_LOOP) {
+    loop_operands(nest, ref, inside, visit, user);
+    return;
+  }
+  bool memory = op == IR_OP_LOAD || op == IR_OP_STORE;
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    if (!memory || i != 1) {
+      visit(user, n->src[i]);
+      continue;
+    }
+    cg_access access = cg_access_of(nest, n->src[i]);
+    ir_ref index = access.affine ? access.base : n->src[i];
+    if (index) visit(user, index);
+  }
+}

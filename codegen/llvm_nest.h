@@ -1,0 +1,66 @@
+/* A kernel made ready for emission: its loops, which node depends on which of them, and address sums put in an order
+ * that lets every part be computed in the outermost loop where it is known. No LLVM here.
+ *
+ * Loops that run (serial, thread) are dependences: a node can be computed once every loop it depends on is open. Loops
+ * whose iterations are lanes (unroll, vector) are extensions of a value: a node has one value per combination of its
+ * unroll lanes, each a vector if it has a vector lane. Lanes are constants, so they hold nothing back. */
+#ifndef VIEWFOLD_CODEGEN_LLVM_NEST_H
+#define VIEWFOLD_CODEGEN_LLVM_NEST_H
+
+#include "ir/ir.h"
+
+enum { CG_MAX_LANES = 1024 }; /* of one range */
+
+typedef struct cg_loop {
+  ir_ref node, range; /* LOOP, RANGE */
+  int binding;
+  uint32_t carries;
+  uint32_t depth;        /* nesting depth, from 1 */
+  int64_t extent;        /* of lanes; 0 for loops that run */
+  uint64_t *carry_lanes; /* by carry: lanes of the carried value; for lane loops, those of the result */
+  ir_ref *carry;         /* by carry: its CARRY node, 0 where nothing reads it */
+} cg_loop;
+
+typedef struct cg_nest {
+  const ir_mem *mem;
+  ir_graph graph; /* the kernel rewritten: sums and products of indices have two operands */
+  ir_ref kernel;
+  cg_loop *loops;
+  uint32_t loop_count;
+  uint32_t words;    /* of one set of loops */
+  uint32_t *loop_of; /* by ref of RANGE, CARRY, LOOP or GET: loop number + 1, or 0 */
+  uint64_t *deps;    /* by ref: set of loops that run */
+  uint64_t *lanes;   /* by ref: set of loops that are lanes */
+  uint32_t *width;   /* by ref: lanes of its vector, 1 for a scalar */
+  bool *touches;     /* by ref: computing it reads memory or may report an error */
+  bool *stored;      /* by ref of PARAM: some STORE writes it */
+  uint32_t count;    /* refs below this one */
+} cg_nest;
+
+ir_status cg_nest_make(cg_nest *nest, const ir_graph *graph, ir_ref kernel, ir_error *error);
+void cg_nest_free(cg_nest *nest);
+
+static inline bool cg_set_has(const uint64_t *set, uint32_t loop) { return set[loop / 64] >> loop % 64 & 1; }
+static inline const uint64_t *cg_lanes(const cg_nest *nest, ir_ref ref) { return nest->lanes + (size_t)ref * nest->words; }
+static inline const uint64_t *cg_deps(const cg_nest *nest, ir_ref ref) { return nest->deps + (size_t)ref * nest->words; }
+static inline bool cg_is_lane(const cg_loop *loop) { return loop->binding == IR_UNROLL || loop->binding == IR_VECTOR; }
+
+/* The loop after `loop` (from -1) in a set, or -1. */
+int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
+
+/* How an index moves along the vector lane. */
+typedef struct cg_access {
+  bool affine;    /* index = base + stride * lane; base does not depend on the vector lane, 0 where it is zero */
+  ir_ref base;
+  int64_t stride;
+} cg_access;
+cg_access cg_access_of(const cg_nest *nest, ir_ref index);
+
+/* What must have values before ref can be computed. Calls visit for each. When `inside`, what the body of a loop that
+ * runs needs is included. */
+void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *user, ir_ref operand), void *user);
+
+/* A lane loop's carried value is OP(CARRY, body): the body. */
+ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot);
+
+#endif

@@ -1,0 +1,26 @@
+/* From a recorded graph to a program, through the caches: the one way in for the C API, lazy tensors and the command. */
+#ifndef VIEWFOLD_FRONTEND_COMPILE_H
+#define VIEWFOLD_FRONTEND_COMPILE_H
+
+#include "passes/passes.h"
+#include "runtime/runtime.h"
+
+typedef struct fe_request {
+  ir_graph *graph;
+  ir_ref results;       /* TUPLE of tensors */
+  const ir_ref *inputs; /* leaves in the order in which a run supplies them; others follow in node order */
+  size_t input_count;
+  const ir_ref *vars; /* variables in the order in which a run supplies their values; others follow in node order */
+  size_t var_count;
+  const char *name; /* for messages; not part of the key */
+} fe_request;
+
+/* Find the program in memory, then on disk; else run the passes, generate code and store both. The look-up prints the
+ * graph and touches nothing else. */
+ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, rt_build_stats *stats,
+                     ir_error *error);
+
+/* The canonical text that identifies the request. */
+void fe_request_text(const fe_request *request, ir_text *out);
+
+#endif

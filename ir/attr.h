@@ -1,0 +1,23 @@
+/* Attributes of an operation as written, before validation: what a text graph or a chain expression hands to the
+ * operation registry. */
+#ifndef VIEWFOLD_IR_ATTR_H
+#define VIEWFOLD_IR_ATTR_H
+
+#include "ir.h"
+
+typedef enum ir_attr_kind { IR_ATTR_EXPR, IR_ATTR_FLOAT, IR_ATTR_WORD, IR_ATTR_LIST } ir_attr_kind;
+
+typedef struct ir_attr {
+  const char *name; /* "order"; empty inside lists */
+  size_t name_length;
+  ir_attr_kind kind;
+  ir_ref expr;      /* EXPR: an index expression; an integer literal is an index constant */
+  double number;    /* FLOAT: a literal with a point, an exponent, inf or nan */
+  const char *word; /* WORD: an identifier or string, true and false included */
+  size_t word_length;
+  const struct ir_attr *items; /* LIST */
+  size_t count;
+  int line, column;
+} ir_attr;
+
+#endif

@@ -1,0 +1,91 @@
+/* log and log2.
+ *
+ * x = 2^e s with s near 1 and f = s - 1 exact. Then log x = e ln 2 + log(1 + f). In f32 log(1 + f) is a polynomial in f; in
+ * f64 it is 2 atanh(t), t = f / (2 + f), a much shorter polynomial in t^2, with the correction terms arranged as in Ng
+ * and Tang (K. C. Ng, fdlibm's description of log): log(1 + f) = f - (f^2/2 - t (f^2/2 + R)). */
+#include "elementary_parts.h"
+
+/* log(1 + f) = f + f^2 q(f) on [-1/3, 1/3], and the same over ln 2: relative errors 2^-27.6 and 2^-27.5 */
+static const double log32[] = {-0x1p-1,         0x1.5554fap-2, -0x1.ffff94p-3, 0x1.99d594p-3, -0x1.557df6p-3,
+                               0x1.1e8144p-3, -0x1.f6c14ap-4, 0x1.1ffd08p-3,  -0x1.ff4b92p-4};
+static const double log2_32[] = {-0x1.715476p-1, 0x1.ec7014p-2, -0x1.715492p-2, 0x1.27a38cp-2, -0x1.ec8b7ap-3,
+                                 0x1.9d1fccp-3,  -0x1.6c5fap-3, 0x1.a0a962p-3,  -0x1.6907dcp-3};
+/* 2 atanh(t) = 2t + t R(t^2), R/t^2 on t^2 <= 0.0295: error of the logarithm 2^-59.5 */
+static const double atanh64[] = {0x1.5555555555592p-1, 0x1.999999997fef0p-2, 0x1.24924941e535bp-2, 0x1.c71c5210226c6p-3,
+                                 0x1.74663df703ac0p-3, 0x1.39a1c9e8e0b4ep-3, 0x1.2f05172c75516p-3};
+
+/* Adding (bits of 1) - (bits of base) to the bits of x carries into the exponent exactly when the significand is at least
+ * that of base, so the upper bits are e + bias and the lower ones are those of s - base. e becomes a float by planting
+ * it in the low bits of a power of two. */
+void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f) {
+  double plant = ldexp(1, m->fraction), bias = plant + (m->type == IR_F64 ? 1023 : 127);
+  int64_t plant_bits = (m->one >> m->fraction) + m->fraction; /* exponent field of 2^fraction */
+  ir_ref small = ir_el_lt(m, x, ir_el_const(m, m->lowest));
+  ir_ref normal = ir_el_where(m, small, ir_el_mul(m, x, ir_el_const(m, plant)), x);
+  ir_ref moved = ir_el_add(m, ir_el_bits(m, normal), ir_el_int(m, m->one - base_bits));
+  ir_ref field = ir_el_or(m, ir_el_shr(m, moved, m->fraction), ir_el_int(m, plant_bits << m->fraction));
+  ir_ref low = ir_el_and(m, moved, ir_el_int(m, ((int64_t)1 << m->fraction) - 1));
+  *e = ir_el_sub(m, ir_el_float(m, field),
+                 ir_el_where(m, small, ir_el_const(m, bias + m->fraction), ir_el_const(m, bias)));
+  *f = ir_el_sub(m, ir_el_float(m, ir_el_add(m, low, ir_el_int(m, base_bits))), ir_el_const(m, 1));
+}
+
+/* y for 0 < x < inf, the limits elsewhere, NaN for NaN and x < 0 */
+static ir_ref with_limits(const ir_format *m, ir_ref x, ir_ref y) {
+  ir_ref zero = ir_el_const(m, 0), inf = ir_el_const(m, INFINITY);
+  ir_ref edge = ir_el_where(m, ir_el_eq(m, x, zero), ir_el_const(m, -INFINITY), ir_el_const(m, NAN));
+  return ir_el_where(m, ir_el_lt(m, zero, x), ir_el_where(m, ir_el_lt(m, x, inf), y, inf), edge);
+}
+
+/* f^2/2 and t (f^2/2 + R), whose difference is f - log(1 + f) */
+static void tail64(const ir_format *m, ir_ref f, ir_ref *half_square, ir_ref *tail) {
+  ir_ref t = ir_el_div(m, f, ir_el_add(m, f, ir_el_const(m, 2))), z = ir_el_mul(m, t, t);
+  ir_ref r = ir_el_poly(m, z, atanh64, sizeof atanh64 / sizeof *atanh64);
+  *half_square = ir_el_mul(m, ir_el_mul(m, f, ir_el_const(m, 0.5)), f);
+  *tail = ir_el_mul(m, t, ir_el_fma(m, z, r, *half_square));
+}
+
+static int64_t base_of(const ir_format *m) { return m->type == IR_F64 ? 0x3fe6a09e667f3bcd : 0x3f2aaaab; }
+
+ir_ref ir_el_log(const ir_format *m, ir_ref x) {
+  ir_ref e, f, y;
+  ir_el_split(m, x, base_of(m), &e, &f);
+  if (m->type == IR_F64) {
+    ir_ref half_square, tail;
+    tail64(m, f, &half_square, &tail);
+    ir_ref low = ir_el_fma(m, e, ir_el_const(m, 0x1.abc9e3b39803fp-56), tail);
+    ir_ref high = ir_el_sub(m, f, ir_el_sub(m, half_square, low));
+    y = ir_el_fma(m, e, ir_el_const(m, 0x1.62e42fefa39efp-1), high);
+  } else {
+    ir_ref q = ir_el_poly(m, f, log32, sizeof log32 / sizeof *log32);
+    ir_ref high = ir_el_fma(m, ir_el_mul(m, f, f), q, f);
+    y = ir_el_fma(m, e, ir_el_const(m, 0x1.62e43p-1), high);
+  }
+  return with_limits(m, x, y);
+}
+
+/* f64: log(1 + f) as high + low, times 1 / ln 2 in two parts, added to e without losing the low parts */
+static ir_ref log2_64(const ir_format *m, ir_ref e, ir_ref f) {
+  ir_ref half_square, tail, high, low, product, rest, sum, lost;
+  tail64(m, f, &half_square, &tail);
+  ir_ref lead = ir_el_const(m, 0x1.71547652b82fep+0), follow = ir_el_const(m, 0x1.777d0ffda0d24p-56);
+  ir_el_fast_two_sum(m, f, ir_el_neg(m, half_square), &high, &low);
+  low = ir_el_add(m, low, tail);
+  ir_el_two_product(m, high, lead, &product, &rest);
+  ir_el_fast_two_sum(m, e, product, &sum, &lost);
+  rest = ir_el_add(m, ir_el_fma(m, low, lead, ir_el_mul(m, high, follow)), rest);
+  return ir_el_add(m, sum, ir_el_add(m, lost, rest));
+}
+
+ir_ref ir_el_log2(const ir_format *m, ir_ref x) {
+  ir_ref e, f, y;
+  ir_el_split(m, x, base_of(m), &e, &f);
+  if (m->type == IR_F64) {
+    y = log2_64(m, e, f);
+  } else {
+    ir_ref q = ir_el_poly(m, f, log2_32, sizeof log2_32 / sizeof *log2_32);
+    ir_ref rest = ir_el_mul(m, f, ir_el_fma(m, f, q, ir_el_const(m, 0x1.4ae0cp-26)));
+    y = ir_el_add(m, ir_el_fma(m, f, ir_el_const(m, 0x1.715476p+0), rest), e);
+  }
+  return with_limits(m, x, y);
+}

@@ -1,0 +1,272 @@
+/* Storage of a graph: nodes in chunks that never move, sources and names in blocks, one hash table for identity.
+ *
+ * Making a node reserves everything it needs first (node, sources, table slot, side-table slot) and commits last, so a
+ * failed allocation leaves the graph as it was. */
+#include "ir.h"
+
+#include <string.h>
+
+enum { CHUNK = 1 << IR_CHUNK_BITS, BLOCK_BYTES = 16 * 1024, FIRST_BUCKETS = 256 };
+
+struct ir_block {
+  struct ir_block *next;
+  size_t size, used; /* of bytes[] */
+  _Alignas(8) unsigned char bytes[];
+};
+struct ir_name {
+  size_t length;
+  uint32_t hash, next;
+  char text[];
+};
+
+static void *block_alloc(ir_graph *g, size_t size) {
+  size = (size + 7) & ~(size_t)7;
+  struct ir_block *b = g->blocks;
+  if (!b || b->size - b->used < size) {
+    size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+    struct ir_block *fresh = ir_alloc(g->mem, sizeof *fresh + room);
+    if (!fresh) return NULL;
+    *fresh = (struct ir_block){.size = room, .next = b};
+    g->blocks = b = fresh;
+  }
+  void *place = b->bytes + b->used;
+  b->used += size;
+  return place;
+}
+
+static ir_ref out_of_memory(ir_graph *g) {
+  ir_fail(g->error, IR_ERR_MEMORY, "out of memory at node %u of the graph", g->count);
+  return 0;
+}
+
+static uint32_t mix(uint64_t h, uint64_t v) {
+  h = (h ^ v) * 0x9e3779b97f4a7c15u;
+  return (uint32_t)(h >> 32 ^ h);
+}
+
+static uint32_t hash_node(ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src, uint32_t nsrc) {
+  uint32_t h = mix((uint64_t)op << 24 ^ (uint64_t)dtype << 16 ^ (uint64_t)weak << 8, (uint64_t)arg);
+  for (uint32_t i = 0; i < nsrc; i++) h = mix((uint64_t)h << 32 | nsrc, src[i]);
+  return h;
+}
+
+static bool table_grow(ir_graph *g) {
+  size_t grown = g->bucket_count ? g->bucket_count * 2 : FIRST_BUCKETS;
+  uint32_t *fresh = ir_alloc(g->mem, grown * sizeof *fresh);
+  if (!fresh) return false;
+  memset(fresh, 0, grown * sizeof *fresh);
+  for (uint32_t r = 1; r < g->count; r++) {
+    ir_node *n = (ir_node *)ir_get(g, r);
+    uint32_t *head = &fresh[n->hash & (grown - 1)];
+    n->next = *head;
+    *head = r;
+  }
+  ir_free(g->mem, g->buckets, g->bucket_count * sizeof *g->buckets);
+  g->buckets = fresh;
+  g->bucket_count = grown;
+  return true;
+}
+
+static bool reserve_node(ir_graph *g) {
+  if (g->count == UINT32_MAX) return false;
+  if (g->count >> IR_CHUNK_BITS >= g->chunk_count) {
+    if (!IR_RESERVE(g->mem, g->chunks, g->chunk_cap, g->chunk_count + 1)) return false;
+    ir_node *chunk = ir_alloc(g->mem, CHUNK * sizeof *chunk);
+    if (!chunk) return false;
+    g->chunks[g->chunk_count++] = chunk;
+  }
+  size_t known = g->shapes_cap;
+  if (!IR_RESERVE(g->mem, g->shapes, g->shapes_cap, (size_t)g->count + 1)) return false;
+  memset(g->shapes + known, 0, (g->shapes_cap - known) * sizeof *g->shapes);
+  return g->count < g->bucket_count || table_grow(g);
+}
+
+ir_status ir_graph_init(ir_graph *g, const ir_mem *mem, ir_error *error) {
+  *g = (ir_graph){.mem = mem, .error = error};
+  if (!reserve_node(g)) {
+    ir_graph_free(g);
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory making a graph");
+  }
+  *(ir_node *)ir_get(g, 0) = (ir_node){.op = IR_OP_ERROR};
+  g->count = 1;
+  return IR_OK;
+}
+
+void ir_graph_free(ir_graph *g) {
+  if (!g->mem) return;
+  for (size_t i = 0; i < g->chunk_count; i++) ir_free(g->mem, g->chunks[i], CHUNK * sizeof *g->chunks[i]);
+  for (struct ir_block *b = g->blocks, *next; b; b = next) {
+    next = b->next;
+    ir_free(g->mem, b, sizeof *b + b->size);
+  }
+  ir_free(g->mem, g->chunks, g->chunk_cap * sizeof *g->chunks);
+  ir_free(g->mem, g->buckets, g->bucket_count * sizeof *g->buckets);
+  ir_free(g->mem, g->names, g->name_cap * sizeof *g->names);
+  ir_free(g->mem, g->name_buckets, g->name_bucket_count * sizeof *g->name_buckets);
+  ir_free(g->mem, g->shapes, g->shapes_cap * sizeof *g->shapes);
+  ir_free(g->mem, g->bounds, g->bounds_cap * sizeof *g->bounds);
+  ir_free(g->mem, g->bounds_known, g->bounds_cap);
+  *g = (ir_graph){.mem = g->mem, .error = g->error};
+}
+
+static ir_ref intern(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src, uint32_t nsrc) {
+  for (uint32_t i = 0; i < nsrc; i++)
+    if (src[i] == 0) return 0;
+  uint32_t hash = hash_node(op, dtype, weak, arg, src, nsrc);
+  for (uint32_t r = g->bucket_count ? g->buckets[hash & (g->bucket_count - 1)] : 0; r; r = ir_get(g, r)->next) {
+    const ir_node *n = ir_get(g, r);
+    if (n->hash == hash && n->op == op && n->dtype == dtype && n->weak == weak && n->arg == arg && n->nsrc == nsrc &&
+        (nsrc == 0 || memcmp(n->src, src, nsrc * sizeof *src) == 0))
+      return r;
+  }
+  ir_ref *copy = NULL;
+  if (!reserve_node(g) || (nsrc && !(copy = block_alloc(g, nsrc * sizeof *copy)))) return out_of_memory(g);
+  if (nsrc) memcpy(copy, src, nsrc * sizeof *src);
+  ir_ref ref = g->count++;
+  uint32_t *head = &g->buckets[hash & (g->bucket_count - 1)];
+  *(ir_node *)ir_get(g, ref) = (ir_node){.op = (uint8_t)op,
+                                         .dtype = (uint8_t)dtype,
+                                         .weak = weak,
+                                         .nsrc = nsrc,
+                                         .src = copy,
+                                         .arg = arg,
+                                         .hash = hash,
+                                         .next = *head};
+  return *head = ref;
+}
+
+ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src, uint32_t nsrc) {
+  return intern(g, op, dtype, false, arg, src, nsrc);
+}
+
+ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src, uint32_t nsrc) {
+  ir_ref ref = shape ? intern(g, op, dtype, false, arg, src, nsrc) : 0;
+  if (ref) g->shapes[ref] = shape;
+  return ref;
+}
+
+ir_ref ir_make_weak(ir_graph *g, ir_dtype dtype, ir_value value) {
+  ir_ref shape = ir_tuple(g, NULL, 0), ref = intern(g, IR_OP_CONST, dtype, true, value.i, NULL, 0);
+  if (ref) g->shapes[ref] = shape;
+  return shape ? ref : 0;
+}
+
+/* names */
+
+static bool name_table_grow(ir_graph *g) {
+  size_t grown = g->name_bucket_count ? g->name_bucket_count * 2 : 64;
+  uint32_t *fresh = ir_alloc(g->mem, grown * sizeof *fresh);
+  if (!fresh) return false;
+  memset(fresh, 0, grown * sizeof *fresh);
+  for (uint32_t i = 0; i < g->name_count; i++) {
+    uint32_t *head = &fresh[g->names[i]->hash & (grown - 1)];
+    g->names[i]->next = *head;
+    *head = i + 1;
+  }
+  ir_free(g->mem, g->name_buckets, g->name_bucket_count * sizeof *g->name_buckets);
+  g->name_buckets = fresh;
+  g->name_bucket_count = grown;
+  return true;
+}
+
+int64_t ir_name(ir_graph *g, const char *bytes, size_t length) {
+  uint32_t hash = mix(length, 0);
+  for (size_t i = 0; i < length; i++) hash = mix(hash, (unsigned char)bytes[i] + 1u);
+  for (uint32_t i = g->name_bucket_count ? g->name_buckets[hash & (g->name_bucket_count - 1)] : 0; i; i = g->names[i - 1]->next)
+    if (g->names[i - 1]->hash == hash && g->names[i - 1]->length == length &&
+        memcmp(g->names[i - 1]->text, bytes, length) == 0)
+      return i - 1;
+  struct ir_name *name = NULL;
+  if (g->name_count >= INT32_MAX || length > PTRDIFF_MAX || !IR_RESERVE(g->mem, g->names, g->name_cap, g->name_count + 1) ||
+      (g->name_count >= g->name_bucket_count && !name_table_grow(g)) ||
+      !(name = block_alloc(g, sizeof *name + length + 1))) {
+    out_of_memory(g);
+    return -1;
+  }
+  uint32_t *head = &g->name_buckets[hash & (g->name_bucket_count - 1)];
+  *name = (struct ir_name){.length = length, .hash = hash, .next = *head};
+  memcpy(name->text, bytes, length);
+  name->text[length] = '\0';
+  g->names[g->name_count] = name;
+  *head = (uint32_t)++g->name_count;
+  return (int64_t)g->name_count - 1;
+}
+
+const char *ir_name_text(const ir_graph *g, int64_t name) {
+  return name >= 0 && (size_t)name < g->name_count ? g->names[name]->text : "";
+}
+
+size_t ir_name_length(const ir_graph *g, int64_t name) {
+  return name >= 0 && (size_t)name < g->name_count ? g->names[name]->length : 0;
+}
+
+/* walking and copying */
+
+ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count, size_t *cap) {
+  *count = 0;
+  ir_ref top = 0;
+  for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
+  uint8_t *seen = ir_alloc(g->mem, (size_t)top + 1);
+  if (!seen) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory walking a graph");
+  memset(seen, 0, (size_t)top + 1);
+  for (size_t i = 0; i < n; i++) seen[roots[i]] = 1;
+  size_t total = 0;
+  for (ir_ref r = top; r > 0; r--) { /* users come before sources in this order, so one pass marks everything */
+    if (!seen[r]) continue;
+    total++;
+    const ir_node *node = ir_get(g, r);
+    for (uint32_t i = 0; i < node->nsrc; i++) seen[node->src[i]] = 1;
+  }
+  ir_status status = IR_OK;
+  if (!IR_RESERVE(g->mem, *out, *cap, total))
+    status = ir_fail(g->error, IR_ERR_MEMORY, "out of memory walking a graph");
+  else
+    for (ir_ref r = 1; r <= top && top; r++)
+      if (seen[r]) (*out)[(*count)++] = r;
+  ir_free(g->mem, seen, (size_t)top + 1);
+  return status;
+}
+
+static bool arg_is_name(ir_op op) { return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA; }
+
+static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir_ref *map, ir_ref **scratch, size_t *cap) {
+  const ir_node *n = ir_get(src, ref);
+  if (!IR_RESERVE(dst->mem, *scratch, *cap, n->nsrc)) return out_of_memory(dst);
+  for (uint32_t i = 0; i < n->nsrc; i++) (*scratch)[i] = map[n->src[i]];
+  int64_t arg = n->arg;
+  if (arg_is_name((ir_op)n->op)) arg = ir_name(dst, ir_name_text(src, arg), ir_name_length(src, arg));
+  return intern(dst, (ir_op)n->op, (ir_dtype)n->dtype, n->weak, arg, *scratch, n->nsrc);
+}
+
+ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_t n, ir_ref **map_out) {
+  ir_ref *live = NULL, *scratch = NULL, *map = ir_alloc(dst->mem, src->count * sizeof *map), *all = NULL;
+  size_t live_count = 0, live_cap = 0, scratch_cap = 0, all_cap = 0, all_count = 0;
+  bool failed = !map || ir_reachable(src, roots, n, &live, &live_count, &live_cap) != IR_OK;
+  /* shapes hang off nodes outside the source relation: walk once more from nodes and their shapes together */
+  if (!failed && IR_RESERVE(dst->mem, scratch, scratch_cap, 2 * live_count + 1)) {
+    size_t k = 0;
+    for (size_t i = 0; i < live_count; i++) {
+      scratch[k++] = live[i];
+      if (src->shapes[live[i]]) scratch[k++] = src->shapes[live[i]];
+    }
+    failed = ir_reachable(src, scratch, k, &all, &all_count, &all_cap) != IR_OK;
+  } else {
+    failed = true;
+  }
+  if (map) memset(map, 0, src->count * sizeof *map);
+  /* a shape may have a larger ref than its node, so nodes come first and shapes are attached afterwards */
+  for (size_t i = 0; i < all_count && !failed; i++)
+    failed = (map[all[i]] = copy_node(dst, src, all[i], map, &scratch, &scratch_cap)) == 0;
+  for (size_t i = 0; i < all_count && !failed; i++)
+    if (src->shapes[all[i]]) dst->shapes[map[all[i]]] = map[src->shapes[all[i]]];
+  for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
+  if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;
+  ir_free(src->mem, live, live_cap * sizeof *live);
+  ir_free(src->mem, all, all_cap * sizeof *all);
+  ir_free(dst->mem, scratch, scratch_cap * sizeof *scratch);
+  if (map_out && !failed)
+    *map_out = map;
+  else
+    ir_free(dst->mem, map, src->count * sizeof *map);
+  return failed ? ir_fail(dst->error, IR_ERR_MEMORY, "out of memory copying a graph") : IR_OK;
+}

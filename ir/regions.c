@@ -1,0 +1,215 @@
+/* Placement of nodes into loop bodies: one walk from the root, sources first.
+ *
+ * While the walk is inside a loop's body the loop is active; active loops are numbered by depth. A node's region is the
+ * deepest region among its sources. A value loop may itself belong further out than where the walk met it: it belongs to
+ * the deepest active loop, other than itself, that anything in its body depends on, which is collected in `outer` as the
+ * nodes of its body are placed. Linear in the nodes, times the depth of loops at worst. */
+#include "ir/regions.h"
+
+#include <string.h>
+
+typedef struct frame {
+  ir_ref ref;
+  uint32_t next; /* source to visit */
+} frame;
+
+typedef struct walk {
+  const ir_graph *graph;
+  ir_regions *out;
+  uint8_t *state;  /* 0 not met, 1 under way, 2 placed */
+  uint32_t *depth; /* of an active loop, from 1; 0: not active */
+  ir_ref *outer;   /* per loop: the deepest other loop that its body depends on */
+  frame *frames;
+  size_t frame_count, frame_cap;
+  ir_ref *active;
+  size_t active_count, active_cap;
+} walk;
+
+bool ir_is_loop(const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  if (n->op != IR_OP_LOOP || n->nsrc < 2 || ir_op_of(g, n->src[0]) != IR_OP_RANGE) return false;
+  int64_t k = ir_arg_int(n);
+  return k == 0 ? n->nsrc == 2 : k > 0 && n->nsrc == 1 + 2 * (uint64_t)k;
+}
+
+uint32_t ir_loop_carries(const ir_graph *g, ir_ref loop) { return (uint32_t)ir_arg_int(ir_get(g, loop)); }
+
+static ir_ref deeper(const walk *w, ir_ref a, ir_ref b) { return w->depth[b] > w->depth[a] ? b : a; }
+
+/* the region of a source as seen by its user; 0 and a note where that loop is not active */
+static ir_ref source_region(walk *w, ir_ref user, ir_ref source) {
+  ir_ref region = w->out->region[source];
+  if (!region || w->depth[region]) return region;
+  if (!w->out->escape) w->out->escape_user = user, w->out->escape = source;
+  return 0;
+}
+
+/* A node of region `home` depends on the active loop `other`: enter it into the chain home, outer[home], ... which is
+ * ordered by depth, because loops that one node depends on stand inside each other. */
+static void depend(walk *w, ir_ref home, ir_ref other) {
+  while (home && other && home != other) {
+    ir_ref outer = w->outer[home];
+    if (w->depth[other] > w->depth[outer]) {
+      w->outer[home] = other;
+      home = other;
+      other = outer;
+    } else {
+      home = outer;
+    }
+  }
+}
+
+static void place_sources(walk *w, ir_ref ref, uint32_t from, uint32_t to, ir_ref *region) {
+  const ir_node *n = ir_get(w->graph, ref);
+  for (uint32_t i = from; i < to; i++) *region = deeper(w, *region, source_region(w, ref, n->src[i]));
+}
+
+static void place_plain(walk *w, ir_ref ref) {
+  const ir_node *n = ir_get(w->graph, ref);
+  ir_ref region = 0;
+  bool effect = n->dtype == IR_NONE && n->op != IR_OP_TUPLE;
+  place_sources(w, ref, 0, n->nsrc, &region);
+  if (effect) region = w->active_count ? w->active[w->active_count - 1] : 0;
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    ir_ref other = w->out->region[n->src[i]];
+    if (w->depth[other]) depend(w, region, other);
+  }
+  w->out->region[ref] = region;
+}
+
+static void place_range(walk *w, ir_ref ref) {
+  ir_ref extent = 0, loop = w->out->loop_of[ref];
+  place_sources(w, ref, 0, ir_get(w->graph, ref)->nsrc, &extent);
+  w->out->region[ref] = loop ? loop : extent;
+  if (loop) w->outer[loop] = extent; /* the loop is entered next, so its chain begins here */
+}
+
+static void place_loop(walk *w, ir_ref ref) {
+  const ir_node *n = ir_get(w->graph, ref);
+  uint32_t k = ir_loop_carries(w->graph, ref);
+  ir_ref body = 0, region = 0;
+  if (w->depth[ref]) { /* leave the body */
+    for (uint32_t i = 1 + k; i < n->nsrc; i++) {
+      ir_ref next = source_region(w, ref, n->src[i]);
+      if (next != ref) body = deeper(w, body, next);
+    }
+    w->depth[ref] = 0;
+    w->active_count--;
+  }
+  if (k == 0) {
+    w->out->region[ref] = w->active_count ? w->active[w->active_count - 1] : 0;
+    return;
+  }
+  place_sources(w, ref, 1, 1 + k, &region);
+  ir_ref inits = region;
+  region = deeper(w, deeper(w, region, body), w->outer[ref]);
+  depend(w, region, inits);
+  depend(w, region, body);
+  depend(w, region, w->outer[ref]);
+  w->out->region[ref] = region;
+}
+
+static bool enter(walk *w, ir_ref loop) {
+  if (!IR_RESERVE(w->graph->mem, w->active, w->active_cap, w->active_count + 1)) return false;
+  w->active[w->active_count++] = loop;
+  w->depth[loop] = (uint32_t)w->active_count;
+  return true;
+}
+
+static bool push(walk *w, ir_ref ref) {
+  if (!IR_RESERVE(w->graph->mem, w->frames, w->frame_cap, w->frame_count + 1)) return false;
+  w->frames[w->frame_count++] = (frame){ref, 0};
+  w->state[ref] = 1;
+  return true;
+}
+
+static void place(walk *w, ir_ref ref, bool loop) {
+  if (loop)
+    place_loop(w, ref);
+  else if (ir_op_of(w->graph, ref) == IR_OP_RANGE)
+    place_range(w, ref);
+  else
+    place_plain(w, ref);
+  w->state[ref] = 2;
+  w->out->order[w->out->count++] = ref;
+}
+
+static bool run(walk *w, ir_ref root) {
+  if (!push(w, root)) return false;
+  while (w->frame_count) {
+    frame *f = &w->frames[w->frame_count - 1];
+    ir_ref ref = f->ref;
+    const ir_node *n = ir_get(w->graph, ref);
+    bool loop = n->op == IR_OP_LOOP && ir_is_loop(w->graph, ref);
+    bool binds = loop && w->out->loop_of[n->src[0]] == ref;
+    if (binds && f->next == 1 + ir_loop_carries(w->graph, ref) && !w->depth[ref] && !enter(w, ref)) return false;
+    if (f->next < n->nsrc) {
+      ir_ref source = n->src[f->next++];
+      if (w->state[source] == 0 && !push(w, source)) return false;
+    } else {
+      w->frame_count--;
+      place(w, ref, loop);
+    }
+  }
+  return true;
+}
+
+/* loop_of and shared */
+static void bind(const ir_graph *g, ir_regions *out, const ir_ref *nodes, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    ir_ref ref = nodes[i];
+    const ir_node *n = ir_get(g, ref);
+    if (ir_is_loop(g, ref)) {
+      if (out->loop_of[n->src[0]])
+        out->shared[n->src[0]] = ref;
+      else
+        out->loop_of[n->src[0]] = ref;
+    }
+  }
+}
+
+static ir_ref *table(const ir_mem *mem, size_t limit) {
+  ir_ref *made = ir_alloc(mem, limit * sizeof *made);
+  if (made) memset(made, 0, limit * sizeof *made);
+  return made;
+}
+
+ir_status ir_regions_find(const ir_graph *g, ir_ref root, ir_regions *out) {
+  size_t limit = (size_t)root + 1;
+  *out = (ir_regions){.mem = g->mem, .limit = limit};
+  walk w = {.graph = g, .out = out};
+  ir_ref *state = table(g->mem, limit / 4 + 1);
+  w.state = (uint8_t *)state;
+  w.depth = table(g->mem, limit);
+  w.outer = table(g->mem, limit);
+  out->region = table(g->mem, limit);
+  out->loop_of = table(g->mem, limit);
+  out->shared = table(g->mem, limit);
+  ir_status status = ir_reachable(g, &root, 1, &out->order, &out->count, &out->cap);
+  if (status == IR_OK && w.state && w.depth && w.outer && out->region && out->loop_of && out->shared) {
+    bind(g, out, out->order, out->count);
+    out->count = 0; /* the walk writes the same nodes again, in its own order */
+    if (!run(&w, root)) status = IR_ERR_MEMORY;
+  } else if (status == IR_OK) {
+    status = IR_ERR_MEMORY;
+  }
+  ir_free(g->mem, state, (limit / 4 + 1) * sizeof *state);
+  ir_free(g->mem, w.depth, limit * sizeof *w.depth);
+  ir_free(g->mem, w.outer, limit * sizeof *w.outer);
+  ir_free(g->mem, w.frames, w.frame_cap * sizeof *w.frames);
+  ir_free(g->mem, w.active, w.active_cap * sizeof *w.active);
+  if (status != IR_OK) {
+    ir_regions_free(out);
+    return ir_fail(g->error, status, "out of memory placing the nodes of a kernel");
+  }
+  return IR_OK;
+}
+
+void ir_regions_free(ir_regions *r) {
+  if (!r->mem) return;
+  ir_free(r->mem, r->region, r->limit * sizeof *r->region);
+  ir_free(r->mem, r->loop_of, r->limit * sizeof *r->loop_of);
+  ir_free(r->mem, r->shared, r->limit * sizeof *r->shared);
+  ir_free(r->mem, r->order, r->cap * sizeof *r->order);
+  *r = (ir_regions){0};
+}

@@ -1,0 +1,17 @@
+/* A plain description of the machine that code is made for. Every field may influence generated code, so all of it is
+ * part of every cache key, through ir_target_text. */
+#ifndef VIEWFOLD_IR_TARGET_H
+#define VIEWFOLD_IR_TARGET_H
+
+#include "base.h"
+
+typedef struct ir_target {
+  char triple[64];     /* "x86_64-unknown-linux-gnu" */
+  char features[1024]; /* LLVM feature string from our own CPUID reading: "+avx2,+fma,..." */
+  int vector_bytes;    /* widest vector register in use: 16, 32 or 64 */
+  int registers;       /* vector registers: 16 or 32 */
+  bool has_fma, has_f16c;
+  int64_t l1_bytes, l2_bytes, l3_bytes; /* data caches of one core; rounded down to a power of two */
+} ir_target;
+
+#endif

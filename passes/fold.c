@@ -1,0 +1,378 @@
+/* Folding: a tensor value becomes one scalar expression over ranges, and every view disappears into index expressions.
+ *
+ * The unit of work is a demand: the value of one tensor node at one position, needed only where `valid` holds. Starting
+ * from the kernel's output at position (ridx0, ridx1, ...), each demand either is a leaf (a load, a constant, a position)
+ * or asks for its operands at positions of their own. Demands are hash-consed as TUPLE(node, valid, position...), so each
+ * is answered once, and they wait on an explicit stack, so depth costs no recursion. */
+#include "passes.h"
+
+#include "index.h"
+#include "view_index.h"
+
+#include <string.h>
+
+/* One demand in progress. Its sub-demands' answers are at answers[first_answer...] once they are all in. */
+typedef struct frame {
+  ir_ref key;        /* TUPLE(node, valid, position...) */
+  uint32_t awaited;  /* sub-demands asked for, in frame_keys[first_key...] */
+  size_t first_key;
+  int stage;
+  ir_ref ranges[IR_MAX_RANK]; /* of a reduction */
+  uint32_t range_count;
+} frame;
+
+typedef struct folder {
+  ir_graph *g;
+  pass_slots *slots;
+  ir_ref output;                 /* the kernel's own value: computed here, though it has a slot */
+  ir_ref leaf_index, leaf_valid; /* the last access made, for chains */
+  ir_ref *answer;                /* by key: value, 0 while unknown */
+  size_t answer_cap;
+  frame *stack;
+  size_t depth, stack_cap;
+  ir_ref *keys; /* sub-demands of all frames on the stack */
+  size_t key_count, key_cap;
+  int64_t next_range;
+  bool failed;
+} folder;
+
+static void out_of_memory(folder *f) {
+  f->failed = true;
+  ir_fail(f->g->error, IR_ERR_MEMORY, "out of memory folding views");
+}
+
+static ir_ref answer_of(const folder *f, ir_ref key) { return key < f->answer_cap ? f->answer[key] : 0; }
+
+static void answer(folder *f, ir_ref key, ir_ref value) {
+  size_t known = f->answer_cap;
+  if (!value) f->failed = true;
+  if (!IR_RESERVE(f->g->mem, f->answer, f->answer_cap, (size_t)key + 1)) {
+    out_of_memory(f);
+    return;
+  }
+  memset(f->answer + known, 0, (f->answer_cap - known) * sizeof *f->answer);
+  f->answer[key] = value;
+}
+
+static ir_ref demand_key(folder *f, ir_ref node, ir_ref valid, const pass_position *p) {
+  ir_ref items[IR_MAX_RANK + 2] = {node, valid};
+  for (uint32_t i = 0; i < p->rank; i++) items[i + 2] = p->at[i];
+  return ir_tuple(f->g, items, p->rank + 2);
+}
+
+static void ask(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+  ir_ref key = demand_key(f, node, valid, p);
+  if (!key || !IR_RESERVE(f->g->mem, f->keys, f->key_cap, f->key_count + 1)) {
+    out_of_memory(f);
+    return;
+  }
+  f->keys[f->key_count++] = key;
+  fr->awaited++;
+}
+
+static ir_ref reply(const folder *f, const frame *fr, uint32_t i) { return answer_of(f, f->keys[fr->first_key + i]); }
+
+static ir_ref zero_of(folder *f, ir_dtype dtype) {
+  return ir_is_float(dtype) ? ir_float(f->g, dtype, 0) : ir_int(f->g, dtype, 0);
+}
+
+static bool is_empty(const ir_graph *g, ir_ref node) {
+  const ir_node *shape = ir_get(g, ir_shape(g, node));
+  int64_t size;
+  for (uint32_t i = 0; i < shape->nsrc; i++)
+    if (ir_is_const(g, shape->src[i], &size) && size == 0) return true;
+  return false;
+}
+
+/* leaves */
+
+static ir_ref param_of(folder *f, ir_ref node, uint32_t slot) {
+  pass_slots *s = f->slots;
+  uint32_t at = 0;
+  while (at < s->param_count && s->params[at] != slot) at++;
+  if (at == s->param_count) s->params[s->param_count++] = slot;
+  const ir_node *shape = ir_get(f->g, ir_shape(f->g, node));
+  ir_ref size = ir_index(f->g, 1);
+  for (uint32_t i = 0; i < shape->nsrc; i++) size = pass_mul(f->g, size, shape->src[i]);
+  return ir_make(f->g, IR_OP_PARAM, ir_dtype_of(f->g, node), ir_pack_arg(at, 0), &size, 1);
+}
+
+static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_position *p) {
+  ir_graph *g = f->g;
+  ir_ref flat = pass_flatten(g, &pass_canonical, ir_shape(g, node), p);
+  f->leaf_index = flat = ir_is_true(g, valid) ? flat : pass_simplify_given(g, flat, valid);
+  f->leaf_valid = valid;
+  ir_ref src[] = {param_of(f, node, f->slots->slot_of[node] - 1), flat, valid, zero_of(f, ir_dtype_of(g, node))};
+  return ir_make(g, IR_OP_LOAD, ir_dtype_of(g, node), 0, src, 4);
+}
+
+static bool in_memory(const folder *f, ir_ref node) {
+  return node != f->output && node < f->slots->count && f->slots->slot_of[node];
+}
+
+/* A value that exists only where `inside` holds, fill elsewhere. A load that already answers with the fill value where
+ * it is not valid needs no choice around it. */
+static ir_ref filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill) {
+  ir_graph *g = f->g;
+  const ir_node *n = ir_get(g, value);
+  if (n->op == IR_OP_LOAD && n->src[3] == fill && !ir_is_true(g, n->src[2])) return value;
+  if (n->op == IR_OP_LOAD && n->src[2] == inside)
+    return ir_make(g, IR_OP_LOAD, (ir_dtype)n->dtype, 0, (ir_ref[]){n->src[0], n->src[1], inside, fill}, 4);
+  return pass_where(g, inside, value, fill);
+}
+
+/* The demand on top of the stack: ask for what is missing (and return 0), or answer. */
+
+static ir_ref fold_view(folder *f, frame *fr, ir_ref node, ir_ref valid, pass_position *p) {
+  ir_graph *g = f->g;
+  ir_ref operand = ir_src(g, node, 0), inside = pass_view_index(g, &pass_canonical, node, p);
+  bool fills = ir_op_of(g, node) == IR_OP_PAD && !ir_is_true(g, inside);
+  ir_ref fill = fills ? ir_src(g, node, 1) : 0;
+  if (inside && ir_is_false(g, inside)) return fill;
+  if (fr->stage++ == 0) {
+    ask(f, fr, operand, pass_and(g, valid, inside), p);
+    return 0;
+  }
+  return fills ? filled(f, inside, reply(f, fr, 0), fill) : reply(f, fr, 0);
+}
+
+/* Where a position along the joined axis falls in part i, which starts at `start`. */
+static ir_ref in_part(folder *f, ir_ref at, ir_ref start, ir_ref end) {
+  return pass_and(f->g, pass_compare(f->g, IR_OP_GE, at, start), pass_compare(f->g, IR_OP_LT, at, end));
+}
+
+static ir_ref fold_join(folder *f, frame *fr, ir_ref node, ir_ref valid, pass_position *p) {
+  ir_graph *g = f->g;
+  const ir_node *n = ir_get(g, node);
+  bool stacked = n->op == IR_OP_STACK, ask_now = fr->stage++ == 0;
+  uint32_t axis = (uint32_t)ir_arg_int(n), replies = 0;
+  ir_ref at = p->at[axis], start = ir_index(g, 0), value = 0;
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    ir_ref size = stacked ? ir_index(g, 1) : ir_dim(g, n->src[i], axis), end = pass_add(g, start, size);
+    ir_ref here = pass_and(g, valid, in_part(f, at, start, end));
+    if (here && !ir_is_false(g, here) && ask_now) {
+      pass_position part = *p;
+      part.at[axis] = pass_sub(g, at, start);
+      if (stacked) {
+        part.rank--;
+        for (uint32_t k = axis; k < part.rank; k++) part.at[k] = p->at[k + 1];
+      }
+      ask(f, fr, n->src[i], here, &part);
+    } else if (here && !ir_is_false(g, here)) {
+      ir_ref one = reply(f, fr, replies++);
+      value = value ? pass_where(g, pass_compare(g, IR_OP_LT, at, start), value, one) : one;
+    }
+    start = end;
+  }
+  return ask_now && fr->awaited ? 0 : value ? value : zero_of(f, (ir_dtype)n->dtype);
+}
+
+static ir_ref fold_elementwise(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+  ir_graph *g = f->g;
+  const ir_node *n = ir_get(g, node);
+  if (fr->stage++ == 0) {
+    for (uint32_t i = 0; i < n->nsrc; i++) {
+      pass_position here = *p;
+      if (ir_rank(g, n->src[i]) == 0) here.rank = 0; /* a constant serves every position */
+      ask(f, fr, n->src[i], valid, &here);
+    }
+    return 0;
+  }
+  ir_ref src[3] = {0};
+  for (uint32_t i = 0; i < n->nsrc; i++) src[i] = reply(f, fr, i);
+  if (n->op == IR_OP_WHERE) return pass_where(g, src[0], src[1], src[2]);
+  return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
+}
+
+/* Which operation combines a reduction's values. Booleans know only or (max, any, sum) and and (min, all, prod). */
+static ir_op combining(const ir_node *n) {
+  bool logical = n->dtype == IR_BOOL;
+  switch ((int)n->op) {
+  case IR_OP_SUM: return logical ? IR_OP_OR : IR_OP_ADD;
+  case IR_OP_PROD: return logical ? IR_OP_AND : IR_OP_MUL;
+  case IR_OP_REDUCE_MAX: return logical ? IR_OP_OR : IR_OP_MAX;
+  case IR_OP_REDUCE_MIN: return logical ? IR_OP_AND : IR_OP_MIN;
+  default: return (ir_op)n->op; /* argmax, argmin */
+  }
+}
+
+static ir_ref new_range(folder *f, ir_ref extent) {
+  int64_t size;
+  if (ir_is_const(f->g, extent, &size) && size == 1) return ir_index(f->g, 0);
+  return ir_make(f->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(f->next_range++, 0), &extent, 1);
+}
+
+static bool reduces_axis(const ir_node *n, const ir_graph *g, uint32_t axis) {
+  if (n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN) return ir_arg_int(n) == axis;
+  for (uint32_t i = 1; i < n->nsrc; i++)
+    if (ir_get(g, n->src[i])->arg == axis) return true;
+  return false;
+}
+
+static ir_ref fold_reduce(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+  ir_graph *g = f->g;
+  const ir_node *n = ir_get(g, node);
+  if (fr->stage++ == 0) {
+    pass_position inner = {.rank = ir_rank(g, n->src[0])};
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < inner.rank; i++) {
+      bool reduced = reduces_axis(n, g, i);
+      inner.at[i] = reduced ? fr->ranges[fr->range_count++] = new_range(f, ir_dim(g, n->src[0], i)) : p->at[kept++];
+    }
+    ask(f, fr, n->src[0], valid, &inner);
+    return 0;
+  }
+  bool positional = n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN;
+  ir_ref src[IR_MAX_RANK + 2] = {reply(f, fr, 0)};
+  uint32_t count = 1;
+  if (positional && ir_op_of(g, fr->ranges[0]) != IR_OP_RANGE) return ir_int(g, (ir_dtype)n->dtype, 0);
+  if (positional) src[count++] = fr->ranges[0];
+  for (uint32_t i = 0; i < fr->range_count; i++)
+    if (ir_op_of(g, fr->ranges[i]) == IR_OP_RANGE) src[count++] = fr->ranges[i];
+  if (count == 1) return src[0]; /* every reduced axis has one element */
+  return ir_make(g, IR_OP_REDUCE, (ir_dtype)n->dtype, ir_pack_arg(combining(n), 0), src, count);
+}
+
+static ir_ref fold_gather(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+  ir_graph *g = f->g;
+  const ir_node *n = ir_get(g, node);
+  ir_ref data = n->src[0], indices = n->src[1];
+  uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(g, indices);
+  if (fr->stage == 0) {
+    pass_position where = {.rank = taken};
+    for (uint32_t i = 0; i < taken; i++) where.at[i] = p->at[axis + i];
+    fr->stage = 1;
+    ask(f, fr, indices, valid, &where);
+    return 0;
+  }
+  int mode = ir_arg_mode(n);
+  ir_ref index = reply(f, fr, 0), size = ir_dim(g, data, axis), inside = ir_bool(g, true);
+  if (mode == IR_GATHER_FILL && ir_dtypes[ir_dtype_of(g, index)].kind != IR_KIND_BOOL) {
+    ir_ref wide = ir_cast(g, index, IR_I64), end = ir_cast(g, size, IR_I64);
+    inside = ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_GE, wide, ir_unary(g, IR_OP_NEG, end)),
+                       ir_binary(g, IR_OP_LT, wide, end));
+  }
+  if (fr->stage == 1) {
+    pass_position from = {.rank = ir_rank(g, data)};
+    for (uint32_t i = 0; i < from.rank; i++) from.at[i] = p->at[i < axis ? i : i + taken - 1];
+    from.at[axis] = ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, mode), (ir_ref[]){index, size, valid}, 3);
+    fr->stage = 2;
+    ask(f, fr, data, pass_and(g, valid, inside), &from);
+    return 0;
+  }
+  ir_ref value = reply(f, fr, 1);
+  return mode == IR_GATHER_FILL ? filled(f, inside, value, zero_of(f, (ir_dtype)n->dtype)) : value;
+}
+
+static ir_ref fold_demand(folder *f, frame *fr) {
+  ir_graph *g = f->g;
+  const ir_node *key = ir_get(g, fr->key);
+  ir_ref node = key->src[0], valid = key->src[1];
+  pass_position p = {.rank = key->nsrc - 2};
+  memcpy(p.at, key->src + 2, p.rank * sizeof *p.at);
+  const ir_node *n = ir_get(g, node);
+  if (n->dtype == IR_INDEX) return node; /* a size, the same at every position */
+  if (n->op == IR_OP_CONST) return ir_const(g, (ir_dtype)n->dtype, (ir_value){.i = n->arg});
+  if (ir_is_false(g, valid) || is_empty(g, node)) {
+    f->leaf_index = ir_index(g, 0), f->leaf_valid = ir_bool(g, false);
+    return zero_of(f, (ir_dtype)n->dtype);
+  }
+  if (in_memory(f, node)) return access(f, node, valid, &p);
+  switch ((ir_class)ir_ops[n->op].cls) {
+  case IR_CLASS_VIEW: return n->op == IR_OP_CONCAT || n->op == IR_OP_STACK ? fold_join(f, fr, node, valid, &p)
+                                                                          : fold_view(f, fr, node, valid, &p);
+  case IR_CLASS_UNARY:
+  case IR_CLASS_BINARY:
+  case IR_CLASS_COMPARE:
+  case IR_CLASS_TERNARY: return fold_elementwise(f, fr, node, valid, &p);
+  case IR_CLASS_REDUCE: return fold_reduce(f, fr, node, valid, &p);
+  case IR_CLASS_INDIRECT: return fold_gather(f, fr, node, valid, &p);
+  case IR_CLASS_LEAF:
+    if (n->op == IR_OP_IOTA) return ir_make(g, IR_OP_CAST, (ir_dtype)n->dtype, 0, &p.at[ir_arg_int(n)], 1);
+    break;
+  case IR_CLASS_CONTRACT:
+  case IR_CLASS_LOOP:
+  case IR_CLASS_META: break;
+  }
+  ir_fail(g->error, IR_ERR_INTERNAL, "fold: %s reached folding without being lowered or stored", ir_ops[n->op].text);
+  f->failed = true;
+  return 0;
+}
+
+static void push(folder *f, ir_ref key) {
+  if (!key || !IR_RESERVE(f->g->mem, f->stack, f->stack_cap, f->depth + 1)) {
+    out_of_memory(f);
+    return;
+  }
+  f->stack[f->depth++] = (frame){.key = key, .first_key = f->key_count};
+}
+
+static ir_ref fold_at(folder *f, ir_ref node, const pass_position *p) {
+  ir_ref root = demand_key(f, node, ir_bool(f->g, true), p);
+  push(f, root);
+  while (f->depth && !f->failed) {
+    frame *top = &f->stack[f->depth - 1];
+    size_t asked = f->key_count;
+    ir_ref key = top->key, value = answer_of(f, key);
+    if (!value) value = fold_demand(f, top);
+    if (value) {
+      answer(f, key, value);
+      f->key_count = top->first_key;
+      f->depth--;
+    } else if (f->key_count == asked) {
+      f->failed = true; /* a builder failed and said why */
+    }
+    for (size_t k = asked, end = f->key_count; k < end && !f->failed; k++)
+      if (!answer_of(f, f->keys[k])) push(f, f->keys[k]);
+  }
+  return f->failed ? 0 : answer_of(f, root);
+}
+
+static pass_position output_position(folder *f, ir_ref node) {
+  pass_position p = {.rank = ir_rank(f->g, node)};
+  for (uint32_t i = 0; i < p.rank; i++) {
+    f->next_range = i;
+    p.at[i] = new_range(f, ir_dim(f->g, node, i));
+  }
+  f->next_range = p.rank;
+  return p;
+}
+
+static void folder_free(folder *f) {
+  ir_free(f->g->mem, f->answer, f->answer_cap * sizeof *f->answer);
+  ir_free(f->g->mem, f->stack, f->stack_cap * sizeof *f->stack);
+  ir_free(f->g->mem, f->keys, f->key_cap * sizeof *f->keys);
+}
+
+ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
+  ir_op op = ir_op_of(g, value);
+  bool stored = op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA; /* a copy of what has a slot of its own */
+  folder f = {.g = g, .slots = slots, .output = stored ? 0 : value};
+  slots->param_count = 0;
+  ir_ref param = param_of(&f, value, target);
+  pass_position p = output_position(&f, value);
+  ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, value), &p), result = fold_at(&f, value, &p);
+  folder_free(&f);
+  return ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3);
+}
+
+bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {
+  ir_ref leaf = chain;
+  while (ir_ops[ir_op_of(g, leaf)].cls == IR_CLASS_VIEW) leaf = ir_src(g, leaf, 0);
+  size_t count = (size_t)leaf + 1;
+  uint32_t *slot_of = ir_alloc(g->mem, count * sizeof *slot_of), param;
+  if (!slot_of) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory folding views");
+    return false;
+  }
+  memset(slot_of, 0, count * sizeof *slot_of);
+  slot_of[leaf] = 1;
+  pass_slots slots = {slot_of, count, &param, 0};
+  folder f = {.g = g, .slots = &slots, .leaf_index = ir_index(g, 0), .leaf_valid = ir_bool(g, false)};
+  pass_position p = output_position(&f, chain);
+  bool done = fold_at(&f, chain, &p) != 0;
+  *index = f.leaf_index, *valid = f.leaf_valid;
+  folder_free(&f);
+  ir_free(g->mem, slot_of, count * sizeof *slot_of);
+  return done && *index && *valid;
+}

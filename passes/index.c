@@ -1,0 +1,143 @@
+/* The public face of the index algebra: each call gets a fresh budget and runs the builders of index_*.c. */
+#include "index_impl.h"
+
+bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc, ir_ref result) {
+  const ir_observer *o = b->g->observer;
+  if (!o || !result) return true;
+  const ir_node *n = ir_get(b->g, result);
+  bool changed = n->op != op || n->nsrc != nsrc;
+  for (uint32_t i = 0; i < nsrc && !changed; i++) changed = n->src[i] != src[i];
+  return !changed || o->rewrite(o->user, b->g, rule, op, src, nsrc, result);
+}
+
+#define BUILDER(name, ...)                                                                                             \
+  {                                                                                                                    \
+    pass_build b = pass_begin(g);                                                                                      \
+    return name(&b, __VA_ARGS__);                                                                                      \
+  }
+
+ir_ref pass_add(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_add, a, b_)
+ir_ref pass_sub(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_sub, a, b_)
+ir_ref pass_mul(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_mul, a, b_)
+ir_ref pass_div(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_div, a, b_)
+ir_ref pass_mod(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_mod, a, b_)
+ir_ref pass_min(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_minmax, IR_OP_MIN, a, b_)
+ir_ref pass_max(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_minmax, IR_OP_MAX, a, b_)
+ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b_) BUILDER(pass_make_compare, op, a, b_)
+ir_ref pass_and(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_junction, IR_OP_AND, ((ir_ref[]){a, b_}), 2)
+ir_ref pass_or(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_junction, IR_OP_OR, ((ir_ref[]){a, b_}), 2)
+ir_ref pass_not(ir_graph *g, ir_ref a) BUILDER(pass_make_not, a)
+ir_ref pass_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b_) BUILDER(pass_make_where, condition, a, b_)
+ir_ref pass_add_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_add, a, ir_index(g, value))
+ir_ref pass_mul_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_mul, a, ir_index(g, value))
+ir_ref pass_div_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_div, a, ir_index(g, value))
+ir_ref pass_mod_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_mod, a, ir_index(g, value))
+
+ir_ref pass_ceil_div(ir_graph *g, ir_ref a, ir_ref b) {
+  pass_build build = pass_begin(g);
+  ir_ref up = a && b ? pass_make_add(&build, a, pass_make_sub(&build, b, ir_index(g, 1))) : 0;
+  return pass_make_div(&build, up, b);
+}
+
+/* rebuilding one node from new sources */
+
+static bool same_sources(const ir_node *n, const ir_ref *src, uint32_t nsrc) {
+  if (n->nsrc != nsrc) return false;
+  for (uint32_t i = 0; i < nsrc; i++)
+    if (n->src[i] != src[i]) return false;
+  return true;
+}
+
+/* an n-ary sum in one go, so that partial sums leave no nodes behind */
+static ir_ref sum_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
+  pass_linear sum, part;
+  pass_linear_const(&sum, 0);
+  for (uint32_t i = 0; i < nsrc; i++) {
+    pass_linear_read(b->g, src[i], &part);
+    if (pass_linear_add(&sum, &part, 1)) continue;
+    ir_ref r = src[0]; /* too big for one form: pairs */
+    for (uint32_t j = 1; j < nsrc; j++) r = pass_make_add(b, r, src[j]);
+    return r;
+  }
+  return pass_linear_node(b, &sum);
+}
+
+/* a product: constants last, so that factors meet as monomials first */
+static ir_ref product_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
+  ir_ref r = src[0];
+  for (uint32_t i = 1; i < nsrc; i++) r = pass_make_mul(b, r, src[i]);
+  return r;
+}
+
+static ir_ref as_written(ir_graph *g, const ir_node *n, ir_ref node, const ir_ref *src, uint32_t nsrc) {
+  if (same_sources(n, src, nsrc)) return node;
+  ir_ref shape = ir_shape(g, node);
+  return shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, nsrc)
+               : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, nsrc);
+}
+
+ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsrc) {
+  const ir_node *n = ir_get(b->g, node);
+  ir_op op = (ir_op)n->op;
+  for (uint32_t i = 0; i < nsrc; i++)
+    if (!src[i]) return 0;
+  if (n->weak || ir_shape(b->g, node) || nsrc == 0) return as_written(b->g, n, node, src, nsrc);
+  bool index = n->dtype == IR_INDEX, boolean = n->dtype == IR_BOOL;
+  if (op == IR_OP_WHERE) return pass_make_where(b, src[0], src[1], src[2]);
+  if (index) {
+    if (op == IR_OP_ADD) return sum_of(b, src, nsrc);
+    if (op == IR_OP_MUL) return product_of(b, src, nsrc);
+    if (op == IR_OP_SUB) return pass_make_sub(b, src[0], src[1]);
+    if (op == IR_OP_NEG) return pass_make_mul(b, src[0], ir_index(b->g, -1));
+    if (op == IR_OP_FLOORDIV) return pass_make_div(b, src[0], src[1]);
+    if (op == IR_OP_MOD) return pass_make_mod(b, src[0], src[1]);
+    if (op == IR_OP_MIN || op == IR_OP_MAX) return pass_make_minmax(b, op, src[0], src[1]);
+  }
+  if (boolean) {
+    if (op == IR_OP_AND || op == IR_OP_OR) return pass_make_junction(b, op, src, nsrc);
+    if (op == IR_OP_NOT) return pass_make_not(b, src[0]);
+    if (ir_ops[op].cls == IR_CLASS_COMPARE && ir_dtype_of(b->g, src[0]) == IR_INDEX)
+      return pass_make_compare(b, op, src[0], src[1]);
+  }
+  return as_written(b->g, n, node, src, nsrc);
+}
+
+ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc) {
+  pass_build b = pass_begin(g);
+  return pass_make_node(&b, node, src, nsrc);
+}
+
+/* decided facts */
+
+/* a - b as a linear form, products expanded; false when it does not fit */
+static bool difference(pass_build *b, ir_ref x, ir_ref y, pass_linear *out) {
+  ir_ref d = pass_make_sub(b, x, y);
+  if (d) pass_linear_read(b->g, d, out);
+  return d != 0;
+}
+
+bool pass_proves(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
+  pass_build b = pass_begin(g);
+  pass_linear d;
+  if (!x || !y) return false;
+  bool swap = op == IR_OP_GT || op == IR_OP_LE;
+  if (!difference(&b, swap ? y : x, swap ? x : y, &d)) return false;
+  switch (op) {
+  case IR_OP_LT:
+  case IR_OP_GT: return pass_linear_below(&b, &d);
+  case IR_OP_GE:
+  case IR_OP_LE: return pass_linear_at_least(&b, &d);
+  case IR_OP_EQ: return (d.count == 0 && d.constant == 0) || ir_is_true(g, pass_make_compare(&b, op, x, y));
+  case IR_OP_NE: return ir_is_true(g, pass_make_compare(&b, op, x, y));
+  default: return false;
+  }
+}
+
+bool pass_divides(ir_graph *g, ir_ref divisor, ir_ref a) {
+  int64_t r;
+  ir_bounds by = ir_bounds_of(g, divisor);
+  pass_build b = pass_begin(g);
+  if (!divisor || !a || by.lo < 1) return false;
+  ir_ref m = pass_make_mod(&b, a, divisor);
+  return m && ir_is_const(g, m, &r) && r == 0;
+}

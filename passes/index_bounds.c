@@ -1,0 +1,222 @@
+/* What is known of the values of index expressions: intervals of linear forms under the facts of a validity, and a
+ * prover for inequalities between sizes that have no numbers.
+ *
+ * The prover eliminates: in an upper bound of a sum, a range of symbolic extent n with a positive coefficient is replaced
+ * by n - 1 and one with a negative coefficient by 0, as are remainders by a symbolic divisor and quotients of such ranges;
+ * what is left are sizes, whose polynomial usually cancels (s0*m + s1 < n*m). */
+#include "index_impl.h"
+
+static int64_t end_add(int64_t a, int64_t c, int64_t unknown) {
+  int64_t r;
+  if (a == INT64_MIN || a == INT64_MAX || c == INT64_MIN || c == INT64_MAX) return unknown;
+  return ir_add_ok(a, c, &r) ? r : unknown;
+}
+
+static int64_t end_mul(int64_t a, int64_t c, int64_t unknown) {
+  int64_t r;
+  if (a == INT64_MIN || a == INT64_MAX) return unknown;
+  return ir_mul_ok(a, c, &r) ? r : unknown;
+}
+
+static pass_interval shift(pass_interval to, pass_interval x, int64_t coef) { /* to + coef*x */
+  int64_t lo = coef > 0 ? x.lo : x.hi, hi = coef > 0 ? x.hi : x.lo;
+  return (pass_interval){end_add(to.lo, end_mul(lo, coef, INT64_MIN), INT64_MIN),
+                         end_add(to.hi, end_mul(hi, coef, INT64_MAX), INT64_MAX)};
+}
+
+static void meet(pass_interval *to, pass_interval x) {
+  if (x.lo > to->lo) to->lo = x.lo;
+  if (x.hi < to->hi) to->hi = x.hi;
+}
+
+static pass_interval of_terms(pass_build *b, const pass_linear *in) {
+  pass_interval r = {in->constant, in->constant};
+  for (uint32_t i = 0; i < in->count; i++) {
+    ir_bounds x = pass_bounds(b, in->term[i].atom);
+    r = shift(r, (pass_interval){x.lo, x.hi}, in->term[i].coef);
+  }
+  return r;
+}
+
+/* in = k*fact + rest, for the k that cancels the fact's first atom */
+static void meet_fact(pass_build *b, const pass_linear *in, const pass_fact *fact, pass_interval *r) {
+  pass_linear known, rest = *in;
+  pass_linear_read(b->g, fact->node, &known);
+  if (known.count < 2) return; /* single atoms are met in pass_bounds */
+  int64_t c = pass_linear_coef(in, known.term[0].atom);
+  if (c == 0 || c % known.term[0].coef != 0) return;
+  int64_t k = c / known.term[0].coef;
+  if (k == INT64_MIN || !pass_linear_add(&rest, &known, -k)) return;
+  meet(r, shift(of_terms(b, &rest), fact->in, k));
+}
+
+pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
+  pass_interval r = of_terms(b, in);
+  for (uint32_t i = 0; b->facts && i < b->facts->count; i++) meet_fact(b, in, &b->facts->fact[i], &r);
+  return r;
+}
+
+/* what follows from the facts for the operands of this node */
+static pass_interval through(pass_build *b, const ir_node *n) {
+  pass_interval r = {INT64_MIN, INT64_MAX};
+  int64_t d;
+  if (n->dtype != IR_INDEX) return r;
+  if (n->op == IR_OP_ADD || n->op == IR_OP_MUL) {
+    pass_linear in;
+    pass_linear_const(&in, 0);
+    for (uint32_t i = 0; i < n->nsrc && n->op == IR_OP_ADD; i++) {
+      pass_linear part;
+      pass_linear_read(b->g, n->src[i], &part);
+      if (!pass_linear_add(&in, &part, 1)) return r;
+    }
+    if (n->op == IR_OP_MUL && (n->nsrc != 2 || !ir_is_const(b->g, n->src[1], &d) || !pass_linear_term(&in, n->src[0], d)))
+      return r;
+    return pass_linear_bounds(b, &in);
+  }
+  if ((n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) && ir_is_const(b->g, n->src[1], &d) && d >= 1) {
+    pass_linear in;
+    pass_linear_read(b->g, n->src[0], &in);
+    pass_interval x = pass_linear_bounds(b, &in);
+    if (n->op == IR_OP_FLOORDIV)
+      return (pass_interval){x.lo == INT64_MIN ? x.lo : ir_floor_div(x.lo, d), x.hi == INT64_MAX ? x.hi : ir_floor_div(x.hi, d)};
+    if (x.lo >= 0 && x.hi < d) return x;
+  }
+  return r;
+}
+
+ir_bounds pass_bounds(pass_build *b, ir_ref ref) {
+  ir_bounds r = ir_bounds_of(b->g, ref);
+  if (!b->facts || r.div == 0) return r;
+  pass_interval in = {r.lo, r.hi};
+  for (uint32_t i = 0; i < b->facts->count; i++)
+    if (b->facts->fact[i].node == ref) meet(&in, b->facts->fact[i].in);
+  if (pass_enter(b)) {
+    meet(&in, through(b, ir_get(b->g, ref)));
+    pass_leave(b);
+  }
+  return in.lo <= in.hi ? (ir_bounds){in.lo, in.hi, r.div, r.rem} : r;
+}
+
+bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue) {
+  ir_bounds r = ir_bounds_of(b->g, x);
+  if (d < 1 || (r.div != 0 && r.div % d != 0)) return false;
+  *residue = ir_floor_mod(r.rem, d);
+  return true;
+}
+
+/* A bound of one atom as an expression of sizes: its largest value, or its smallest when `upper` is false. */
+static bool limit(pass_build *b, ir_ref atom, bool upper, pass_linear *out) {
+  const ir_node *n = ir_get(b->g, atom);
+  if (n->op == IR_OP_RANGE || n->op == IR_OP_MOD || n->op == IR_OP_BOUND) {
+    ir_ref size = n->op == IR_OP_RANGE ? n->src[0] : n->src[1];
+    if (ir_is_const(b->g, size, NULL)) return false;
+    if (!upper) {
+      pass_linear_const(out, 0);
+      return true;
+    }
+    pass_linear_read(b->g, size, out);
+    return ir_sub_ok(out->constant, 1, &out->constant);
+  }
+  if (n->op != IR_OP_FLOORDIV || n->dtype != IR_INDEX || ir_bounds_of(b->g, n->src[1]).lo < 1) return false;
+  pass_linear inner;
+  pass_linear_read(b->g, n->src[0], &inner);
+  for (uint32_t i = 0; i < inner.count; i++) { /* only a plain quotient of one such atom, to stay cheap */
+    pass_linear bound;
+    if (inner.count != 1 || inner.term[0].coef < 1 || !pass_enter(b)) return false;
+    bool done = limit(b, inner.term[0].atom, upper, &bound) && pass_linear_scale(&bound, inner.term[0].coef) &&
+                ir_add_ok(bound.constant, inner.constant, &bound.constant);
+    ir_ref q = done ? pass_make_div(b, pass_linear_node(b, &bound), n->src[1]) : 0;
+    pass_leave(b);
+    if (!q) return false;
+    pass_linear_read(b->g, q, out);
+    return true;
+  }
+  return false;
+}
+
+/* Replace one term by its limit. True when a term was replaced. */
+static bool eliminate(pass_build *b, pass_linear *in, bool upper) {
+  for (uint32_t t = in->count; t-- > 0;) {
+    ir_ref f[PASS_FACTORS];
+    pass_term term = in->term[t];
+    uint32_t n = pass_factors(b->g, term.atom, f);
+    for (uint32_t i = n; i-- > 0;) {
+      pass_linear bound, next = *in;
+      bool positive = true;
+      for (uint32_t j = 0; j < n; j++) positive = positive && (j == i || ir_bounds_of(b->g, f[j]).lo >= 0);
+      if (!positive || !limit(b, f[i], upper == (term.coef > 0), &bound)) continue;
+      ir_ref rest[PASS_FACTORS];
+      uint32_t m = 0;
+      for (uint32_t j = 0; j < n; j++)
+        if (j != i) rest[m++] = f[j];
+      ir_ref replaced = pass_make_mul(b, pass_linear_node(b, &bound), pass_product(b->g, rest, m));
+      if (!replaced) return false;
+      pass_linear_read(b->g, replaced, &bound);
+      pass_linear_drop(&next, t);
+      if (!pass_linear_add(&next, &bound, term.coef)) return false;
+      *in = next;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The end of in's range after elimination. */
+static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper) {
+  pass_linear rest = *in;
+  pass_interval none = {INT64_MIN, INT64_MAX};
+  if (!pass_enter(b)) return none;
+  for (int i = 0; i < PASS_TERMS && eliminate(b, &rest, upper); i++) {}
+  pass_interval r = pass_linear_bounds(b, &rest);
+  pass_leave(b);
+  return r;
+}
+
+static bool has_symbol(pass_build *b, const pass_linear *in) {
+  for (uint32_t i = 0; i < in->count; i++)
+    if (ir_bounds_of(b->g, in->term[i].atom).lo != INT64_MIN && ir_op_of(b->g, in->term[i].atom) != IR_OP_RANGE) return true;
+  return false;
+}
+
+bool pass_linear_below(pass_build *b, const pass_linear *in) {
+  if (pass_linear_bounds(b, in).hi < 0) return true;
+  return has_symbol(b, in) && eliminated(b, in, true).hi < 0;
+}
+
+bool pass_linear_at_least(pass_build *b, const pass_linear *in) {
+  if (pass_linear_bounds(b, in).lo >= 0) return true;
+  return has_symbol(b, in) && eliminated(b, in, false).lo >= 0;
+}
+
+/* facts of a validity */
+
+static void add_fact(pass_facts *out, ir_ref node, int64_t lo, int64_t hi) {
+  for (uint32_t i = 0; i < out->count; i++)
+    if (out->fact[i].node == node) {
+      meet(&out->fact[i].in, (pass_interval){lo, hi});
+      out->never = out->never || out->fact[i].in.lo > out->fact[i].in.hi;
+      return;
+    }
+  if (out->count < PASS_FACTS) out->fact[out->count++] = (pass_fact){node, {lo, hi}};
+}
+
+static void read_clause(pass_build *b, ir_ref clause, pass_facts *out) {
+  const ir_node *n = ir_get(b->g, clause);
+  int64_t c;
+  if (ir_is_false(b->g, clause)) out->never = true;
+  if (n->nsrc != 2 || ir_dtype_of(b->g, n->src[0]) != IR_INDEX || !ir_is_const(b->g, n->src[1], &c)) return;
+  if (n->op == IR_OP_LT && c > INT64_MIN) add_fact(out, n->src[0], INT64_MIN, c - 1);
+  if (n->op == IR_OP_GE) add_fact(out, n->src[0], c, INT64_MAX);
+  if (n->op == IR_OP_EQ) add_fact(out, n->src[0], c, c);
+}
+
+void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out) {
+  const ir_node *n = ir_get(b->g, valid);
+  out->count = 0;
+  out->never = false;
+  if (n->op != IR_OP_AND || n->dtype != IR_BOOL) {
+    read_clause(b, valid, out);
+    return;
+  }
+  for (uint32_t i = 0; i < n->nsrc; i++) read_clause(b, n->src[i], out);
+}

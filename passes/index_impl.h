@@ -1,0 +1,109 @@
+/* Inside the index algebra: linear forms, the builders that the public ones and the compiled rules share, and the facts
+ * that a validity adds. Included by passes/index*.c, passes/linear.c and the generated rules only. */
+#ifndef VIEWFOLD_PASSES_INDEX_IMPL_H
+#define VIEWFOLD_PASSES_INDEX_IMPL_H
+
+#include "ir/arith.h"
+#include "ir/ir.h"
+#include "index.h"
+
+/* Limits that keep any input's work bounded: beyond them nodes stay as they were written, which is always correct. */
+enum {
+  PASS_TERMS = 32,   /* of one sum */
+  PASS_FACTORS = 8,  /* of one product */
+  PASS_CLAUSES = 32, /* of one conjunction */
+  PASS_FACTS = 16,   /* that one validity contributes */
+  PASS_DEPTH = 10,   /* of builders calling builders */
+  PASS_STEPS = 2000  /* builder calls that one public call may cause */
+};
+
+typedef struct pass_term {
+  ir_ref atom;
+  int64_t coef;
+} pass_term;
+
+/* constant + sum of coef * atom; atoms ascending and distinct, coefficients not 0 */
+typedef struct pass_linear {
+  int64_t constant;
+  uint32_t count;
+  pass_term term[PASS_TERMS];
+} pass_linear;
+
+typedef struct pass_interval {
+  int64_t lo, hi; /* INT64_MIN, INT64_MAX: unknown */
+} pass_interval;
+
+/* lo <= node <= hi wherever the validity holds; node is a linear expression without a constant */
+typedef struct pass_fact {
+  ir_ref node;
+  pass_interval in;
+} pass_fact;
+typedef struct pass_facts {
+  uint32_t count;
+  bool never; /* they contradict each other: no lane is valid */
+  pass_fact fact[PASS_FACTS];
+} pass_facts;
+
+typedef struct pass_build {
+  ir_graph *g;
+  const pass_facts *facts; /* or NULL: only what the nodes themselves say */
+  uint32_t depth, steps;
+} pass_build;
+
+static inline pass_build pass_begin(ir_graph *g) { return (pass_build){.g = g}; }
+/* False when the budget is spent: make the plain node instead. Each true answer is undone by pass_leave. */
+static inline bool pass_enter(pass_build *b) {
+  if (b->depth >= PASS_DEPTH || b->steps >= PASS_STEPS) return false;
+  b->depth++;
+  b->steps++;
+  return true;
+}
+static inline void pass_leave(pass_build *b) { b->depth--; }
+bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc, ir_ref result);
+
+/* linear.c: linear forms */
+void pass_linear_read(const ir_graph *g, ir_ref ref, pass_linear *out); /* always succeeds: an atom in the worst case */
+void pass_linear_const(pass_linear *out, int64_t value);
+bool pass_linear_add(pass_linear *to, const pass_linear *from, int64_t scale); /* to += scale*from; false: too big */
+bool pass_linear_term(pass_linear *to, ir_ref atom, int64_t coef);             /* to += coef*atom */
+bool pass_linear_scale(pass_linear *to, int64_t scale);
+int64_t pass_linear_coef(const pass_linear *in, ir_ref atom); /* 0 when absent */
+void pass_linear_drop(pass_linear *from, uint32_t index);
+int64_t pass_linear_content(const pass_linear *in); /* gcd of the coefficients, constant apart; 0 when constant */
+int pass_linear_sign(const pass_linear *in);        /* of the first coefficient */
+ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in); /* its node, as it stands */
+ir_ref pass_linear_node(pass_build *b, pass_linear *in);      /* its canonical node; in is used up */
+
+/* index_product.c */
+uint32_t pass_factors(const ir_graph *g, ir_ref atom, ir_ref *out); /* ascending, at most PASS_FACTORS; 0: too many */
+ir_ref pass_product(ir_graph *g, const ir_ref *factors, uint32_t count);
+
+/* index_*.c: canonical builders under a budget and facts */
+ir_ref pass_make_add(pass_build *b, ir_ref x, ir_ref y);
+ir_ref pass_make_sub(pass_build *b, ir_ref x, ir_ref y);
+ir_ref pass_make_mul(pass_build *b, ir_ref x, ir_ref y);
+ir_ref pass_make_div(pass_build *b, ir_ref x, ir_ref y);
+ir_ref pass_make_mod(pass_build *b, ir_ref x, ir_ref y);
+ir_ref pass_make_minmax(pass_build *b, ir_op op, ir_ref x, ir_ref y);
+ir_ref pass_make_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y);
+ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *clauses, uint32_t count); /* AND or OR */
+ir_ref pass_make_not(pass_build *b, ir_ref x);
+ir_ref pass_make_where(pass_build *b, ir_ref condition, ir_ref x, ir_ref y);
+ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsrc);
+
+/* index_bounds.c: what is known of values, facts included */
+ir_bounds pass_bounds(pass_build *b, ir_ref ref);
+pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in);
+bool pass_linear_below(pass_build *b, const pass_linear *in); /* proves in <= -1, symbolic extents included */
+bool pass_linear_at_least(pass_build *b, const pass_linear *in); /* proves in >= 0 */
+void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out);
+/* the value of x modulo d where its congruence decides it */
+bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue);
+
+/* index_sum.c: recombination of quotients, remainders and digits; true when something changed */
+bool pass_recombine(pass_build *b, pass_linear *in);
+
+/* the compiled rules: the rewritten expression, or 0 when none applies */
+ir_ref pass_index_rules(pass_build *b, ir_op op, const ir_ref *src, uint32_t nsrc);
+
+#endif

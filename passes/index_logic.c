@@ -1,0 +1,374 @@
+/* Comparisons, connectives, min, max and where: what needs more than a rule.
+ *
+ * A comparison keeps its terms on the left with a positive first coefficient, the constant on the right, and is LT, GE, EQ
+ * or NE; EQ and NE at an end of the range of values become inequalities. Terms that cannot change the answer leave:
+ * g*X + Y < c is X < q for q = ceil((c - lo(Y))/g) where g*(q-1) + hi(Y) < c too.
+ *
+ * A conjunction keeps one lower and one upper bound per linear expression, and no clause that the others imply. A
+ * disjunction is built as the negation of the conjunction of its negated clauses. */
+#include "index_impl.h"
+
+#include <string.h>
+
+static ir_ref plain(pass_build *b, ir_op op, ir_ref x, ir_ref y) { return ir_make(b->g, op, IR_BOOL, 0, (ir_ref[]){x, y}, 2); }
+static ir_ref truth(pass_build *b, bool value) { return ir_bool(b->g, value); }
+
+/* comparisons */
+
+static bool ceil_div(int64_t a, int64_t d, int64_t *out) { return a != INT64_MIN && ir_sub_ok(0, ir_floor_div(-a, d), out); }
+
+/* g*X + Y < c: true when Y may go; in becomes X and *c its bound. */
+static bool drop_small_terms(pass_build *b, pass_linear *in, int64_t *c) {
+  int64_t g = INT64_MAX;
+  for (uint32_t tries = 0; tries < in->count; tries++) {
+    int64_t next = 1;
+    for (uint32_t i = 0; i < in->count; i++) {
+      int64_t a = ir_gcd(in->term[i].coef, 0);
+      if (a > next && a < g) next = a;
+    }
+    if ((g = next) == 1) return false;
+    pass_linear big, small;
+    pass_linear_const(&big, 0);
+    pass_linear_const(&small, 0);
+    for (uint32_t i = 0; i < in->count; i++) {
+      pass_term t = in->term[i];
+      if (t.coef % g == 0) pass_linear_term(&big, t.atom, t.coef / g);
+      else pass_linear_term(&small, t.atom, t.coef);
+    }
+    if (small.count == 0) continue;
+    pass_interval y = pass_linear_bounds(b, &small);
+    int64_t need, q, top;
+    if (y.lo == INT64_MIN || y.hi == INT64_MAX || !ir_sub_ok(*c, y.lo, &need) || !ceil_div(need, g, &q)) continue;
+    if (!ir_sub_ok(q, 1, &top) || !ir_mul_ok(top, g, &top) || !ir_add_ok(top, y.hi, &top) || top >= *c) continue;
+    *in = big;
+    *c = q;
+    return true;
+  }
+  return false;
+}
+
+static ir_ref compare_node(pass_build *b, ir_op op, ir_ref left, int64_t c) {
+  ir_ref src[] = {left, ir_index(b->g, c)};
+  ir_ref r = left ? pass_index_rules(b, op, src, 2) : 0;
+  return r ? r : plain(b, op, src[0], src[1]);
+}
+
+static ir_ref compare_parts(pass_build *b, ir_op op, ir_ref left, int64_t c) {
+  pass_linear in;
+  if (!left) return 0;
+  pass_linear_read(b->g, left, &in);
+  if (in.count == 0 || in.constant != 0) return pass_make_compare(b, op, left, ir_index(b->g, c)); /* it folded further */
+  return compare_node(b, op, left, c);
+}
+
+/* in < 0, in non-constant */
+static ir_ref less(pass_build *b, pass_linear *in) {
+  if (pass_linear_below(b, in)) return truth(b, true);
+  if (pass_linear_at_least(b, in)) return truth(b, false);
+  int64_t c, g = pass_linear_content(in);
+  if (!ir_sub_ok(0, in->constant, &c)) return 0;
+  in->constant = 0;
+  for (bool again = true; again;) {
+    for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
+    if (!ceil_div(c, g, &c)) return 0;
+    again = in->count > 1 && drop_small_terms(b, in, &c);
+    g = pass_linear_content(in);
+  }
+  if (pass_linear_sign(in) > 0) return compare_parts(b, IR_OP_LT, pass_linear_node(b, in), c);
+  if (!pass_linear_scale(in, -1) || !ir_sub_ok(1, c, &c)) return 0;
+  return compare_parts(b, IR_OP_GE, pass_linear_node(b, in), c); /* -X < c is X >= 1-c */
+}
+
+static bool never_zero(pass_build *b, const pass_linear *in) {
+  int64_t div = 0, rem = in->constant; /* the sum is rem modulo div */
+  for (uint32_t i = 0; i < in->count; i++) {
+    ir_bounds x = ir_bounds_of(b->g, in->term[i].atom);
+    int64_t d, r;
+    if (!ir_mul_ok(x.div, in->term[i].coef, &d) || !ir_mul_ok(x.rem, in->term[i].coef, &r) || !ir_add_ok(rem, r, &rem))
+      return false;
+    div = ir_gcd(div, d);
+  }
+  return div > 1 ? ir_floor_mod(rem, div) != 0 : div == 0 && rem != 0;
+}
+
+/* in == 0, or != 0; in non-constant */
+static ir_ref equal(pass_build *b, ir_op op, pass_linear *in) {
+  pass_linear over = *in;
+  bool apart = pass_linear_below(b, in) || (ir_sub_ok(over.constant, 1, &over.constant) && pass_linear_at_least(b, &over));
+  int64_t c, g = pass_linear_content(in);
+  if (apart || in->constant % g != 0 || never_zero(b, in)) return truth(b, op == IR_OP_NE);
+  for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
+  in->constant /= g;
+  if (pass_linear_sign(in) < 0 && !pass_linear_scale(in, -1)) return 0;
+  if (!ir_sub_ok(0, in->constant, &c)) return 0;
+  pass_interval all = pass_linear_bounds(b, in);
+  if (all.lo == 0 && all.hi == 0) return truth(b, op == IR_OP_EQ);
+  if (all.lo == 0 || all.hi == 0) { /* touching one end: an inequality */
+    bool low = (all.lo == 0) == (op == IR_OP_EQ); /* in < 1 or in < 0 */
+    if (all.lo == 0 ? !ir_sub_ok(in->constant, 1, &in->constant) : false) return 0;
+    if (low) return less(b, in);
+    ir_ref r = less(b, in);
+    return r ? pass_make_not(b, r) : 0;
+  }
+  in->constant = 0;
+  return compare_parts(b, op, pass_linear_node(b, in), c);
+}
+
+static ir_ref compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  pass_linear in, right;
+  pass_linear_read(b->g, x, &in);
+  pass_linear_read(b->g, y, &right);
+  bool swap = op == IR_OP_GT || op == IR_OP_LE; /* x > y is y - x < 0; x <= y is not (y - x < 0) */
+  if (!pass_linear_add(&in, &right, -1) || (swap && !pass_linear_scale(&in, -1))) return 0;
+  bool equality = op == IR_OP_EQ || op == IR_OP_NE;
+  bool negated = op == IR_OP_GE || op == IR_OP_LE;
+  if (in.count == 0) return truth(b, equality ? (in.constant == 0) == (op == IR_OP_EQ) : (in.constant < 0) != negated);
+  if (equality) return equal(b, op, &in);
+  ir_ref r = less(b, &in);
+  return r && negated ? pass_make_not(b, r) : r;
+}
+
+ir_ref pass_make_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  if (!x || !y) return 0;
+  ir_ref r = 0;
+  if (pass_enter(b)) {
+    r = compare(b, op, x, y);
+    pass_leave(b);
+    if (r && !pass_allowed(b, "compare", op, (ir_ref[]){x, y}, 2, r)) r = 0;
+  }
+  return r ? r : plain(b, op, x, y);
+}
+
+/* connectives */
+
+static bool is_bool_op(const ir_graph *g, ir_ref ref, ir_op op) {
+  return ir_op_of(g, ref) == op && ir_dtype_of(g, ref) == IR_BOOL;
+}
+
+static ir_ref opposite(ir_graph *g, ir_ref x) {
+  const ir_node *n = ir_get(g, x);
+  ir_op op = (ir_op)n->op;
+  op = op == IR_OP_LT ? IR_OP_GE : op == IR_OP_GE ? IR_OP_LT : op == IR_OP_EQ ? IR_OP_NE : op == IR_OP_NE ? IR_OP_EQ
+     : op == IR_OP_GT ? IR_OP_LE : op == IR_OP_LE ? IR_OP_GT : IR_OP_ERROR;
+  if (op == IR_OP_ERROR) return 0;
+  ir_kind kind = (ir_kind)ir_dtypes[ir_dtype_of(g, n->src[0])].kind;
+  if (kind == IR_KIND_FLOAT && op != IR_OP_NE && op != IR_OP_EQ) return 0; /* unordered values refuse both */
+  return ir_binary(g, op, n->src[0], n->src[1]);
+}
+
+/* the negations of a connective's clauses, where they are plain clauses; 0 otherwise */
+static ir_ref de_morgan(pass_build *b, ir_ref x) {
+  const ir_node *n = ir_get(b->g, x);
+  ir_ref items[PASS_CLAUSES];
+  if (n->dtype != IR_BOOL || (n->op != IR_OP_AND && n->op != IR_OP_OR) || n->nsrc > PASS_CLAUSES) return 0;
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    ir_op op = ir_op_of(b->g, n->src[i]);
+    if (op == IR_OP_AND || op == IR_OP_OR) return 0;
+    items[i] = pass_make_not(b, n->src[i]);
+  }
+  return pass_make_junction(b, n->op == IR_OP_AND ? IR_OP_OR : IR_OP_AND, items, n->nsrc);
+}
+
+ir_ref pass_make_not(pass_build *b, ir_ref x) {
+  if (!x) return 0;
+  if (ir_is_true(b->g, x) || ir_is_false(b->g, x)) return truth(b, ir_is_false(b->g, x));
+  if (is_bool_op(b->g, x, IR_OP_NOT)) return ir_src(b->g, x, 0);
+  ir_ref flipped = opposite(b->g, x);
+  if (!flipped) flipped = de_morgan(b, x);
+  return flipped ? flipped : ir_unary(b->g, IR_OP_NOT, x);
+}
+
+typedef struct clauses {
+  uint32_t count;
+  ir_ref item[PASS_CLAUSES];
+} clauses;
+
+static bool insert(clauses *to, ir_ref x) {
+  uint32_t i = to->count;
+  while (i > 0 && to->item[i - 1] > x) i--;
+  if (i > 0 && to->item[i - 1] == x) return true;
+  if (to->count == PASS_CLAUSES) return false;
+  for (uint32_t j = to->count++; j > i; j--) to->item[j] = to->item[j - 1];
+  to->item[i] = x;
+  return true;
+}
+
+static void erase(clauses *from, uint32_t index) {
+  from->count--;
+  for (uint32_t i = index; i < from->count; i++) from->item[i] = from->item[i + 1];
+}
+
+/* the linear expression that a clause bounds, and by what; false for other clauses */
+static bool bounded(const ir_graph *g, ir_ref clause, ir_ref *left, int64_t *c) {
+  const ir_node *n = ir_get(g, clause);
+  if (n->nsrc != 2 || n->dtype != IR_BOOL || ir_dtype_of(g, n->src[0]) != IR_INDEX) return false;
+  if (n->op != IR_OP_LT && n->op != IR_OP_GE && n->op != IR_OP_EQ && n->op != IR_OP_NE) return false;
+  *left = n->src[0];
+  return ir_is_const(g, n->src[1], c);
+}
+
+/* All clauses about one expression as one interval: rewritten as at most two clauses. False: no lane satisfies them. */
+static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
+  int64_t lo = INT64_MIN, hi = INT64_MAX, c, holes[PASS_CLAUSES];
+  uint32_t kept = 0, hole_count = 0, met = 0;
+  ir_ref subject;
+  clauses before = *all;
+  for (uint32_t i = 0; i < all->count; i++) {
+    ir_op op = ir_op_of(b->g, all->item[i]);
+    if (!bounded(b->g, all->item[i], &subject, &c) || subject != left || (op == IR_OP_LT && c == INT64_MIN)) {
+      all->item[kept++] = all->item[i];
+      continue;
+    }
+    met++;
+    if (op == IR_OP_NE) holes[hole_count++] = c;
+    if ((op == IR_OP_LT || op == IR_OP_EQ) && hi > c - (op == IR_OP_LT)) hi = c - (op == IR_OP_LT);
+    if ((op == IR_OP_GE || op == IR_OP_EQ) && lo < c) lo = c;
+  }
+  if (met < 2) {
+    *all = before;
+    return true;
+  }
+  all->count = kept;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (uint32_t i = 0; i < hole_count; i++) {
+      if (holes[i] == lo && lo < INT64_MAX) lo++, moved = true;
+      if (holes[i] == hi && hi > INT64_MIN) hi--, moved = true;
+    }
+  }
+  if (lo > hi) return false;
+  ir_bounds natural = ir_bounds_of(b->g, left);
+  bool ok = true;
+  if (lo == hi && lo > natural.lo && hi < natural.hi) {
+    ok = insert(all, plain(b, IR_OP_EQ, left, ir_index(b->g, lo)));
+  } else {
+    if (lo > natural.lo) ok = insert(all, plain(b, IR_OP_GE, left, ir_index(b->g, lo)));
+    if (hi < natural.hi && hi < INT64_MAX) ok = insert(all, plain(b, IR_OP_LT, left, ir_index(b->g, hi + 1))) && ok;
+  }
+  for (uint32_t i = 0; i < hole_count; i++)
+    if (holes[i] > lo && holes[i] < hi) ok = insert(all, plain(b, IR_OP_NE, left, ir_index(b->g, holes[i]))) && ok;
+  if (!ok) *all = before;
+  return true;
+}
+
+/* Drop each clause that the others imply; false when they contradict it. */
+static bool drop_implied(pass_build *b, clauses *all) {
+  pass_facts facts;
+  ir_ref left;
+  int64_t c;
+  for (uint32_t i = 0; i < all->count;) {
+    ir_ref clause = all->item[i];
+    facts.count = 0;
+    facts.never = false;
+    for (uint32_t j = 0; j < all->count && facts.count < PASS_FACTS - 1; j++) {
+      pass_facts one;
+      if (j == i) continue;
+      pass_facts_read(b, all->item[j], &one);
+      if (one.count) facts.fact[facts.count++] = one.fact[0];
+    }
+    ir_ref decided = 0;
+    if (facts.count && bounded(b->g, clause, &left, &c)) {
+      pass_build under = *b;
+      under.facts = &facts;
+      pass_linear in;
+      pass_linear_read(b->g, left, &in);
+      pass_interval r = pass_linear_bounds(&under, &in);
+      ir_op op = ir_op_of(b->g, clause);
+      bool below = r.hi < c, above = r.lo > c, low = r.lo >= c && r.lo != INT64_MIN;
+      if (op == IR_OP_LT) decided = below ? truth(b, true) : low ? truth(b, false) : 0;
+      if (op == IR_OP_GE) decided = low ? truth(b, true) : below ? truth(b, false) : 0;
+      if (op == IR_OP_EQ && (below || above)) decided = truth(b, false);
+      if (op == IR_OP_NE && (below || above)) decided = truth(b, true);
+    }
+    if (decided && ir_is_false(b->g, decided)) return false;
+    if (decided) erase(all, i);
+    else i++;
+  }
+  return true;
+}
+
+static bool collect(pass_build *b, ir_ref x, bool negate, ir_op op, clauses *to) {
+  const ir_node *n = ir_get(b->g, x);
+  if (n->op == op && n->dtype == IR_BOOL) {
+    for (uint32_t i = 0; i < n->nsrc; i++)
+      if (!insert(to, negate ? pass_make_not(b, n->src[i]) : n->src[i])) return false;
+    return true;
+  }
+  return insert(to, negate ? pass_make_not(b, x) : x);
+}
+
+/* Simplify a conjunction. False: it is False. */
+static bool conjoin(pass_build *b, clauses *all) {
+  for (uint32_t i = 0; i < all->count;) {
+    if (ir_is_false(b->g, all->item[i])) return false;
+    if (ir_is_true(b->g, all->item[i])) erase(all, i);
+    else i++;
+  }
+  for (uint32_t i = 0; i < all->count; i++)
+    for (uint32_t j = i + 1; j < all->count; j++)
+      if (is_bool_op(b->g, all->item[j], IR_OP_NOT) && ir_src(b->g, all->item[j], 0) == all->item[i]) return false;
+  for (uint32_t i = 0; i < all->count;) {
+    ir_ref left;
+    int64_t c;
+    clauses before = *all;
+    if (bounded(b->g, all->item[i], &left, &c) && !merge_bounds(b, all, left)) return false;
+    bool same = before.count == all->count && memcmp(before.item, all->item, all->count * sizeof *all->item) == 0;
+    i = same ? i + 1 : 0; /* clauses moved: start over */
+  }
+  return b->facts || drop_implied(b, all);
+}
+
+ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t count) {
+  clauses all = {0};
+  bool negate = op == IR_OP_OR, fits = true;
+  for (uint32_t i = 0; i < count; i++)
+    if (!items[i]) return 0;
+  for (uint32_t i = 0; i < count && fits; i++) fits = collect(b, items[i], negate, op, &all);
+  for (uint32_t i = 0; i < all.count; i++)
+    if (!all.item[i]) return 0;
+  if (!fits) { /* too many for one node: pairs, as they come */
+    ir_ref r = items[0];
+    for (uint32_t i = 1; i < count; i++) r = items[i] == r ? r : plain(b, op, r < items[i] ? r : items[i], r < items[i] ? items[i] : r);
+    return r;
+  }
+  if (!conjoin(b, &all)) return truth(b, negate);
+  if (all.count == 0) return truth(b, !negate);
+  clauses out = {0};
+  for (uint32_t i = 0; i < all.count; i++) insert(&out, negate ? pass_make_not(b, all.item[i]) : all.item[i]);
+  ir_ref r = out.count == 1 ? out.item[0] : ir_make(b->g, op, IR_BOOL, 0, out.item, out.count);
+  return !r || pass_allowed(b, ir_ops[op].text, op, items, count, r) ? r : ir_make(b->g, op, IR_BOOL, 0, items, count);
+}
+
+/* min, max, where */
+
+ir_ref pass_make_minmax(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  pass_linear apart, right;
+  if (!x || !y) return 0;
+  if (x == y) return x;
+  bool constant = ir_is_const(b->g, x, NULL); /* constants last, then by ref */
+  ir_ref src[] = {x, y};
+  if (constant || (x > y && !ir_is_const(b->g, y, NULL))) src[0] = y, src[1] = x;
+  if (!pass_enter(b)) return ir_make(b->g, op, IR_INDEX, 0, src, 2);
+  pass_linear_read(b->g, src[0], &apart);
+  pass_linear_read(b->g, src[1], &right);
+  ir_ref r = 0;
+  if (pass_linear_add(&apart, &right, -1)) {
+    if (pass_linear_at_least(b, &apart)) r = op == IR_OP_MAX ? src[0] : src[1];
+    else if (pass_linear_scale(&apart, -1) && pass_linear_at_least(b, &apart)) r = op == IR_OP_MAX ? src[1] : src[0];
+  }
+  if (r && !pass_allowed(b, ir_ops[op].text, op, src, 2, r)) r = 0;
+  if (!r) r = pass_index_rules(b, op, src, 2);
+  pass_leave(b);
+  return r ? r : ir_make(b->g, op, IR_INDEX, 0, src, 2);
+}
+
+ir_ref pass_make_where(pass_build *b, ir_ref condition, ir_ref x, ir_ref y) {
+  if (!condition || !x || !y) return 0;
+  ir_ref src[] = {condition, x, y};
+  ir_ref r = 0;
+  if (pass_enter(b)) {
+    r = pass_index_rules(b, IR_OP_WHERE, src, 3);
+    pass_leave(b);
+  }
+  return r ? r : ir_where(b->g, condition, x, y);
+}

@@ -1,0 +1,61 @@
+/* Products: expanded into sums of monomials, each a constant times one n-ary MUL over its factors in the order of their
+ * refs, so that equal polynomials are one node. */
+#include "index_impl.h"
+
+uint32_t pass_factors(const ir_graph *g, ir_ref atom, ir_ref *out) {
+  const ir_node *n = ir_get(g, atom);
+  if (n->op != IR_OP_MUL || n->dtype != IR_INDEX) {
+    out[0] = atom;
+    return 1;
+  }
+  if (n->nsrc > PASS_FACTORS) return 0;
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    if (ir_is_const(g, n->src[i], NULL)) { /* a multiple too large for a coefficient */
+      out[0] = atom;
+      return 1;
+    }
+    out[i] = n->src[i];
+  }
+  return n->nsrc;
+}
+
+ir_ref pass_product(ir_graph *g, const ir_ref *factors, uint32_t count) {
+  if (count == 0) return ir_index(g, 1);
+  return count == 1 ? factors[0] : ir_make(g, IR_OP_MUL, IR_INDEX, 0, factors, count);
+}
+
+/* the product of two atoms; 0 when it has too many factors */
+static ir_ref join(ir_graph *g, ir_ref x, ir_ref y) {
+  ir_ref a[PASS_FACTORS], c[PASS_FACTORS], all[2 * PASS_FACTORS];
+  uint32_t na = pass_factors(g, x, a), nc = pass_factors(g, y, c), n = 0, i = 0, j = 0;
+  if (!na || !nc || na + nc > PASS_FACTORS) return 0;
+  while (i < na || j < nc) all[n++] = j == nc || (i < na && a[i] <= c[j]) ? a[i++] : c[j++];
+  return pass_product(g, all, n);
+}
+
+/* out += x * y, a term at a time */
+static bool expand(ir_graph *g, const pass_linear *x, const pass_linear *y, pass_linear *out) {
+  if (!pass_linear_add(out, x, y->constant)) return false;
+  for (uint32_t j = 0; j < y->count; j++) {
+    int64_t c;
+    if (!ir_mul_ok(x->constant, y->term[j].coef, &c) || !pass_linear_term(out, y->term[j].atom, c)) return false;
+    for (uint32_t i = 0; i < x->count; i++) {
+      if (!ir_mul_ok(x->term[i].coef, y->term[j].coef, &c)) return false;
+      ir_ref atom = join(g, x->term[i].atom, y->term[j].atom);
+      if (!atom || !pass_linear_term(out, atom, c)) return false;
+    }
+  }
+  return true;
+}
+
+ir_ref pass_make_mul(pass_build *b, ir_ref x, ir_ref y) {
+  pass_linear left, right, out;
+  if (!x || !y) return 0;
+  pass_linear_read(b->g, x, &left);
+  pass_linear_read(b->g, y, &right);
+  pass_linear_const(&out, 0);
+  if ((left.count <= 1 || right.count <= 1 || left.count * right.count <= PASS_TERMS) && expand(b->g, &left, &right, &out))
+    return pass_linear_node(b, &out);
+  bool swap = ir_is_const(b->g, x, NULL) || (x > y && !ir_is_const(b->g, y, NULL));
+  return ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, swap ? (ir_ref[]){y, x} : (ir_ref[]){x, y}, 2);
+}

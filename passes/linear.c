@@ -1,0 +1,127 @@
+/* Linear forms: constant + sum of coefficient * atom, the shape in which sums are compared, added and divided.
+ *
+ * An atom is any index node that is not itself a constant, a canonical sum or a constant multiple. Atoms are kept in the
+ * order of their refs, that is, of creation: expressions built in the same order in two graphs get the same form. */
+#include "index_impl.h"
+
+void pass_linear_const(pass_linear *out, int64_t value) {
+  out->constant = value;
+  out->count = 0;
+}
+
+bool pass_linear_term(pass_linear *to, ir_ref atom, int64_t coef) {
+  if (coef == 0) return true;
+  uint32_t i = to->count;
+  while (i > 0 && to->term[i - 1].atom > atom) i--;
+  if (i > 0 && to->term[i - 1].atom == atom) {
+    if (!ir_add_ok(to->term[i - 1].coef, coef, &to->term[i - 1].coef)) return false;
+    if (to->term[i - 1].coef == 0) pass_linear_drop(to, i - 1);
+    return true;
+  }
+  if (to->count == PASS_TERMS) return false;
+  for (uint32_t j = to->count++; j > i; j--) to->term[j] = to->term[j - 1];
+  to->term[i] = (pass_term){atom, coef};
+  return true;
+}
+
+void pass_linear_drop(pass_linear *from, uint32_t index) {
+  from->count--;
+  for (uint32_t i = index; i < from->count; i++) from->term[i] = from->term[i + 1];
+}
+
+/* one operand of a sum: a constant, atom * constant, or an atom */
+static bool read_term(const ir_graph *g, ir_ref ref, pass_linear *out) {
+  int64_t c;
+  const ir_node *n = ir_get(g, ref);
+  if (ir_is_const(g, ref, &c)) return ir_add_ok(out->constant, c, &out->constant);
+  if (n->op == IR_OP_MUL && n->nsrc == 2 && ir_is_const(g, n->src[1], &c) && !ir_is_const(g, n->src[0], NULL))
+    return pass_linear_term(out, n->src[0], c);
+  return pass_linear_term(out, ref, 1);
+}
+
+void pass_linear_read(const ir_graph *g, ir_ref ref, pass_linear *out) {
+  const ir_node *n = ir_get(g, ref);
+  pass_linear_const(out, 0);
+  bool read = true;
+  if (n->op == IR_OP_ADD && n->dtype == IR_INDEX)
+    for (uint32_t i = 0; i < n->nsrc && read; i++) read = read_term(g, n->src[i], out);
+  else
+    read = read_term(g, ref, out);
+  if (read) return;
+  pass_linear_const(out, 0);
+  pass_linear_term(out, ref, 1);
+}
+
+bool pass_linear_add(pass_linear *to, const pass_linear *from, int64_t scale) {
+  int64_t c;
+  if (!ir_mul_ok(from->constant, scale, &c) || !ir_add_ok(to->constant, c, &to->constant)) return false;
+  for (uint32_t i = 0; i < from->count; i++)
+    if (!ir_mul_ok(from->term[i].coef, scale, &c) || !pass_linear_term(to, from->term[i].atom, c)) return false;
+  return true;
+}
+
+bool pass_linear_scale(pass_linear *to, int64_t scale) {
+  if (scale == 0) {
+    pass_linear_const(to, 0);
+    return true;
+  }
+  if (!ir_mul_ok(to->constant, scale, &to->constant)) return false;
+  for (uint32_t i = 0; i < to->count; i++)
+    if (!ir_mul_ok(to->term[i].coef, scale, &to->term[i].coef)) return false;
+  return true;
+}
+
+int64_t pass_linear_coef(const pass_linear *in, ir_ref atom) {
+  for (uint32_t i = 0; i < in->count && in->term[i].atom <= atom; i++)
+    if (in->term[i].atom == atom) return in->term[i].coef;
+  return 0;
+}
+
+int64_t pass_linear_content(const pass_linear *in) {
+  int64_t content = 0;
+  for (uint32_t i = 0; i < in->count; i++) content = ir_gcd(content, in->term[i].coef);
+  return content;
+}
+
+int pass_linear_sign(const pass_linear *in) { return in->count && in->term[0].coef < 0 ? -1 : 1; }
+
+static ir_ref scaled(ir_graph *g, pass_term t) {
+  return t.coef == 1 ? t.atom : ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){t.atom, ir_index(g, t.coef)}, 2);
+}
+
+ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in) {
+  ir_ref src[PASS_TERMS + 1];
+  uint32_t n = 0;
+  if (in->count == 0) return ir_index(g, in->constant);
+  for (uint32_t i = 0; i < in->count; i++) src[n++] = scaled(g, in->term[i]);
+  if (in->constant != 0) src[n++] = ir_index(g, in->constant);
+  return n == 1 ? src[0] : ir_make(g, IR_OP_ADD, IR_INDEX, 0, src, n);
+}
+
+ir_ref pass_linear_node(pass_build *b, pass_linear *in) {
+  while (in->count && pass_enter(b)) {
+    bool changed = pass_recombine(b, in);
+    pass_leave(b);
+    if (!changed) break;
+  }
+  return pass_linear_plain(b->g, in);
+}
+
+/* sums of two, where they fit a linear form */
+
+static ir_ref plain_pair(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
+  return ir_make(g, op, IR_INDEX, 0, x <= y ? (ir_ref[]){x, y} : (ir_ref[]){y, x}, 2);
+}
+
+static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
+  pass_linear sum, right;
+  if (!x || !y) return 0;
+  pass_linear_read(b->g, x, &sum);
+  pass_linear_read(b->g, y, &right);
+  if (pass_linear_add(&sum, &right, scale)) return pass_linear_node(b, &sum);
+  if (scale != 1) y = ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){y, ir_index(b->g, scale)}, 2);
+  return plain_pair(b->g, IR_OP_ADD, x, y);
+}
+
+ir_ref pass_make_add(pass_build *b, ir_ref x, ir_ref y) { return add_scaled(b, x, y, 1); }
+ir_ref pass_make_sub(pass_build *b, ir_ref x, ir_ref y) { return x == y && x ? ir_index(b->g, 0) : add_scaled(b, x, y, -1); }

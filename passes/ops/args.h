@@ -1,0 +1,83 @@
+/* An operation as text gives it, sorted out: operands, and attributes by number. */
+#ifndef VIEWFOLD_PASSES_OPS_ARGS_H
+#define VIEWFOLD_PASSES_OPS_ARGS_H
+
+#include "check.h"
+
+enum {
+#define ATTRIBUTE(name, takes) OP_ATTR_##name,
+#include "attributes.def"
+#undef ATTRIBUTE
+  OP_ATTR_COUNT
+};
+enum { OP_LIST_MAX = 2 * IR_MAX_RANK };
+
+typedef struct op_args {
+  ir_graph *g;
+  const char *who; /* as written: an alias keeps its name in messages */
+  ir_op op;
+  const ir_ref *x;
+  size_t n;
+  const ir_attr *at[OP_ATTR_COUNT]; /* NULL where absent */
+} op_args;
+
+typedef struct op_list {
+  ir_ref items[2 * OP_LIST_MAX]; /* pairs lie flat */
+  size_t n;                      /* entries, or pairs */
+} op_list;
+
+/* forms.c: by the column `form` of names.def */
+typedef ir_ref (*op_form)(const op_args *a);
+#define FORM(name) ir_ref op_form_##name(const op_args *a)
+FORM(constant);
+FORM(data);
+FORM(iota);
+FORM(full);
+FORM(zeros);
+FORM(ones);
+FORM(unary);
+FORM(binary);
+FORM(logical);
+FORM(logical_not);
+FORM(cast);
+FORM(bitcast);
+FORM(where);
+FORM(fma);
+FORM(permute);
+FORM(swap_axes);
+FORM(moveaxis);
+FORM(reshape);
+FORM(flatten);
+FORM(expand);
+FORM(unsqueeze);
+FORM(squeeze);
+FORM(shrink);
+FORM(slice);
+FORM(stride);
+FORM(flip);
+FORM(point);
+FORM(pad);
+FORM(concat);
+FORM(stack);
+FORM(reduce);
+FORM(extremum);
+FORM(argreduce);
+FORM(matmul);
+FORM(gather);
+#undef FORM
+
+/* args.c. An absent attribute leaves *out as it is. False after failing, silently where an expression is 0.
+ */
+bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint32_t accepted, uint32_t required);
+bool op_args_int(const op_args *a, int attr, int64_t *out);
+bool op_args_expr(const op_args *a, int attr, ir_ref *out);
+bool op_args_bool(const op_args *a, int attr, bool *out);
+bool op_args_dtype(const op_args *a, int attr, ir_dtype *out);
+bool op_args_choice(const op_args *a, int attr, const char *const *words, int count, int *out);
+bool op_args_list(const op_args *a, int attr, op_list *out); /* a lone expression is a list of one */
+bool op_args_pairs(const op_args *a, int attr, op_list *out);
+/* A number, true or false: its value, with dtype I64, U64, F64 or BOOL. */
+bool op_args_literal(const op_args *a, int attr, const ir_attr *item, ir_value *value, ir_dtype *kind);
+bool op_args_wrong(const op_args *a, int attr, const ir_attr *item); /* fail: not what the attribute takes */
+
+#endif

@@ -1,0 +1,59 @@
+/* What the builders share: messages, dtype conversion, checks of sizes and axes, broadcasting. */
+#ifndef VIEWFOLD_PASSES_OPS_CHECK_H
+#define VIEWFOLD_PASSES_OPS_CHECK_H
+
+#include "ops.h"
+#include "passes/index.h"
+
+/* text.c: fragments of messages, written into a caller's buffer and cut with "..." where it is too short */
+typedef struct op_words {
+  char text[200];
+} op_words;
+#define OP_TYPE(ref)       op_words_type(g, (ref), &(op_words){{0}})       /* "f32[2,3]" */
+#define OP_EXPR(ref)       op_words_expr(g, (ref), &(op_words){{0}})       /* "(n+1)" */
+#define OP_LIST(refs, n)   op_words_list(g, (refs), (n), &(op_words){{0}}) /* "[2,3]" */
+#define OP_FACT(cmp, a, b) op_words_fact(g, (cmp), (a), (b), &(op_words){{0}})
+const char *op_words_type(ir_graph *g, ir_ref ref, op_words *out);
+const char *op_words_expr(ir_graph *g, ir_ref ref, op_words *out);
+const char *op_words_list(ir_graph *g, const ir_ref *refs, size_t n, op_words *out);
+/* "" when a cmp b is disproved, else "; needs n >= 3, known: 1 <= n <= 8": the end of a message */
+const char *op_words_fact(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b, op_words *out);
+/* Fail with IR_ERR_INVALID; always 0. */
+ir_ref op_refuse(ir_graph *g, const char *format, ...) IR_PRINTF(2, 3);
+
+/* promote.c */
+/* True when every one of the n operands is a tensor; false silently when one is 0. */
+bool op_tensors(ir_graph *g, const char *who, const ir_ref *x, size_t n);
+/* The dtype that n operands promote to, weak constants included; IR_NONE after failing. */
+ir_dtype op_common(ir_graph *g, const char *who, const ir_ref *x, size_t n);
+/* x in dtype: weak constants are range-checked, constants converted at once, anything else CAST. */
+ir_ref op_convert(ir_graph *g, const char *who, ir_ref x, ir_dtype dtype);
+/* Is the value, of dtype `from`, one of `to`? Integers must be exact, and finite in floats; floats may round.
+ */
+bool op_holds(ir_dtype to, ir_value value, ir_dtype from, ir_value *turned);
+/* Fail because it is not; always 0. */
+ir_ref op_refuse_value(ir_graph *g, const char *who, ir_dtype to, ir_value value, ir_dtype from,
+                       const char *remedy);
+bool op_is_const(const ir_graph *g, ir_ref x); /* rank-0 CONST */
+
+/* shape.c */
+bool op_decided(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b); /* identity, or proven */
+bool op_is_one(ir_graph *g, ir_ref size);
+ir_ref op_canonical(ir_graph *g, ir_ref expr); /* canonical index expression; 0 stays 0 */
+/* Canonical copy of a shape into out, every size checked; false after failing (silently when a size is 0). */
+bool op_sizes(ir_graph *g, const char *who, const ir_ref *shape, size_t rank, ir_ref *out);
+/* The tensor node, after checking rank and number of bytes. */
+ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
+               const ir_ref *src, size_t nsrc);
+ir_ref op_numel(ir_graph *g, const ir_ref *dims, size_t rank);
+const ir_ref *op_dims(const ir_graph *g, ir_ref x);
+/* An axis in [-count, count) made >= 0, or -1 after failing; x is named in the message. */
+int64_t op_axis(ir_graph *g, const char *who, ir_ref x, int64_t axis, int64_t count);
+/* A list of different axes as a set of bits; false after failing. */
+bool op_axes(ir_graph *g, const char *who, ir_ref x, const ir_ref *axes, size_t n, uint32_t *set);
+/* Broadcast the n operands to one shape, inserting RESHAPE and EXPAND; rank-0 constants stay. dims has room
+ * for IR_MAX_RANK. */
+bool op_broadcast(ir_graph *g, const char *who, ir_ref *x, size_t n, ir_ref *dims, size_t *rank);
+ir_ref op_grow(ir_graph *g, ir_ref x, const ir_ref *dims, size_t rank); /* x known to broadcast to dims */
+
+#endif

@@ -1,0 +1,147 @@
+/* The operation registry and recording: every tensor operation has a builder here, used by the C API, the
+ * text parser and the chain parser alike.
+ *
+ * A builder checks everything and returns a tensor node with its shape, or 0 after ir_fail(g->error,
+ * IR_ERR_INVALID, ...). The first error wins. An operand (or size) that is 0 gives 0 silently, so a chain of
+ * calls is checked once, at its end.
+ *
+ * What recording makes explicit, so that later passes need not know it
+ *   - Conversions are CAST nodes: the operands of an elementwise node have the dtype it computes in, sum and
+ * prod take operands of their accumulator's dtype, any and all take bool.
+ *   - Broadcasting is a RESHAPE that adds leading axes, then an EXPAND of the same rank. The operands of an
+ * elementwise node have one and the same shape TUPLE, except rank-0 CONST operands, which stay as they are.
+ *   - Attributes are canonical: axes ascending and not negative, orders not negative, sizes canonical index
+ * expressions, reshape without -1. A size of 1 that EXPAND grows is the constant 1.
+ *   - MATMUL has operands of equal rank >= 2 with identical batch axes and equal dtypes.
+ *   - No operand is a weak constant: each has taken the other operand's dtype, or its own firm one.
+ * A view that changes nothing (permute by the identity, pad by zeros, expand or reshape to the same shape,
+ * steps of 1, whole windows, no axes to flip) returns its operand. Constants of rank 0 are converted when
+ * recorded, without a CAST.
+ *
+ * Weak constants are literals without a dtype: node->weak with dtype I64 (integer), U64 (an integer above the
+ * range of I64) or F64. */
+#ifndef VIEWFOLD_PASSES_OPS_OPS_H
+#define VIEWFOLD_PASSES_OPS_OPS_H
+
+#include "ir/attr.h"
+
+/* registry.def: what every builder looks up about its operation */
+typedef enum op_kind {
+  OP_KIND_NONE,
+  OP_KIND_LEAF,
+  OP_KIND_UNARY,
+  OP_KIND_BINARY,
+  OP_KIND_TERNARY,
+  OP_KIND_AXIS,
+  OP_KIND_SHAPE,
+  OP_KIND_JOIN,
+  OP_KIND_REDUCE,
+  OP_KIND_CONTRACT,
+  OP_KIND_INDIRECT
+} op_kind;
+typedef enum op_dtype_rule {
+  OP_DTYPE_GIVEN,      /* an argument of the builder */
+  OP_DTYPE_SAME,       /* that of the operand, any */
+  OP_DTYPE_NUMBER,     /* that of the operands, promoted; bool refused */
+  OP_DTYPE_ROUND,      /* likewise; integers are already round, so the operand is the result */
+  OP_DTYPE_FLOAT,      /* floats stay; bool and integers become f32, of 64 bits f64 */
+  OP_DTYPE_FLOAT_ONLY, /* promoted; anything but floats refused */
+  OP_DTYPE_BITS,       /* promoted; floats refused */
+  OP_DTYPE_INTEGER,    /* promoted; floats and bool refused */
+  OP_DTYPE_PROMOTED,   /* promoted, any */
+  OP_DTYPE_COMPARE,    /* operands promoted, any; result bool */
+  OP_DTYPE_BRANCHES,   /* first operand bool, the others promoted */
+  OP_DTYPE_SUM,        /* bool and integers of <= 32 bits become i32, unsigned ones u32; others stay */
+  OP_DTYPE_BOOL,       /* operands become bool */
+  OP_DTYPE_POSITION    /* i64 */
+} op_dtype_rule;
+typedef enum op_shape_rule {
+  OP_SHAPE_GIVEN,     /* an argument of the builder */
+  OP_SHAPE_SAME,      /* that of the operand */
+  OP_SHAPE_BROADCAST, /* of all operands, NumPy's rule */
+  OP_SHAPE_PERMUTED,
+  OP_SHAPE_INSERT, /* one axis more */
+  OP_SHAPE_DROP,   /* one axis less */
+  OP_SHAPE_RESIZE, /* same rank, sizes change */
+  OP_SHAPE_JOIN,   /* sizes along the axis add up */
+  OP_SHAPE_REDUCE, /* axes go, or become 1 */
+  OP_SHAPE_MATMUL,
+  OP_SHAPE_GATHER
+} op_shape_rule;
+typedef struct op_row {
+  uint8_t kind, dtype, shape; /* op_kind, op_dtype_rule, op_shape_rule */
+} op_row;
+extern const op_row op_registry[IR_OP_COUNT];
+
+/* leaf.c. Sizes are index expressions, each proven >= 0; rank <= IR_MAX_RANK; the bytes of a tensor fit
+ * int64_t. */
+ir_ref op_input(ir_graph *g, const char *name, size_t length, ir_dtype dtype, const ir_ref *shape,
+                size_t rank);
+ir_ref op_buffer(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank); /* a new one each time */
+ir_ref op_const(ir_graph *g, ir_dtype dtype, ir_value value); /* rank 0, rounded to dtype */
+ir_ref op_literal_int(ir_graph *g, int64_t value);            /* weak, rank 0 */
+ir_ref op_literal_float(ir_graph *g, double value);           /* weak, rank 0 */
+/* elements as stored, row-major: `bytes` must be the size of the shape, which must be constant */
+ir_ref op_data(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
+               size_t bytes);
+ir_ref op_iota(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank,
+               int64_t axis);                                                /* position along axis */
+ir_ref op_full(ir_graph *g, ir_ref value, const ir_ref *shape, size_t rank); /* value: rank 0; expanded */
+
+/* elementwise.c. Operands broadcast and promote. */
+ir_ref op_unary(ir_graph *g, ir_op op, ir_ref x);
+ir_ref op_binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b);  /* arithmetic, comparisons, bitwise, shifts */
+ir_ref op_logical(ir_graph *g, ir_op op, ir_ref a, ir_ref b); /* AND OR XOR of the operands as bool */
+ir_ref op_logical_not(ir_graph *g, ir_ref x);
+ir_ref op_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b);
+ir_ref op_fma(ir_graph *g, ir_ref a, ir_ref b, ir_ref c);
+ir_ref op_cast(ir_graph *g, ir_ref x, ir_dtype dtype);
+ir_ref op_bitcast(ir_graph *g, ir_ref x, ir_dtype dtype); /* of equal size; not to bool */
+ir_ref op_firm(ir_graph *g,
+               ir_ref x); /* a weak constant with its own dtype: i32, i64, u64 or f32; anything else as is */
+
+/* view.c, window.c. Axes count from the end when negative. Lists are of index expressions; orders, axes and
+ * steps must be constants. */
+ir_ref op_permute(ir_graph *g, ir_ref x, const ir_ref *order, size_t n);
+ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t axis1, int64_t axis2);
+ir_ref op_move_axis(ir_graph *g, ir_ref x, int64_t source, int64_t destination);
+ir_ref op_reshape(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank); /* one -1 is inferred */
+ir_ref op_flatten(ir_graph *g, ir_ref x, int64_t first, int64_t last);      /* axes first..last become one */
+ir_ref op_expand(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank);  /* NumPy's broadcast_to */
+ir_ref op_unsqueeze(ir_graph *g, ir_ref x, int64_t axis);
+ir_ref op_squeeze(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n);  /* axes NULL: every axis of size 1 */
+ir_ref op_shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n); /* n pairs begin, end; n = rank */
+/* begin = start, from the end when a negative constant; end = begin + size */
+ir_ref op_slice(ir_graph *g, ir_ref x, const ir_ref *start, const ir_ref *size, size_t n);
+ir_ref op_stride(ir_graph *g, ir_ref x, const ir_ref *steps, size_t n); /* Python's [::step] on every axis */
+ir_ref op_flip(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n);
+ir_ref op_point(ir_graph *g, ir_ref x, ir_ref index,
+                int64_t axis); /* index from the end when a negative constant */
+/* pads: n pairs lo, hi; value: a constant that the dtype holds exactly, or 0 for zero; mode: IR_PAD_ */
+ir_ref op_pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value, int mode);
+ir_ref op_concat(ir_graph *g, const ir_ref *x, size_t n, int64_t axis);
+ir_ref op_stack(ir_graph *g, const ir_ref *x, size_t n, int64_t axis);
+
+/* reduce.c. axes NULL: all; an empty list reduces nothing. SUM PROD MEAN REDUCE_MAX REDUCE_MIN ANY ALL. */
+ir_ref op_reduce(ir_graph *g, ir_op op, ir_ref x, const ir_ref *axes, size_t n, bool keepdims);
+/* ARGMAX ARGMIN; axis NULL: position in the row-major flattening */
+ir_ref op_argreduce(ir_graph *g, ir_op op, ir_ref x, const int64_t *axis, bool keepdims);
+
+/* contract.c */
+ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
+/* shape x[:axis] ++ indices ++ x[axis+1:]; indices of any integer dtype; mode: IR_GATHER_ */
+ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
+
+/* promote.c: the rules on their own */
+ir_dtype op_promote(ir_dtype a, ir_dtype b); /* IR_NONE: u64 with a signed integer */
+ir_dtype op_float_result(ir_dtype dtype);    /* OP_DTYPE_FLOAT */
+ir_dtype op_accumulator(ir_dtype dtype);     /* OP_DTYPE_SUM */
+
+/* apply.c: any operation by canonical name or alias, as text writes it (names.def, attributes.def). Numbers
+ * too large for int64_t may come as a WORD of decimal digits. Names of the leaves `input` and `buffer` are
+ * not known here. */
+ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *operands, size_t n,
+                const ir_attr *attrs, size_t attr_count);
+bool op_known(const char *name, size_t length); /* op_apply would find it */
+
+#endif

@@ -1,0 +1,60 @@
+/* The compiler between recording and code generation: graph -> plan of kernels. pipeline.c is its table of contents. */
+#ifndef VIEWFOLD_PASSES_PASSES_H
+#define VIEWFOLD_PASSES_PASSES_H
+
+#include "ir/plan.h"
+#include "ir/target.h"
+
+/* Called after each pass with what it left: root is a TUPLE of tensors for passes over the graph (kernel -1), otherwise
+ * the kernel of that number. */
+typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
+
+typedef struct pass_options {
+  const ir_target *target;
+  const ir_ref *inputs; /* leaves that get the first slots, in this order, used or not */
+  size_t input_count;
+  pass_observer observer; /* may be NULL */
+  void *user;
+  bool verify; /* run the verifier after every pass */
+} pass_options;
+
+typedef struct pass_info {
+  const char *name, *needs, *establishes;
+} pass_info;
+extern const pass_info pass_table[];
+extern const size_t pass_count;
+
+/* Compile the results (a TUPLE of tensors) down to a plan whose launches hold KERNEL nodes of g. */
+ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan, ir_error *error);
+
+/* lower.c: composite tensor operations become primitive ones. Returns the new TUPLE of results. */
+ir_ref pass_lower(ir_graph *g, ir_ref results);
+
+/* schedule.c: choose which values live in memory; one launch for each computed one, kernel field = its tensor node. */
+ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
+                        ir_error *error);
+
+/* Which slot holds a tensor node: a table by node id, entries slot+1, 0 for values that are not in memory. */
+typedef struct pass_slots {
+  const uint32_t *slot_of;
+  size_t count;
+  uint32_t *params; /* out: slots in order of the kernel's PARAMs; room for every slot */
+  uint32_t param_count;
+} pass_slots;
+
+/* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions as REDUCE
+ * nodes. Param 0 is the target slot. */
+ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
+/* The access that a chain of views makes into its leaf: index and validity over ranges ridx0.. of the chain's axes. */
+bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
+
+/* elementary.c: elementary functions become the operations that define them. */
+ir_ref pass_elementary(ir_graph *g, ir_ref store);
+
+/* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
+ir_ref pass_work(ir_graph *g, ir_ref store);
+
+/* loops.c: STORE becomes KERNEL with an explicit loop order. */
+ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target);
+
+#endif

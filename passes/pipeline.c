@@ -1,0 +1,101 @@
+/* The compiler in one table. Graph passes run once, kernel passes once for each launch of the plan. */
+#include "passes.h"
+
+#include <string.h>
+
+typedef struct pass_state {
+  ir_graph *g;
+  const pass_options *options;
+  ir_plan *plan;
+  ir_error *error;
+  ir_ref root;       /* the graph's results, then one kernel after the other */
+  ir_launch *launch; /* of the kernel at hand */
+  pass_slots slots;
+} pass_state;
+
+static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root); }
+
+static void schedule(pass_state *s) {
+  const pass_options *o = s->options;
+  if (pass_schedule(s->g, s->root, o->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
+}
+
+static void fold(pass_state *s) {
+  ir_launch *l = s->launch;
+  s->root = pass_fold(s->g, l->kernel, l->slots[0], &s->slots);
+  uint32_t *slots = s->root ? ir_resize(s->g->mem, l->slots, l->slot_count * sizeof *slots,
+                                        s->slots.param_count * sizeof *slots)
+                            : NULL;
+  if (!slots) {
+    ir_fail(s->error, IR_ERR_MEMORY, "out of memory folding a kernel");
+    s->root = 0;
+    return;
+  }
+  memcpy(slots, s->slots.params, s->slots.param_count * sizeof *slots);
+  l->slots = slots;
+  l->slot_count = s->slots.param_count;
+}
+
+static void elementary(pass_state *s) {
+  s->root = pass_elementary(s->g, s->root);
+  s->launch->work = s->root ? pass_work(s->g, s->root) : 0;
+}
+
+static void loops(pass_state *s) {
+  ir_ref kernel = s->launch->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
+  if (kernel) s->launch->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
+}
+
+enum { ON_GRAPH, ON_KERNEL };
+static const struct {
+  void (*run)(pass_state *);
+  int scope, level; /* level of the verifier for what the pass leaves */
+} pass_functions[] = {
+    {lower, ON_GRAPH, IR_LEVEL_TENSOR},     {schedule, ON_GRAPH, IR_LEVEL_TENSOR}, {fold, ON_KERNEL, IR_LEVEL_LOOP},
+    {elementary, ON_KERNEL, IR_LEVEL_LOOP}, {loops, ON_KERNEL, IR_LEVEL_LOOP},
+};
+const pass_info pass_table[] = {
+    {"lower", "recorded graph", "primitive operations only"},
+    {"schedule", "primitive operations", "a launch for each value that lives in memory"},
+    {"fold", "one launch", "one scalar expression; no views"},
+    {"elementary", "scalar expression", "no elementary functions"},
+    {"loops", "scalar expression", "an explicit loop order"},
+};
+const size_t pass_count = sizeof pass_table / sizeof *pass_table;
+
+static bool run_pass(pass_state *s, size_t i, int kernel) {
+  pass_functions[i].run(s);
+  if (s->root && s->options->verify && ir_verify(s->g, s->root, pass_functions[i].level, s->error) != IR_OK) s->root = 0;
+  if (s->root && s->options->observer) s->options->observer(s->options->user, pass_table[i].name, s->g, s->root, kernel);
+  return s->root != 0;
+}
+
+static bool all_kernels(pass_state *s, size_t first) {
+  ir_plan *p = s->plan;
+  size_t nodes = s->g->count;
+  uint32_t *slot_of = ir_alloc(p->mem, nodes * sizeof *slot_of);
+  s->slots = (pass_slots){slot_of, nodes, ir_alloc(p->mem, p->slot_count * sizeof *s->slots.params), 0};
+  bool done = slot_of && s->slots.params;
+  if (slot_of) memset(slot_of, 0, nodes * sizeof *slot_of);
+  for (size_t i = p->slot_count; i-- > 0 && done;) slot_of[p->slots[i].value] = (uint32_t)i + 1; /* inputs win */
+  for (size_t k = 0; k < p->launch_count && done; k++) {
+    s->launch = &p->launches[k];
+    s->root = s->launch->kernel;
+    for (size_t i = first; i < pass_count && done; i++) done = run_pass(s, i, (int)k);
+  }
+  ir_free(p->mem, slot_of, nodes * sizeof *slot_of);
+  ir_free(p->mem, s->slots.params, p->slot_count * sizeof *s->slots.params);
+  return done;
+}
+
+ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan, ir_error *error) {
+  pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
+  *plan = (ir_plan){.mem = g->mem};
+  size_t i = 0;
+  bool done = results != 0;
+  for (; i < pass_count && pass_functions[i].scope == ON_GRAPH && done; i++) done = run_pass(&s, i, -1);
+  if (done) done = all_kernels(&s, i);
+  if (done) return IR_OK;
+  ir_plan_free(plan);
+  return ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");
+}

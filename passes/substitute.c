@@ -1,0 +1,102 @@
+/* Rewriting whole expressions: every node reachable from a root is rebuilt once, sources first, in the order of refs. */
+#include "index_impl.h"
+
+#include <string.h>
+
+typedef struct rewrite {
+  ir_graph *g;
+  ir_ref *live, *scratch;
+  size_t count, cap, scratch_cap;
+  ir_ref *map; /* of map_size entries: the new node, 0 when not visited */
+  size_t map_size;
+} rewrite;
+
+static bool rewrite_begin(rewrite *w, ir_graph *g, ir_ref root) {
+  *w = (rewrite){.g = g};
+  if (!root || ir_reachable(g, &root, 1, &w->live, &w->count, &w->cap) != IR_OK) return false;
+  w->map_size = (size_t)root + 1;
+  w->map = ir_alloc(g->mem, w->map_size * sizeof *w->map);
+  if (!w->map) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
+    return false;
+  }
+  memset(w->map, 0, w->map_size * sizeof *w->map);
+  return true;
+}
+
+static void rewrite_end(rewrite *w) {
+  ir_free(w->g->mem, w->live, w->cap * sizeof *w->live);
+  ir_free(w->g->mem, w->scratch, w->scratch_cap * sizeof *w->scratch);
+  ir_free(w->g->mem, w->map, w->map_size * sizeof *w->map);
+}
+
+/* One node with its sources replaced, each node under a budget of its own. */
+static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
+  const ir_node *n = ir_get(w->g, node);
+  if (!IR_RESERVE(w->g->mem, w->scratch, w->scratch_cap, n->nsrc)) {
+    ir_fail(w->g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
+    return 0;
+  }
+  for (uint32_t i = 0; i < n->nsrc; i++) w->scratch[i] = w->map[n->src[i]];
+  pass_build b = pass_begin(w->g);
+  b.facts = facts;
+  return pass_make_node(&b, node, w->scratch, n->nsrc);
+}
+
+ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+  rewrite w;
+  ir_ref result = 0;
+  if (rewrite_begin(&w, g, root)) {
+    for (size_t i = 0; i < n; i++)
+      if (from[i] <= root) w.map[from[i]] = to[i];
+    bool failed = false;
+    for (size_t i = 0; i < w.count && !failed; i++) {
+      ir_ref node = w.live[i];
+      if (!w.map[node]) failed = (w.map[node] = rebuild(&w, node, NULL)) == 0;
+    }
+    result = failed ? 0 : w.map[root];
+  }
+  rewrite_end(&w);
+  return result;
+}
+
+ir_ref pass_simplify(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
+
+/* Index arithmetic holds on the lanes that the facts speak of; loads and the extents of ranges are left alone. */
+static bool is_arithmetic(const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  uint8_t cls = ir_ops[n->op].cls;
+  return (n->dtype == IR_INDEX || n->dtype == IR_BOOL) &&
+         (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY);
+}
+
+/* A node that the facts pin to one value is that value. */
+static ir_ref pinned(pass_build *b, ir_ref node) {
+  if (ir_dtype_of(b->g, node) != IR_INDEX || ir_op_of(b->g, node) == IR_OP_CONST) return node;
+  ir_bounds r = pass_bounds(b, node);
+  return r.lo == r.hi && r.lo != INT64_MIN && r.hi != INT64_MAX ? ir_index(b->g, r.lo) : node;
+}
+
+ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
+  pass_build b = pass_begin(g);
+  pass_facts facts;
+  if (!index || !valid) return 0;
+  pass_facts_read(&b, valid, &facts);
+  if (facts.never) return ir_dtype_of(g, index) == IR_INDEX ? ir_index(g, 0) : index;
+  rewrite w;
+  ir_ref result = 0;
+  if (rewrite_begin(&w, g, index)) {
+    bool failed = false;
+    for (size_t i = 0; i < w.count && !failed; i++) {
+      ir_ref node = w.live[i];
+      if (is_arithmetic(g, node)) node = rebuild(&w, node, facts.count ? &facts : NULL);
+      b = pass_begin(g);
+      b.facts = facts.count ? &facts : NULL;
+      w.map[w.live[i]] = node ? pinned(&b, node) : 0;
+      failed = !w.map[w.live[i]];
+    }
+    result = failed ? 0 : w.map[index];
+  }
+  rewrite_end(&w);
+  return result;
+}

@@ -1,0 +1,160 @@
+/* Images in memory: look-up and mapping. */
+#define _GNU_SOURCE /* memfd_create */
+#include "runtime/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/image_format.h"
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10u
+#endif
+
+static bool read_head(const void *bytes, size_t size, rt_image_head *head) {
+  if (size < sizeof *head) return false;
+  memcpy(head, bytes, sizeof *head);
+  return head->magic == RT_IMAGE_MAGIC && head->size == size && head->code <= size &&
+         head->code >= sizeof *head && head->entries <= (head->code - sizeof *head) / sizeof(rt_image_row);
+}
+
+static bool read_row(const uint8_t *bytes, const rt_image_head *head, uint32_t index, rt_entry *out) {
+  rt_image_row row;
+  memcpy(&row, bytes + sizeof *head + index * sizeof row, sizeof row);
+  if (row.offset < head->code || row.offset > head->size || row.size > head->size - row.offset) return false;
+  if (row.name >= head->code || !memchr(bytes + row.name, 0, head->code - row.name)) return false;
+  *out = (rt_entry){(const char *)bytes + row.name, row.offset, row.size};
+  return true;
+}
+
+bool rt_image_entry(const void *bytes, size_t size, uint32_t index, rt_entry *out) {
+  rt_image_head head;
+  return read_head(bytes, size, &head) && index < head.entries && read_row(bytes, &head, index, out);
+}
+
+bool rt_image_find(const void *bytes, size_t size, const char *name, rt_entry *out) {
+  rt_image_head head;
+  if (!read_head(bytes, size, &head)) return false;
+  for (uint32_t i = 0; i < head.entries; i++)
+    if (read_row(bytes, &head, i, out) && !strcmp(out->name, name)) return true;
+  return false;
+}
+
+void rt_flat_free(const ir_mem *mem, rt_flat *flat) {
+  ir_free(mem, flat->bytes, flat->size);
+  *flat = (rt_flat){NULL, 0};
+}
+
+static bool write_all(int fd, const void *bytes, size_t size) {
+  const char *at = bytes;
+  while (size) {
+    ssize_t done = write(fd, at, size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    at += done;
+    size -= (size_t)done;
+  }
+  return true;
+}
+
+/* A memory file's pages are written through its descriptor and mapped without write permission. */
+static void *map_memory_file(const void *bytes, size_t size) {
+  void *map = MAP_FAILED;
+#if defined(__linux__)
+  int fd = memfd_create("viewfold", MFD_CLOEXEC | MFD_EXEC);
+  if (fd < 0 && errno == EINVAL) fd = memfd_create("viewfold", MFD_CLOEXEC);
+  if (fd < 0) return MAP_FAILED;
+  if (write_all(fd, bytes, size)) map = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+  close(fd);
+#else
+  (void)bytes, (void)size;
+#endif
+  return map;
+}
+
+static void *map_sealed(const void *bytes, size_t size) {
+  void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED) return map;
+  memcpy(map, bytes, size);
+  if (!mprotect(map, size, PROT_READ | PROT_EXEC)) return map;
+  int why = errno;
+  munmap(map, size);
+  errno = why;
+  return MAP_FAILED;
+}
+
+static void flush_instructions(const void *base, size_t size) {
+#if defined(__GNUC__)
+  __builtin___clear_cache((char *)base, (char *)base + size);
+#else
+  (void)base, (void)size;
+#endif
+}
+
+ir_status rt_image_map(const void *bytes, size_t size, rt_code *out, ir_error *error) {
+  rt_image_head head;
+  *out = (rt_code){0};
+  if (!read_head(bytes, size, &head))
+    return ir_fail(error, IR_ERR_INVALID, "code: %zu bytes that are no viewfold code image", size);
+  void *map = map_memory_file(bytes, size);
+  if (map == MAP_FAILED) map = map_sealed(bytes, size);
+  if (map == MAP_FAILED)
+    return ir_fail(error, errno == ENOMEM ? IR_ERR_MEMORY : IR_ERR_DEVICE,
+                   "code: %zu bytes cannot be mapped executable: %s", size, strerror(errno));
+  flush_instructions(map, size);
+  *out = (rt_code){map, size, map, size};
+  return IR_OK;
+}
+
+ir_status rt_image_adopt(void *map, size_t map_size, size_t offset, size_t size, rt_code *out,
+                         ir_error *error) {
+  rt_image_head head;
+  const uint8_t *base = (const uint8_t *)map + offset;
+  *out = (rt_code){0};
+  if (offset > map_size || size > map_size - offset || offset % RT_IMAGE_ALIGN ||
+      !read_head(base, size, &head)) {
+    munmap(map, map_size);
+    return ir_fail(error, IR_ERR_INVALID, "code: no viewfold code image at byte %zu of %zu", offset,
+                   map_size);
+  }
+  if (!mprotect(map, map_size, PROT_READ | PROT_EXEC)) {
+    flush_instructions(base, size);
+    *out = (rt_code){base, size, map, map_size};
+    return IR_OK;
+  }
+  ir_status status = rt_image_map(base, size, out, error);
+  munmap(map, map_size);
+  return status;
+}
+
+void rt_image_unmap(rt_code *code) {
+  if (code->map) munmap(code->map, code->map_size);
+  *code = (rt_code){0};
+}
+
+void *rt_code_find(const rt_code *code, const char *name) {
+  rt_entry entry;
+  if (!code->base || !rt_image_find(code->base, code->size, name, &entry)) return NULL;
+  return (void *)(uintptr_t)(code->base + entry.offset);
+}
+
+bool rt_image_perf_map(const rt_code *code, bool enabled) {
+  if (!enabled) return true;
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
+  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return false;
+  bool good = true;
+  rt_entry entry;
+  for (uint32_t i = 0; rt_image_entry(code->base, code->size, i, &entry); i++) {
+    char line[512];
+    int length = snprintf(line, sizeof line, "%llx %x %.400s\n",
+                          (unsigned long long)(uintptr_t)(code->base + entry.offset), entry.size, entry.name);
+    good &= write_all(fd, line, (size_t)length);
+  }
+  return close(fd) == 0 && good;
+}

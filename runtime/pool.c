@@ -1,0 +1,234 @@
+/* The thread pool.
+ *
+ * One word of state carries a loop: OPEN while pieces remain to be taken, plus the number of threads that
+ * have joined. A thread joins by raising the count while OPEN is set, takes pieces from a shared counter
+ * until it runs dry, clears OPEN and leaves. The caller does the same, then waits for the count to reach
+ * zero; threads that never woke are not waited for. The description of the loop is plain memory: written
+ * before OPEN is set, read only between joining and leaving. */
+#include "runtime/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED = (1 << 28) - 1 };
+enum { PIECES_PER_THREAD = 4, MAX_THREADS = 4096, CACHE_LINE = 128 };
+
+struct rt_pool {
+  const ir_mem *mem;
+  atomic_int threads; /* 0: not looked up yet */
+  atomic_bool busy;   /* a loop is in progress; guards everything down to `count` */
+  bool started;
+  int workers;
+  pid_t owner;
+  pthread_t *handles;
+  rt_pool_work work;
+  void *context;
+  int64_t count, grain, units, units_per_piece, pieces;
+  char pad0[CACHE_LINE];
+  atomic_uint state;
+  atomic_int sleepers; /* threads asleep and not yet promised a wake-up */
+  char pad1[CACHE_LINE];
+  _Atomic int64_t next;
+  char pad2[CACHE_LINE];
+  pthread_mutex_t lock; /* for sleeping only */
+  pthread_cond_t wake, left;
+  int wakes; /* promised and not yet taken; under `lock` */
+};
+
+static void relax(void) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) && defined(__GNUC__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Spin until some bit of `bits` is set in the state (or all are clear, when `set` is false); false when time
+ * is up. */
+static bool spin(rt_pool *pool, unsigned bits, bool set) {
+  int64_t start = 0;
+  for (unsigned turn = 0;; turn++) {
+    if (((atomic_load_explicit(&pool->state, memory_order_acquire) & bits) != 0) == set) return true;
+    relax();
+    if (turn % 32 != 31) continue;
+    int64_t now = now_ns();
+    if (!start) start = now;
+    if (now - start > RT_POOL_SPIN_NS) return false;
+  }
+}
+
+/* Take pieces until none are left. */
+static void take_pieces(rt_pool *pool) {
+  for (;;) {
+    int64_t piece = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+    if (piece >= pool->pieces) break;
+    int64_t first = piece * pool->units_per_piece, left = pool->units - first;
+    int64_t end = left <= pool->units_per_piece ? pool->count : (first + pool->units_per_piece) * pool->grain;
+    pool->work(pool->context, first * pool->grain, end);
+  }
+  atomic_fetch_and_explicit(&pool->state, ~(unsigned)OPEN, memory_order_acq_rel);
+}
+
+static void leave(rt_pool *pool) {
+  unsigned before = atomic_fetch_sub_explicit(&pool->state, 1, memory_order_acq_rel);
+  if (!(before & WAITING) || (before & JOINED) != 1) return;
+  pthread_mutex_lock(&pool->lock);
+  pthread_cond_signal(&pool->left);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* Sleep until a loop is posted. The order "count as asleep, then look at the state" mirrors the poster's "set
+ * the state, then look for sleepers": one of the two sees the other. */
+static void sleep_until_woken(rt_pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  atomic_fetch_add(&pool->sleepers, 1);
+  if (atomic_load(&pool->state) & (OPEN | QUIT)) {
+    atomic_fetch_sub(&pool->sleepers, 1);
+  } else {
+    while (!pool->wakes && !(atomic_load(&pool->state) & QUIT)) pthread_cond_wait(&pool->wake, &pool->lock);
+    if (pool->wakes) pool->wakes--;
+  }
+  pthread_mutex_unlock(&pool->lock);
+}
+
+static void *worker(void *argument) {
+  rt_pool *pool = argument;
+  for (;;) {
+    if (!spin(pool, OPEN | QUIT, true)) {
+      sleep_until_woken(pool);
+      continue;
+    }
+    unsigned state = atomic_load_explicit(&pool->state, memory_order_relaxed);
+    if (state & QUIT) return NULL;
+    if (!(state & OPEN) || !atomic_compare_exchange_weak_explicit(&pool->state, &state, state + 1,
+                                                                  memory_order_acq_rel, memory_order_relaxed))
+      continue;
+    take_pieces(pool);
+    leave(pool);
+  }
+}
+
+static void wake_sleepers(rt_pool *pool, int64_t wanted) {
+  if (getpid() != pool->owner) return;
+  pthread_mutex_lock(&pool->lock);
+  int asleep = atomic_load(&pool->sleepers), count = wanted < asleep ? (int)wanted : asleep;
+  atomic_fetch_sub(&pool->sleepers, count);
+  pool->wakes += count;
+  for (int i = 0; i < count; i++) pthread_cond_signal(&pool->wake);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* Start the threads, signals blocked: the program's signals are for its own threads. Whatever cannot be
+ * started is done without. */
+static void start(rt_pool *pool) {
+  int wanted = rt_pool_threads(pool) - 1;
+  pool->started = true;
+  if (wanted < 1) return;
+  pool->handles = ir_alloc(pool->mem, (size_t)wanted * sizeof *pool->handles);
+  if (!pool->handles) return;
+  pool->owner = getpid();
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  while (pool->workers < wanted && !pthread_create(&pool->handles[pool->workers], NULL, worker, pool))
+    pool->workers++;
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void wait_for_joined(rt_pool *pool) {
+  if (spin(pool, JOINED, false)) return;
+  pthread_mutex_lock(&pool->lock);
+  atomic_fetch_or(&pool->state, WAITING);
+  while (atomic_load_explicit(&pool->state, memory_order_acquire) & JOINED)
+    pthread_cond_wait(&pool->left, &pool->lock);
+  atomic_fetch_and(&pool->state, ~(unsigned)WAITING);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain) {
+  if (count <= 0) return;
+  if (grain < 1) grain = 1;
+  if (count <= grain || atomic_load_explicit(&pool->threads, memory_order_relaxed) == 1 ||
+      atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
+    work(context, 0, count);
+    return;
+  }
+  if (!pool->started) start(pool);
+  pool->work = work;
+  pool->context = context;
+  pool->count = count;
+  pool->grain = grain;
+  pool->units = (count - 1) / grain + 1;
+  pool->units_per_piece = (pool->units - 1) / ((int64_t)PIECES_PER_THREAD * (pool->workers + 1)) + 1;
+  pool->pieces = (pool->units - 1) / pool->units_per_piece + 1;
+  if (pool->workers == 0) {
+    atomic_store_explicit(&pool->busy, false, memory_order_release);
+    work(context, 0, count);
+    return;
+  }
+  atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+  atomic_store(&pool->state, OPEN);
+  if (atomic_load(&pool->sleepers) > 0) wake_sleepers(pool, pool->pieces - 1);
+  take_pieces(pool);
+  wait_for_joined(pool);
+  atomic_store_explicit(&pool->busy, false, memory_order_release);
+}
+
+int rt_pool_threads(rt_pool *pool) {
+  int threads = atomic_load_explicit(&pool->threads, memory_order_relaxed);
+  if (threads) return threads;
+  threads = rt_pool_default_threads();
+  atomic_store_explicit(&pool->threads, threads, memory_order_relaxed);
+  return threads;
+}
+
+rt_pool *rt_pool_create(const ir_mem *mem, int threads, ir_error *error) {
+  if (threads < 0 || threads > MAX_THREADS) {
+    ir_fail(error, IR_ERR_INVALID, "threads: %d; give 1 to %d, or 0 for one per processor", threads,
+            MAX_THREADS);
+    return NULL;
+  }
+  rt_pool *pool = ir_alloc(mem, sizeof *pool);
+  if (!pool) {
+    ir_fail(error, IR_ERR_MEMORY, "threads: no memory for a pool");
+    return NULL;
+  }
+  memset(pool, 0, sizeof *pool);
+  pool->mem = mem;
+  atomic_init(&pool->threads, threads);
+  pthread_mutex_init(&pool->lock, NULL);
+  pthread_cond_init(&pool->wake, NULL);
+  pthread_cond_init(&pool->left, NULL);
+  return pool;
+}
+
+void rt_pool_destroy(rt_pool *pool) {
+  if (!pool) return;
+  if (pool->handles) {
+    bool ours = getpid() == pool->owner;
+    if (ours) {
+      pthread_mutex_lock(&pool->lock);
+      atomic_fetch_or(&pool->state, QUIT);
+      pthread_cond_broadcast(&pool->wake);
+      pthread_mutex_unlock(&pool->lock);
+      for (int i = 0; i < pool->workers; i++) pthread_join(pool->handles[i], NULL);
+    }
+    ir_free(pool->mem, pool->handles, (size_t)(rt_pool_threads(pool) - 1) * sizeof *pool->handles);
+  }
+  if (!pool->handles || getpid() == pool->owner) {
+    pthread_cond_destroy(&pool->left);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+  }
+  ir_free(pool->mem, pool, sizeof *pool);
+}

@@ -1,0 +1,44 @@
+/* Recording operations from one-line cases, for the tests of the operation registry.
+ *
+ * A case is `name operands... attributes...`: an operand is a type (an input, named a, b, c in order), a
+ * literal, or $ and an index expression; attributes are as in text graphs; sizes may use the variables n
+ * in 1..8, m in 4..64 in steps of 4, z in 0..5. */
+#ifndef VIEWFOLD_TEST_RECORD_H
+#define VIEWFOLD_TEST_RECORD_H
+
+#include "passes/ops/ops.h"
+
+enum { RECORD_ITEMS = 600 };
+
+typedef struct recorder {
+  ir_mem mem;
+  ir_error error;
+  ir_graph g;
+  long budget;    /* allocations left, -1: any number */
+  size_t live;    /* bytes */
+  const char *at; /* in the line being read */
+  ir_attr pool[RECORD_ITEMS];
+  size_t used;
+  int inputs;
+} recorder;
+
+/* A graph whose allocator fails after `budget` allocations (-1: never). */
+bool record_start(recorder *r, long budget);
+void record_stop(recorder *r); /* nothing may be left allocated */
+ir_ref record_line(recorder *r, const char *line);
+
+/* `nodes` is the recorded expression, `op(sources;arg)` */
+typedef struct record_accepted {
+  const char *line, *type, *nodes;
+} record_accepted;
+typedef struct record_refused {
+  const char *line, *message;
+} record_refused;
+
+void check_accepted(const record_accepted *c);
+void check_refused(const record_refused *c); /* with exactly this message */
+
+#define CHECK_ALL(check, cases)                                                                              \
+  for (size_t i = 0; i < sizeof(cases) / sizeof *(cases); i++) check(&(cases)[i])
+
+#endif

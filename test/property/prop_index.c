@@ -1,0 +1,398 @@
+/* Index algebra against plain evaluation.
+ *
+ *   prop_index --seed S --count N
+ *
+ * Each case makes a random expression over a few ranges and variables twice, once from plain nodes and once through the
+ * canonical builders, and evaluates both on every lane. It also holds that the facts of every node (interval, congruence)
+ * contain every value seen, that simplifying the canonical form gives the same node and makes none, that simplifying the
+ * plain form gives the canonical node, that what is said to be proven is true, and that an index simplified under a
+ * validity is unchanged wherever that validity holds. On failure the smallest failing sub-expression is printed. */
+#include "ir/ir.h"
+#include "passes/index.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAVES = 5, LANES = 1024, PAIRS = 256, NODES = 4096 };
+
+typedef struct pair {
+  ir_ref plain, canon;
+} pair;
+
+typedef struct world {
+  uint64_t state;
+  ir_graph g;
+  ir_error error;
+  pair leaf[LEAVES], extent[LEAVES], made[PAIRS]; /* extent: of a range; made: in order of creation */
+  int leaves, count, lanes;
+  int64_t lane[LANES][LEAVES];
+  int64_t *value[NODES]; /* by ref, one per lane; NULL when not evaluated */
+} world;
+
+static uint64_t next(world *w) {
+  uint64_t z = w->state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+static int64_t pick(world *w, int64_t lo, int64_t hi) { return lo + (int64_t)(next(w) % (uint64_t)(hi - lo + 1)); }
+
+/* ------------------------------------------------------------------------------------------------------ evaluation */
+
+static int64_t floor_div(int64_t a, int64_t d) { return d < 1 ? 0 : a / d - (a % d < 0); }
+
+static int64_t apply(ir_op op, int64_t a, int64_t b) {
+  switch (op) {
+  case IR_OP_ADD: return a + b;
+  case IR_OP_SUB: return a - b;
+  case IR_OP_MUL: return a * b;
+  case IR_OP_FLOORDIV: return floor_div(a, b);
+  case IR_OP_MOD: return a - b * floor_div(a, b);
+  case IR_OP_MIN: return a < b ? a : b;
+  case IR_OP_MAX: return a > b ? a : b;
+  case IR_OP_EQ: return a == b;
+  case IR_OP_NE: return a != b;
+  case IR_OP_LT: return a < b;
+  case IR_OP_LE: return a <= b;
+  case IR_OP_GT: return a > b;
+  case IR_OP_GE: return a >= b;
+  case IR_OP_AND: return a & b;
+  case IR_OP_OR: return a | b;
+  default: fprintf(stderr, "no evaluation for %s\n", ir_ops[op].text); exit(1);
+  }
+}
+
+static int leaf_of(const world *w, ir_ref ref) {
+  for (int i = 0; i < w->leaves; i++)
+    if (w->leaf[i].plain == ref) return i;
+  return -1;
+}
+
+static void evaluate_node(world *w, ir_ref ref) {
+  const ir_node *n = ir_get(&w->g, ref);
+  int leaf = leaf_of(w, ref);
+  if (n->op == IR_OP_TUPLE || w->value[ref]) return;
+  int64_t *v = w->value[ref] = malloc(sizeof *v * (size_t)w->lanes);
+  for (int l = 0; l < w->lanes; l++) {
+    if (leaf >= 0) v[l] = w->lane[l][leaf];
+    else if (n->op == IR_OP_CONST) v[l] = n->arg;
+    else if (n->op == IR_OP_NEG) v[l] = -w->value[n->src[0]][l];
+    else if (n->op == IR_OP_NOT) v[l] = !w->value[n->src[0]][l];
+    else if (n->op == IR_OP_WHERE) v[l] = w->value[n->src[w->value[n->src[0]][l] ? 1 : 2]][l];
+    else if (n->nsrc >= 2) {
+      v[l] = w->value[n->src[0]][l];
+      for (uint32_t i = 1; i < n->nsrc; i++) v[l] = apply((ir_op)n->op, v[l], w->value[n->src[i]][l]);
+    } else {
+      v[l] = 0;
+    }
+  }
+}
+
+static void evaluate(world *w, ir_ref root) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  if (ir_reachable(&w->g, &root, 1, &live, &count, &cap) != IR_OK || root >= NODES) exit(1);
+  for (size_t i = 0; i < count; i++) evaluate_node(w, live[i]);
+  ir_free(w->g.mem, live, cap * sizeof *live);
+}
+
+/* ------------------------------------------------------------------------------------------------------- generation */
+
+static pair keep(world *w, ir_ref plain, ir_ref canon) {
+  pair p = {plain, canon};
+  if (w->count < PAIRS) w->made[w->count++] = p;
+  return p;
+}
+
+static pair number(world *w, int64_t value) {
+  ir_ref r = ir_index(&w->g, value);
+  return (pair){r, r};
+}
+
+static pair combine(world *w, ir_op op, pair a, pair b) {
+  ir_graph *g = &w->g;
+  ir_ref plain = ir_binary(g, op, a.plain, b.plain), canon = 0;
+  switch (op) {
+  case IR_OP_ADD: canon = pass_add(g, a.canon, b.canon); break;
+  case IR_OP_SUB: canon = pass_sub(g, a.canon, b.canon); break;
+  case IR_OP_MUL: canon = pass_mul(g, a.canon, b.canon); break;
+  case IR_OP_FLOORDIV: canon = pass_div(g, a.canon, b.canon); break;
+  case IR_OP_MOD: canon = pass_mod(g, a.canon, b.canon); break;
+  case IR_OP_MIN: canon = pass_min(g, a.canon, b.canon); break;
+  case IR_OP_MAX: canon = pass_max(g, a.canon, b.canon); break;
+  case IR_OP_AND: canon = pass_and(g, a.canon, b.canon); break;
+  case IR_OP_OR: canon = pass_or(g, a.canon, b.canon); break;
+  default: canon = pass_compare(g, op, a.canon, b.canon);
+  }
+  return keep(w, plain, canon);
+}
+
+static int64_t constant(world *w) {
+  static const int64_t useful[] = {1, 2, 3, 4, 6, 8, 12, 24, 5, 7, 9, 10};
+  int64_t c = useful[next(w) % 12];
+  return next(w) % 5 == 0 ? -c : c;
+}
+
+static pair divisor(world *w) { /* proven at least 1 */
+  uint64_t kind = next(w) % 8;
+  if (kind >= 2) return number(w, 1 + (int64_t)(next(w) % 12));
+  for (int tries = 0; tries < 4; tries++) {
+    pair p = w->extent[next(w) % (uint64_t)w->leaves];
+    if (p.plain && ir_bounds_of(&w->g, p.canon).lo >= 1) return kind ? p : combine(w, IR_OP_MUL, p, number(w, pick(w, 1, 3)));
+  }
+  return number(w, pick(w, 1, 12));
+}
+
+static pair truth(world *w, int depth);
+
+static pair index_of(world *w, int depth) {
+  uint64_t kind = depth <= 0 ? next(w) % 4 : 4 + next(w) % 20;
+  if (kind == 0) return number(w, constant(w));
+  if (kind < 4) return w->leaf[next(w) % (uint64_t)w->leaves];
+  if (kind < 9) {
+    pair a = index_of(w, depth - 1), b = index_of(w, depth - 1);
+    return combine(w, kind == 8 ? IR_OP_SUB : IR_OP_ADD, a, b);
+  }
+  if (kind < 13) {
+    pair a = index_of(w, depth - 1);
+    return combine(w, IR_OP_MUL, a, kind == 12 && depth <= 2 ? index_of(w, 0) : number(w, constant(w)));
+  }
+  if (kind < 21) {
+    pair a = index_of(w, depth - 1);
+    return combine(w, kind < 17 ? IR_OP_FLOORDIV : IR_OP_MOD, a, divisor(w));
+  }
+  if (kind < 23) {
+    pair a = index_of(w, depth - 1), b = index_of(w, depth - 1);
+    return combine(w, kind == 21 ? IR_OP_MIN : IR_OP_MAX, a, b);
+  }
+  pair c = truth(w, depth - 2), a = index_of(w, depth - 1), b = index_of(w, depth - 1);
+  return keep(w, ir_where(&w->g, c.plain, a.plain, b.plain), pass_where(&w->g, c.canon, a.canon, b.canon));
+}
+
+static pair truth(world *w, int depth) {
+  uint64_t kind = depth <= 0 ? 0 : next(w) % 8;
+  if (kind < 4) {
+    static const ir_op ops[] = {IR_OP_LT, IR_OP_GE, IR_OP_LT, IR_OP_GE, IR_OP_LE, IR_OP_GT, IR_OP_EQ, IR_OP_NE};
+    pair a = index_of(w, depth - 1), b = next(w) % 4 ? number(w, pick(w, -4, 30)) : index_of(w, depth - 1);
+    return combine(w, ops[next(w) % 8], a, b);
+  }
+  if (kind < 7) {
+    pair a = truth(w, depth - 1), b = truth(w, depth - 1);
+    return combine(w, kind < 6 ? IR_OP_AND : IR_OP_OR, a, b);
+  }
+  pair a = truth(w, depth - 1);
+  return keep(w, ir_unary(&w->g, IR_OP_NOT, a.plain), pass_not(&w->g, a.canon));
+}
+
+static void make_leaves(world *w) {
+  w->leaves = 2 + (int)(next(w) % 3);
+  int variables = next(w) % 3 == 0 ? 1 + (int)(next(w) % 2) : 0;
+  for (int i = 0; i < w->leaves; i++) {
+    pair p;
+    w->extent[i] = (pair){0, 0};
+    if (i < variables) {
+      int64_t divisor = pick(w, 1, 3), lo = pick(w, 1, 3);
+      ir_ref v = ir_var(&w->g, i ? "m" : "n", 1, lo, lo + pick(w, 0, 5), divisor);
+      p = (pair){v, v};
+      w->extent[i] = p;
+    } else {
+      pair extent = number(w, pick(w, 1, next(w) % 4 ? 7 : 16));
+      if (variables && next(w) % 2) extent = w->leaf[next(w) % (uint64_t)variables];
+      if (variables && next(w) % 6 == 0) extent = combine(w, IR_OP_ADD, extent, number(w, pick(w, 0, 2)));
+      ir_ref r = ir_make(&w->g, IR_OP_RANGE, IR_INDEX, i, &extent.canon, 1);
+      p = (pair){r, r};
+      w->extent[i] = extent;
+    }
+    w->leaf[i] = p;
+  }
+}
+
+/* All assignments, in odometer order, at most LANES of them. */
+static void make_lanes(world *w) {
+  int64_t at[LEAVES] = {0};
+  w->lanes = 1;
+  memset(w->lane, 0, sizeof w->lane);
+  int total = 0;
+  for (int i = 0;;) { /* depth-first over leaves */
+    const ir_node *n = ir_get(&w->g, w->leaf[i].plain);
+    int64_t lo = 0, hi;
+    if (n->op == IR_OP_VAR) {
+      int64_t d = ir_const_value(&w->g, n->src[2]).i;
+      lo = (ir_const_value(&w->g, n->src[0]).i + d - 1) / d * d;
+      hi = ir_const_value(&w->g, n->src[1]).i;
+      if (at[i] < lo) at[i] = lo;
+      else if (at[i] % d) at[i] += d - at[i] % d;
+    } else { /* the extent's value for the variables chosen so far */
+      w->lanes = 1;
+      for (int j = 0; j < i; j++) w->lane[total][j] = at[j];
+      int64_t saved[LEAVES];
+      memcpy(saved, w->lane[0], sizeof saved);
+      memcpy(w->lane[0], at, sizeof at);
+      memset(w->value, 0, sizeof w->value);
+      evaluate(w, w->extent[i].plain);
+      hi = w->value[w->extent[i].plain][0] - 1;
+      for (int r = 0; r < NODES; r++) free(w->value[r]);
+      memset(w->value, 0, sizeof w->value);
+      memcpy(w->lane[0], saved, sizeof saved);
+    }
+    if (at[i] > hi) {
+      at[i] = 0;
+      if (i-- == 0) break;
+      at[i]++;
+      continue;
+    }
+    if (i + 1 < w->leaves) {
+      at[++i] = 0;
+      continue;
+    }
+    memcpy(w->lane[total++], at, sizeof at);
+    if (total == LANES) break;
+    at[i]++;
+  }
+  w->lanes = total;
+}
+
+/* ----------------------------------------------------------------------------------------------------------- checks */
+
+static void show(world *w, const char *what, ir_ref ref) {
+  ir_text t;
+  ir_text_init(&t, &ir_mem_libc);
+  ir_print_expr(&w->g, ref, &t);
+  printf("  %s: %s\n", what, ir_text_get(&t));
+  ir_text_free(&t);
+}
+
+static void show_lane(world *w, int lane) {
+  printf("  at");
+  for (int i = 0; i < w->leaves; i++) {
+    const ir_node *n = ir_get(&w->g, w->leaf[i].plain);
+    if (n->op == IR_OP_VAR) printf(" %s=%" PRId64, ir_name_text(&w->g, n->arg), w->lane[lane][i]);
+    else printf(" ridx%" PRId64 "=%" PRId64, n->arg, w->lane[lane][i]);
+  }
+  printf("\n");
+  for (int i = 0; i < w->leaves; i++)
+    if (w->extent[i].plain) show(w, "extent", w->extent[i].plain);
+}
+
+static bool check_equal(world *w, pair p, const char *what) {
+  for (int l = 0; l < w->lanes; l++)
+    if (w->value[p.plain][l] != w->value[p.canon][l]) {
+      printf("%s: values differ, %" PRId64 " became %" PRId64 "\n", what, w->value[p.plain][l], w->value[p.canon][l]);
+      show(w, "written", p.plain);
+      show(w, "built", p.canon);
+      show_lane(w, l);
+      return false;
+    }
+  return true;
+}
+
+static bool check_bounds(world *w, ir_ref ref) {
+  ir_bounds b = ir_bounds_of(&w->g, ref);
+  for (int l = 0; l < w->lanes; l++) {
+    int64_t v = w->value[ref][l];
+    bool congruent = b.div == 0 ? v == b.rem : ((v - b.rem) % b.div == 0);
+    if (v >= b.lo && v <= b.hi && congruent) continue;
+    printf("bounds [%" PRId64 ", %" PRId64 "], %" PRId64 " mod %" PRId64 " do not hold %" PRId64 "\n", b.lo, b.hi, b.rem, b.div, v);
+    show(w, "expression", ref);
+    show_lane(w, l);
+    return false;
+  }
+  return true;
+}
+
+static bool check_pair(world *w, pair p) {
+  ir_graph *g = &w->g;
+  if (!p.canon || !p.plain) {
+    printf("no node was built: %s\n", w->error.text);
+    if (p.plain) show(w, "written", p.plain);
+    return false;
+  }
+  evaluate(w, p.plain);
+  evaluate(w, p.canon);
+  if (!check_equal(w, p, "canonical form") || !check_bounds(w, p.plain) || !check_bounds(w, p.canon)) return false;
+  uint32_t before = g->count;
+  ir_ref again = pass_simplify(g, p.canon);
+  if (again != p.canon || g->count != before) {
+    printf(again != p.canon ? "not idempotent\n" : "simplifying a canonical form made %u nodes\n", g->count - before);
+    show(w, "once", p.canon);
+    show(w, "twice", again);
+    return false;
+  }
+  return true;
+}
+
+static bool check_proofs(world *w, pair a, pair b) {
+  static const ir_op ops[] = {IR_OP_EQ, IR_OP_NE, IR_OP_LT, IR_OP_LE, IR_OP_GT, IR_OP_GE};
+  for (int i = 0; i < 6; i++) {
+    if (!pass_proves(&w->g, ops[i], a.canon, b.canon)) continue;
+    for (int l = 0; l < w->lanes; l++)
+      if (!apply(ops[i], w->value[a.plain][l], w->value[b.plain][l])) {
+        printf("'%s' was proven and is false\n", ir_ops[ops[i]].infix);
+        show(w, "left", a.plain);
+        show(w, "right", b.plain);
+        show_lane(w, l);
+        return false;
+      }
+  }
+  return true;
+}
+
+static bool check_given(world *w, pair index, pair valid) {
+  ir_ref given = pass_simplify_given(&w->g, index.canon, valid.canon);
+  if (!given) return false;
+  evaluate(w, given);
+  for (int l = 0; l < w->lanes; l++)
+    if (w->value[valid.plain][l] && w->value[given][l] != w->value[index.plain][l]) {
+      printf("simplified under a validity: %" PRId64 " became %" PRId64 "\n", w->value[index.plain][l], w->value[given][l]);
+      show(w, "index", index.canon);
+      show(w, "valid", valid.canon);
+      show(w, "given", given);
+      show_lane(w, l);
+      return false;
+    }
+  return true;
+}
+
+static bool check_case(world *w) {
+  make_leaves(w);
+  make_lanes(w);
+  int depth = 1 + (int)(next(w) % 5);
+  pair a = index_of(w, depth), v = truth(w, 1 + (int)(next(w) % 4)), b = index_of(w, 2);
+  for (int i = 0; i < w->count; i++) /* children come before their users: the first failure is a smallest one */
+    if (!check_pair(w, w->made[i])) return false;
+  if (!check_pair(w, a) || !check_pair(w, v) || !check_pair(w, b)) return false;
+  if (pass_simplify(&w->g, a.plain) != a.canon) {
+    printf("simplifying what was written gives another node\n");
+    show(w, "written", a.plain);
+    show(w, "built", a.canon);
+    show(w, "simplified", pass_simplify(&w->g, a.plain));
+    return false;
+  }
+  return check_proofs(w, a, b) && check_given(w, a, v);
+}
+
+int main(int argc, char **argv) {
+  uint64_t seed = 1, count = 1000, failed = 0;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
+    if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
+  }
+  static world w;
+  for (uint64_t i = 0; i < count && failed < 10; i++) {
+    w.state = seed * 0x100000001b3u + i;
+    w.count = 0;
+    w.error.status = IR_OK;
+    memset(w.value, 0, sizeof w.value);
+    if (ir_graph_init(&w.g, &ir_mem_libc, &w.error) != IR_OK) return 1;
+    if (!check_case(&w)) {
+      failed++;
+      printf("  case %" PRIu64 " of seed %" PRIu64 "\n", i, seed);
+    }
+    for (int r = 0; r < NODES; r++) free(w.value[r]);
+    ir_graph_free(&w.g);
+  }
+  printf("prop_index: %" PRIu64 " cases, %" PRIu64 " failed, seed %" PRIu64 "\n", count, failed, seed);
+  return failed != 0;
+}

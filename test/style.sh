@@ -1,0 +1,165 @@
+#!/bin/sh
+# The rules of the house that a machine can check. One line per check: `ok NAME`, `FAIL NAME` with the offending places
+# below it, or `skip NAME: reason`.
+#
+#   test/style.sh [BUILD_DIR]        all checks, on the sources and on the plain build in BUILD_DIR (default: build)
+#   test/style.sh --abi [BUILD_DIR]  write test/abi.txt from the library as it is now
+set -u
+cd "$(dirname "$0")/.." || exit 2
+export LC_ALL=C
+write_abi=
+if [ "${1:-}" = --abi ]; then write_abi=1; shift; fi
+build=${1:-build}
+so=$build/libviewfold.so.${SOVERSION:-0}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+# check NAME: what arrives on standard input are the offending places; nothing is good.
+check() {
+  cat >"$work/found"
+  if [ -s "$work/found" ]; then
+    echo "FAIL $1"
+    sed 's/^/  /' "$work/found"
+    failures=$((failures + 1))
+  else
+    echo "ok $1"
+  fi
+}
+skip() { echo "skip $1: $2"; }
+
+sources() { # NAME-PATTERN...: every file of ours in the rooms, the tests and the documentation
+  for pattern in "$@"; do
+    find ir passes codegen runtime frontend test docs -type f -name "$pattern" 2>/dev/null
+  done | sort
+}
+exported() { nm -D --defined-only "$so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort; }
+
+if [ -n "$write_abi" ]; then
+  exported >test/abi.txt
+  echo "test/abi.txt: $(wc -l <test/abi.txt) symbols"
+  exit 0
+fi
+
+# ------------------------------------------------------------------------------------------------------------ includes
+# Which room may include which. `tests` and `docs` may include everything.
+cat >"$work/edges" <<'E2'
+ir        ir
+passes    ir passes
+codegen   ir codegen
+runtime   ir codegen runtime
+frontend  ir passes codegen runtime frontend
+E2
+# Which foreign headers a room may see: `ROOM FILE-PATTERN HEADER-PATTERN`. Everywhere: the C library.
+cat >"$work/foreign" <<'E2'
+codegen   ^codegen/llvm     ^llvm-c/
+runtime   .                 ^(xxhash\.h|CL/.*|ffi\.h|hwloc\.h|mpi\.h)$
+frontend  ^frontend/cli     ^jansson\.h$
+frontend  .                 ^xxhash\.h$
+E2
+# What counts as C library: the standard headers for ir/, passes/ and codegen/, POSIX and Linux as well elsewhere.
+standard='assert|ctype|errno|fenv|float|inttypes|limits|locale|math|setjmp|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|time|uchar|wchar'
+posix='cpuid|dirent|dlfcn|elf|fcntl|getopt|immintrin|libgen|link|poll|pthread|sched|signal|spawn|strings|unistd|sys/[a-z]+|linux/[a-z_]+'
+
+sources '*.c' '*.h' '*.def' | xargs grep -nE '^[[:space:]]*#[[:space:]]*include' /dev/null |
+  awk -v edges="$work/edges" -v foreign="$work/foreign" -v standard="^($standard)\\.h$" -v posix="^($posix)\\.h$" '
+  function exists(path,    line, yes) { yes = (getline line < path) >= 0; close(path); return yes }
+  function normal(path) { while (sub(/[^\/.]+\/\.\.\//, "", path)) {} sub(/^\.\//, "", path); return path }
+  BEGIN {
+    while ((getline row < edges) > 0) { n = split(row, f, " "); known[f[1]] = 1; for (i = 2; i <= n; i++) may[f[1], f[i]] = 1 }
+    while ((getline row < foreign) > 0) { split(row, f, " "); k++; room_of[k] = f[1]; file_like[k] = f[2]; header_like[k] = f[3] }
+  }
+  {
+    split($0, part, ":"); file = part[1]; line = part[2]
+    room = file; sub(/\/.*/, "", room)
+    if (!(room in known)) next
+    text = substr($0, length(file) + length(line) + 3)
+    place = file ":" line ": "
+    if (match(text, /<[^>]*>/)) {
+      header = substr(text, RSTART + 1, RLENGTH - 2)
+      if (header ~ standard) next
+      if ((room == "runtime" || room == "frontend") && header ~ posix) next
+      for (i = 1; i <= k; i++) if (room_of[i] == room && file ~ file_like[i] && header ~ header_like[i]) next
+      print place room "/ may not include <" header ">"
+    } else if (match(text, /"[^"]*"/)) {
+      header = substr(text, RSTART + 1, RLENGTH - 2)
+      beside = file; sub(/[^\/]*$/, "", beside); beside = normal(beside header)
+      if (exists(header)) target = header
+      else if (exists(beside)) target = beside
+      else target = "passes/" header            # generated from a rule file
+      sub(/\/.*/, "", target)
+      if (!((room, target) in may)) print place room "/ may not include " target "/ (" header ")"
+    }
+  }' | check "include direction between the rooms"
+
+# --------------------------------------------------------------------------------------------------------- the library
+if [ -e "$so" ]; then
+  exported | grep -v '^vf_' | check "every exported symbol begins with vf_"
+  if [ -e test/abi.txt ]; then
+    exported | diff test/abi.txt - | sed -n 's/^< /gone: /p; s/^> /new: /p' |
+      check "exported symbols are those of test/abi.txt (update: test/style.sh --abi)"
+  else
+    skip "exported symbols are those of test/abi.txt" "there is no such file yet"
+  fi
+else
+  skip "every exported symbol begins with vf_" "$so is not built"
+  skip "exported symbols are those of test/abi.txt" "$so is not built"
+fi
+
+# Objects of the library and of its compiler module, not of the command.
+objects=$(find "$build/obj/ir" "$build/obj/passes" "$build/obj/codegen" "$build/obj/runtime" "$build/obj/frontend" \
+  "$build/obj/gen" -name '*.o' ! -path '*/frontend/cli*' ! -path '*/rulec*' 2>/dev/null |
+  while read -r o; do
+    c=${o#"$build/obj/"} c=${c%.o}.c
+    if [ -e "$c" ] || [ -e "build/${c}" ]; then echo "$o"; fi
+  done | sort)
+forbidden='abort|exit|_exit|_Exit|quick_exit|raise|__assert_fail|__assert|assert|v?printf|puts|fprintf|vfprintf|putchar|perror|psignal|err|errx|warn|warnx|__v?f?printf_chk|stdout|stderr'
+if [ -n "$objects" ]; then
+  for o in $objects; do
+    nm -u "$o" | awk -v o="${o#"$build/obj/"}" -v bad="^($forbidden)\$" '$2 ~ bad { print o ": " $2 }'
+  done | check "the library does not abort, exit, assert or print"
+  for o in $objects; do
+    size -A "$o" | awk -v o="${o#"$build/obj/"}" \
+      '$2 > 0 && $1 ~ /^\.(data|bss|tdata|tbss)(\.|$)/ && $1 !~ /^\.data\.rel\.ro/ { print o ": " $2 " bytes of " $1 }'
+  done | check "the library has no writable global data"
+else
+  skip "the library does not abort, exit, assert or print" "no objects in $build/obj"
+  skip "the library has no writable global data" "no objects in $build/obj"
+fi
+
+# -------------------------------------------------------------------------------------------------------------- header
+header=frontend/viewfold.h
+cc=${CC:-cc} cxx=${CXX:-g++}
+compiles() { # NAME COMPILER STANDARD LANGUAGE
+  if ! command -v "${2%% *}" >/dev/null; then skip "$1" "there is no $2"; return; fi
+  $2 -std="$3" -x "$4" -Wall -Wextra -pedantic -Werror -fsyntax-only "$work/include.$4" 2>&1 | check "$1"
+}
+if [ -e $header ]; then
+  printf '#include "%s/%s"\ntypedef int not_empty;\n' "$PWD" "$header" | tee "$work/include.c" >"$work/include.c++"
+  compiles "viewfold.h is C99" "$cc" c99 c
+  compiles "viewfold.h is C17" "$cc" c17 c
+  compiles "viewfold.h is C++17" "$cxx" c++17 c++
+else
+  for standard in C99 C17 C++17; do skip "viewfold.h is $standard" "there is no $header yet"; done
+fi
+
+# --------------------------------------------------------------------------------------------------------------- text
+sources '*.c' '*.h' '*.def' '*.rules' '*.sh' | xargs wc -l /dev/null |
+  awk '$2 != "total" && $1 > 1000 { print $2 ": " $1 " lines" }' | check "no file is longer than 1000 lines"
+sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK' /dev/null |
+  check "nothing is left open in the sources"
+sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nE '[[:blank:]]+$' /dev/null |
+  check "no line ends in blanks"
+
+# The configuration is written for the formatters of Debian 12 (14) and LLVM 19; other versions break lines differently.
+name="sources are formatted (clang-format -i)"
+formatter=$(for f in clang-format-19 clang-format-14 clang-format; do command -v $f && break; done)
+case $("${formatter:-false}" --version 2>/dev/null) in
+*"version 14."* | *"version 19."*)
+  sources '*.c' '*.h' | xargs "$formatter" --dry-run 2>&1 | grep 'warning: code should be' | cut -d: -f1 | sort | uniq -c |
+    awk '{ print $2 ": " $1 " places" }' | check "$name" ;;
+'') skip "$name" "there is no clang-format" ;;
+*) skip "$name" "$formatter is neither version 14 nor 19" ;;
+esac
+
+[ $failures = 0 ]

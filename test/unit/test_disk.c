@@ -1,0 +1,537 @@
+/* The cache on disk: what was stored is found, by every process; what is damaged is a miss and never a wrong
+ * answer; no process sees half an entry; the cache stays under its cap; where nothing can be written nothing
+ * fails. */
+#include "runtime/disk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/disk_entry.h"
+
+static char place[64];
+
+static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void run(const char *format, ...) {
+  char command[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(command, sizeof command, format, arguments);
+  va_end(arguments);
+  assert_int_equal(system(command), 0);
+}
+
+static int make_place(void **state) {
+  snprintf(place, sizeof place, "/tmp/viewfold-test-XXXXXX");
+  return mkdtemp(place) ? 0 : 1;
+}
+
+static int remove_place(void **state) {
+  run("chmod -R u+w %s; rm -rf %s", place, place);
+  return 0;
+}
+
+static rt_disk *open_disk(const char *directory, int64_t cap) {
+  ir_error error = {0};
+  rt_disk *disk = rt_disk_open(&ir_mem_libc, directory, cap, &error);
+  assert_non_null(disk);
+  return disk;
+}
+
+static bool put(rt_disk *disk, const char *key, const char *payload) {
+  return rt_disk_put(disk, "code", key, strlen(key), payload, strlen(payload));
+}
+
+/* 1: found and right; 0: a miss; -1: found and wrong. */
+static int get(rt_disk *disk, const char *key, const char *payload) {
+  rt_found found;
+  if (!rt_disk_get(disk, "code", key, strlen(key), &found)) return 0;
+  bool right = found.size == strlen(payload) && !memcmp(found.payload, payload, found.size) &&
+               found.payload == (uint8_t *)found.map + found.offset && found.offset % RT_DISK_ALIGN == 0;
+  rt_disk_release(&found);
+  return right ? 1 : -1;
+}
+
+static void entry_file(const char *key, char path[256]) {
+  char hex[RT_DIGEST_HEX];
+  rt_digest_hex(rt_digest_of(key, strlen(key)), hex);
+  snprintf(path, 256, "%s/c/%.2s/%s.code", place, hex, hex + 2);
+}
+
+static rt_disk *again(int64_t cap) {
+  char directory[80];
+  snprintf(directory, sizeof directory, "%s/c", place);
+  return open_disk(directory, cap);
+}
+
+static rt_disk *fresh(int64_t cap) {
+  run("rm -rf %s/c", place);
+  return again(cap);
+}
+
+static void finds_what_was_stored(void **state) {
+  rt_disk *disk = fresh(0);
+  assert_int_equal(get(disk, "key", "value"), 0);
+  assert_true(put(disk, "key", "value"));
+  assert_int_equal(get(disk, "key", "value"), 1);
+  assert_int_equal(get(disk, "kez", "value"), 0);
+  assert_int_equal(get(disk, "ke", "value"), 0);
+  assert_true(put(disk, "key", "another value"));
+  assert_int_equal(get(disk, "key", "another value"), 1);
+  rt_disk_close(disk);
+  disk = again(0);
+  assert_int_equal(get(disk, "key", "another value"), 1);
+  rt_disk_remove(disk, "code", "key", 3);
+  assert_int_equal(get(disk, "key", "another value"), 0);
+  rt_disk_counts counts;
+  rt_disk_count(disk, &counts);
+  assert_int_equal(counts.hits, 1);
+  assert_int_equal(counts.misses, 1);
+  rt_disk_close(disk);
+}
+
+static void sizes_of_all_kinds(void **state) {
+  static const size_t sizes[] = {0, 1, 63, 64, 65, 4095, 4096, 4097, 300000};
+  rt_disk *disk = fresh(0);
+  char *bytes = malloc(300007);
+  for (size_t i = 0; i < 300007; i++) bytes[i] = (char)(i * 2654435761u >> 13);
+  for (int k = 0; k < 9; k++)
+    for (int p = 0; p < 9; p++) {
+      rt_found found;
+      assert_true(rt_disk_put(disk, "plan", bytes, sizes[k], bytes + 7, sizes[p] ? sizes[p] - 1 : 0));
+      assert_true(rt_disk_get(disk, "plan", bytes, sizes[k], &found));
+      assert_int_equal(found.size, sizes[p] ? sizes[p] - 1 : 0);
+      assert_memory_equal(found.payload, bytes + 7, found.size);
+      assert_int_equal((uintptr_t)found.payload % RT_DISK_ALIGN, 0);
+      rt_disk_release(&found);
+    }
+  assert_true(rt_disk_put(disk, "plan", NULL, 0, NULL, 0));
+  free(bytes);
+  rt_disk_close(disk);
+}
+
+static void kinds_are_apart(void **state) {
+  rt_disk *disk = fresh(0);
+  rt_found found;
+  assert_true(rt_disk_put(disk, "code", "k", 1, "one", 3));
+  assert_true(rt_disk_put(disk, "plan", "k", 1, "two!", 4));
+  assert_true(rt_disk_get(disk, "plan", "k", 1, &found));
+  assert_int_equal(found.size, 4);
+  rt_disk_release(&found);
+  static const char *const bad[] = {"", "../x", "Code", "a b", "abcdefghijklmnop", "a/b"};
+  for (int i = 0; i < 6; i++) {
+    assert_false(rt_disk_put(disk, bad[i], "k", 1, "x", 1));
+    assert_false(rt_disk_get(disk, bad[i], "k", 1, &found));
+  }
+  rt_disk_stats stats;
+  ir_error error = {0};
+  assert_int_equal(rt_disk_stat(disk, &stats, &error), IR_OK);
+  assert_int_equal(stats.entries, 2);
+  assert_int_equal(stats.kinds, 2);
+  assert_int_equal(stats.kind[0].entries + stats.kind[1].entries, 2);
+  assert_int_equal(stats.kind[0].bytes + stats.kind[1].bytes, stats.bytes);
+  rt_disk_close(disk);
+}
+
+static void directory_is_private(void **state) {
+  rt_disk *disk = fresh(0);
+  struct stat s;
+  assert_int_not_equal(stat(rt_disk_directory(disk), &s), 0); /* looking makes nothing */
+  assert_int_equal(get(disk, "k", "v"), 0);
+  assert_int_not_equal(stat(rt_disk_directory(disk), &s), 0);
+  assert_true(put(disk, "k", "v"));
+  assert_int_equal(stat(rt_disk_directory(disk), &s), 0);
+  assert_int_equal(s.st_mode & 0777, 0700);
+  char path[256];
+  entry_file("k", path);
+  assert_int_equal(stat(path, &s), 0);
+  assert_int_equal(s.st_mode & 0777, 0600);
+  rt_disk_close(disk);
+}
+
+static void directory_from_the_environment(void **state) {
+  static const struct {
+    const char *own, *xdg, *home, *expected;
+  } cases[] = {
+      {"/a/b", "/x", "/h", "/a/b"},
+      {NULL, "/x", "/h", "/x/viewfold"},
+      {"", "relative", "/h", "/h/.cache/viewfold"},
+      {NULL, NULL, "/h", "/h/.cache/viewfold"},
+      {NULL, NULL, NULL, ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *const names[] = {"VIEWFOLD_CACHE_DIR", "XDG_CACHE_HOME", "HOME"};
+    const char *const values[] = {cases[i].own, cases[i].xdg, cases[i].home};
+    for (int n = 0; n < 3; n++) {
+      if (values[n]) setenv(names[n], values[n], 1);
+      else unsetenv(names[n]);
+    }
+    rt_disk *disk = open_disk(NULL, 0);
+    assert_string_equal(rt_disk_directory(disk), cases[i].expected);
+    rt_disk_close(disk);
+  }
+  rt_disk *disk = open_disk(NULL, 0); /* no directory at all: a cache that holds nothing */
+  assert_false(put(disk, "k", "v"));
+  assert_int_equal(get(disk, "k", "v"), 0);
+  rt_disk_stats stats;
+  assert_int_equal(rt_disk_stat(disk, &stats, NULL), IR_OK);
+  assert_int_equal(stats.entries, 0);
+  rt_disk_close(disk);
+  char longest[5000];
+  memset(longest, 'a', sizeof longest - 1);
+  longest[sizeof longest - 1] = 0;
+  ir_error error = {0};
+  assert_null(rt_disk_open(&ir_mem_libc, longest, 0, &error));
+  assert_string_equal(error.text, "cache: the directory's name is longer than 3583 bytes");
+}
+
+static size_t read_file(const char *path, uint8_t *bytes, size_t room) {
+  FILE *file = fopen(path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, room, file);
+  fclose(file);
+  return size;
+}
+
+static void write_file(const char *path, const uint8_t *bytes, size_t size) {
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  fwrite(bytes, 1, size, file);
+  fclose(file);
+  chmod(path, 0600);
+}
+
+static const char long_value[] =
+    "a payload long enough to have a middle, and a second half that comes after the middle";
+
+static void damaged_entries_are_misses(void **state) {
+  rt_disk *disk = fresh(0);
+  char path[256];
+  uint8_t good[1024], bad[1024];
+  entry_file("the key", path);
+  assert_true(put(disk, "the key", long_value));
+  size_t size = read_file(path, good, sizeof good);
+  size_t key_end = sizeof(rt_disk_head) + 7, payload = size - strlen(long_value);
+  for (size_t at = 0; at < size; at++)
+    for (int bit = 0; bit < 8; bit++) {
+      memcpy(bad, good, size);
+      bad[at] ^= (uint8_t)(1 << bit);
+      write_file(path, bad, size);
+      bool padding = at >= key_end && at < payload;
+      assert_int_equal(get(disk, "the key", long_value), padding ? 1 : 0);
+      assert_int_equal(access(path, F_OK), padding ? 0 : -1); /* damage is cleared away */
+    }
+  for (size_t length = 0; length < size; length++) {
+    write_file(path, good, length);
+    assert_int_equal(get(disk, "the key", long_value), 0);
+    assert_int_not_equal(access(path, F_OK), 0);
+  }
+  memcpy(bad, good, size);
+  bad[size] = 0;
+  write_file(path, bad, size + 1);
+  assert_int_equal(get(disk, "the key", long_value), 0);
+  assert_true(put(disk, "the key", long_value));
+  assert_int_equal(get(disk, "the key", long_value), 1);
+  rt_disk_counts counts;
+  rt_disk_count(disk, &counts);
+  assert_true(counts.damaged > size);
+  rt_disk_close(disk);
+}
+
+/* Entries under another's name, of another kind's name, others' files, and things that are no files. */
+static void foreign_entries_are_misses(void **state) {
+  rt_disk *disk = fresh(0);
+  char path[256], other[256], plan[256];
+  entry_file("k1", path);
+  entry_file("k2", other);
+  assert_true(put(disk, "k1", "one") && put(disk, "k2", "two"));
+  run("cp %s %s", path, other);
+  assert_int_equal(get(disk, "k2", "two"), 0);
+  assert_int_equal(get(disk, "k1", "one"), 1);
+  snprintf(plan, sizeof plan, "%.*splan", (int)strlen(path) - 4, path);
+  run("cp %s %s", path, plan);
+  rt_found found;
+  assert_false(rt_disk_get(disk, "plan", "k1", 2, &found));
+  chmod(path, 0622);
+  assert_int_equal(get(disk, "k1", "one"), 0);
+  chmod(path, 0600);
+  assert_int_equal(get(disk, "k1", "one"), 1);
+  if (geteuid() == 0) {
+    assert_int_equal(chown(path, 12345, 12345), 0);
+    assert_int_equal(get(disk, "k1", "one"), 0);
+    assert_int_equal(access(path, F_OK), 0);
+  }
+  run("mv %s %s/aside; ln -s %s/aside %s", path, place, place, path);
+  assert_int_equal(get(disk, "k1", "one"), 0);
+  run("rm %s; mkfifo %s", path, path);
+  assert_int_equal(get(disk, "k1", "one"), 0);
+  run("rm %s; mkdir %s", path, path);
+  assert_int_equal(get(disk, "k1", "one"), 0);
+  assert_false(put(disk, "k1", "one")); /* a directory is in the way */
+  run("rmdir %s", path);
+  assert_true(put(disk, "k1", "one"));
+  assert_int_equal(get(disk, "k1", "one"), 1);
+  rt_disk_close(disk);
+}
+
+static void unwritable_places_are_silent(void **state) {
+  rt_disk *disk = open_disk("/proc/viewfold", 0);
+  assert_false(put(disk, "k", "v"));
+  assert_int_equal(get(disk, "k", "v"), 0);
+  rt_disk_counts counts;
+  rt_disk_count(disk, &counts);
+  assert_int_equal(counts.failed_stores, 1);
+  assert_int_equal(counts.stores, 0);
+  rt_disk_close(disk);
+  char file[80];
+  snprintf(file, sizeof file, "%s/file", place);
+  write_file(file, (const uint8_t *)"x", 1);
+  disk = open_disk(file, 0); /* not a directory */
+  assert_false(put(disk, "k", "v"));
+  assert_int_equal(get(disk, "k", "v"), 0);
+  rt_disk_close(disk);
+}
+
+/* A store that runs out of room leaves nothing behind. */
+static void full_disks_leave_nothing(void **state) {
+  pid_t child = fork();
+  if (child == 0) {
+    rt_disk *disk = fresh(0);
+    bool first = put(disk, "k0", "v");
+    signal(SIGXFSZ, SIG_IGN);
+    struct rlimit limit = {1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    char big[5000];
+    memset(big, 'x', sizeof big);
+    bool stored = rt_disk_put(disk, "code", "k1", 2, big, sizeof big);
+    rt_found found;
+    bool seen = rt_disk_get(disk, "code", "k1", 2, &found);
+    rt_disk_close(disk);
+    _exit(!first || stored || seen);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
+  run("test $(find %s/c -type f | wc -l) = 1", place);
+}
+
+static void set_age(const char *key, int hours) {
+  char path[256];
+  entry_file(key, path);
+  struct timespec t[2] = {{time(NULL) - hours * 3600, 0}, {time(NULL) - hours * 3600, 0}};
+  assert_int_equal(utimensat(AT_FDCWD, path, t, 0), 0);
+}
+
+static void prunes_what_was_not_used(void **state) {
+  rt_disk *disk = fresh(0);
+  char key[16], path[256];
+  for (int i = 0; i < 10; i++) {
+    snprintf(key, sizeof key, "key %d", i);
+    assert_true(put(disk, key, "v"));
+    set_age(key, 100 - i);
+  }
+  assert_int_equal(get(disk, "key 0", "v"), 1); /* the oldest becomes the youngest */
+  struct stat s;
+  entry_file("key 0", path);
+  assert_int_equal(stat(path, &s), 0);
+  assert_true(time(NULL) - s.st_mtime < 60);
+  uint64_t removed;
+  ir_error error = {0};
+  assert_int_equal(rt_disk_prune(disk, 3 * s.st_size, &removed, &error), IR_OK);
+  assert_int_equal(removed, 7);
+  for (int i = 0; i < 10; i++) {
+    snprintf(key, sizeof key, "key %d", i);
+    assert_int_equal(get(disk, key, "v"), i == 0 || i >= 8);
+  }
+  *strrchr(path, '/') = 0;
+  run("touch -d '2 hours ago' %s/.left-behind; touch %s/.being-written", path, path);
+  assert_int_equal(rt_disk_prune(disk, 0, &removed, &error), IR_OK);
+  assert_int_equal(removed, 3);
+  run("test \"$(find %s/c -type f -printf %%f)\" = .being-written", place);
+  rt_disk_close(disk);
+}
+
+static void recent_use_is_not_written_down(void **state) {
+  rt_disk *disk = fresh(0);
+  char path[256];
+  assert_true(put(disk, "k", "v"));
+  entry_file("k", path);
+  struct timespec t[2] = {{time(NULL) - 1800, 0}, {time(NULL) - 1800, 0}};
+  utimensat(AT_FDCWD, path, t, 0);
+  assert_int_equal(get(disk, "k", "v"), 1);
+  struct stat s;
+  assert_int_equal(stat(path, &s), 0);
+  assert_int_equal(s.st_mtime, t[0].tv_sec);
+  rt_disk_close(disk);
+}
+
+static void stays_under_its_cap(void **state) {
+  rt_disk *disk = fresh(64 << 10);
+  static char payload[2000];
+  for (int i = 0; i < 300; i++) assert_true(rt_disk_put(disk, "code", &i, sizeof i, payload, sizeof payload));
+  rt_disk_stats stats;
+  ir_error error = {0};
+  assert_int_equal(rt_disk_stat(disk, &stats, &error), IR_OK);
+  assert_true(stats.bytes <= (64 << 10) + (64 << 10) / 16 + 4096);
+  assert_true(stats.bytes >= 40 << 10);
+  rt_disk_counts counts;
+  rt_disk_count(disk, &counts);
+  assert_int_equal(counts.pruned + stats.entries, 300);
+  rt_disk_close(disk);
+}
+
+typedef struct reports {
+  int count;
+  char why[8][80];
+} reports;
+static void collect(void *context, const char *path, const char *why) {
+  reports *r = context;
+  if (r->count < 8) snprintf(r->why[r->count], 80, "%s", why);
+  r->count++;
+}
+
+static void verify_names_what_is_bad(void **state) {
+  rt_disk *disk = fresh(0);
+  char path[256], other[256];
+  uint64_t checked, bad;
+  ir_error error = {0};
+  reports r = {0};
+  assert_int_equal(rt_disk_verify(disk, collect, &r, &checked, &bad, &error), IR_OK);
+  assert_int_equal(checked + bad, 0);
+  for (int i = 0; i < 20; i++) assert_true(rt_disk_put(disk, "code", &i, sizeof i, "value", 5));
+  assert_true(put(disk, "k1", "v1") && put(disk, "k2", "v2"));
+  assert_int_equal(rt_disk_verify(disk, collect, &r, &checked, &bad, &error), IR_OK);
+  assert_int_equal(checked, 22);
+  assert_int_equal(bad, 0);
+  entry_file("k1", path);
+  entry_file("k2", other);
+  run("cp %s %s; printf x >> %s", path, other, path);
+  assert_int_equal(rt_disk_verify(disk, collect, &r, &checked, &bad, &error), IR_OK);
+  assert_int_equal(checked, 22);
+  assert_int_equal(bad, 2);
+  assert_int_equal(r.count, 2);
+  bool swapped = !strcmp(r.why[0], "not as long as it says");
+  assert_string_equal(r.why[swapped], "the key does not match its name");
+  assert_string_equal(r.why[!swapped], "not as long as it says");
+  assert_int_equal(access(path, F_OK), 0);
+  rt_disk_close(disk);
+}
+
+/* Eight processes store and look up the same and different keys. Payloads tell which key and which writer
+ * they are from, and are long: half an entry would show. */
+enum { PROCESSES = 8, KEYS = 12, PAYLOAD = 20000 };
+
+static void fill(char *payload, int key, int writer) {
+  for (int i = 0; i < PAYLOAD; i++) payload[i] = (char)(key * 31 + writer * 7 + i);
+}
+
+static int one_process(int writer, int rounds) {
+  static char payload[PAYLOAD], expected[PAYLOAD];
+  rt_disk *disk = again(0);
+  unsigned random = (unsigned)writer * 7919 + 1;
+  int hits = 0;
+  for (int round = 0; round < rounds; round++) {
+    random = random * 1103515245 + 12345;
+    int key = (int)(random >> 16) % KEYS;
+    rt_found found;
+    if (rt_disk_get(disk, "code", &key, sizeof key, &found)) {
+      bool right = false;
+      for (int w = 0; w < PROCESSES && !right && found.size == PAYLOAD; w++) {
+        fill(expected, key, w);
+        right = !memcmp(found.payload, expected, PAYLOAD);
+      }
+      rt_disk_release(&found);
+      if (!right) return 1;
+      hits++;
+    }
+    if (random >> 28 < 8) {
+      fill(payload, key, writer);
+      if (!rt_disk_put(disk, "code", &key, sizeof key, payload, PAYLOAD)) return 2;
+    }
+    if (random >> 20 == 5) rt_disk_prune(disk, PAYLOAD * 3, NULL, NULL);
+  }
+  rt_disk_counts counts;
+  rt_disk_count(disk, &counts);
+  rt_disk_close(disk);
+  return counts.damaged ? 3 : hits ? 0 : 4;
+}
+
+static void processes_never_see_halves(void **state) {
+  rt_disk_close(fresh(0));
+  pid_t child[PROCESSES];
+  for (int i = 0; i < PROCESSES; i++) {
+    child[i] = fork();
+    if (child[i] == 0) _exit(one_process(i, 400));
+  }
+  for (int i = 0; i < PROCESSES; i++) {
+    int status;
+    assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+    assert_int_equal(status, 0);
+  }
+  run("test -z \"$(find %s/c -name '.*' -type f)\"", place); /* no temporary file is left */
+}
+
+static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size) {
+  int *budget = user;
+  if (new_size && (*budget)-- <= 0) return NULL;
+  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
+}
+
+static void short_of_memory(void **state) {
+  int budget = 0;
+  ir_mem mem = {fail_after, &budget};
+  ir_error error = {0};
+  assert_null(rt_disk_open(&mem, place, 0, &error));
+  assert_int_equal(error.status, IR_ERR_MEMORY);
+  rt_disk_close(fresh(0));
+  budget = 1;
+  char directory[80];
+  snprintf(directory, sizeof directory, "%s/c", place);
+  ir_error_clear(&error);
+  rt_disk *disk = rt_disk_open(&mem, directory, 0, &error);
+  assert_non_null(disk);
+  assert_true(put(disk, "k", "v")); /* needs no memory */
+  assert_int_equal(get(disk, "k", "v"), 1);
+  assert_int_equal(rt_disk_prune(disk, 0, NULL, &error), IR_ERR_MEMORY);
+  assert_int_equal(get(disk, "k", "v"), 1);
+  rt_disk_close(disk);
+}
+
+static void digest_is_the_published_one(void **state) {
+  char hex[RT_DIGEST_HEX];
+  rt_digest_hex(rt_digest_of("", 0), hex);
+  assert_string_equal(hex, "99aa06d3014798d86001c324468d497f"); /* XXH3-128 of nothing, seed 0 */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(finds_what_was_stored),
+      cmocka_unit_test(sizes_of_all_kinds),
+      cmocka_unit_test(kinds_are_apart),
+      cmocka_unit_test(directory_is_private),
+      cmocka_unit_test(directory_from_the_environment),
+      cmocka_unit_test(damaged_entries_are_misses),
+      cmocka_unit_test(foreign_entries_are_misses),
+      cmocka_unit_test(unwritable_places_are_silent),
+      cmocka_unit_test(full_disks_leave_nothing),
+      cmocka_unit_test(prunes_what_was_not_used),
+      cmocka_unit_test(recent_use_is_not_written_down),
+      cmocka_unit_test(stays_under_its_cap),
+      cmocka_unit_test(verify_names_what_is_bad),
+      cmocka_unit_test(processes_never_see_halves),
+      cmocka_unit_test(short_of_memory),
+      cmocka_unit_test(digest_is_the_published_one),
+  };
+  return cmocka_run_group_tests(tests, make_place, remove_place);
+}

@@ -1,0 +1,483 @@
+/* The linker and loader, on objects that LLVM makes: what they run, what they refuse and in which words, and
+ * that no damaged object or image does any harm. */
+#include "runtime/image.h"
+
+#include <elf.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+
+/* ---- making objects */
+
+static LLVMTargetMachineRef machine;
+
+static int start_llvm(void **state) {
+#if defined(__x86_64__)
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser();
+  LLVMTargetRef target;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple("x86_64-unknown-linux-gnu", &target, &message)) return 1;
+  machine = LLVMCreateTargetMachine(target, "x86_64-unknown-linux-gnu", "x86-64", "", LLVMCodeGenLevelDefault,
+                                    LLVMRelocPIC, LLVMCodeModelSmall);
+#endif
+  return 0;
+}
+
+static int stop_llvm(void **state) {
+  if (machine) LLVMDisposeTargetMachine(machine);
+  LLVMShutdown();
+  return 0;
+}
+
+typedef struct object {
+  uint8_t *bytes; /* exactly `size` of them, so that reading past the end is seen */
+  size_t size;
+} object;
+
+static object compile(const char *ir) {
+  if (!machine) skip();
+  LLVMContextRef context = LLVMContextCreate();
+  LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(ir, strlen(ir), "test");
+  LLVMModuleRef module;
+  char *message = NULL;
+  if (LLVMParseIRInContext(context, text, &module, &message)) fail_msg("%s", message);
+  LLVMSetTarget(module, "x86_64-unknown-linux-gnu");
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  LLVMSetModuleDataLayout(module, layout);
+  LLVMDisposeTargetData(layout);
+  LLVMMemoryBufferRef made;
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &made))
+    fail_msg("%s", message);
+  object o = {malloc(LLVMGetBufferSize(made)), LLVMGetBufferSize(made)};
+  memcpy(o.bytes, LLVMGetBufferStart(made), o.size);
+  LLVMDisposeMemoryBuffer(made);
+  LLVMDisposeModule(module);
+  LLVMContextDispose(context);
+  return o;
+}
+
+static rt_flat link_good(object o) {
+  rt_flat flat;
+  ir_error error = {0};
+  ir_status status = rt_image_link(o.bytes, o.size, &ir_mem_libc, &flat, &error);
+  assert_string_equal(error.text, "");
+  assert_int_equal(status, IR_OK);
+  free(o.bytes);
+  return flat;
+}
+
+static rt_code load(const char *ir) {
+  rt_flat flat = link_good(compile(ir));
+  rt_code code;
+  ir_error error = {0};
+  assert_int_equal(rt_image_map(flat.bytes, flat.size, &code, &error), IR_OK);
+  rt_flat_free(&ir_mem_libc, &flat);
+  return code;
+}
+
+static void refused(const char *ir, ir_status status, const char *message) {
+  object o = compile(ir);
+  rt_flat flat;
+  ir_error error = {0};
+  assert_int_equal(rt_image_link(o.bytes, o.size, &ir_mem_libc, &flat, &error), status);
+  assert_string_equal(error.text, message);
+  assert_null(flat.bytes);
+  free(o.bytes);
+}
+
+/* ---- objects with one of everything: constants of several sizes, a table, a jump table, calls */
+
+static const char everything[] =
+    "@table = private unnamed_addr constant [4 x i32] [i32 11, i32 22, i32 33, i32 44], align 16\n"
+    "define i32 @look(i64 %i) {\n"
+    "  %p = getelementptr [4 x i32], ptr @table, i64 0, i64 %i\n"
+    "  %v = load i32, ptr %p\n  ret i32 %v\n}\n"
+    "define internal i32 @hidden(i32 %x) noinline {\n  %y = mul i32 %x, 7\n  ret i32 %y\n}\n"
+    "define i32 @choose(i32 %k, i32 %x) {\n"
+    "  switch i32 %k, label %d [i32 0, label %a\n i32 1, label %b\n i32 2, label %c\n i32 3, label %e\n"
+    "    i32 4, label %f\n i32 5, label %g]\n"
+    "a: %ra = add i32 %x, 100\n ret i32 %ra\n"
+    "b: %rb = xor i32 %x, 255\n ret i32 %rb\n"
+    "c: %rc = call i32 @hidden(i32 %x)\n ret i32 %rc\n"
+    "e: %re = call i32 @look(i64 2)\n ret i32 %re\n"
+    "f: %rf = mul i32 %x, %x\n ret i32 %rf\n"
+    "g: %rg = sdiv i32 %x, 3\n ret i32 %rg\n"
+    "d: ret i32 -1\n}\n"
+    "define void @scale(ptr %p) {\n"
+    "  %v = load <4 x float>, ptr %p, align 4\n"
+    "  %w = fmul <4 x float> %v, <float 1.5, float 2.5, float 3.5, float 4.5>\n"
+    "  %x = fadd <4 x float> %w, <float 0.25, float 0.5, float 0.75, float 1.0>\n"
+    "  store <4 x float> %x, ptr %p, align 4\n  ret void\n}\n"
+    "define double @wide(double %x) {\n  %y = fmul double %x, 3.14159\n  ret double %y\n}\n";
+
+static void run_everything(const rt_code *code) {
+  int (*look)(int64_t) = (int (*)(int64_t))rt_code_find(code, "look");
+  int (*choose)(int, int) = (int (*)(int, int))rt_code_find(code, "choose");
+  void (*scale)(float *) = (void (*)(float *))rt_code_find(code, "scale");
+  double (*wide)(double) = (double (*)(double))rt_code_find(code, "wide");
+  assert_true(look && choose && scale && wide);
+  for (int i = 0; i < 4; i++) assert_int_equal(look(i), 11 * (i + 1));
+  static const int expected[] = {106, 249, 42, 33, 36, 2, -1};
+  for (int k = 0; k < 7; k++) assert_int_equal(choose(k, 6), expected[k]);
+  float v[4] = {1, 2, 3, 4};
+  scale(v);
+  assert_true(v[0] == 1.75f && v[1] == 5.5f && v[2] == 11.25f && v[3] == 19.0f);
+  assert_true(wide(2.0) == 6.28318);
+}
+
+static void runs_code_with_constants(void **state) {
+  rt_code code = load(everything);
+  run_everything(&code);
+  rt_code again = load(everything); /* at another address */
+  assert_ptr_not_equal(code.base, again.base);
+  run_everything(&again);
+  rt_image_unmap(&code);
+  run_everything(&again);
+  rt_image_unmap(&again);
+}
+
+static void lists_global_functions(void **state) {
+  static const char *const names[] = {"look", "choose", "scale", "wide"};
+  rt_flat flat = link_good(compile(everything));
+  rt_entry entry;
+  for (uint32_t i = 0; i < 4; i++) {
+    assert_true(rt_image_entry(flat.bytes, flat.size, i, &entry));
+    assert_string_equal(entry.name, names[i]);
+    assert_true(entry.size > 0 && entry.offset + entry.size <= flat.size);
+  }
+  assert_false(rt_image_entry(flat.bytes, flat.size, 4, &entry));
+  assert_false(rt_image_find(flat.bytes, flat.size, "hidden", &entry));
+  assert_false(rt_image_find(flat.bytes, flat.size, "scal", &entry));
+  rt_flat_free(&ir_mem_libc, &flat);
+}
+
+static void same_object_same_bytes(void **state) {
+  rt_flat a = link_good(compile(everything)), b = link_good(compile(everything));
+  assert_int_equal(a.size, b.size);
+  assert_memory_equal(a.bytes, b.bytes, a.size);
+  rt_flat_free(&ir_mem_libc, &a);
+  rt_flat_free(&ir_mem_libc, &b);
+}
+
+static void rewrites_got_accesses(void **state) {
+  rt_code code = load("module asm \".globl target, via_call, via_jump, via_load\"\n"
+                      "module asm \".type target,@function\"\n"
+                      "module asm \".type via_call,@function\"\n"
+                      "module asm \".type via_jump,@function\"\n"
+                      "module asm \".type via_load,@function\"\n"
+                      "module asm \"target: leal 1(%rdi), %eax; ret; .size target, .-target\"\n"
+                      "module asm \"via_call: push %rbx; call *target@GOTPCREL(%rip); pop %rbx; ret\"\n"
+                      "module asm \".size via_call, .-via_call\"\n"
+                      "module asm \"via_jump: jmp *target@GOTPCREL(%rip); .size via_jump, .-via_jump\"\n"
+                      "module asm \"via_load: movq target@GOTPCREL(%rip), %r11; jmp *%r11\"\n"
+                      "module asm \".size via_load, .-via_load\"\n");
+  static const char *const names[] = {"target", "via_call", "via_jump", "via_load"};
+  for (int i = 0; i < 4; i++) {
+    int (*f)(int) = (int (*)(int))rt_code_find(&code, names[i]);
+    assert_non_null(f);
+    assert_int_equal(f(41), 42);
+  }
+  rt_image_unmap(&code);
+}
+
+static void far_constants_are_reached(void **state) {
+  rt_code code = load(
+      "module asm \".globl f; .type f,@function\"\n"
+      "module asm \"f: leaq there(%rip), %rax; movslq (%rax), %rcx; addq %rcx, %rax; movl (%rax), %eax\"\n"
+      "module asm \"ret; .size f, .-f; .fill 70000, 1, 0x90\"\n"
+      "module asm \".section .rodata.a, \\22a\\22; .p2align 5; .byte 1; .p2align 5\"\n"
+      "module asm \"there: .long answer-there\"\n"
+      "module asm \".section .rodata.b, \\22a\\22; .fill 70001,1,0; .p2align 6; answer: .long 4711\"\n"
+      "module asm \".section .rodata.c, \\22a\\22; .quad answer-.\"\n");
+  int (*f)(void) = (int (*)(void))rt_code_find(&code, "f");
+  assert_int_equal(f(), 4711);
+  rt_image_unmap(&code);
+}
+
+static void refuses_with_a_reason(void **state) {
+  refused("declare void @memset(ptr, i32, i64)\n"
+          "define void @f(ptr %p) {\n call void @memset(ptr %p, i32 0, i64 9)\n ret void\n}\n",
+          IR_ERR_COMPILE,
+          "linking: the code refers to 'memset', which it does not define; an image may call nothing outside "
+          "itself");
+  refused("@w = global i32 5\ndefine ptr @f() {\n ret ptr @w\n}\n", IR_ERR_COMPILE,
+          "linking: section '.data' is writable data; an image holds code and constants only");
+  refused("@w = internal global [9 x i32] zeroinitializer\ndefine ptr @f() {\n ret ptr @w\n}\n",
+          IR_ERR_COMPILE,
+          "linking: section '.bss' is writable memory; an image holds code and constants only");
+  refused(
+      "@w = internal thread_local global i32 5\ndefine i32 @f() {\n %v = load i32, ptr @w\n ret i32 %v\n}\n",
+      IR_ERR_COMPILE, "linking: symbol 'w' needs a full loader (thread-local)");
+  refused("module asm \".section .tdata, \\22awT\\22, @progbits; .long 5\"\n", IR_ERR_COMPILE,
+          "linking: section '.tdata' is thread-local; an image holds code and constants only");
+  refused("@p = constant ptr @f\ndefine void @f() {\n ret void\n}\n", IR_ERR_COMPILE,
+          "linking: relocation R_X86_64_64 against 'f' needs an absolute address; code must be "
+          "position-independent");
+  refused("module asm \"f: movl $f, %eax\"\n", IR_ERR_COMPILE,
+          "linking: relocation R_X86_64_32 against '.text' needs an absolute address; code must be "
+          "position-independent");
+  refused("module asm \".globl f; f: cmpq f@GOTPCREL(%rip), %rax\"\n", IR_ERR_COMPILE,
+          "linking: relocation R_X86_64_REX_GOTPCRELX against 'f' is on an instruction that needs a table "
+          "outside the "
+          "image; code must be position-independent");
+  refused("module asm \".globl f; f: vmovups f@GOTPCREL(%rip), %xmm0\"\n", IR_ERR_COMPILE,
+          "linking: relocation R_X86_64_GOTPCREL against 'f' needs a table outside the image; code must be "
+          "position-independent");
+  refused("@c = constant [300 x i8] zeroinitializer, align 256\n", IR_ERR_COMPILE,
+          "linking: section '.rodata' asks for alignment 256; at most 64 is given");
+  refused("module asm \".globl f; f: leaq f+0x7ffffff0(%rip), %rax; nop; leaq f-0x7fffffff(%rip), %rax\"\n",
+          IR_ERR_COMPILE,
+          "linking: relocation R_X86_64_PC32 against 'f' is out of reach; code must be position-independent");
+  refused("@c = common global i32 0\n", IR_ERR_COMPILE, "linking: symbol 'c' needs a full loader (common)");
+}
+
+/* ---- objects that LLVM did not make */
+
+static ir_status link_quietly(const uint8_t *bytes, size_t size) {
+  rt_flat flat;
+  ir_error error = {0};
+  ir_status status = rt_image_link(bytes, size, &ir_mem_libc, &flat, &error);
+  assert_int_equal(status == IR_OK, flat.bytes != NULL);
+  assert_int_equal(status == IR_OK, error.text[0] == 0);
+  rt_entry entry;
+  if (flat.bytes)
+    for (uint32_t i = 0; rt_image_entry(flat.bytes, flat.size, i, &entry); i++)
+      assert_true(entry.offset <= flat.size && entry.size <= flat.size - entry.offset &&
+                  strlen(entry.name) < flat.size);
+  rt_flat_free(&ir_mem_libc, &flat);
+  return status;
+}
+
+static void other_machines_are_refused(void **state) {
+  object o = compile(everything);
+  Elf64_Ehdr head;
+  memcpy(&head, o.bytes, sizeof head);
+  head.e_machine = EM_S390;
+  memcpy(o.bytes, &head, sizeof head);
+  rt_flat flat;
+  ir_error error = {0};
+  assert_int_equal(rt_image_link(o.bytes, o.size, &ir_mem_libc, &flat, &error), IR_ERR_UNSUPPORTED);
+  assert_string_equal(error.text, "linking: objects for ELF machine 22 cannot be linked; x86-64 (62) can");
+  ir_error_clear(&error);
+  assert_int_equal(rt_image_link("no object", 9, &ir_mem_libc, &flat, &error), IR_ERR_COMPILE);
+  assert_string_equal(error.text,
+                      "linking: the object file (9 bytes) is damaged: shorter than an ELF header");
+  free(o.bytes);
+}
+
+static void truncated_objects_are_refused(void **state) {
+  object o = compile(everything);
+  Elf64_Ehdr head; /* the section table is last, so every shorter file lacks some of it */
+  memcpy(&head, o.bytes, sizeof head);
+  assert_int_equal(head.e_shoff + head.e_shnum * sizeof(Elf64_Shdr), o.size);
+  for (size_t size = 0; size < o.size; size++) {
+    uint8_t *part = malloc(size + !size);
+    memcpy(part, o.bytes, size);
+    assert_int_not_equal(link_quietly(part, size), IR_OK);
+    free(part);
+  }
+  free(o.bytes);
+}
+
+static uint64_t random_next(uint64_t *state) {
+  *state ^= *state << 13;
+  *state ^= *state >> 7;
+  *state ^= *state << 17;
+  return *state;
+}
+
+/* Bytes changed at random, then values that hurt (huge, negative, off by one) put over the tables' fields. */
+static void damaged_objects_do_no_harm(void **state) {
+  static const uint64_t nasty[] = {0,          1,          0x7fffffff,      0x80000000,
+                                   0xffffffff, UINT64_MAX, UINT64_MAX - 63, 1ull << 63};
+  object o = compile(everything);
+  Elf64_Ehdr head;
+  memcpy(&head, o.bytes, sizeof head);
+  uint8_t *copy = malloc(o.size);
+  uint64_t seed = 20240229;
+  int good = 0;
+  for (int round = 0; round < 30000; round++) {
+    memcpy(copy, o.bytes, o.size);
+    int changes = 1 + (int)(random_next(&seed) % 4);
+    for (int i = 0; i < changes; i++) {
+      uint64_t r = random_next(&seed);
+      size_t at = (r >> 8) % o.size;
+      if (r % 2) at = head.e_shoff + (r >> 8) % (o.size - head.e_shoff);
+      if (r % 3 == 0 && at + 8 <= o.size) memcpy(copy + at / 8 * 8, &nasty[(r >> 4) % 8], 8);
+      else copy[at] ^= (uint8_t)(1 + (r >> 40) % 255);
+    }
+    good += link_quietly(copy, o.size) == IR_OK;
+  }
+  assert_true(good > 0 && good < 30000);
+  free(copy);
+  free(o.bytes);
+}
+
+static void damaged_images_do_no_harm(void **state) {
+  rt_flat flat = link_good(compile(everything));
+  rt_entry entry;
+  for (size_t size = 0; size < flat.size; size++) {
+    uint8_t *part = malloc(size + !size);
+    memcpy(part, flat.bytes, size);
+    assert_false(rt_image_find(part, size, "look", &entry));
+    free(part);
+  }
+  uint8_t *copy = malloc(flat.size);
+  for (size_t at = 0; at < 256; at++)
+    for (int bit = 0; bit < 8; bit++) {
+      memcpy(copy, flat.bytes, flat.size);
+      copy[at] ^= (uint8_t)(1 << bit);
+      for (uint32_t i = 0; rt_image_entry(copy, flat.size, i, &entry); i++)
+        assert_true(entry.offset <= flat.size && entry.size <= flat.size - entry.offset);
+    }
+  rt_code code;
+  ir_error error = {0};
+  memset(copy, 0, 8);
+  assert_int_equal(rt_image_map(copy, flat.size, &code, &error), IR_ERR_INVALID);
+  assert_null(code.map);
+  free(copy);
+  rt_flat_free(&ir_mem_libc, &flat);
+}
+
+typedef struct allocator {
+  int budget;
+  size_t live;
+} allocator;
+
+static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
+  allocator *a = user;
+  if (new_size && a->budget-- <= 0) return NULL;
+  a->live += new_size - old_size;
+  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
+}
+
+static void short_of_memory(void **state) {
+  object o = compile(everything);
+  ir_status status = IR_ERR_MEMORY;
+  for (int budget = 0; status; budget++) {
+    allocator a = {budget, 0};
+    ir_mem mem = {limited, &a};
+    rt_flat flat;
+    ir_error error = {0};
+    status = rt_image_link(o.bytes, o.size, &mem, &flat, &error);
+    assert_true(status == IR_OK || status == IR_ERR_MEMORY);
+    assert_int_equal(a.live, flat.size);
+    rt_flat_free(&mem, &flat);
+    assert_int_equal(a.live, 0);
+  }
+  free(o.bytes);
+}
+
+/* ---- mappings */
+
+/* Permissions of the mapping that holds an address, "" when there is none. */
+static void permissions(const void *address, char text[5]) {
+  FILE *maps = fopen("/proc/self/maps", "r");
+  char line[512];
+  text[0] = 0;
+  if (!maps) skip();
+  while (fgets(line, sizeof line, maps)) {
+    unsigned long low, high;
+    char found[5];
+    if (sscanf(line, "%lx-%lx %4s", &low, &high, found) == 3 && (uintptr_t)address >= low &&
+        (uintptr_t)address < high)
+      memcpy(text, found, 5);
+  }
+  fclose(maps);
+}
+
+static void code_is_never_writable(void **state) {
+  char text[5];
+  rt_code code = load(everything);
+  permissions(code.base, text);
+  assert_string_equal(text, "r-xp");
+  rt_image_unmap(&code);
+  assert_null(code.map);
+  rt_image_unmap(&code);
+}
+
+static void adopts_a_mapped_file(void **state) {
+  rt_flat flat = link_good(compile(everything));
+  FILE *file = tmpfile();
+  static const char head[192];
+  fwrite(head, 1, sizeof head, file);
+  fwrite(flat.bytes, 1, flat.size, file);
+  fflush(file);
+  size_t size = sizeof head + flat.size;
+  for (int wrong = 0; wrong < 4; wrong++) {
+    void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+    assert_true(map != MAP_FAILED);
+    rt_code code;
+    ir_error error = {0};
+    size_t offset = wrong == 1 ? 128 : wrong == 2 ? size + 64 : sizeof head;
+    ir_status status = rt_image_adopt(map, size, offset, flat.size + (wrong == 3), &code, &error);
+    char text[5];
+    if (wrong) {
+      assert_int_equal(status, IR_ERR_INVALID);
+      permissions(map, text);
+      assert_string_equal(text, ""); /* taken over, so unmapped */
+      continue;
+    }
+    assert_int_equal(status, IR_OK);
+    permissions(code.base, text);
+    assert_string_equal(text, "r-xp");
+    run_everything(&code);
+    rt_image_unmap(&code);
+  }
+  fclose(file);
+  rt_flat_free(&ir_mem_libc, &flat);
+}
+
+static void perf_map_names_functions(void **state) {
+  char path[64], line[200];
+  snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
+  unlink(path);
+  rt_code code = load(everything);
+  assert_true(rt_image_perf_map(&code, false));
+  assert_int_not_equal(access(path, F_OK), 0);
+  assert_true(rt_image_perf_map(&code, true));
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  unlink(path);
+  assert_non_null(fgets(line, sizeof line, file));
+  unsigned long address, size;
+  char name[100];
+  assert_int_equal(sscanf(line, "%lx %lx %99s", &address, &size, name), 3);
+  assert_string_equal(name, "look");
+  assert_true((void *)address == rt_code_find(&code, "look") && size > 0);
+  fclose(file);
+  rt_image_unmap(&code);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(runs_code_with_constants),
+      cmocka_unit_test(lists_global_functions),
+      cmocka_unit_test(same_object_same_bytes),
+      cmocka_unit_test(rewrites_got_accesses),
+      cmocka_unit_test(far_constants_are_reached),
+      cmocka_unit_test(refuses_with_a_reason),
+      cmocka_unit_test(other_machines_are_refused),
+      cmocka_unit_test(truncated_objects_are_refused),
+      cmocka_unit_test(damaged_objects_do_no_harm),
+      cmocka_unit_test(damaged_images_do_no_harm),
+      cmocka_unit_test(short_of_memory),
+      cmocka_unit_test(code_is_never_writable),
+      cmocka_unit_test(adopts_a_mapped_file),
+      cmocka_unit_test(perf_map_names_functions),
+  };
+  return cmocka_run_group_tests(tests, start_llvm, stop_llvm);
+}

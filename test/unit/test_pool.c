@@ -1,0 +1,264 @@
+/* The thread pool: every index once, whatever the sizes; loops from many threads and nested ones; sleeping
+ * and waking; life and death. Run with SAN=thread to see that it is free of races. */
+#include "runtime/pool.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct job {
+  unsigned char *hits; /* plain memory: a piece run twice, or unordered with the caller, is a race */
+  int64_t grain;
+  atomic_int bad_begin, pieces;
+} job;
+
+static void mark(void *context, int64_t begin, int64_t end) {
+  job *j = context;
+  atomic_fetch_add(&j->pieces, 1);
+  if (begin % j->grain) atomic_fetch_add(&j->bad_begin, 1);
+  for (int64_t i = begin; i < end; i++) j->hits[i]++;
+}
+
+static void cover(rt_pool *pool, int64_t count, int64_t grain) {
+  job j = {.hits = calloc(1, (size_t)count + 1), .grain = grain};
+  rt_pool_run(pool, mark, &j, count, grain);
+  for (int64_t i = 0; i < count; i++) assert_int_equal(j.hits[i], 1);
+  assert_int_equal(j.hits[count], 0);
+  assert_int_equal(atomic_load(&j.bad_begin), 0);
+  assert_true(atomic_load(&j.pieces) <= (count + grain - 1) / grain);
+  free(j.hits);
+}
+
+static rt_pool *make(int threads) {
+  ir_error error = {0};
+  rt_pool *pool = rt_pool_create(&ir_mem_libc, threads, &error);
+  assert_non_null(pool);
+  return pool;
+}
+
+static void every_index_once(void **state) {
+  static const int64_t grains[] = {1, 2, 7, 64, 1000};
+  for (int threads = 1; threads <= 5; threads++) {
+    rt_pool *pool = make(threads);
+    assert_int_equal(rt_pool_threads(pool), threads);
+    for (int64_t count = 0; count < 70; count++)
+      for (int g = 0; g < 5; g++) cover(pool, count, grains[g]);
+    cover(pool, 100003, 16);
+    rt_pool_destroy(pool);
+  }
+}
+
+static void add_span(void *context, int64_t begin, int64_t end) {
+  atomic_fetch_add((_Atomic int64_t *)context, end - begin);
+}
+
+static void huge_counts_do_not_overflow(void **state) {
+  static const int64_t grains[] = {1, 3, INT64_MAX / 2 + 1, INT64_MAX - 1, INT64_MAX, 0, -5};
+  rt_pool *pool = make(3);
+  for (int g = 0; g < 7; g++) {
+    _Atomic int64_t total = 0;
+    rt_pool_run(pool, add_span, &total, INT64_MAX, grains[g]);
+    assert_int_equal(total, INT64_MAX);
+  }
+  _Atomic int64_t total = 0;
+  rt_pool_run(pool, add_span, &total, -3, 1);
+  assert_int_equal(total, 0);
+  rt_pool_destroy(pool);
+}
+
+typedef struct meeting {
+  atomic_int here;
+  int expected;
+} meeting;
+
+static void meet(void *context, int64_t begin, int64_t end) {
+  meeting *m = context;
+  atomic_fetch_add(&m->here, 1);
+  for (int i = 0; i < 50000 && atomic_load(&m->here) < m->expected; i++) {
+    struct timespec t = {0, 100000};
+    nanosleep(&t, NULL);
+  }
+}
+
+/* Two pieces that wait for each other end only when two threads work at once; also after the workers went to
+ * sleep. */
+static void threads_really_work_together(void **state) {
+  rt_pool *pool = make(2);
+  for (int round = 0; round < 20; round++) {
+    meeting m = {.expected = 2};
+    rt_pool_run(pool, meet, &m, 2, 1);
+    assert_int_equal(m.here, 2);
+    struct timespec t = {0, round % 2 ? 2000000 : 10000};
+    nanosleep(&t, NULL);
+  }
+  rt_pool_destroy(pool);
+}
+
+static void many_short_loops(void **state) {
+  rt_pool *pool = make(3);
+  int64_t expected = 0;
+  _Atomic int64_t total = 0;
+  for (int i = 0; i < 20000; i++) {
+    rt_pool_run(pool, add_span, &total, i % 11, 1);
+    expected += i % 11;
+  }
+  assert_int_equal(total, expected);
+  rt_pool_destroy(pool);
+}
+
+/* The caller's own data, written without atomics before and read after: the pool must order both. */
+typedef struct plain {
+  int64_t in[64], out[64];
+} plain;
+static void twice(void *context, int64_t begin, int64_t end) {
+  plain *p = context;
+  for (int64_t i = begin; i < end; i++) p->out[i] = 2 * p->in[i];
+}
+
+static void data_is_ordered(void **state) {
+  rt_pool *pool = make(4);
+  plain p;
+  for (int64_t round = 0; round < 3000; round++) {
+    for (int i = 0; i < 64; i++) p.in[i] = round + i;
+    rt_pool_run(pool, twice, &p, 64, 1);
+    for (int i = 0; i < 64; i++) assert_int_equal(p.out[i], 2 * (round + i));
+  }
+  rt_pool_destroy(pool);
+}
+
+typedef struct nested {
+  rt_pool *pool;
+  _Atomic int64_t total;
+} nested;
+static void inner_loop(void *context, int64_t begin, int64_t end) {
+  nested *n = context;
+  for (int64_t i = begin; i < end; i++) rt_pool_run(n->pool, add_span, &n->total, 10, 1);
+}
+
+static void nested_loops_run_inline(void **state) {
+  nested n = {.pool = make(3)};
+  for (int i = 0; i < 200; i++) rt_pool_run(n.pool, inner_loop, &n, 20, 1);
+  assert_int_equal(n.total, 200 * 20 * 10);
+  rt_pool_destroy(n.pool);
+}
+
+static void *run_many(void *argument) {
+  rt_pool *pool = argument;
+  _Atomic int64_t total = 0;
+  for (int i = 0; i < 2000; i++) rt_pool_run(pool, add_span, &total, 100, 7);
+  return (void *)(intptr_t)(total == 200000);
+}
+
+static void several_threads_share_a_pool(void **state) {
+  rt_pool *pool = make(3);
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, run_many, pool), 0);
+  for (int i = 0; i < 4; i++) {
+    void *good;
+    pthread_join(threads[i], &good);
+    assert_true((intptr_t)good);
+  }
+  rt_pool_destroy(pool);
+}
+
+static void lives_and_dies(void **state) {
+  for (int i = 0; i < 200; i++) {
+    rt_pool *pool = make(1 + i % 4);
+    _Atomic int64_t total = 0;
+    if (i % 3) rt_pool_run(pool, add_span, &total, 40, 1);
+    if (i % 7 == 0) {
+      struct timespec t = {0, 300000}; /* asleep when it ends */
+      nanosleep(&t, NULL);
+    }
+    rt_pool_destroy(pool);
+  }
+  rt_pool_destroy(NULL);
+}
+
+static void default_count_is_used(void **state) {
+  int count = rt_pool_default_threads();
+  assert_true(count >= 1 && count <= sysconf(_SC_NPROCESSORS_CONF));
+  rt_pool *pool = make(0);
+  assert_int_equal(rt_pool_threads(pool), count);
+  cover(pool, 1000, 1);
+  rt_pool_destroy(pool);
+}
+
+static void child_of_fork_runs_alone(void **state) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(THREAD_SANITIZER)
+  skip(); /* ThreadSanitizer does not follow a fork of a threaded process */
+#endif
+  rt_pool *pool = make(3);
+  cover(pool, 1000, 1);
+  struct timespec t = {0, 1000000};
+  nanosleep(&t, NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _Atomic int64_t total = 0;
+    for (int i = 0; i < 100; i++) rt_pool_run(pool, add_span, &total, 100, 1);
+    rt_pool_destroy(pool);
+    _exit(total == 10000 ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  cover(pool, 1000, 1);
+  rt_pool_destroy(pool);
+}
+
+static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size) {
+  int *budget = user;
+  if (new_size && (*budget)-- <= 0) return NULL;
+  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
+}
+
+static void short_of_memory(void **state) {
+  int budget = 0;
+  ir_mem mem = {fail_after, &budget};
+  ir_error error = {0};
+  assert_null(rt_pool_create(&mem, 2, &error));
+  assert_int_equal(error.status, IR_ERR_MEMORY);
+  budget = 1; /* the pool, but not its threads: everything runs on the caller */
+  rt_pool *pool = rt_pool_create(&mem, 4, &error);
+  assert_non_null(pool);
+  cover(pool, 100, 1);
+  rt_pool_destroy(pool);
+}
+
+static void bad_counts_are_refused(void **state) {
+  ir_error error = {0};
+  assert_null(rt_pool_create(&ir_mem_libc, -1, &error));
+  assert_int_equal(error.status, IR_ERR_INVALID);
+  assert_string_equal(error.text, "threads: -1; give 1 to 4096, or 0 for one per processor");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_index_once),
+      cmocka_unit_test(huge_counts_do_not_overflow),
+      cmocka_unit_test(threads_really_work_together),
+      cmocka_unit_test(many_short_loops),
+      cmocka_unit_test(data_is_ordered),
+      cmocka_unit_test(nested_loops_run_inline),
+      cmocka_unit_test(several_threads_share_a_pool),
+      cmocka_unit_test(lives_and_dies),
+      cmocka_unit_test(default_count_is_used),
+      cmocka_unit_test(child_of_fork_runs_alone),
+      cmocka_unit_test(short_of_memory),
+      cmocka_unit_test(bad_counts_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/* The machine description: what the processor says is plausible, its text says everything, and settings
+ * override it. */
+#include "runtime/target.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool power_of_two(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
+
+static ir_target host(void) {
+  ir_target target;
+  ir_error error = {0};
+  assert_int_equal(rt_target_host(&target, &error), IR_OK);
+  return target;
+}
+
+static char *text_of(const ir_target *target) {
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  rt_target_text(target, &text);
+  assert_false(text.failed);
+  char *copy = strdup(ir_text_get(&text));
+  ir_text_free(&text);
+  return copy;
+}
+
+static void host_is_plausible(void **state) {
+  ir_target t = host();
+  assert_true(t.triple[0]);
+  assert_true(t.vector_bytes == 16 || t.vector_bytes == 32 || t.vector_bytes == 64);
+  assert_true(t.registers == 16 || t.registers == 32);
+  assert_true(power_of_two(t.l1_bytes) && power_of_two(t.l2_bytes) && power_of_two(t.l3_bytes));
+  assert_true(t.l1_bytes >= 4096 && t.l1_bytes <= t.l2_bytes);
+}
+
+static bool has(const ir_target *t, const char *name) {
+  char list[1100], wanted[64];
+  snprintf(list, sizeof list, ",%s,", t->features);
+  snprintf(wanted, sizeof wanted, ",+%s,", name);
+  return strstr(list, wanted) != NULL;
+}
+
+/* The compiler's run-time library reads the processor on its own account. */
+static void host_agrees_with_the_compiler(void **state) {
+#if defined(__x86_64__)
+  ir_target t = host();
+  __builtin_cpu_init();
+  assert_int_equal(has(&t, "avx2"), __builtin_cpu_supports("avx2") != 0);
+  assert_int_equal(has(&t, "fma"), __builtin_cpu_supports("fma") != 0);
+  assert_int_equal(has(&t, "bmi2"), __builtin_cpu_supports("bmi2") != 0);
+  assert_int_equal(has(&t, "popcnt"), __builtin_cpu_supports("popcnt") != 0);
+  bool zmm = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl");
+  assert_int_equal(has(&t, "avx512f"), zmm);
+  assert_int_equal(t.vector_bytes, zmm ? 64 : has(&t, "avx2") ? 32 : 16);
+  assert_int_equal(t.registers, zmm ? 32 : 16);
+  assert_int_equal(t.has_fma, has(&t, "fma"));
+  assert_int_equal(t.has_f16c, has(&t, "f16c"));
+#else
+  skip();
+#endif
+}
+
+static void host_is_the_same_every_time(void **state) {
+  ir_target a = host(), b = host();
+  assert_memory_equal(&a, &b, sizeof a);
+}
+
+static void text_parses_back(void **state) {
+  ir_target t = host(), other;
+  char *text = text_of(&t);
+  memset(&other, 0, sizeof other);
+  ir_error error = {0};
+  assert_int_equal(rt_target_override(&other, text, &error), IR_OK);
+  char *again = text_of(&other);
+  assert_string_equal(text, again);
+  free(text);
+  free(again);
+}
+
+/* Two targets that differ in any one field have different texts: the text is part of every cache key. */
+static void every_field_is_in_the_text(void **state) {
+  static const char *const settings[] = {"triple=x86_64-other",
+                                         "features=+zzz",
+                                         "vector_bytes=%d",
+                                         "registers=%d",
+                                         "fma=%d",
+                                         "f16c=%d",
+                                         "l1=1",
+                                         "l2=1",
+                                         "l3=1"};
+  ir_target t = host();
+  int other[] = {
+      0, 0, t.vector_bytes == 16 ? 32 : 16, t.registers == 16 ? 32 : 16, !t.has_fma, !t.has_f16c, 0, 0, 0};
+  char *text = text_of(&t);
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    char setting[64];
+    snprintf(setting, sizeof setting, settings[i], other[i]);
+    ir_target changed = t;
+    ir_error error = {0};
+    assert_int_equal(rt_target_override(&changed, setting, &error), IR_OK);
+    char *changed_text = text_of(&changed);
+    assert_string_not_equal(text, changed_text);
+    free(changed_text);
+  }
+  free(text);
+}
+
+static void bad_settings_are_refused(void **state) {
+  static const struct {
+    const char *setting, *message;
+  } bad[] = {
+      {"vector_bytes=24", "target: 'vector_bytes=24': vector_bytes must be 16, 32 or 64"},
+      {"registers=64", "target: 'registers=64': registers must be 16 or 32"},
+      {"fma=yes", "target: 'fma=yes': fma must be 0 or 1"},
+      {"l1=48000", "target: 'l1=48000': l1 must be a power of two"},
+      {"l1=-1", "target: 'l1=-1': l1 must be a power of two"},
+      {"l3=", "target: 'l3=': l3 must be a power of two"},
+      {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
+      {"fma=1 speed=9",
+       "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
+       "vector_bytes, registers, fma, f16c, l1, l2, l3"},
+      {"fma",
+       "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
+       "registers, fma, f16c, l1, l2, l3"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ir_target t = host(), before = t;
+    ir_error error = {0};
+    assert_int_equal(rt_target_override(&t, bad[i].setting, &error), IR_ERR_INVALID);
+    assert_string_equal(error.text, bad[i].message);
+    assert_memory_equal(&t, &before, sizeof t);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(host_is_plausible),           cmocka_unit_test(host_agrees_with_the_compiler),
+      cmocka_unit_test(host_is_the_same_every_time), cmocka_unit_test(text_parses_back),
+      cmocka_unit_test(every_field_is_in_the_text),  cmocka_unit_test(bad_settings_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
