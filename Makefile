@@ -151,9 +151,10 @@ $(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK_SHARED) $(LLVM_OBJ) $(B)/libviewfold-internal.a $(LLVM_LIBS) $(LIB_LIBS) -o $@
 
-$(B)/viewfold: $(CLI_OBJ) $(SO)
+# The command holds the library's objects itself: it starts faster, and sees what the library hides.
+$(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $(CLI_OBJ) $(SO) -Wl,-rpath,'$$ORIGIN' -ljansson -lm -o $@
+	$(Q)$(LINK) $(CLI_OBJ) $(LIB_OBJ) $(LIB_LIBS) -ljansson -o $@
 
 # ------------------------------------------------------------------------------------------- rules compiled to tables
 # The rule compiler runs here and now, so it is never sanitized, whatever is being built.
@@ -262,22 +263,25 @@ $(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
 .PHONY: install uninstall clean
 INSTALLED = $(BINDIR)/viewfold $(INCLUDEDIR)/viewfold.h $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
   $(LIBDIR)/viewfold/viewfold-llvm.so $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
-# The installed command finds the library from where it lies itself, so the whole tree may be moved.
+# Library and command look for the module in viewfold/ beside themselves and in ../lib/viewfold/: where LIBDIR is another
+# folder, the command is shown the way.
+COMMAND_MODULE = $(abspath $(BINDIR)/../lib/viewfold/viewfold-llvm.so)
+MODULE_ELSEWHERE = $(filter-out $(abspath $(LIBDIR)/viewfold/viewfold-llvm.so),$(COMMAND_MODULE))
 install: all
-	$(Q)$(LINK) $(CLI_OBJ) $(SO) -Wl,-rpath,'$$ORIGIN/'"$$(realpath -m --relative-to='$(BINDIR)' '$(LIBDIR)')" \
-	  -ljansson -lm -o $(B)/viewfold.installed
-	$(Q)install -D -m 755 $(B)/viewfold.installed '$(DESTDIR)$(BINDIR)/viewfold'
+	$(Q)install -D -m 755 $(B)/viewfold '$(DESTDIR)$(BINDIR)/viewfold'
 	$(Q)install -D -m 644 frontend/viewfold.h '$(DESTDIR)$(INCLUDEDIR)/viewfold.h'
 	$(Q)install -D -m 755 $(SO) '$(DESTDIR)$(LIBDIR)/libviewfold.so.$(SOVERSION)'
 	$(Q)ln -sf libviewfold.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libviewfold.so'
 	$(Q)install -D -m 755 $(B)/viewfold-llvm.so '$(DESTDIR)$(LIBDIR)/viewfold/viewfold-llvm.so'
+	$(Q)$(if $(MODULE_ELSEWHERE),mkdir -p '$(DESTDIR)$(dir $(COMMAND_MODULE))' && \
+	  ln -srf '$(DESTDIR)$(LIBDIR)/viewfold/viewfold-llvm.so' '$(DESTDIR)$(COMMAND_MODULE)')
 	$(Q)install -D -m 644 docs/man/viewfold.1 '$(DESTDIR)$(MANDIR)/man1/viewfold.1'
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	  viewfold.pc.in > $(B)/viewfold.pc
 	$(Q)install -D -m 644 $(B)/viewfold.pc '$(DESTDIR)$(PKGCONFIGDIR)/viewfold.pc'
 uninstall:
-	$(Q)for f in $(INSTALLED); do rm -f "$(DESTDIR)$$f"; done
-	$(Q)rmdir '$(DESTDIR)$(LIBDIR)/viewfold' 2>/dev/null || true
+	$(Q)for f in $(INSTALLED) $(MODULE_ELSEWHERE); do rm -f "$(DESTDIR)$$f"; done
+	$(Q)rmdir '$(DESTDIR)$(LIBDIR)/viewfold' '$(DESTDIR)$(dir $(COMMAND_MODULE))' 2>/dev/null || true
 
 clean:
 	$(Q)rm -rf build

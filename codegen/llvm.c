@@ -1,7 +1,8 @@
 /* One kernel to machine code: the entry point of the code generator's module.
  *
- * The kernel says everything about loops, lanes and tiles already, so LLVM is given vector code and its middle end is not
- * run. The module is verified first: code generation given a broken module would end the process. */
+ * The kernel says everything about loops, lanes and tiles already, so LLVM is given vector code and its
+ * middle end is not run. The module is verified first: code generation given a broken module would end the
+ * process. */
 #include "codegen/llvm.h"
 
 #include <llvm-c/Analysis.h>
@@ -54,8 +55,7 @@ static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_er
                     .digit = zeroed(mem, nest->loop_count * sizeof *e->digit)};
   if (!e->values || !e->mark || !e->finals || !e->open || !e->digit)
     cg_fail(e, IR_ERR_MEMORY, NULL, "out of memory emitting a kernel");
-  else
-    start_function(e, request->symbol);
+  else start_function(e, request->symbol);
 }
 
 static void finish(cg_emitter *e) {
@@ -100,7 +100,8 @@ static void diagnose(LLVMDiagnosticInfoRef info, void *user) {
   LLVMDisposeMessage(text);
 }
 
-static ir_status generate(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine, cg_blob *out) {
+static ir_status generate(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine,
+                          cg_blob *out) {
   LLVMMemoryBufferRef buffer = NULL;
   char *message = NULL;
   LLVMCodeGenFileType kind = request->want == CG_ASM ? LLVMAssemblyFile : LLVMObjectFile;
@@ -124,30 +125,36 @@ static ir_status emit(cg_emitter *e, const cg_request *request, LLVMTargetMachin
   LLVMSetTarget(e->module, request->target->triple);
   cg_emit_kernel(e);
   ir_status status = verify(e);
-  if (status != IR_OK || request->want != CG_LLVM) return status == IR_OK ? generate(e, request, machine, out) : status;
+  if (status != IR_OK || request->want != CG_LLVM)
+    return status == IR_OK ? generate(e, request, machine, out) : status;
   char *text = LLVMPrintModuleToString(e->module);
   status = copy_out(e->nest->mem, text, strlen(text), out, e->error);
   LLVMDisposeMessage(text);
   return status;
 }
 
-static ir_status compile(const cg_request *request, cg_blob *out, ir_error *error) {
+static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob *out, ir_error *error) {
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
   ir_status status = cg_nest_make(&nest, request->graph, request->kernel, &own);
-  LLVMTargetMachineRef machine = NULL;
-  if (status == IR_OK) status = cg_target_machine(request->target, request->level, &machine, &own);
+  LLVMTargetMachineRef llvm = machine->machine;
+  if (status == IR_OK && !llvm) status = cg_target_machine(request->target, request->level, &llvm, &own);
+  machine->machine = llvm;
   if (status == IR_OK) {
     cg_emitter e;
     start(&e, request, &nest, &own);
-    status = e.failed ? own.status : emit(&e, request, machine, out);
+    status = e.failed ? own.status : emit(&e, request, llvm, out);
     finish(&e);
   }
-  if (machine) LLVMDisposeTargetMachine(machine);
   cg_nest_free(&nest);
   return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);
 }
 
-__attribute__((visibility("default"))) const cg_entry vf_codegen_llvm = {CG_ENTRY_ABI, IR_OP_COUNT, sizeof(ir_node),
-                                                                         sizeof(ir_target), compile};
+static void dispose(cg_machine *machine) {
+  LLVMDisposeTargetMachine(machine->machine);
+  machine->machine = NULL;
+}
+
+__attribute__((visibility("default"))) const cg_entry vf_codegen_llvm = {
+    CG_ENTRY_ABI, IR_OP_COUNT, sizeof(ir_node), sizeof(ir_target), compile, dispose};

@@ -1,13 +1,13 @@
 /* Private to codegen/llvm*.c: the state of one kernel's emission and what the files offer each other.
  *
- * How a dtype lives in registers: bool as i1; integers as themselves; f32 and f64 as themselves; f16 and bf16 as f32
- * values already rounded to the narrow format; index as i64, or as i32 elements of vectors where bounds prove that
- * enough. How it lives in memory: bool as a byte, f16 and bf16 as 16 bits.
+ * How a dtype lives in registers: bool as i1; integers as themselves; f32 and f64 as themselves; f16 and bf16
+ * as f32 values already rounded to the narrow format; index as i64, or as i32 elements of vectors where
+ * bounds prove that enough. How it lives in memory: bool as a byte, f16 and bf16 as 16 bits.
  *
- * A node's value is an array with one entry per combination of its unroll lanes; an entry is an LLVM vector when the
- * node has a vector lane. Emission works on one combination at a time: `digit` says which lane of each loop. Functions
- * that make values never return NULL: after a failure (recorded in `error`) they return poison and emission is abandoned
- * at the next step. */
+ * A node's value is an array with one entry per combination of its unroll lanes; an entry is an LLVM vector
+ * when the node has a vector lane. Emission works on one combination at a time: `digit` says which lane of
+ * each loop. Functions that make values never return NULL: after a failure (recorded in `error`) they return
+ * poison and emission is abandoned at the next step. */
 #ifndef VIEWFOLD_CODEGEN_LLVM_H
 #define VIEWFOLD_CODEGEN_LLVM_H
 
@@ -39,7 +39,7 @@ typedef struct cg_emitter {
   int64_t *digit;         /* by loop that is lanes: the lane being emitted */
   ir_ref *log;            /* refs in the order in which they got values: what a scope forgets at its end */
   size_t log_count, log_cap;
-  ir_ref *stack, *list; /* see llvm_loop.c */
+  ir_ref *stack, *list; /* see llvm_emit.c */
   size_t stack_count, stack_cap, list_count, list_cap;
   uint32_t *mark, stamp;
   uint32_t nesting;
@@ -52,27 +52,50 @@ void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const i
 bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc, round in one instruction */
 bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
 
-/* llvm_loop.c: loops, scopes, and the order of emission */
+/* llvm_loop.c */
+void cg_emit_running(cg_emitter *e, uint32_t loop); /* leaves the final values in e->finals[loop] */
+void cg_emit_lanes(cg_emitter *e, uint32_t loop);   /* likewise */
+
+/* llvm_emit.c: values and the order of emission */
 void cg_emit_kernel(cg_emitter *e);
-LLVMValueRef *cg_array(cg_emitter *e, size_t count); /* NULL when memory is short */
+void cg_emit_effect(cg_emitter *e, ir_ref effect);
+void cg_begin_visit(cg_emitter *e);
+void cg_visit(void *emitter, ir_ref ref); /* a node that is needed */
+/* Emits, sources first, what the visited nodes need and the open loops suffice for. Nodes that read memory
+ * count only if `reads`. */
+void cg_emit_visited(cg_emitter *e, bool reads);
+void cg_define(cg_emitter *e, ir_ref ref, LLVMValueRef *copies); /* until the end of the scope */
+void cg_forget_since(cg_emitter *e, size_t log_count);           /* the end of a scope */
+LLVMValueRef *cg_array(cg_emitter *e, size_t count);             /* NULL when memory is short */
 void cg_arrays_free(cg_emitter *e);
 size_t cg_copies(const cg_emitter *e, const uint64_t *lanes);
+size_t cg_copy_at(const cg_emitter *e, const uint64_t *lanes); /* of the current digits */
+uint32_t cg_width_of(const cg_emitter *e, const uint64_t *lanes);
 void cg_first_lane(cg_emitter *e, const uint64_t *lanes);
-bool cg_next_lane(cg_emitter *e, const uint64_t *lanes); /* false after the last combination */
-LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);        /* at the current digits, as it is */
+bool cg_next_lane(cg_emitter *e, const uint64_t *lanes);          /* false after the last combination */
+LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current digits, as it is */
 LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
 LLVMValueRef cg_fetch_index(cg_emitter *e, ir_ref ref, uint32_t width, unsigned bits);
 
-/* llvm_value.c: elementwise operations */
+/* llvm_value.c: nodes */
 LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref); /* of one node at the current digits */
-LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b);
-LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
-unsigned cg_index_bits(cg_emitter *e, ir_ref ref); /* 32 or 64: elements of the value of an index node */
+unsigned cg_index_bits(cg_emitter *e, ir_ref ref);     /* 32 or 64: elements of the value of an index node */
+
+/* llvm_arith.c: elementwise operations */
+LLVMValueRef cg_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a);
+LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
+                        LLVMValueRef b);
+LLVMValueRef cg_compare(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b,
+                    LLVMValueRef c);
+LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a);                          /* an integer */
+LLVMValueRef cg_unknown_op(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width); /* fails */
 
 /* llvm_convert.c: casts, narrow floats, storage forms */
 LLVMValueRef cg_cast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a);
 LLVMValueRef cg_bitcast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a);
-LLVMValueRef cg_round_narrow(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a); /* f32 to f16, bf16 */
+LLVMValueRef cg_round_narrow(cg_emitter *e, ir_dtype dtype, uint32_t width,
+                             LLVMValueRef a); /* f32 to f16, bf16 */
 LLVMTypeRef cg_storage_type(cg_emitter *e, ir_dtype dtype, uint32_t width);
 LLVMValueRef cg_to_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a);
 LLVMValueRef cg_from_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef stored);
@@ -83,17 +106,20 @@ void cg_emit_store(cg_emitter *e, ir_ref ref);
 LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
 
 /* llvm_build.c: LLVM's types, constants and instructions, for any number of vector elements */
-LLVMValueRef cg_fail(cg_emitter *e, ir_status status, LLVMTypeRef type, const char *format, ...) IR_PRINTF(4, 5);
+LLVMValueRef cg_fail(cg_emitter *e, ir_status status, LLVMTypeRef type, const char *format, ...)
+    IR_PRINTF(4, 5);
 LLVMTypeRef cg_vector(LLVMTypeRef element, uint32_t width); /* the element itself when width is 1 */
 LLVMTypeRef cg_int(cg_emitter *e, unsigned bits, uint32_t width);
 LLVMTypeRef cg_type(cg_emitter *e, ir_dtype dtype, uint32_t width); /* in registers; index as 64 bits */
 LLVMValueRef cg_splat(cg_emitter *e, LLVMValueRef scalar, uint32_t width);
 LLVMValueRef cg_int_const(cg_emitter *e, unsigned bits, uint32_t width, int64_t value);
 LLVMValueRef cg_real_const(LLVMTypeRef type, uint32_t width, double value);
-LLVMValueRef cg_lanes_const(cg_emitter *e, unsigned bits, uint32_t width, int64_t stride); /* 0, stride, 2 stride ... */
-LLVMValueRef cg_intrinsic(cg_emitter *e, const char *name, LLVMTypeRef *types, unsigned ntypes, LLVMValueRef *args,
-                          unsigned nargs);
-LLVMValueRef cg_call(cg_emitter *e, const char *name, unsigned nargs, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+LLVMValueRef cg_lanes_const(cg_emitter *e, unsigned bits, uint32_t width,
+                            int64_t stride); /* 0, stride, 2 stride ... */
+LLVMValueRef cg_intrinsic(cg_emitter *e, const char *name, LLVMTypeRef *types, unsigned ntypes,
+                          LLVMValueRef *args, unsigned nargs);
+LLVMValueRef cg_call(cg_emitter *e, const char *name, unsigned nargs, LLVMValueRef a, LLVMValueRef b,
+                     LLVMValueRef c);
 LLVMValueRef cg_select(cg_emitter *e, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef cg_shuffle(cg_emitter *e, LLVMValueRef a, int first, int step, uint32_t width);
 LLVMValueRef cg_any(cg_emitter *e, LLVMValueRef mask, uint32_t width); /* i1: some element is true */
@@ -103,9 +129,12 @@ bool cg_is_true(LLVMValueRef condition);   /* a constant, all true */
 LLVMBasicBlockRef cg_block(cg_emitter *e); /* a new block at the function's end */
 LLVMValueRef cg_phi(cg_emitter *e, LLVMTypeRef type, LLVMValueRef a, LLVMBasicBlockRef from_a);
 void cg_phi_add(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from);
-void cg_branch_unlikely(cg_emitter *e, LLVMValueRef condition, LLVMBasicBlockRef rare, LLVMBasicBlockRef usual);
+void cg_branch_unlikely(cg_emitter *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
+                        LLVMBasicBlockRef usual);
 
-static inline unsigned cg_dtype_bits(ir_dtype dtype) { return dtype == IR_BOOL ? 1 : 8u * ir_dtypes[dtype].bytes; }
+static inline unsigned cg_dtype_bits(ir_dtype dtype) {
+  return dtype == IR_BOOL ? 1 : 8u * ir_dtypes[dtype].bytes;
+}
 static inline bool cg_is_narrow(ir_dtype dtype) { return dtype == IR_F16 || dtype == IR_BF16; }
 static inline bool cg_is_signed(ir_dtype dtype) {
   return ir_dtypes[dtype].kind == IR_KIND_SIGNED || ir_dtypes[dtype].kind == IR_KIND_INDEX;

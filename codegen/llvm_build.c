@@ -38,7 +38,8 @@ LLVMValueRef cg_splat(cg_emitter *e, LLVMValueRef scalar, uint32_t width) {
 }
 
 LLVMValueRef cg_int_const(cg_emitter *e, unsigned bits, uint32_t width, int64_t value) {
-  return cg_splat(e, LLVMConstInt(LLVMIntTypeInContext(e->context, bits), (unsigned long long)value, 1), width);
+  return cg_splat(e, LLVMConstInt(LLVMIntTypeInContext(e->context, bits), (unsigned long long)value, 1),
+                  width);
 }
 
 LLVMValueRef cg_real_const(LLVMTypeRef type, uint32_t width, double value) {
@@ -55,14 +56,15 @@ LLVMValueRef cg_lanes_const(cg_emitter *e, unsigned bits, uint32_t width, int64_
   return width == 1 ? many[0] : LLVMConstVector(many, width);
 }
 
-LLVMValueRef cg_intrinsic(cg_emitter *e, const char *name, LLVMTypeRef *types, unsigned ntypes, LLVMValueRef *args,
-                          unsigned nargs) {
+LLVMValueRef cg_intrinsic(cg_emitter *e, const char *name, LLVMTypeRef *types, unsigned ntypes,
+                          LLVMValueRef *args, unsigned nargs) {
   unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
   LLVMValueRef function = LLVMGetIntrinsicDeclaration(e->module, id, types, ntypes);
   return LLVMBuildCall2(e->b, LLVMIntrinsicGetType(e->context, id, types, ntypes), function, args, nargs, "");
 }
 
-LLVMValueRef cg_call(cg_emitter *e, const char *name, unsigned nargs, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+LLVMValueRef cg_call(cg_emitter *e, const char *name, unsigned nargs, LLVMValueRef a, LLVMValueRef b,
+                     LLVMValueRef c) {
   LLVMTypeRef type = LLVMTypeOf(a);
   return cg_intrinsic(e, name, &type, 1, (LLVMValueRef[]){a, b, c}, nargs);
 }
@@ -113,7 +115,9 @@ LLVMValueRef cg_resize(cg_emitter *e, LLVMValueRef a, unsigned bits, uint32_t wi
   return is_signed ? LLVMBuildSExt(e->b, a, type, "") : LLVMBuildZExt(e->b, a, type, "");
 }
 
-LLVMBasicBlockRef cg_block(cg_emitter *e) { return LLVMAppendBasicBlockInContext(e->context, e->function, ""); }
+LLVMBasicBlockRef cg_block(cg_emitter *e) {
+  return LLVMAppendBasicBlockInContext(e->context, e->function, "");
+}
 
 LLVMValueRef cg_phi(cg_emitter *e, LLVMTypeRef type, LLVMValueRef a, LLVMBasicBlockRef from_a) {
   LLVMValueRef phi = LLVMBuildPhi(e->b, type, "");
@@ -121,13 +125,17 @@ LLVMValueRef cg_phi(cg_emitter *e, LLVMTypeRef type, LLVMValueRef a, LLVMBasicBl
   return phi;
 }
 
-void cg_phi_add(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from) { LLVMAddIncoming(phi, &value, &from, 1); }
+void cg_phi_add(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from) {
+  LLVMAddIncoming(phi, &value, &from, 1);
+}
 
-void cg_branch_unlikely(cg_emitter *e, LLVMValueRef condition, LLVMBasicBlockRef rare, LLVMBasicBlockRef usual) {
+void cg_branch_unlikely(cg_emitter *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
+                        LLVMBasicBlockRef usual) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
   LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, "branch_weights", 14),
                              LLVMValueAsMetadata(LLVMConstInt(i32, 1, 0)),
                              LLVMValueAsMetadata(LLVMConstInt(i32, 4000, 0))};
   LLVMValueRef branch = LLVMBuildCondBr(e->b, condition, rare, usual);
-  LLVMSetMetadata(branch, e->weights, LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 3)));
+  LLVMSetMetadata(branch, e->weights,
+                  LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 3)));
 }

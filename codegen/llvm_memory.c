@@ -1,9 +1,10 @@
 /* Loads, stores and run-time bounds.
  *
- * An access whose index moves by one along the vector lane is one vector access, by minus one likewise and reversed; one
- * that does not move is a scalar's; any other goes element by element or through the processor's gather. Where an
- * access is not valid no memory of a buffer is touched, which may have no elements at all: a vector is masked or
- * branched around, a scalar reads the table of buffers instead, which is always there and large enough. */
+ * An access whose index moves by one along the vector lane is one vector access, by minus one likewise and
+ * reversed; one that does not move is a scalar's; any other goes element by element or through the
+ * processor's gather. Where an access is not valid no memory of a buffer is touched, which may have no
+ * elements at all: a vector is masked or branched around, a scalar reads the table of buffers instead, which
+ * is always there and large enough. */
 #include "codegen/llvm.h"
 
 typedef struct access {
@@ -29,10 +30,8 @@ static access describe(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width
               .affine = how.affine,
               .invariant = !e->nest->stored[param],
               .stride = how.stride};
-  if (!how.affine)
-    a.index = cg_fetch_index(e, index, e->nest->width[index], cg_index_bits(e, index));
-  else
-    a.base = how.base ? cg_fetch_index(e, how.base, 1, 64) : LLVMConstInt(e->i64, 0, 0);
+  if (!how.affine) a.index = cg_fetch_index(e, index, e->nest->width[index], cg_index_bits(e, index));
+  else a.base = how.base ? cg_fetch_index(e, how.base, 1, 64) : LLVMConstInt(e->i64, 0, 0);
   return a;
 }
 
@@ -43,18 +42,24 @@ static LLVMValueRef address(cg_emitter *e, const access *a, LLVMValueRef index) 
 /* Address of one lane. */
 static LLVMValueRef lane_address(cg_emitter *e, const access *a, uint32_t lane) {
   LLVMValueRef index;
-  if (a->affine)
+  if (a->affine && a->stride * lane == 0) index = a->base;
+  else if (a->affine)
     index = LLVMBuildAdd(e->b, a->base, LLVMConstInt(e->i64, (unsigned long long)(a->stride * lane), 1), "");
   else
-    index = cg_resize(e, LLVMBuildExtractElement(e->b, a->index, LLVMConstInt(e->i64, lane, 0), ""), 64, 1, true);
+    index =
+        cg_resize(e, LLVMBuildExtractElement(e->b, a->index, LLVMConstInt(e->i64, lane, 0), ""), 64, 1, true);
   return address(e, a, index);
 }
 
 /* Where a vector access begins: its lowest address. */
-static LLVMValueRef low_address(cg_emitter *e, const access *a) { return lane_address(e, a, a->stride < 0 ? a->width - 1 : 0); }
+static LLVMValueRef low_address(cg_emitter *e, const access *a) {
+  return lane_address(e, a, a->stride < 0 ? a->width - 1 : 0);
+}
 
 static LLVMValueRef finish(cg_emitter *e, const access *a, LLVMValueRef load) {
-  if (a->invariant) LLVMSetMetadata(load, e->invariant, LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, NULL, 0)));
+  if (a->invariant)
+    LLVMSetMetadata(load, e->invariant,
+                    LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, NULL, 0)));
   return load;
 }
 
@@ -68,7 +73,8 @@ static LLVMValueRef reversed(cg_emitter *e, const access *a, LLVMValueRef v) {
   return a->stride < 0 ? cg_shuffle(e, v, (int)a->width - 1, -1, a->width) : v;
 }
 
-/* Each reader gives stored elements; those that are not valid may be anything. `valid` is NULL where all are. */
+/* Each reader gives stored elements; those that are not valid may be anything. `valid` is NULL where all are.
+ */
 
 static LLVMValueRef read_scalar(cg_emitter *e, const access *a, LLVMValueRef valid, uint32_t valid_width) {
   LLVMValueRef from = address(e, a, a->base);
@@ -78,7 +84,8 @@ static LLVMValueRef read_scalar(cg_emitter *e, const access *a, LLVMValueRef val
 
 static LLVMValueRef read_masked(cg_emitter *e, const access *a, LLVMValueRef mask) {
   LLVMTypeRef type = cg_vector(a->element, a->width);
-  LLVMValueRef from = low_address(e, a), align = LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0);
+  LLVMValueRef from = low_address(e, a),
+               align = LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0);
   LLVMTypeRef types[] = {type, e->pointer};
   LLVMValueRef args[] = {from, align, reversed(e, a, mask), LLVMConstNull(type)};
   return reversed(e, a, finish(e, a, cg_intrinsic(e, "llvm.masked.load", types, 2, args, 4)));
@@ -110,7 +117,8 @@ static LLVMValueRef gather(cg_emitter *e, const access *a, LLVMValueRef valid) {
   LLVMValueRef from = LLVMBuildGEP2(e->b, a->element, memory, &index, 1, "");
   LLVMTypeRef types[] = {type, LLVMTypeOf(from)};
   LLVMValueRef mask = valid ? cg_splat(e, valid, a->width) : LLVMConstAllOnes(cg_vector(e->i1, a->width));
-  LLVMValueRef args[] = {from, LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0), mask, LLVMConstNull(type)};
+  LLVMValueRef args[] = {from, LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0), mask,
+                         LLVMConstNull(type)};
   return finish(e, a, cg_intrinsic(e, "llvm.masked.gather", types, 2, args, 4));
 }
 
@@ -120,17 +128,19 @@ static LLVMValueRef read_elements(cg_emitter *e, const access *a, LLVMValueRef v
   for (uint32_t i = 0; i < a->width; i++) {
     LLVMValueRef from = lane_address(e, a, i), lane = LLVMConstInt(e->i64, i, 0);
     if (valid)
-      from = cg_select(e, valid_width > 1 ? LLVMBuildExtractElement(e->b, valid, lane, "") : valid, from, e->buffers);
+      from = cg_select(e, valid_width > 1 ? LLVMBuildExtractElement(e->b, valid, lane, "") : valid, from,
+                       e->buffers);
     all = LLVMBuildInsertElement(e->b, all, read(e, a, a->element, from), lane, "");
   }
   return all;
 }
 
-/* A small step: the vectors that cover the elements exactly, beginning with the first and ending with the last, are read
- * whole and the elements picked. */
+/* A small step: the vectors that cover the elements exactly, beginning with the first and ending with the
+ * last, are read whole and the elements picked. */
 enum { MAX_STEP = 4 };
 static bool has_small_step(const access *a) {
-  return a->affine && a->stride > 1 && a->stride <= MAX_STEP && a->width >= 4 && (a->width & (a->width - 1)) == 0;
+  return a->affine && a->stride > 1 && a->stride <= MAX_STEP && a->width >= 4 &&
+         (a->width & (a->width - 1)) == 0;
 }
 
 static LLVMValueRef read_stepping(cg_emitter *e, const access *a) {
@@ -192,7 +202,8 @@ void cg_emit_store(cg_emitter *e, ir_ref ref) {
     write(e, &a, reversed(e, &a, stored), low_address(e, &a));
   } else {
     for (uint32_t i = a.affine && a.stride == 0 ? width - 1 : 0; i < width; i++)
-      write(e, &a, LLVMBuildExtractElement(e->b, stored, LLVMConstInt(e->i64, i, 0), ""), lane_address(e, &a, i));
+      write(e, &a, LLVMBuildExtractElement(e->b, stored, LLVMConstInt(e->i64, i, 0), ""),
+            lane_address(e, &a, i));
   }
 }
 
@@ -225,7 +236,8 @@ LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref) {
     clamped = cg_call(e, "llvm.umin", 2, value, last, NULL);
   }
   if (ir_arg_mode(n) == IR_GATHER_CHECK && !ir_is_false(e->g, n->src[2])) {
-    LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, value, extent, ""), valid = cg_fetch(e, n->src[2], width);
+    LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, value, extent, ""),
+                 valid = cg_fetch(e, n->src[2], width);
     if (!cg_is_true(valid)) bad = LLVMBuildAnd(e->b, bad, valid, "");
     report(e, cg_any(e, bad, width));
   }

@@ -1,4 +1,4 @@
-/* Loops of a kernel, dependences and lanes of its nodes, and the rewriting of sums. */
+/* Loops of a kernel, dependences and lanes of its nodes. */
 #include "codegen/llvm_nest.h"
 
 #include <string.h>
@@ -41,18 +41,22 @@ static ir_status describe_loop(const ir_graph *g, ir_ref ref, cg_loop *loop, ir_
   bool effect = n->dtype == IR_NONE;
   *loop = (cg_loop){.node = ref, .range = n->nsrc ? n->src[0] : 0, .binding = ir_arg_mode(n)};
   loop->carries = effect ? 0 : (uint32_t)ir_arg_int(n);
-  if (!loop->range || ir_op_of(g, loop->range) != IR_OP_RANGE) return broken(error, "the first source of a loop is no range");
+  if (!loop->range || ir_op_of(g, loop->range) != IR_OP_RANGE)
+    return broken(error, "the first source of a loop is no range");
   if (n->nsrc != (effect ? 2 : 1 + 2 * loop->carries) || (!effect && loop->carries == 0))
     return broken(error, "a loop's sources do not match its carried values");
   if (loop->binding == IR_THREAD && !effect) return broken(error, "a loop over threads yields a value");
   if (!cg_is_lane(loop)) return IR_OK;
-  if (!ir_is_const(g, ir_src(g, loop->range, 0), &loop->extent) || loop->extent < 1 || loop->extent > CG_MAX_LANES)
+  if (!ir_is_const(g, ir_src(g, loop->range, 0), &loop->extent) || loop->extent < 1 ||
+      loop->extent > CG_MAX_LANES)
     return broken(error, "the extent of lanes is not a constant from 1 to 1024");
-  if (!effect && (loop->extent & (loop->extent - 1))) return broken(error, "a reduction over lanes is not over a power of two");
+  if (!effect && (loop->extent & (loop->extent - 1)))
+    return broken(error, "a reduction over lanes is not over a power of two");
   return IR_OK;
 }
 
-static ir_status find_loops(cg_nest *nest, const ir_graph *g, const ir_ref *live, size_t count, ir_error *error) {
+static ir_status find_loops(cg_nest *nest, const ir_graph *g, const ir_ref *live, size_t count,
+                            ir_error *error) {
   for (size_t i = 0; i < count; i++) nest->loop_count += ir_op_of(g, live[i]) == IR_OP_LOOP;
   nest->words = nest->loop_count / 64 + 1;
   nest->loops = ir_alloc(nest->mem, nest->loop_count * sizeof *nest->loops);
@@ -76,9 +80,10 @@ static ir_status find_loops(cg_nest *nest, const ir_graph *g, const ir_ref *live
   return IR_OK;
 }
 
-/* Enclosing loops have larger refs than those inside, so depths settle from the root downwards. Effects carry theirs from
- * loop to loop; the loops of a value lie inside those it depends on. */
-static ir_status find_depths(cg_nest *nest, const ir_graph *g, const ir_ref *live, size_t count, ir_error *error) {
+/* Enclosing loops have larger refs than those inside, so depths settle from the root downwards. Effects carry
+ * theirs from loop to loop; the loops of a value lie inside those it depends on. */
+static ir_status find_depths(cg_nest *nest, const ir_graph *g, const ir_ref *live, size_t count,
+                             ir_error *error) {
   uint32_t *around = ir_alloc(nest->mem, nest->count * sizeof *around);
   if (!around) return short_of_memory(error);
   memset(around, 0, nest->count * sizeof *around);
@@ -154,8 +159,7 @@ static bool settle(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   if (n->op == IR_OP_RANGE && number)
     set_add(cg_is_lane(&nest->loops[number - 1]) ? lanes_of(nest, ref) : deps_of(nest, ref), number - 1);
   if (n->op == IR_OP_LOAD || n->op == IR_OP_BOUND) nest->touches[ref] = true;
-  if (n->op == IR_OP_STORE)
-    nest->stored[n->src[0]] = true;
+  if (n->op == IR_OP_STORE) nest->stored[n->src[0]] = true;
   else if (n->dtype == IR_NONE) /* only values and stores have lanes */
     memset(lanes_of(nest, ref), 0, nest->words * sizeof(uint64_t));
   return false;
@@ -195,7 +199,8 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
     nest->width = ir_alloc(nest->mem, g->count * sizeof *nest->width);
     nest->touches = ir_alloc(nest->mem, g->count);
     nest->stored = ir_alloc(nest->mem, g->count);
-    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->stored) status = short_of_memory(error);
+    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->stored)
+      status = short_of_memory(error);
   }
   if (status == IR_OK) {
     memset(nest->deps, 0, sets * nest->words);
@@ -218,7 +223,8 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
 static void forget(cg_nest *nest) {
   size_t sets = (size_t)nest->count * nest->words * sizeof(uint64_t);
   for (uint32_t l = 0; l < nest->loop_count && nest->loops; l++) {
-    ir_free(nest->mem, nest->loops[l].carry_lanes, (size_t)nest->loops[l].carries * nest->words * sizeof(uint64_t));
+    ir_free(nest->mem, nest->loops[l].carry_lanes,
+            (size_t)nest->loops[l].carries * nest->words * sizeof(uint64_t));
     ir_free(nest->mem, nest->loops[l].carry, nest->loops[l].carries * sizeof(ir_ref));
   }
   ir_free(nest->mem, nest->loops, nest->loop_count * sizeof *nest->loops);
@@ -230,104 +236,13 @@ static void forget(cg_nest *nest) {
   ir_free(nest->mem, nest->stored, nest->count);
 }
 
-/* rewriting */
-
-/* Where a term of a sum goes: by the depth of the loops it needs, so that partial sums leave inner loops; then what is a
- * constant in each lane, which costs nothing; then the vector lane. */
-enum { PER_LANE = 1 << 20, ALONG_VECTOR = 1 << 21 };
-
-static bool is_lane_constant(const cg_nest *nest, const ir_graph *g, ir_ref ref) {
-  const ir_node *n = ir_get(g, ref);
-  if (n->op == IR_OP_MUL) {
-    for (uint32_t i = 0; i < n->nsrc; i++)
-      if (ir_op_of(g, n->src[i]) != IR_OP_CONST && ir_op_of(g, n->src[i]) != IR_OP_RANGE) return false;
-  } else if (n->op != IR_OP_CONST && n->op != IR_OP_RANGE) {
-    return false;
-  }
-  return cg_set_next(nest, cg_deps(nest, ref), -1) < 0;
-}
-
-static uint32_t place_of(const cg_nest *nest, const ir_graph *g, ir_ref ref) {
-  if (nest->width[ref] > 1) return ALONG_VECTOR;
-  if (is_lane_constant(nest, g, ref)) return PER_LANE;
-  uint32_t depth = 0;
-  for (int64_t l = -1; (l = cg_set_next(nest, cg_deps(nest, ref), l)) >= 0;)
-    if (nest->loops[l].depth > depth) depth = nest->loops[l].depth;
-  return depth * 2 + (cg_set_next(nest, cg_lanes(nest, ref), -1) >= 0);
-}
-
-typedef struct rewriter {
-  const cg_nest *old;
-  const ir_graph *from;
-  ir_graph *to;
-  ir_ref *map;
-  ir_ref *terms, *made;
-  size_t terms_cap, made_cap;
-} rewriter;
-
-/* OP over n's sources, outermost first, two at a time. */
-static ir_ref nested(rewriter *w, const ir_node *n) {
-  if (!IR_RESERVE(w->to->mem, w->terms, w->terms_cap, n->nsrc)) return 0;
-  for (uint32_t i = 0; i < n->nsrc; i++) { /* insertion sort: sums are short, and it is stable */
-    uint32_t place = place_of(w->old, w->from, n->src[i]), at = i;
-    for (; at > 0 && place_of(w->old, w->from, w->terms[at - 1]) > place; at--) w->terms[at] = w->terms[at - 1];
-    w->terms[at] = n->src[i];
-  }
-  ir_ref sum = 0, constant = 0;
-  for (uint32_t i = 0; i < n->nsrc; i++) {
-    uint32_t place = place_of(w->old, w->from, w->terms[i]);
-    ir_ref term = w->map[w->terms[i]];
-    if (!term) return 0;
-    if (constant && place != PER_LANE) {
-      sum = sum ? ir_make(w->to, n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){sum, constant}, 2) : constant;
-      constant = 0;
-      if (!sum) return 0;
-    }
-    ir_ref *part = place == PER_LANE ? &constant : &sum;
-    if (*part && !(term = ir_make(w->to, n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){*part, term}, 2))) return 0;
-    *part = term;
-  }
-  if (!constant) return sum;
-  return sum ? ir_make(w->to, n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){sum, constant}, 2) : constant;
-}
-
-static ir_ref rewritten(rewriter *w, ir_ref ref) {
-  const ir_node *n = ir_get(w->from, ref);
-  bool associative = n->dtype == IR_INDEX ? n->op == IR_OP_ADD || n->op == IR_OP_MUL
-                                          : n->dtype == IR_BOOL && (n->op == IR_OP_AND || n->op == IR_OP_OR);
-  if (associative && n->nsrc) return nested(w, n);
-  if (!IR_RESERVE(w->to->mem, w->made, w->made_cap, n->nsrc)) return 0;
-  for (uint32_t i = 0; i < n->nsrc; i++) w->made[i] = w->map[n->src[i]];
-  int64_t arg = n->arg;
-  if (n->op == IR_OP_VAR) arg = ir_name(w->to, ir_name_text(w->from, arg), ir_name_length(w->from, arg));
-  return ir_make(w->to, (ir_op)n->op, (ir_dtype)n->dtype, arg, w->made, n->nsrc);
-}
-
-static ir_status rewrite(cg_nest *nest, const cg_nest *old, const ir_graph *g, ir_ref kernel, ir_error *error) {
-  ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
-  rewriter w = {.old = old, .from = g, .to = &nest->graph};
-  ir_status status = ir_graph_init(&nest->graph, nest->mem, error);
-  if (status != IR_OK) return status;
-  w.map = ir_alloc(nest->mem, g->count * sizeof *w.map);
-  if (!w.map || ir_reachable(g, &kernel, 1, &live, &count, &cap) != IR_OK) status = short_of_memory(error);
-  if (w.map) memset(w.map, 0, g->count * sizeof *w.map);
-  for (size_t i = 0; i < count && status == IR_OK; i++)
-    if (!(w.map[live[i]] = rewritten(&w, live[i]))) status = short_of_memory(error);
-  if (status == IR_OK) nest->kernel = w.map[kernel];
-  ir_free(nest->mem, live, cap * sizeof *live);
-  ir_free(nest->mem, w.map, g->count * sizeof *w.map);
-  ir_free(nest->mem, w.terms, w.terms_cap * sizeof *w.terms);
-  ir_free(nest->mem, w.made, w.made_cap * sizeof *w.made);
-  return status;
-}
-
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error *error) {
   *nest = (cg_nest){.mem = g->mem};
-  if (!kernel || kernel >= g->count || ir_op_of(g, kernel) != IR_OP_KERNEL) return broken(error, "the root is no kernel");
+  if (!kernel || kernel >= g->count || ir_op_of(g, kernel) != IR_OP_KERNEL)
+    return broken(error, "the root is no kernel");
   cg_nest old = {.mem = g->mem};
   ir_status status = analyse(&old, g, kernel, error);
-  if (status == IR_OK) status = rewrite(nest, &old, g, kernel, error);
+  if (status == IR_OK) status = cg_nest_rewrite(nest, &old, g, kernel, error);
   forget(&old);
   if (status == IR_OK) status = analyse(nest, &nest->graph, nest->kernel, error);
   if (status != IR_OK) cg_nest_free(nest);
@@ -361,7 +276,8 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
   if (vector_term(nest, index, &access.stride)) return access;
   if (ir_op_of(g, index) == IR_OP_ADD) {
     access.base = ir_src(g, index, 0);
-    if (nest->width[access.base] == 1 && vector_term(nest, ir_src(g, index, 1), &access.stride)) return access;
+    if (nest->width[access.base] == 1 && vector_term(nest, ir_src(g, index, 1), &access.stride))
+      return access;
   }
   return (cg_access){0};
 }
@@ -374,7 +290,8 @@ ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot) {
   return n->src[0] == carry ? n->src[1] : n->src[0];
 }
 
-static void loop_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *, ir_ref), void *user) {
+static void loop_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *, ir_ref),
+                          void *user) {
   const ir_graph *g = &nest->graph;
   const ir_node *n = ir_get(g, ref);
   const cg_loop *loop = &nest->loops[nest->loop_of[ref] - 1];

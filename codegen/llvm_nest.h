@@ -1,9 +1,10 @@
-/* A kernel made ready for emission: its loops, which node depends on which of them, and address sums put in an order
- * that lets every part be computed in the outermost loop where it is known. No LLVM here.
+/* A kernel made ready for emission: its loops, which node depends on which of them, and address sums put in
+ * an order that lets every part be computed in the outermost loop where it is known. No LLVM here.
  *
- * Loops that run (serial, thread) are dependences: a node can be computed once every loop it depends on is open. Loops
- * whose iterations are lanes (unroll, vector) are extensions of a value: a node has one value per combination of its
- * unroll lanes, each a vector if it has a vector lane. Lanes are constants, so they hold nothing back. */
+ * Loops that run (serial, thread) are dependences: a node can be computed once every loop it depends on is
+ * open. Loops whose iterations are lanes (unroll, vector) are extensions of a value: a node has one value per
+ * combination of its unroll lanes, each a vector if it has a vector lane. Lanes are constants, so they hold
+ * nothing back. */
 #ifndef VIEWFOLD_CODEGEN_LLVM_NEST_H
 #define VIEWFOLD_CODEGEN_LLVM_NEST_H
 
@@ -40,25 +41,36 @@ typedef struct cg_nest {
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *graph, ir_ref kernel, ir_error *error);
 void cg_nest_free(cg_nest *nest);
 
+/* llvm_sums.c: makes nest's graph and kernel from g's, whose loops `old` describes. */
+ir_status cg_nest_rewrite(cg_nest *nest, const cg_nest *old, const ir_graph *g, ir_ref kernel,
+                          ir_error *error);
+
 static inline bool cg_set_has(const uint64_t *set, uint32_t loop) { return set[loop / 64] >> loop % 64 & 1; }
-static inline const uint64_t *cg_lanes(const cg_nest *nest, ir_ref ref) { return nest->lanes + (size_t)ref * nest->words; }
-static inline const uint64_t *cg_deps(const cg_nest *nest, ir_ref ref) { return nest->deps + (size_t)ref * nest->words; }
-static inline bool cg_is_lane(const cg_loop *loop) { return loop->binding == IR_UNROLL || loop->binding == IR_VECTOR; }
+static inline const uint64_t *cg_lanes(const cg_nest *nest, ir_ref ref) {
+  return nest->lanes + (size_t)ref * nest->words;
+}
+static inline const uint64_t *cg_deps(const cg_nest *nest, ir_ref ref) {
+  return nest->deps + (size_t)ref * nest->words;
+}
+static inline bool cg_is_lane(const cg_loop *loop) {
+  return loop->binding == IR_UNROLL || loop->binding == IR_VECTOR;
+}
 
 /* The loop after `loop` (from -1) in a set, or -1. */
 int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
 
 /* How an index moves along the vector lane. */
 typedef struct cg_access {
-  bool affine;    /* index = base + stride * lane; base does not depend on the vector lane, 0 where it is zero */
+  bool affine; /* index = base + stride * lane; base does not depend on the vector lane, 0 where it is zero */
   ir_ref base;
   int64_t stride;
 } cg_access;
 cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 
-/* What must have values before ref can be computed. Calls visit for each. When `inside`, what the body of a loop that
- * runs needs is included. */
-void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *user, ir_ref operand), void *user);
+/* What must have values before ref can be computed. Calls visit for each. When `inside`, what the body of a
+ * loop that runs needs is included. */
+void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *user, ir_ref operand),
+                 void *user);
 
 /* A lane loop's carried value is OP(CARRY, body): the body. */
 ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot);

@@ -1,5 +1,5 @@
-/* From ir_target to LLVM: the target machine and what a function says about it. Nothing here looks at the machine this
- * process runs on. */
+/* From ir_target to LLVM: the target machine and what a function says about it. Nothing here looks at the
+ * machine this process runs on. */
 #include "codegen/llvm.h"
 
 #include <llvm-c/Target.h>
@@ -30,32 +30,38 @@ bool cg_target_rounds(const ir_target *target) {
   return !is_x86(target);
 }
 
-bool cg_target_gathers(const ir_target *target) { return has_feature(target, "avx512f") && has_feature(target, "avx512vl"); }
+bool cg_target_gathers(const ir_target *target) {
+  return has_feature(target, "avx512f") && has_feature(target, "avx512vl");
+}
 
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error) {
   pthread_once(&registered, register_native);
   LLVMTargetRef kind = NULL;
   char *message = NULL;
   if (LLVMGetTargetFromTriple(target->triple, &kind, &message)) {
-    ir_status status = ir_fail(error, IR_ERR_COMPILE, "compile: LLVM cannot make code for %s: %s", target->triple, message);
+    ir_status status =
+        ir_fail(error, IR_ERR_COMPILE, "compile: LLVM cannot make code for %s: %s", target->triple, message);
     LLVMDisposeMessage(message);
     return status;
   }
   LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
                                   LLVMCodeGenLevelAggressive};
   LLVMCodeGenOptLevel chosen = level < 0 || level > 3 ? LLVMCodeGenLevelDefault : levels[level];
-  *out = LLVMCreateTargetMachine(kind, target->triple, "generic", target->features, chosen, LLVMRelocPIC, LLVMCodeModelSmall);
+  *out = LLVMCreateTargetMachine(kind, target->triple, "generic", target->features, chosen, LLVMRelocPIC,
+                                 LLVMCodeModelSmall);
   return *out ? IR_OK : ir_fail(error, IR_ERR_COMPILE, "compile: LLVM has no machine for %s", target->triple);
 }
 
 static void attribute(LLVMContextRef context, LLVMValueRef function, const char *name, const char *value) {
-  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-                          LLVMCreateStringAttribute(context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+  LLVMAddAttributeAtIndex(
+      function, LLVMAttributeFunctionIndex,
+      LLVMCreateStringAttribute(context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
 }
 
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target) {
   unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, nounwind, 0));
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                          LLVMCreateEnumAttribute(context, nounwind, 0));
   if (!is_x86(target)) return;
   char bits[16];
   snprintf(bits, sizeof bits, "%d", target->vector_bytes * 8);

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define MODULE_FILE "viewfold-llvm.so"
@@ -19,18 +20,30 @@ ir_status cg_module_init(cg_module *module, ir_error *error) {
 }
 
 void cg_module_free(cg_module *module) {
+  for (int i = 0; i < CG_IDLE_MACHINES; i++)
+    if (module->idle[i].machine) module->entry->dispose(&module->idle[i]);
   if (module->handle) dlclose(module->handle);
   pthread_mutex_destroy(&module->lock);
   *module = (cg_module){0};
 }
 
+/* The file that this code is in: a shared library, or the program, whose name may be no path. */
+static const char *own_file(char *program, size_t size) {
+  static const char anchor; /* an address inside */
+  Dl_info self, main;
+  if (!dladdr(&anchor, &self) || !self.dli_fname) return "";
+  bool in_program = dladdr((void *)getauxval(AT_PHDR), &main) && main.dli_fbase == self.dli_fbase;
+  ssize_t length = in_program ? readlink("/proc/self/exe", program, size - 1) : -1;
+  if (length <= 0) return self.dli_fname;
+  program[length] = '\0';
+  return program;
+}
+
 bool cg_module_find(char *path, size_t size) {
-  static const char anchor; /* an address inside this library */
-  Dl_info self;
-  if (!dladdr(&anchor, &self) || !self.dli_fname) self.dli_fname = "";
-  const char *slash = strrchr(self.dli_fname, '/');
-  int length = slash ? (int)(slash - self.dli_fname) : 1;
-  const char *directory = slash ? self.dli_fname : ".";
+  char program[4096];
+  const char *file = own_file(program, sizeof program), *slash = strrchr(file, '/');
+  int length = slash ? (int)(slash - file) : 1;
+  const char *directory = slash ? file : ".";
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     int used = snprintf(path, size, "%.*s/%s%s", length, directory, places[i], MODULE_FILE);
     if (used > 0 && (size_t)used < size && !access(path, R_OK)) return true;
@@ -53,25 +66,56 @@ static ir_status open_module(cg_module *module, ir_error *error) {
                    MODULE_FILE, path);
   /* LLVM registers things with the process that do not survive unloading, so it stays once it is there */
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (!handle) return ir_fail(error, IR_ERR_COMPILE, "compile: the code generator cannot be loaded: %s", dlerror());
+  if (!handle)
+    return ir_fail(error, IR_ERR_COMPILE, "compile: the code generator cannot be loaded: %s", dlerror());
   const cg_entry *entry = dlsym(handle, CG_ENTRY_NAME);
   if (!entry || !same_sources(entry)) {
     dlclose(handle);
-    return ir_fail(error, IR_ERR_COMPILE, "compile: %s belongs to another build of viewfold; install both together",
-                   path);
+    return ir_fail(error, IR_ERR_COMPILE,
+                   "compile: %s belongs to another build of viewfold; install both together", path);
   }
   module->handle = handle;
   module->entry = entry;
   return IR_OK;
 }
 
+static bool serves(const cg_machine *machine, const cg_request *request) {
+  return machine->machine && machine->level == request->level &&
+         !strcmp(machine->target.triple, request->target->triple) &&
+         !strcmp(machine->target.features, request->target->features);
+}
+
+static void take_machine(cg_module *module, const cg_request *request, cg_machine *out) {
+  *out = (cg_machine){NULL, request->level, *request->target};
+  for (int i = 0; i < CG_IDLE_MACHINES && !out->machine; i++) {
+    if (!serves(&module->idle[i], request)) continue;
+    out->machine = module->idle[i].machine;
+    module->idle[i].machine = NULL;
+  }
+}
+
+/* Keeps the machine, in place of one for another target if need be. */
+static void give_machine(cg_module *module, cg_machine *machine) {
+  int place = 0;
+  while (place < CG_IDLE_MACHINES - 1 && module->idle[place].machine) place++;
+  if (module->idle[place].machine) module->entry->dispose(&module->idle[place]);
+  module->idle[place] = *machine;
+}
+
 ir_status cg_compile_request(cg_module *module, const cg_request *request, cg_blob *out, ir_error *error) {
   *out = (cg_blob){0};
+  cg_machine machine;
   pthread_mutex_lock(&module->lock);
   ir_status status = module->entry ? IR_OK : open_module(module, error);
   const cg_entry *entry = module->entry;
+  take_machine(module, request, &machine);
   pthread_mutex_unlock(&module->lock);
-  return status == IR_OK ? entry->compile(request, out, error) : status;
+  if (status != IR_OK) return status;
+  status = entry->compile(request, &machine, out, error);
+  pthread_mutex_lock(&module->lock);
+  if (machine.machine) give_machine(module, &machine);
+  pthread_mutex_unlock(&module->lock);
+  return status;
 }
 
 ir_status cg_compile(cg_module *module, const ir_graph *graph, ir_ref kernel, const char *symbol,

@@ -154,7 +154,7 @@ static bool at_keyword(const ir_parser *p) {
 }
 
 static bool add_attr(chain_parser *c, const char *name, size_t length, const ir_token *at, ir_attr value) {
-  if (attr_named(c->attrs, c->attr_count, (const char[]){0}) || c->attr_count == MAX_ATTRS)
+  if (c->attr_count == MAX_ATTRS)
     return ir_lex_fail_at(&c->p.lex, at->line, at->column, "too many attributes, found %.*s, expected at most %d",
                           (int)(length > 40 ? 40 : length), name, MAX_ATTRS);
   value.name = name;

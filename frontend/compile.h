@@ -17,8 +17,7 @@ typedef struct fe_request {
 
 /* Find the program in memory, then on disk; else run the passes, generate code and store both. The look-up prints the
  * graph and touches nothing else. */
-ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, rt_build_stats *stats,
-                     ir_error *error);
+ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, ir_error *error);
 
 /* The canonical text that identifies the request. */
 void fe_request_text(const fe_request *request, ir_text *out);

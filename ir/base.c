@@ -64,7 +64,8 @@ void ir_text_free(ir_text *text) {
 }
 
 static bool text_room(ir_text *text, size_t count) {
-  if (!text->failed && count < SIZE_MAX - text->len && IR_RESERVE(text->mem, text->data, text->cap, text->len + count + 1))
+  if (!text->failed && count < SIZE_MAX - text->len &&
+      IR_RESERVE(text->mem, text->data, text->cap, text->len + count + 1))
     return true;
   text->failed = true;
   return false;

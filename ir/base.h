@@ -1,8 +1,9 @@
-/* What every room stands on: status codes, the error record, the allocator hook, growable arrays and text, dtypes.
+/* What every room stands on: status codes, the error record, the allocator hook, growable arrays and text,
+ * dtypes.
  *
- * The library never aborts, exits or prints. Every failure is an ir_status and one message in an ir_error; the first
- * failure of an operation wins and later ones are ignored until ir_error_clear. Every allocation goes through ir_mem
- * and may fail. */
+ * The library never aborts, exits or prints. Every failure is an ir_status and one message in an ir_error;
+ * the first failure of an operation wins and later ones are ignored until ir_error_clear. Every allocation
+ * goes through ir_mem and may fail. */
 #ifndef VIEWFOLD_IR_BASE_H
 #define VIEWFOLD_IR_BASE_H
 
@@ -38,7 +39,8 @@ typedef struct ir_error {
 ir_status ir_fail(ir_error *error, ir_status status, const char *format, ...) IR_PRINTF(3, 4);
 void ir_error_clear(ir_error *error);
 
-/* The allocator hook: new_size 0 frees, ptr NULL allocates, otherwise resizes. old_size is always the true size. */
+/* The allocator hook: new_size 0 frees, ptr NULL allocates, otherwise resizes. old_size is always the true
+ * size. */
 typedef void *(*ir_alloc_fn)(void *user, void *ptr, size_t old_size, size_t new_size);
 typedef struct ir_mem {
   ir_alloc_fn fn;
@@ -50,13 +52,13 @@ void *ir_alloc(const ir_mem *mem, size_t size); /* NULL on failure; size 0 gives
 void *ir_resize(const ir_mem *mem, void *ptr, size_t old_size, size_t new_size);
 void ir_free(const ir_mem *mem, void *ptr, size_t size);
 
-/* Make room for `need` elements of `size` bytes in *ptr (capacity *cap, in elements), doubling. False when memory is
- * short: *ptr and *cap are then unchanged. */
+/* Make room for `need` elements of `size` bytes in *ptr (capacity *cap, in elements), doubling. False when
+ * memory is short: *ptr and *cap are then unchanged. */
 bool ir_reserve(const ir_mem *mem, void **ptr, size_t *cap, size_t need, size_t size);
 #define IR_RESERVE(mem, ptr, cap, need) ir_reserve((mem), (void **)&(ptr), &(cap), (need), sizeof *(ptr))
 
-/* Growing text. After a failed allocation `failed` is set and further writes do nothing. data is NUL-terminated
- * whenever it is not NULL. */
+/* Growing text. After a failed allocation `failed` is set and further writes do nothing. data is
+ * NUL-terminated whenever it is not NULL. */
 typedef struct ir_text {
   const ir_mem *mem;
   char *data;
@@ -77,7 +79,14 @@ typedef enum ir_dtype {
 #undef DTYPE
   IR_DTYPE_COUNT
 } ir_dtype;
-typedef enum ir_kind { IR_KIND_NONE, IR_KIND_BOOL, IR_KIND_SIGNED, IR_KIND_UNSIGNED, IR_KIND_FLOAT, IR_KIND_INDEX } ir_kind;
+typedef enum ir_kind {
+  IR_KIND_NONE,
+  IR_KIND_BOOL,
+  IR_KIND_SIGNED,
+  IR_KIND_UNSIGNED,
+  IR_KIND_FLOAT,
+  IR_KIND_INDEX
+} ir_kind;
 typedef struct ir_dtype_info {
   const char *name;
   uint8_t bytes; /* of one stored element */
@@ -92,14 +101,14 @@ static inline bool ir_is_data_int(ir_dtype t) {
 }
 ir_dtype ir_dtype_parse(const char *name, size_t length); /* IR_NONE when unknown */
 
-/* One element of any dtype, as a value: floats widened to double, everything else as int64_t bits (u64 as its bit
- * pattern, bool as 0 or 1). */
+/* One element of any dtype, as a value: floats widened to double, everything else as int64_t bits (u64 as its
+ * bit pattern, bool as 0 or 1). */
 typedef union ir_value {
   int64_t i;
   double f;
 } ir_value;
-/* Convert under the casting rules: float to integer truncates, saturates, NaN gives 0; integer to narrower wraps; to
- * float rounds to nearest even; anything to bool is != 0. */
+/* Convert under the casting rules: float to integer truncates, saturates, NaN gives 0; integer to narrower
+ * wraps; to float rounds to nearest even; anything to bool is != 0. */
 ir_value ir_value_cast(ir_value value, ir_dtype from, ir_dtype to);
 ir_value ir_value_load(const void *element, ir_dtype type); /* read one stored element */
 void ir_value_store(void *element, ir_dtype type, ir_value value);

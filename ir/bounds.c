@@ -53,6 +53,7 @@ static ir_bounds congruent(int64_t lo, int64_t hi, int64_t div, int64_t rem) {
   if (div > 1) { /* ends move to the nearest value of the right residue */
     if (!no_lo(b)) b.lo = add_lo(b.lo, ir_floor_mod(b.rem - ir_floor_mod(b.lo, div), div));
     if (!no_hi(b)) b.hi = add_hi(b.hi, -ir_floor_mod(ir_floor_mod(b.hi, div) - b.rem, div));
+    if (b.lo > b.hi) b.lo = lo, b.hi = hi; /* no such value: nothing is evaluated, but ends stay in order */
   }
   if (b.lo == b.hi && !no_lo(b) && !no_hi(b)) return (ir_bounds){b.lo, b.lo, 0, b.lo};
   if (div == 0) b.div = 1, b.rem = 0; /* a constant whose value has no exact ends */

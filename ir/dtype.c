@@ -10,27 +10,28 @@ const ir_dtype_info ir_dtypes[IR_DTYPE_COUNT] = {
 #undef DTYPE
 };
 
-#define DTYPE(name, text, bytes, kind, npy, ctype)                                                                     \
+#define DTYPE(name, text, bytes, kind, npy, ctype)                                                           \
   _Static_assert(bytes == 0 || sizeof(ctype) == (bytes ? bytes : 1), "size of " text);
 #include "dtype.def"
 #undef DTYPE
 
 ir_dtype ir_dtype_parse(const char *name, size_t length) {
   for (int t = IR_BOOL; t < IR_DTYPE_COUNT; t++)
-    if (strlen(ir_dtypes[t].name) == length && memcmp(ir_dtypes[t].name, name, length) == 0) return (ir_dtype)t;
+    if (strlen(ir_dtypes[t].name) == length && memcmp(ir_dtypes[t].name, name, length) == 0)
+      return (ir_dtype)t;
   return IR_NONE;
 }
 
 float ir_half_to_float(uint16_t bits) {
   int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  float magnitude = exponent == 31   ? (fraction ? NAN : INFINITY)
+  float magnitude = exponent == 31  ? (fraction ? NAN : INFINITY)
                     : exponent == 0 ? ldexpf((float)fraction, -24)
                                     : ldexpf((float)(fraction + 1024), exponent - 25);
   return bits >> 15 ? -magnitude : magnitude;
 }
 
-/* Round |value| to `digits` significant bits with least exponent `least` (that of the last bit of the smallest normal),
- * to nearest even. Exact in double: scaling by powers of two and rint lose nothing else. */
+/* Round |value| to `digits` significant bits with least exponent `least` (that of the last bit of the
+ * smallest normal), to nearest even. Exact in double: scaling by powers of two and rint lose nothing else. */
 static double round_narrow(double value, int digits, int least) {
   int exponent;
   frexp(value, &exponent);
@@ -100,7 +101,8 @@ static double round_float(double value, ir_dtype type) {
   }
 }
 
-/* A 64-bit integer to a float of 24 or fewer digits must not be rounded twice: make it odd-rounded in 53 bits first. */
+/* A 64-bit integer to a float of 24 or fewer digits must not be rounded twice: make it odd-rounded in 53 bits
+ * first. */
 static double int_to_double_odd(int64_t value, bool is_unsigned) {
   bool negative = !is_unsigned && value < 0;
   uint64_t size = negative ? 0 - (uint64_t)value : (uint64_t)value;
@@ -111,7 +113,8 @@ static double int_to_double_odd(int64_t value, bool is_unsigned) {
 ir_value ir_value_cast(ir_value value, ir_dtype from, ir_dtype to) {
   bool from_float = ir_is_float(from), from_u64 = from == IR_U64;
   if (to == IR_BOOL) return (ir_value){.i = from_float ? value.f != 0 : value.i != 0};
-  if (!ir_is_float(to)) return (ir_value){.i = from_float ? float_to_int(value.f, to) : wrap_int(value.i, to)};
+  if (!ir_is_float(to))
+    return (ir_value){.i = from_float ? float_to_int(value.f, to) : wrap_int(value.i, to)};
   if (from_float) return (ir_value){.f = round_float(value.f, to)};
   if (to == IR_F64) return (ir_value){.f = from_u64 ? (double)(uint64_t)value.i : (double)value.i};
   return (ir_value){.f = round_float(int_to_double_odd(value.i, from_u64), to)};
@@ -119,11 +122,11 @@ ir_value ir_value_cast(ir_value value, ir_dtype from, ir_dtype to) {
 
 ir_value ir_value_load(const void *element, ir_dtype type) {
   switch (type) {
-#define LOAD(ctype, field)                                                                                             \
-  {                                                                                                                    \
-    ctype stored;                                                                                                      \
-    memcpy(&stored, element, sizeof stored);                                                                           \
-    return (ir_value){.field = stored};                                                                                \
+#define LOAD(ctype, field)                                                                                   \
+  {                                                                                                          \
+    ctype stored;                                                                                            \
+    memcpy(&stored, element, sizeof stored);                                                                 \
+    return (ir_value){.field = stored};                                                                      \
   }
   case IR_BOOL: return (ir_value){.i = *(const uint8_t *)element != 0};
   case IR_I8: LOAD(int8_t, i)

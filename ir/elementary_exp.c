@@ -53,17 +53,19 @@ static ir_ref scale(const ir_format *m, ir_ref p, ir_ref bits) {
   return ir_el_mul(m, ir_el_mul(m, p, ir_el_float(m, first)), ir_el_float(m, second));
 }
 
-/* r = x - n ln 2 and the bits that hold n */
-static ir_ref reduce(const ir_format *m, ir_ref x, ir_ref *bits) {
+/* r + *rest = x - n ln 2 and the bits that hold n; rest, when not NULL, is what rounding r lost */
+static ir_ref reduce(const ir_format *m, ir_ref x, ir_ref *bits, ir_ref *rest) {
   bool wide = m->type == IR_F64;
   ir_ref inverse = ir_el_const(m, wide ? 0x1.71547652b82fep+0 : 0x1.715476p+0);
   ir_ref n = ir_el_round(m, ir_el_fma(m, x, inverse, ir_el_const(m, m->magic)), bits);
-  ir_ref r = ir_el_fma(m, n, ir_el_const(m, wide ? -0x1.62e42fefa39efp-1 : -0x1.62e43p-1), x);
-  return ir_el_fma(m, n, ir_el_const(m, wide ? -0x1.abc9e3b39803fp-56 : 0x1.05c61p-29), r);
+  ir_ref exact = ir_el_fma(m, n, ir_el_const(m, wide ? -0x1.62e42fefa39efp-1 : -0x1.62e43p-1), x);
+  ir_ref low = ir_el_const(m, wide ? -0x1.abc9e3b39803fp-56 : 0x1.05c61p-29), r = ir_el_fma(m, n, low, exact);
+  if (rest) *rest = ir_el_fma(m, n, low, ir_el_sub(m, exact, r));
+  return r;
 }
 
 static ir_ref exp_clamped(const ir_format *m, ir_ref x) {
-  ir_ref bits, r = reduce(m, x, &bits);
+  ir_ref bits, r = reduce(m, x, &bits, NULL);
   return scale(m, POLY(m, r, exp), bits);
 }
 
@@ -77,12 +79,23 @@ ir_ref ir_el_exp_negative(const ir_format *m, ir_ref x) {
   return exp_clamped(m, ir_binary(m->g, IR_OP_MAX, x, ir_el_const(m, m->type == IR_F64 ? -746 : -104)));
 }
 
-/* 2^n (1 + p) - 1 = 2^n p + (2^n - 1), the last exact until it no longer matters */
-ir_ref ir_el_expm1(const ir_format *m, ir_ref x) {
-  ir_ref bits, r = reduce(m, x, &bits);
-  ir_ref p = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), r);
-  ir_ref power = ir_el_float(m, ir_el_add(m, ir_el_shl(m, bits, m->fraction), ir_el_int(m, m->one)));
-  return ir_el_fma(m, power, p, ir_el_sub(m, power, ir_el_const(m, 1)));
+/* 2^n for a normal result */
+static ir_ref power_of_two(const ir_format *m, ir_ref bits) {
+  return ir_el_float(m, ir_el_add(m, ir_el_shl(m, bits, m->fraction), ir_el_int(m, m->one)));
+}
+
+ir_ref ir_el_exp_moderate(const ir_format *m, ir_ref x) {
+  ir_ref bits, r = reduce(m, x, &bits, NULL);
+  return ir_el_mul(m, POLY(m, r, exp), power_of_two(m, bits));
+}
+
+/* With exp(r + rest) - 1 = r + w: 2^n (1 + r + w) - 1 = 2^n w + (2^n r + (2^n - 1)), the last exact until it no longer
+ * matters */
+ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
+  ir_ref bits, rest, r = reduce(m, x, &bits, &rest);
+  ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), ir_el_add(m, rest, low));
+  ir_ref power = power_of_two(m, bits);
+  return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, ir_el_const(m, 1))));
 }
 
 ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi, ir_ref lo) {

@@ -53,7 +53,9 @@ ir_ref ir_el_exp(const ir_format *m, ir_ref x);
 ir_ref ir_el_exp_negative(const ir_format *m, ir_ref x); /* x <= 0 or NaN */
 ir_ref ir_el_exp2(const ir_format *m, ir_ref x);
 ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi, ir_ref lo); /* 2^(hi+lo), |lo| <= ulp(hi), |hi| <= 2^11 */
-ir_ref ir_el_expm1(const ir_format *m, ir_ref x); /* exp(x) - 1, accurate near 0; |x| <= 45 or NaN */
+ir_ref ir_el_exp_moderate(const ir_format *m, ir_ref x); /* |x| <= 45 or NaN */
+/* exp(x + low) - 1, accurate near 0; |x| <= 45 or NaN, |low| <= ulp(x) */
+ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low);
 
 /* elementary_log.c. x > 0 is split as 2^e * s with s in [base, 2*base), the bits of base given, and f = s - 1. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);

@@ -1,7 +1,8 @@
-/* Storage of a graph: nodes in chunks that never move, sources and names in blocks, one hash table for identity.
+/* Storage of a graph: nodes in chunks that never move, sources and names in blocks, one hash table for
+ * identity.
  *
- * Making a node reserves everything it needs first (node, sources, table slot, side-table slot) and commits last, so a
- * failed allocation leaves the graph as it was. */
+ * Making a node reserves everything it needs first (node, sources, table slot, side-table slot) and commits
+ * last, so a failed allocation leaves the graph as it was. */
 #include "ir.h"
 
 #include <string.h>
@@ -44,7 +45,8 @@ static uint32_t mix(uint64_t h, uint64_t v) {
   return (uint32_t)(h >> 32 ^ h);
 }
 
-static uint32_t hash_node(ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src, uint32_t nsrc) {
+static uint32_t hash_node(ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src,
+                          uint32_t nsrc) {
   uint32_t h = mix((uint64_t)op << 24 ^ (uint64_t)dtype << 16 ^ (uint64_t)weak << 8, (uint64_t)arg);
   for (uint32_t i = 0; i < nsrc; i++) h = mix((uint64_t)h << 32 | nsrc, src[i]);
   return h;
@@ -109,14 +111,16 @@ void ir_graph_free(ir_graph *g) {
   *g = (ir_graph){.mem = g->mem, .error = g->error};
 }
 
-static ir_ref intern(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src, uint32_t nsrc) {
+static ir_ref intern(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t arg, const ir_ref *src,
+                     uint32_t nsrc) {
   for (uint32_t i = 0; i < nsrc; i++)
     if (src[i] == 0) return 0;
   uint32_t hash = hash_node(op, dtype, weak, arg, src, nsrc);
-  for (uint32_t r = g->bucket_count ? g->buckets[hash & (g->bucket_count - 1)] : 0; r; r = ir_get(g, r)->next) {
+  for (uint32_t r = g->bucket_count ? g->buckets[hash & (g->bucket_count - 1)] : 0; r;
+       r = ir_get(g, r)->next) {
     const ir_node *n = ir_get(g, r);
-    if (n->hash == hash && n->op == op && n->dtype == dtype && n->weak == weak && n->arg == arg && n->nsrc == nsrc &&
-        (nsrc == 0 || memcmp(n->src, src, nsrc * sizeof *src) == 0))
+    if (n->hash == hash && n->op == op && n->dtype == dtype && n->weak == weak && n->arg == arg &&
+        n->nsrc == nsrc && (nsrc == 0 || memcmp(n->src, src, nsrc * sizeof *src) == 0))
       return r;
   }
   ir_ref *copy = NULL;
@@ -139,7 +143,8 @@ ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref 
   return intern(g, op, dtype, false, arg, src, nsrc);
 }
 
-ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src, uint32_t nsrc) {
+ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src,
+                      uint32_t nsrc) {
   ir_ref ref = shape ? intern(g, op, dtype, false, arg, src, nsrc) : 0;
   if (ref) g->shapes[ref] = shape;
   return ref;
@@ -172,12 +177,14 @@ static bool name_table_grow(ir_graph *g) {
 int64_t ir_name(ir_graph *g, const char *bytes, size_t length) {
   uint32_t hash = mix(length, 0);
   for (size_t i = 0; i < length; i++) hash = mix(hash, (unsigned char)bytes[i] + 1u);
-  for (uint32_t i = g->name_bucket_count ? g->name_buckets[hash & (g->name_bucket_count - 1)] : 0; i; i = g->names[i - 1]->next)
+  for (uint32_t i = g->name_bucket_count ? g->name_buckets[hash & (g->name_bucket_count - 1)] : 0; i;
+       i = g->names[i - 1]->next)
     if (g->names[i - 1]->hash == hash && g->names[i - 1]->length == length &&
         memcmp(g->names[i - 1]->text, bytes, length) == 0)
       return i - 1;
   struct ir_name *name = NULL;
-  if (g->name_count >= INT32_MAX || length > PTRDIFF_MAX || !IR_RESERVE(g->mem, g->names, g->name_cap, g->name_count + 1) ||
+  if (g->name_count >= INT32_MAX || length > PTRDIFF_MAX ||
+      !IR_RESERVE(g->mem, g->names, g->name_cap, g->name_count + 1) ||
       (g->name_count >= g->name_bucket_count && !name_table_grow(g)) ||
       !(name = block_alloc(g, sizeof *name + length + 1))) {
     out_of_memory(g);
@@ -202,7 +209,8 @@ size_t ir_name_length(const ir_graph *g, int64_t name) {
 
 /* walking and copying */
 
-ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count, size_t *cap) {
+ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
+                       size_t *cap) {
   *count = 0;
   ir_ref top = 0;
   for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
@@ -211,7 +219,8 @@ ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref 
   memset(seen, 0, (size_t)top + 1);
   for (size_t i = 0; i < n; i++) seen[roots[i]] = 1;
   size_t total = 0;
-  for (ir_ref r = top; r > 0; r--) { /* users come before sources in this order, so one pass marks everything */
+  for (ir_ref r = top; r > 0;
+       r--) { /* users come before sources in this order, so one pass marks everything */
     if (!seen[r]) continue;
     total++;
     const ir_node *node = ir_get(g, r);
@@ -229,7 +238,8 @@ ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref 
 
 static bool arg_is_name(ir_op op) { return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA; }
 
-static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir_ref *map, ir_ref **scratch, size_t *cap) {
+static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir_ref *map, ir_ref **scratch,
+                        size_t *cap) {
   const ir_node *n = ir_get(src, ref);
   if (!IR_RESERVE(dst->mem, *scratch, *cap, n->nsrc)) return out_of_memory(dst);
   for (uint32_t i = 0; i < n->nsrc; i++) (*scratch)[i] = map[n->src[i]];
@@ -264,9 +274,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
   ir_free(src->mem, live, live_cap * sizeof *live);
   ir_free(src->mem, all, all_cap * sizeof *all);
   ir_free(dst->mem, scratch, scratch_cap * sizeof *scratch);
-  if (map_out && !failed)
-    *map_out = map;
-  else
-    ir_free(dst->mem, map, src->count * sizeof *map);
+  if (map_out && !failed) *map_out = map;
+  else ir_free(dst->mem, map, src->count * sizeof *map);
   return failed ? ir_fail(dst->error, IR_ERR_MEMORY, "out of memory copying a graph") : IR_OK;
 }

@@ -2,12 +2,13 @@
  *
  * A node is (op, dtype, sources, arg). Equal nodes are the same ir_ref, so equality is identity and common
  * subexpressions are free. Sources always have smaller refs than the node that uses them, so a loop from 1 to
- * ir_count-1 visits every node after its sources: no analysis recurses. Node 0 is the error value: every builder accepts
- * it and returns it. Nodes never move: a pointer from ir_get stays valid until the graph is freed.
+ * ir_count-1 visits every node after its sources: no analysis recurses. Node 0 is the error value: every
+ * builder accepts it and returns it. Nodes never move: a pointer from ir_get stays valid until the graph is
+ * freed.
  *
- * Tensor nodes have a shape: a TUPLE of index expressions, kept in a side table (it follows from the node, so it is not
- * part of its identity). Attributes of an operation that are sizes or positions are index nodes among its sources, so a
- * symbolic variable may stand wherever an integer can. */
+ * Tensor nodes have a shape: a TUPLE of index expressions, kept in a side table (it follows from the node, so
+ * it is not part of its identity). Attributes of an operation that are sizes or positions are index nodes
+ * among its sources, so a symbolic variable may stand wherever an integer can. */
 #ifndef VIEWFOLD_IR_IR_H
 #define VIEWFOLD_IR_IR_H
 
@@ -62,8 +63,8 @@ typedef struct ir_node {
 
 enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16 };
 
-/* Facts about an index expression: lo <= value <= hi, and value = rem (mod div). Unknown ends are INT64_MIN / INT64_MAX;
- * div >= 1, 0 <= rem < div; a constant has div 0 and lo == hi. */
+/* Facts about an index expression: lo <= value <= hi, and value = rem (mod div). Unknown ends are INT64_MIN /
+ * INT64_MAX; div >= 1, 0 <= rem < div; a constant has div 0 and lo == hi. */
 typedef struct ir_bounds {
   int64_t lo, hi, div, rem;
 } ir_bounds;
@@ -72,8 +73,8 @@ struct ir_graph;
 /* Asked before each rewrite is taken: `rule` turns the expression op(src) into result. False refuses it. */
 typedef struct ir_observer {
   void *user;
-  bool (*rewrite)(void *user, struct ir_graph *graph, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc,
-                  ir_ref result);
+  bool (*rewrite)(void *user, struct ir_graph *graph, const char *rule, ir_op op, const ir_ref *src,
+                  uint32_t nsrc, ir_ref result);
 } ir_observer;
 
 typedef struct ir_graph {
@@ -94,7 +95,7 @@ typedef struct ir_graph {
   ir_bounds *bounds; /* side table, memoised by ir_bounds_of */
   uint8_t *bounds_known;
   size_t bounds_cap;
-  int64_t next_serial; /* for nodes with identity */
+  int64_t next_serial;         /* for nodes with identity */
   const ir_observer *observer; /* NULL: nobody watches rewrites */
 } ir_graph;
 
@@ -104,10 +105,12 @@ void ir_graph_free(ir_graph *graph);
 /* The node with these fields, made if new. Returns 0 if any source is 0 or memory is short. No validation. */
 ir_ref ir_make(ir_graph *graph, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src, uint32_t nsrc);
 /* The same, for a tensor node of the given shape (a TUPLE). */
-ir_ref ir_make_tensor(ir_graph *graph, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src, uint32_t nsrc);
-ir_ref ir_make_weak(ir_graph *graph, ir_dtype dtype, ir_value value); /* rank-0 constant without a firm dtype */
-/* Copy everything reachable from roots[0..n) into dst; roots are replaced by their copies. map, when not NULL, receives
- * an array of src->count refs (0: not reached) allocated from dst->mem. */
+ir_ref ir_make_tensor(ir_graph *graph, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src,
+                      uint32_t nsrc);
+ir_ref ir_make_weak(ir_graph *graph, ir_dtype dtype,
+                    ir_value value); /* rank-0 constant without a firm dtype */
+/* Copy everything reachable from roots[0..n) into dst; roots are replaced by their copies. map, when not
+ * NULL, receives an array of src->count refs (0: not reached) allocated from dst->mem. */
 ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_t n, ir_ref **map);
 int64_t ir_name(ir_graph *graph, const char *bytes, size_t length); /* intern; -1 when memory is short */
 const char *ir_name_text(const ir_graph *graph, int64_t name);      /* NUL-terminated */
@@ -117,8 +120,12 @@ static inline const ir_node *ir_get(const ir_graph *graph, ir_ref ref) {
   return &graph->chunks[ref >> IR_CHUNK_BITS][ref & ((1u << IR_CHUNK_BITS) - 1)];
 }
 static inline ir_op ir_op_of(const ir_graph *graph, ir_ref ref) { return (ir_op)ir_get(graph, ref)->op; }
-static inline ir_dtype ir_dtype_of(const ir_graph *graph, ir_ref ref) { return (ir_dtype)ir_get(graph, ref)->dtype; }
-static inline ir_ref ir_src(const ir_graph *graph, ir_ref ref, uint32_t i) { return ir_get(graph, ref)->src[i]; }
+static inline ir_dtype ir_dtype_of(const ir_graph *graph, ir_ref ref) {
+  return (ir_dtype)ir_get(graph, ref)->dtype;
+}
+static inline ir_ref ir_src(const ir_graph *graph, ir_ref ref, uint32_t i) {
+  return ir_get(graph, ref)->src[i];
+}
 
 /* node.c: small builders and queries */
 ir_ref ir_const(ir_graph *graph, ir_dtype dtype, ir_value value); /* rank-0; value rounded to dtype first */
@@ -133,13 +140,13 @@ ir_value ir_const_value(const ir_graph *graph, ir_ref ref); /* of a CONST */
 /* lo <= value <= hi, value divisible by divisor (>= 1) */
 ir_ref ir_var(ir_graph *graph, const char *name, size_t length, int64_t lo, int64_t hi, int64_t divisor);
 ir_ref ir_tuple(ir_graph *graph, const ir_ref *items, uint32_t count);
-ir_ref ir_unary(ir_graph *graph, ir_op op, ir_ref a);                       /* dtype of a, shape of a */
-ir_ref ir_binary(ir_graph *graph, ir_op op, ir_ref a, ir_ref b);            /* dtype of a, or bool for comparisons */
+ir_ref ir_unary(ir_graph *graph, ir_op op, ir_ref a);            /* dtype of a, shape of a */
+ir_ref ir_binary(ir_graph *graph, ir_op op, ir_ref a, ir_ref b); /* dtype of a, or bool for comparisons */
 ir_ref ir_where(ir_graph *graph, ir_ref condition, ir_ref a, ir_ref b);
 ir_ref ir_cast(ir_graph *graph, ir_ref a, ir_dtype dtype);
 ir_ref ir_bitcast(ir_graph *graph, ir_ref a, ir_dtype dtype);
-int64_t ir_arg_int(const ir_node *node);  /* bits 0..31 of arg, signed */
-int ir_arg_mode(const ir_node *node);     /* bits 32..39 of arg */
+int64_t ir_arg_int(const ir_node *node); /* bits 0..31 of arg, signed */
+int ir_arg_mode(const ir_node *node);    /* bits 32..39 of arg */
 int64_t ir_pack_arg(int64_t value, int mode);
 
 /* Shapes of tensor nodes. Rank-0 tensors have an empty TUPLE; nodes that are no tensors have shape 0. */
@@ -154,20 +161,23 @@ enum { IR_SERIAL, IR_UNROLL, IR_VECTOR, IR_THREAD };      /* how a loop is bound
 extern const char *const ir_pad_modes[4], *const ir_gather_modes[3], *const ir_bindings[4];
 
 /* bounds.c */
-ir_bounds ir_bounds_of(ir_graph *graph, ir_ref ref); /* of an index or bool expression; memoised; never fails */
+ir_bounds ir_bounds_of(ir_graph *graph,
+                       ir_ref ref); /* of an index or bool expression; memoised; never fails */
 
 /* print.c */
-void ir_print_expr(const ir_graph *graph, ir_ref ref, ir_text *out); /* fully parenthesised index or scalar expression */
+void ir_print_expr(const ir_graph *graph, ir_ref ref,
+                   ir_text *out); /* fully parenthesised index or scalar expression */
 /* `graph @name(%x: f32[2,3], ...) { ... }` for a tensor TUPLE of results, or the listing of a kernel */
 void ir_print_graph(const ir_graph *graph, const char *name, ir_ref root, ir_text *out);
-void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out); /* "f32[480,640]" */
+void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out);    /* "f32[480,640]" */
 void ir_print_shape(const ir_graph *graph, ir_ref shape, ir_text *out); /* "[480,640]" */
 
 /* verify.c: checks every node reachable from root against its level's rules */
 ir_status ir_verify(ir_graph *graph, ir_ref root, int level, ir_error *error);
 
-/* A worklist's tool: refs reachable from roots in ascending order, which is a topological order. *out is allocated from
- * graph->mem with capacity *cap. */
-ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out, size_t *count, size_t *cap);
+/* A worklist's tool: refs reachable from roots in ascending order, which is a topological order. *out is
+ * allocated from graph->mem with capacity *cap. */
+ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
+                       size_t *cap);
 
 #endif

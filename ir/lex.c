@@ -9,7 +9,10 @@ static bool is_letter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <
 static bool is_digit(int c) { return c >= '0' && c <= '9'; }
 static bool is_name_char(int c) { return is_letter(c) || is_digit(c); }
 static int hex_digit(int c) {
-  return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  return is_digit(c)            ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
 }
 
 static int peek(const ir_lexer *lx, size_t ahead) {
@@ -23,7 +26,8 @@ static int column_of(const ir_lexer *lx, size_t at) {
 
 static void stop(ir_lexer *lx) {
   lx->at = lx->length;
-  lx->token = (ir_token){.kind = IR_TOKEN_END, .first = true, .line = lx->token.line, .column = lx->token.column};
+  lx->token =
+      (ir_token){.kind = IR_TOKEN_END, .first = true, .line = lx->token.line, .column = lx->token.column};
 }
 
 bool ir_lex_fail_at(ir_lexer *lx, int line, int column, const char *format, ...) {
@@ -57,10 +61,8 @@ static void quote(char *out, size_t size, const char *text, size_t length) {
   out[n++] = '\'';
   for (size_t i = 0; i < shown && n + 9 < size; i++) {
     unsigned char c = (unsigned char)text[i];
-    if (c >= ' ' && c < 127)
-      out[n++] = (char)c;
-    else
-      n += (size_t)snprintf(out + n, size - n, "\\x%02x", c);
+    if (c >= ' ' && c < 127) out[n++] = (char)c;
+    else n += (size_t)snprintf(out + n, size - n, "\\x%02x", c);
   }
   snprintf(out + n, size - n, "%s'", shown < length ? "..." : "");
 }
@@ -75,8 +77,10 @@ bool ir_lex_fail(ir_lexer *lx, const char *wrong, const char *expected) {
   } else if (t->kind == IR_TOKEN_END) {
     snprintf(found, sizeof found, "the end of the text");
   } else {
-    const char *from = t->kind == IR_TOKEN_STRING || (t->kind == IR_TOKEN_NAME && t->quoted) ? t->text - 1 : t->text;
-    quote(found, sizeof found, t->kind == IR_TOKEN_NAME ? from - 1 : from, (size_t)(t->text + t->length - from) + (from < t->text) + (t->kind == IR_TOKEN_NAME));
+    const char *from =
+        t->kind == IR_TOKEN_STRING || (t->kind == IR_TOKEN_NAME && t->quoted) ? t->text - 1 : t->text;
+    quote(found, sizeof found, t->kind == IR_TOKEN_NAME ? from - 1 : from,
+          (size_t)(t->text + t->length - from) + (from < t->text) + (t->kind == IR_TOKEN_NAME));
   }
   return ir_lex_fail_at(lx, line, column, "%s, found %s, expected %s", wrong, found, expected);
 }
@@ -89,8 +93,7 @@ static void skip_blank(ir_lexer *lx) {
     else if (c == '\n') {
       lx->line += lx->line < INT_MAX;
       lx->line_start = lx->at + 1;
-    } else if (c != ' ' && c != '\t' && c != '\r')
-      return;
+    } else if (c != ' ' && c != '\t' && c != '\r') return;
   }
 }
 
@@ -119,7 +122,8 @@ static void lex_hex(ir_lexer *lx) {
     digits += digits > 0 || t->integer != 0;
   }
   t->kind = IR_TOKEN_INT;
-  if (digits > 16) ir_lex_fail_at(lx, t->line, t->column, "integer too large, found more than 16 digits, expected 64 bits");
+  if (digits > 16)
+    ir_lex_fail_at(lx, t->line, t->column, "integer too large, found more than 16 digits, expected 64 bits");
 }
 
 static void lex_number(ir_lexer *lx) {
@@ -150,11 +154,14 @@ static void lex_number(ir_lexer *lx) {
   char found[200];
   quote(found, sizeof found, t->text, t->length);
   if (is_letter(peek(lx, 0)))
-    ir_lex_fail_at(lx, t->line, t->column, "malformed number, found %s followed by a letter, expected digits", found);
+    ir_lex_fail_at(lx, t->line, t->column, "malformed number, found %s followed by a letter, expected digits",
+                   found);
   else if (t->kind == IR_TOKEN_INT && !fits)
-    ir_lex_fail_at(lx, t->line, t->column, "integer too large, found %s, expected at most 18446744073709551615", found);
+    ir_lex_fail_at(lx, t->line, t->column,
+                   "integer too large, found %s, expected at most 18446744073709551615", found);
   else if (t->kind == IR_TOKEN_FLOAT && !ir_text_to_double(t->text, t->length, &t->number))
-    ir_lex_fail_at(lx, t->line, t->column, "number too large, found %s, expected a finite f64 of at most 1000 characters", found);
+    ir_lex_fail_at(lx, t->line, t->column,
+                   "number too large, found %s, expected a finite f64 of at most 1000 characters", found);
 }
 
 /* at the opening quote; leaves text and length of what stands between the quotes */
@@ -163,7 +170,8 @@ static bool lex_string(ir_lexer *lx) {
   size_t start = ++lx->at;
   for (int c; (c = peek(lx, 0)) != '"'; lx->at++) {
     if (c < ' ')
-      return ir_lex_fail_at(lx, t->line, t->column, "unfinished string, found the end of the line, expected '\"'");
+      return ir_lex_fail_at(lx, t->line, t->column,
+                            "unfinished string, found the end of the line, expected '\"'");
     if (c != '\\') continue;
     int e = peek(lx, 1);
     bool hex = e == 'x' && hex_digit(peek(lx, 2)) >= 0 && hex_digit(peek(lx, 3)) >= 0;
@@ -193,7 +201,8 @@ static void lex_sign(ir_lexer *lx) {
   if (c <= 0 || !strchr(ones, c)) {
     char found[200];
     quote(found, sizeof found, t->text, 1);
-    ir_lex_fail_at(lx, t->line, t->column, "unexpected character, found %s, expected a name, a number or a sign", found);
+    ir_lex_fail_at(lx, t->line, t->column,
+                   "unexpected character, found %s, expected a name, a number or a sign", found);
     return;
   }
   t->sign = c;
@@ -240,12 +249,15 @@ bool ir_lex_name(ir_lexer *lx) {
   ir_token *t = &lx->token;
   if (peek(lx, 0) == '"') {
     if (!lex_string(lx)) return false;
-    if (t->length == 0) return ir_lex_fail_at(lx, t->line, t->column, "empty name, found '%c\"\"', expected '%cNAME'", t->sign, t->sign);
+    if (t->length == 0)
+      return ir_lex_fail_at(lx, t->line, t->column, "empty name, found '%c\"\"', expected '%cNAME'", t->sign,
+                            t->sign);
   } else {
     size_t start = lx->at;
     while (is_name_char(peek(lx, 0))) lx->at++;
     if (lx->at == start)
-      return ir_lex_fail_at(lx, t->line, t->column, "missing name, found '%c' alone, expected '%cNAME'", t->sign, t->sign);
+      return ir_lex_fail_at(lx, t->line, t->column, "missing name, found '%c' alone, expected '%cNAME'",
+                            t->sign, t->sign);
     t->text = lx->text + start;
     t->length = lx->at - start;
   }
@@ -253,7 +265,9 @@ bool ir_lex_name(ir_lexer *lx) {
   return true;
 }
 
-bool ir_lex_is(const ir_lexer *lx, int sign) { return lx->token.kind == IR_TOKEN_SIGN && lx->token.sign == sign; }
+bool ir_lex_is(const ir_lexer *lx, int sign) {
+  return lx->token.kind == IR_TOKEN_SIGN && lx->token.sign == sign;
+}
 
 bool ir_token_is(const ir_token *t, const char *word) {
   return t->kind == IR_TOKEN_WORD && strlen(word) == t->length && memcmp(word, t->text, t->length) == 0;
@@ -296,12 +310,9 @@ void ir_lex_print_string(ir_text *out, const char *bytes, size_t length) {
   ir_text_str(out, "\"");
   for (size_t i = 0; i < length; i++) {
     unsigned char c = (unsigned char)bytes[i];
-    if (c == '"' || c == '\\')
-      ir_textf(out, "\\%c", c);
-    else if (c >= ' ' && c < 127)
-      ir_text_add(out, bytes + i, 1);
-    else
-      ir_textf(out, "\\x%02x", c);
+    if (c == '"' || c == '\\') ir_textf(out, "\\%c", c);
+    else if (c >= ' ' && c < 127) ir_text_add(out, bytes + i, 1);
+    else ir_textf(out, "\\x%02x", c);
   }
   ir_text_str(out, "\"");
 }
@@ -309,10 +320,8 @@ void ir_lex_print_string(ir_text *out, const char *bytes, size_t length) {
 void ir_lex_print_name(ir_text *out, const char *bytes, size_t length) {
   bool plain = length > 0;
   for (size_t i = 0; i < length; i++) plain = plain && is_name_char((unsigned char)bytes[i]);
-  if (plain)
-    ir_text_add(out, bytes, length);
-  else
-    ir_lex_print_string(out, bytes, length);
+  if (plain) ir_text_add(out, bytes, length);
+  else ir_lex_print_string(out, bytes, length);
 }
 
 /* value == what text reads as, in the dtype */
@@ -327,10 +336,8 @@ void ir_print_double(ir_text *out, double value, ir_dtype dtype) {
   if (value != value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    if (bits == 0x7ff8000000000000u)
-      ir_text_str(out, "nan");
-    else
-      ir_textf(out, "nan(0x%016llx)", (unsigned long long)bits);
+    if (bits == 0x7ff8000000000000u) ir_text_str(out, "nan");
+    else ir_textf(out, "nan(0x%016llx)", (unsigned long long)bits);
     return;
   }
   if (value - value != 0) {
@@ -345,10 +352,8 @@ void ir_print_double(ir_text *out, double value, ir_dtype dtype) {
     for (const char *c = raw; *c; c++) {
       bool plain = is_digit((unsigned char)*c) || *c == '-' || *c == '+' || *c == 'e';
       is_float = is_float || !plain || *c == 'e';
-      if (plain)
-        text[n++] = *c;
-      else if (n == 0 || text[n - 1] != '.') /* the locale's point, of any number of bytes */
-        text[n++] = '.';
+      if (plain) text[n++] = *c;
+      else if (n == 0 || text[n - 1] != '.') /* the locale's point, of any number of bytes */ text[n++] = '.';
     }
     text[n] = '\0';
     if (!is_float) memcpy(text + n, ".0", 3);
@@ -358,12 +363,8 @@ void ir_print_double(ir_text *out, double value, ir_dtype dtype) {
 }
 
 void ir_print_value(ir_text *out, ir_value value, ir_dtype dtype) {
-  if (ir_is_float(dtype))
-    ir_print_double(out, value.f, dtype);
-  else if (dtype == IR_BOOL)
-    ir_text_str(out, value.i ? "true" : "false");
-  else if (dtype == IR_U64)
-    ir_textf(out, "%llu", (unsigned long long)value.i);
-  else
-    ir_textf(out, "%lld", (long long)value.i);
+  if (ir_is_float(dtype)) ir_print_double(out, value.f, dtype);
+  else if (dtype == IR_BOOL) ir_text_str(out, value.i ? "true" : "false");
+  else if (dtype == IR_U64) ir_textf(out, "%llu", (unsigned long long)value.i);
+  else ir_textf(out, "%lld", (long long)value.i);
 }

@@ -1,7 +1,7 @@
 /* Tokens of the text forms: graphs, kernels, chain expressions, index expressions.
  *
- * The lexer works on a byte string that need not end in NUL and may hold any bytes. It never looks further than one
- * token ahead. After an error the current token is END for ever and the error record holds
+ * The lexer works on a byte string that need not end in NUL and may hold any bytes. It never looks further
+ * than one token ahead. After an error the current token is END for ever and the error record holds
  * `FILE:LINE:COL: error: what was wrong, found ..., expected ...`; columns count bytes from 1. */
 #ifndef VIEWFOLD_IR_LEX_H
 #define VIEWFOLD_IR_LEX_H
@@ -39,14 +39,15 @@ typedef struct ir_lexer {
   int line;
   size_t line_start;
   int end_line, end_column; /* just past the previous token */
-  bool by_line;             /* the text read now must stay on one line: a missing part is reported at the line's end */
+  bool by_line; /* the text read now must stay on one line: a missing part is reported at the line's end */
   ir_token token;
 } ir_lexer;
 
 /* Start and read the first token. file and text must outlive the lexer. */
 void ir_lex_start(ir_lexer *lexer, ir_error *error, const char *file, const char *text, size_t length);
 void ir_lex_next(ir_lexer *lexer);
-/* The current token is the sign % or @: make it the NAME that follows without a space. False when none does. */
+/* The current token is the sign % or @: make it the NAME that follows without a space. False when none does.
+ */
 bool ir_lex_name(ir_lexer *lexer);
 bool ir_lex_is(const ir_lexer *lexer, int sign);
 bool ir_lex_is_word(const ir_lexer *lexer, const char *word);
@@ -57,7 +58,8 @@ bool ir_lex_expect(ir_lexer *lexer, int sign, const char *wrong);
 bool ir_lex_fail(ir_lexer *lexer, const char *wrong, const char *expected);
 /* An error at a place, in the caller's words. Always false. */
 bool ir_lex_fail_at(ir_lexer *lexer, int line, int column, const char *format, ...) IR_PRINTF(4, 5);
-/* Put `FILE:LINE:COL: error: ` before the message that somebody else recorded since the lexer started. Always false. */
+/* Put `FILE:LINE:COL: error: ` before the message that somebody else recorded since the lexer started. Always
+ * false. */
 bool ir_lex_blame(ir_lexer *lexer, int line, int column);
 /* The text of a token with escapes resolved; out has room for token->length bytes. Returns the length. */
 size_t ir_lex_unescape(const ir_token *token, char *out);
@@ -65,9 +67,11 @@ size_t ir_lex_unescape(const ir_token *token, char *out);
 void ir_lex_print_name(ir_text *out, const char *bytes, size_t length);
 void ir_lex_print_string(ir_text *out, const char *bytes, size_t length);
 
-/* Numbers without regard to the locale. Printing gives the shortest text that reads back as the same value of the dtype,
- * with a point or an exponent so that it reads back as a float; `inf`, `nan`, `nan(0x7ff8000000000001)`. */
-bool ir_text_to_double(const char *text, size_t length, double *value); /* false: longer than 1000 bytes, or too large */
+/* Numbers without regard to the locale. Printing gives the shortest text that reads back as the same value of
+ * the dtype, with a point or an exponent so that it reads back as a float; `inf`, `nan`,
+ * `nan(0x7ff8000000000001)`. */
+bool ir_text_to_double(const char *text, size_t length,
+                       double *value); /* false: longer than 1000 bytes, or too large */
 void ir_print_double(ir_text *out, double value, ir_dtype dtype);
 void ir_print_value(ir_text *out, ir_value value, ir_dtype dtype); /* a literal of any data dtype */
 

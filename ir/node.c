@@ -1,10 +1,11 @@
-/* Small builders and queries over nodes: constants, variables, tuples, elementwise nodes, shapes, packed arguments. */
+/* Small builders and queries over nodes: constants, variables, tuples, elementwise nodes, shapes, packed
+ * arguments. */
 #include "ir.h"
 
 #include <string.h>
 
 const ir_op_info ir_ops[IR_OP_COUNT] = {
-#define OP(name, text, operands, cls, level, infix, precedence, attributes)                                            \
+#define OP(name, text, operands, cls, level, infix, precedence, attributes)                                  \
   {text, operands, IR_CLASS_##cls, IR_LEVEL_##level, precedence, infix, attributes},
 #include "ops.def"
 #undef OP
@@ -19,16 +20,21 @@ ir_ref ir_tuple(ir_graph *g, const ir_ref *items, uint32_t count) {
 }
 
 ir_ref ir_const(ir_graph *g, ir_dtype dtype, ir_value value) {
-  ir_value rounded = dtype == IR_INDEX ? value : ir_value_cast(value, ir_is_float(dtype) ? IR_F64 : IR_I64, dtype);
+  ir_value rounded =
+      dtype == IR_INDEX ? value : ir_value_cast(value, ir_is_float(dtype) ? IR_F64 : IR_I64, dtype);
   if (dtype == IR_U64) rounded = value;
   if (dtype == IR_INDEX) return ir_make(g, IR_OP_CONST, dtype, rounded.i, NULL, 0);
   return ir_make_tensor(g, IR_OP_CONST, dtype, ir_tuple(g, NULL, 0), rounded.i, NULL, 0);
 }
 
 ir_ref ir_index(ir_graph *g, int64_t value) { return ir_make(g, IR_OP_CONST, IR_INDEX, value, NULL, 0); }
-ir_ref ir_int(ir_graph *g, ir_dtype dtype, int64_t value) { return ir_const(g, dtype, (ir_value){.i = value}); }
+ir_ref ir_int(ir_graph *g, ir_dtype dtype, int64_t value) {
+  return ir_const(g, dtype, (ir_value){.i = value});
+}
 ir_ref ir_bool(ir_graph *g, bool value) { return ir_int(g, IR_BOOL, value); }
-ir_ref ir_float(ir_graph *g, ir_dtype dtype, double value) { return ir_const(g, dtype, (ir_value){.f = value}); }
+ir_ref ir_float(ir_graph *g, ir_dtype dtype, double value) {
+  return ir_const(g, dtype, (ir_value){.f = value});
+}
 
 bool ir_is_const(const ir_graph *g, ir_ref ref, int64_t *value) {
   const ir_node *n = ir_get(g, ref);

@@ -17,8 +17,8 @@ bool ir_parse_memory(ir_parser *p) {
   return false;
 }
 
-ir_status ir_parser_init(ir_parser *p, ir_graph *graph, const ir_builder *builder, const char *file, const char *text,
-                         size_t length) {
+ir_status ir_parser_init(ir_parser *p, ir_graph *graph, const ir_builder *builder, const char *file,
+                         const char *text, size_t length) {
   *p = (ir_parser){.graph = graph, .builder = builder, .epoch = 1};
   ir_lex_start(&p->lex, graph->error, file, text, length);
   return graph->error->status;
@@ -83,8 +83,8 @@ bool ir_parse_name(ir_parser *p, int sigil, ir_token *name, const char *wrong) {
 
 /* a message about a name: the same text with the name in its place */
 static bool name_error(ir_parser *p, const ir_token *name, const char *wrong, const char *expected) {
-  return ir_lex_fail_at(&p->lex, name->line, name->column, "%s, found '%c%.*s', expected %s", wrong, name->sign,
-                        (int)(name->length > 40 ? 40 : name->length), name->text, expected);
+  return ir_lex_fail_at(&p->lex, name->line, name->column, "%s, found '%c%.*s', expected %s", wrong,
+                        name->sign, (int)(name->length > 40 ? 40 : name->length), name->text, expected);
 }
 
 bool ir_parse_define(ir_parser *p, const ir_token *name, ir_ref value) {
@@ -123,8 +123,8 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_token name;
   ir_dtype dtype;
   ir_ref shape;
-  if (!ir_parse_name(p, '%', &name, "bad parameter") || !ir_lex_expect(&p->lex, ':', "missing type of a parameter") ||
-      !ir_parse_type(p, &dtype, &shape))
+  if (!ir_parse_name(p, '%', &name, "bad parameter") ||
+      !ir_lex_expect(&p->lex, ':', "missing type of a parameter") || !ir_parse_type(p, &dtype, &shape))
     return false;
   int64_t id = ir_parse_intern(p, &name);
   if (id < 0) return ir_parse_memory(p);
@@ -143,8 +143,8 @@ static void fail_type(ir_parser *p, const ir_token *name, ir_ref value, const ir
   ir_text_init(&actual, p->graph->mem);
   ir_print_type(p->graph, value, &actual);
   ir_lex_fail_at(&p->lex, type->line, type->column, "wrong type of '%%%.*s', found %.*s, expected %.300s",
-                 (int)(name->length > 40 ? 40 : name->length), name->text, (int)(length > 300 ? 300 : length), type->text,
-                 ir_text_get(&actual));
+                 (int)(name->length > 40 ? 40 : name->length), name->text, (int)(length > 300 ? 300 : length),
+                 type->text, ir_text_get(&actual));
   ir_text_free(&actual);
 }
 
@@ -162,28 +162,51 @@ static bool check_type(ir_parser *p, const ir_token *name, ir_ref value) {
   if (same && shape) {
     const ir_node *want = ir_get(p->graph, shape), *have = ir_get(p->graph, actual);
     same = want->nsrc == have->nsrc;
-    for (uint32_t i = 0; same && i < want->nsrc; i++) same = unchecked >> i & 1 || want->src[i] == have->src[i];
+    for (uint32_t i = 0; same && i < want->nsrc; i++)
+      same = unchecked >> i & 1 || want->src[i] == have->src[i];
   }
   if (!same) fail_type(p, name, value, &t);
   return same;
 }
 
+/* const and data in exactly the form in which they are printed, which holds every value there is. Other forms
+ * are the builder's matter: *made is then 0 and the lexer is where it was. */
+static bool read_leaf(ir_parser *p, const ir_token *op, ir_ref *made) {
+  if (!p->builder->apply || ir_token_is(op, "buffer")) return (*made = ir_parse_leaf(p, op)) != 0;
+  ir_lexer before = p->lex;
+  ir_error trial = {0};
+  p->lex.error = &trial;
+  *made = ir_parse_leaf(p, op);
+  bool complete =
+      *made && !trial.status && (p->lex.token.first || ir_lex_is(&p->lex, ':') || ir_lex_is(&p->lex, '}'));
+  p->lex.error = before.error;
+  if (complete) return true;
+  if (trial.status == IR_ERR_MEMORY) return ir_parse_memory(p);
+  p->lex = before;
+  *made = 0;
+  return !p->lex.error->status;
+}
+
 static ir_ref parse_operation(ir_parser *p, statement *s) {
   ir_token op = p->lex.token;
   const ir_token *first = &s->names[0];
+  ir_ref made = 0;
   if (ir_lex_is(&p->lex, '(') && !op.first) { /* an index expression with a name of its own */
     ir_ref value;
     return ir_parse_operand(p, &value) ? value : 0;
   }
-  if (op.kind != IR_TOKEN_WORD || op.first) return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
+  if (op.kind != IR_TOKEN_WORD || op.first)
+    return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
   ir_lex_next(&p->lex);
-  if (ir_parse_is_leaf(&op)) return ir_parse_leaf(p, &op);
+  if (ir_parse_is_leaf(&op) && !read_leaf(p, &op, &made)) return 0;
+  if (made) return made;
   if (!ir_parse_operands(p) || !ir_parse_attributes(p, &s->attrs, &s->attr_count, &s->attr_cap)) return 0;
   if (!p->builder->apply)
-    return ir_lex_fail_at(&p->lex, op.line, op.column, "no tensor operations here, found '%.*s', expected a literal",
+    return ir_lex_fail_at(&p->lex, op.line, op.column,
+                          "no tensor operations here, found '%.*s', expected a literal",
                           (int)(op.length > 40 ? 40 : op.length), op.text);
-  ir_ref made = p->builder->apply(p->builder->user, p->graph, op.text, op.length, p->operands, p->operand_count, s->attrs,
-                                  s->attr_count, op.line, op.column);
+  made = p->builder->apply(p->builder->user, p->graph, op.text, op.length, p->operands, p->operand_count,
+                           s->attrs, s->attr_count, op.line, op.column);
   if (!made) ir_lex_blame(&p->lex, first->line, first->column);
   return made;
 }
@@ -198,7 +221,8 @@ static bool define_results(ir_parser *p, statement *s, ir_ref made) {
   for (uint32_t i = 0; i < count; i++) {
     ir_ref value = tuple ? ir_src(p->graph, made, i) : made;
     if (typed) {
-      if (!ir_lex_expect(&p->lex, i ? ',' : ':', "missing type of a result") || !check_type(p, &s->names[i], value))
+      if (!ir_lex_expect(&p->lex, i ? ',' : ':', "missing type of a result") ||
+          !check_type(p, &s->names[i], value))
         return false;
     }
     if (!ir_parse_define(p, &s->names[i], value)) return false;
@@ -240,11 +264,13 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
     if (named ? !ir_parse_name(p, '%', &name, "bad result") || !(value = ir_parse_lookup(p, &name))
               : !ir_parse_operand(p, &value))
       return false;
-    int64_t id = named ? ir_parse_intern(p, &name)
-                       : ir_name(p->graph, place, (size_t)snprintf(place, sizeof place, "%zu", out->result_count));
+    int64_t id =
+        named ? ir_parse_intern(p, &name)
+              : ir_name(p->graph, place, (size_t)snprintf(place, sizeof place, "%zu", out->result_count));
     if (id < 0) return ir_parse_memory(p);
     if (!ir_parse_add_named(p, &out->results, &out->result_count, &out->result_cap, id, value)) return false;
-    if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1)) return ir_parse_memory(p);
+    if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1))
+      return ir_parse_memory(p);
     p->operands[p->operand_count++] = value;
   } while (ir_lex_accept(&p->lex, ','));
   if (!ir_parse_statement_end(p)) return false;
@@ -258,7 +284,8 @@ static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
   bool ok = ir_lex_expect(&p->lex, '(', "missing parameters");
   while (ok && !ir_lex_is(&p->lex, ')'))
     ok = (!out->param_count || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_param(p, out);
-  ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") && ir_lex_expect(&p->lex, '{', "missing body of the graph");
+  ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") &&
+       ir_lex_expect(&p->lex, '{', "missing body of the graph");
   while (ok && ir_lex_is(&p->lex, '%')) ok = parse_statement(p, &s);
   if (ok && !ir_lex_is_word(&p->lex, "return"))
     ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
@@ -299,8 +326,8 @@ static bool parse_block(ir_parser *p, ir_module *module) {
   return true;
 }
 
-ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char *file, const char *text, size_t length,
-                          ir_module *module) {
+ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char *file, const char *text,
+                          size_t length, ir_module *module) {
   *module = (ir_module){.mem = graph->mem};
   ir_parser p;
   bool ok = ir_parser_init(&p, graph, builder, file, text, length) == IR_OK;

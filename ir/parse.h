@@ -1,7 +1,8 @@
 /* The parser of text graphs, kernels and index expressions (docs/ir.md gives the grammar).
  *
- * Everything is reported into graph->error as `FILE:LINE:COL: error: what was wrong, found ..., expected ...`. Any bytes
- * are accepted as input; nothing recurses. Names live in the graph, so they stay valid as long as it does. */
+ * Everything is reported into graph->error as `FILE:LINE:COL: error: what was wrong, found ..., expected
+ * ...`. Any bytes are accepted as input; nothing recurses. Names live in the graph, so they stay valid as
+ * long as it does. */
 #ifndef VIEWFOLD_IR_PARSE_H
 #define VIEWFOLD_IR_PARSE_H
 
@@ -11,11 +12,13 @@
 /* How the parser makes nodes. */
 typedef struct ir_builder {
   void *user;
-  /* An index expression. n may exceed 2 for ADD, MUL, AND, OR, written as a+b+c. Operands have agreeing dtypes. */
+  /* An index expression. n may exceed 2 for ADD, MUL, AND, OR, written as a+b+c. Operands have agreeing
+   * dtypes. */
   ir_ref (*expr)(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
-  /* An operation of a tensor graph, by the name in the text: aliases and the number of results are the callee's matter.
-   * Several results come back as a TUPLE node. 0 after ir_fail(graph->error, ...); the parser adds the position. The
-   * attribute value of `then=@f` is the WORD "@f". May be NULL when no graph is parsed. */
+  /* An operation of a tensor graph, by the name in the text: aliases and the number of results are the
+   * callee's matter. Several results come back as a TUPLE node. 0 after ir_fail(graph->error, ...); the
+   * parser adds the position. The attribute value of `then=@f` is the WORD "@f". May be NULL when no graph is
+   * parsed. */
   ir_ref (*apply)(void *user, ir_graph *graph, const char *name, size_t name_length, const ir_ref *operands,
                   size_t operand_count, const ir_attr *attrs, size_t attr_count, int line, int column);
 } ir_builder;
@@ -51,14 +54,14 @@ typedef struct ir_module {
 } ir_module;
 
 /* Parse a whole file. On failure *module is empty. Free with ir_module_free in any case. */
-ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char *file, const char *text, size_t length,
-                          ir_module *module);
+ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char *file, const char *text,
+                          size_t length, ir_module *module);
 void ir_module_free(ir_module *module);
 const ir_parsed_graph *ir_module_find(const ir_module *module, const char *name); /* NULL when absent */
 
-/* A parser for texts of one's own making, such as chain expressions: read parser->lex for signs and words, and call the
- * functions below at the first token of what they read; they stop at the first token that does not belong to it.
- * Variables stay declared until ir_parser_free. */
+/* A parser for texts of one's own making, such as chain expressions: read parser->lex for signs and words,
+ * and call the functions below at the first token of what they read; they stop at the first token that does
+ * not belong to it. Variables stay declared until ir_parser_free. */
 typedef struct ir_parser {
   ir_lexer lex;
   ir_graph *graph;
@@ -88,7 +91,8 @@ void ir_parser_free(ir_parser *parser);
 ir_ref ir_parse_expression(ir_parser *parser);
 /* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes */
 bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *shape);
-/* An attribute's value: expression, float, word, string or list. Lists stay valid until the next ir_parse_forget. */
+/* An attribute's value: expression, float, word, string or list. Lists stay valid until the next
+ * ir_parse_forget. */
 bool ir_parse_value(ir_parser *parser, ir_attr *out);
 void ir_parse_forget(ir_parser *parser);
 /* May a size variable have this name? Not when it is a number's, truth value's, dtype's or range's name. */

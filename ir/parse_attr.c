@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_LIST_DEPTH = 4 };
+enum { MAX_LIST_DEPTH = 32 };
 
 /* A word at the current token is a value by itself unless it is part of an expression. */
 static bool word_is_expression(ir_parser *p) {
@@ -43,7 +43,8 @@ static bool graph_value(ir_parser *p, ir_attr *out) {
   char *copy = id < 0 ? NULL : ir_parse_keep(p, name.length + 2);
   if (!copy) return id < 0 ? ir_parse_memory(p) : false;
   if (!p->symbols[id].graph_known)
-    return ir_lex_fail_at(&p->lex, name.line, name.column, "unknown graph, found '@%.*s', expected a graph defined above",
+    return ir_lex_fail_at(&p->lex, name.line, name.column,
+                          "unknown graph, found '@%.*s', expected a graph defined above",
                           (int)(name.length > 40 ? 40 : name.length), name.text);
   copy[0] = '@';
   out->kind = IR_ATTR_WORD;
@@ -72,8 +73,7 @@ static bool simple_value(ir_parser *p, ir_attr *out) {
     out->number = l.number;
     return true;
   }
-  if (p->lex.token.kind == IR_TOKEN_STRING ||
-      (p->lex.token.kind == IR_TOKEN_WORD && !word_is_expression(p)))
+  if (p->lex.token.kind == IR_TOKEN_STRING || (p->lex.token.kind == IR_TOKEN_WORD && !word_is_expression(p)))
     return word_value(p, out);
   if (ir_lex_is(&p->lex, '@')) return graph_value(p, out);
   out->kind = IR_ATTR_EXPR;
@@ -93,7 +93,10 @@ static bool pool_fold(ir_parser *p, size_t start, int line, int column) {
   if (!items) return false;
   if (count) memcpy(items, p->pool + start, count * sizeof *items);
   p->pool_count = start;
-  return pool_push(p, &(ir_attr){.name = "", .kind = IR_ATTR_LIST, .items = items, .count = count, .line = line, .column = column});
+  return pool_push(
+      p,
+      &(ir_attr){
+          .name = "", .kind = IR_ATTR_LIST, .items = items, .count = count, .line = line, .column = column});
 }
 
 static bool list_value(ir_parser *p) {
@@ -105,7 +108,7 @@ static bool list_value(ir_parser *p) {
   bool wants_item = true;
   do {
     if (wants_item && ir_lex_is(&p->lex, '[')) {
-      if (depth == MAX_LIST_DEPTH) return ir_lex_fail(&p->lex, "lists nested too deep", "at most 4 levels");
+      if (depth == MAX_LIST_DEPTH) return ir_lex_fail(&p->lex, "lists nested too deep", "at most 32 levels");
       open[depth].start = p->pool_count;
       open[depth].line = p->lex.token.line;
       open[depth++].column = p->lex.token.column;
@@ -148,12 +151,14 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
     for (size_t i = 0; i < *count; i++)
       if ((*attrs)[i].name_length == name.length && memcmp((*attrs)[i].name, name.text, name.length) == 0)
         return ir_lex_fail_at(&p->lex, name.line, name.column,
-                              "attribute given twice, found '%.*s' again, expected each once", shown, name.text);
+                              "attribute given twice, found '%.*s' again, expected each once", shown,
+                              name.text);
     if (!ir_lex_expect(&p->lex, '=', "bad attribute")) return false;
     if (p->lex.token.first) return ir_lex_fail(&p->lex, "bad attribute", "its value");
     if (!IR_RESERVE(p->graph->mem, *attrs, *cap, *count + 1)) return ir_parse_memory(p);
     ir_attr *a = &(*attrs)[*count];
-    if (ir_token_is(&name, "value") && p->lex.token.kind == IR_TOKEN_INT && p->lex.token.integer > INT64_MAX) {
+    if (ir_token_is(&name, "value") && p->lex.token.kind == IR_TOKEN_INT &&
+        p->lex.token.integer > INT64_MAX) {
       /* a value of u64, kept as its bits */
       *a = (ir_attr){.kind = IR_ATTR_EXPR, .line = p->lex.token.line, .column = p->lex.token.column};
       if (!(a->expr = ir_index(p->graph, (int64_t)p->lex.token.integer))) return false;
@@ -179,7 +184,8 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
   const ir_token *t = &p->lex.token;
   *out = 0;
   if (!ir_parse_at_operand(p))
-    return ir_lex_fail(&p->lex, "bad operand", "%NAME, a number, true, false or an index expression in parentheses");
+    return ir_lex_fail(&p->lex, "bad operand",
+                       "%NAME, a number, true, false or an index expression in parentheses");
   if (ir_lex_is(&p->lex, '%')) {
     ir_token name;
     return ir_parse_name(p, '%', &name, "bad operand") && (*out = ir_parse_lookup(p, &name)) != 0;
@@ -196,8 +202,9 @@ bool ir_parse_operand(ir_parser *p, ir_ref *out) {
     ir_literal l;
     ir_dtype dtype;
     ir_value value;
-    if (!ir_parse_dtype(p, &dtype) || !ir_lex_expect(&p->lex, '(', "bad constant") || !ir_parse_literal(p, &l) ||
-        !ir_literal_value(p, &l, dtype, &value) || !ir_lex_expect(&p->lex, ')', "bad constant"))
+    if (!ir_parse_dtype(p, &dtype) || !ir_lex_expect(&p->lex, '(', "bad constant") ||
+        !ir_parse_literal(p, &l) || !ir_literal_value(p, &l, dtype, &value) ||
+        !ir_lex_expect(&p->lex, ')', "bad constant"))
       return false;
     *out = ir_make_tensor(p->graph, IR_OP_CONST, dtype, ir_tuple(p->graph, NULL, 0), value.i, NULL, 0);
     return *out != 0;
@@ -211,7 +218,8 @@ bool ir_parse_operands(ir_parser *p) {
   do {
     ir_ref operand;
     if (!ir_parse_operand(p, &operand)) return false;
-    if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1)) return ir_parse_memory(p);
+    if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1))
+      return ir_parse_memory(p);
     p->operands[p->operand_count++] = operand;
   } while (ir_lex_accept(&p->lex, ','));
   return true;

@@ -1,7 +1,7 @@
 /* Index expressions, types and declarations of variables.
  *
- * Expressions are read with two explicit stacks, values and pending operators, so parentheses may nest as deep as memory
- * allows. a+b+c becomes one node of three sources, (a+b)+c two nodes; so too for * & |. */
+ * Expressions are read with two explicit stacks, values and pending operators, so parentheses may nest as
+ * deep as memory allows. a+b+c becomes one node of three sources, (a+b)+c two nodes; so too for * & |. */
 #include "ir/parse_impl.h"
 
 #include <stdio.h>
@@ -20,7 +20,8 @@ ir_ref ir_expr_raw(void *user, ir_graph *g, ir_op op, const ir_ref *src, uint32_
 const ir_builder ir_builder_raw = {.expr = ir_expr_raw};
 
 bool ir_range_axis(const char *text, size_t length, int64_t *axis) {
-  if (length < 5 || length > 14 || memcmp(text, "ridx", 4) != 0 || (text[4] == '0' && length > 5)) return false;
+  if (length < 5 || length > 14 || memcmp(text, "ridx", 4) != 0 || (text[4] == '0' && length > 5))
+    return false;
   *axis = 0;
   for (size_t i = 4; i < length; i++) {
     if (text[i] < '0' || text[i] > '9') return false;
@@ -35,7 +36,8 @@ bool ir_variable_name_ok(const char *name, size_t length) {
   if (length == 0 || (name[0] >= '0' && name[0] <= '9')) return false;
   for (size_t i = 0; i < length; i++) {
     char c = name[i];
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')) return false;
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'))
+      return false;
   }
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
     if (strlen(reserved[i]) == length && memcmp(reserved[i], name, length) == 0) return false;
@@ -61,7 +63,9 @@ static bool elementwise(ir_op op) {
          cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY;
 }
 
-static bool any_count(ir_op op) { return op == IR_OP_ADD || op == IR_OP_MUL || op == IR_OP_AND || op == IR_OP_OR; }
+static bool any_count(ir_op op) {
+  return op == IR_OP_ADD || op == IR_OP_MUL || op == IR_OP_AND || op == IR_OP_OR;
+}
 
 static ir_op infix_op(const ir_lexer *lx) {
   if (lx->token.kind != IR_TOKEN_SIGN) return IR_OP_ERROR;
@@ -82,13 +86,16 @@ static bool push_value(ir_parser *p, ir_ref ref) {
 }
 
 static bool push_operator(ir_parser *p, ir_pending kind, ir_op op) {
-  if (!IR_RESERVE(p->graph->mem, p->operators, p->operator_cap, p->operator_count + 1)) return ir_parse_memory(p);
+  if (!IR_RESERVE(p->graph->mem, p->operators, p->operator_cap, p->operator_count + 1))
+    return ir_parse_memory(p);
   p->operators[p->operator_count++] =
       (ir_operator){kind, op, kind == PENDING_INFIX, p->lex.token.line, p->lex.token.column};
   return true;
 }
 
-static bool is_logic(ir_op op) { return op == IR_OP_AND || op == IR_OP_OR || op == IR_OP_XOR || op == IR_OP_NOT; }
+static bool is_logic(ir_op op) {
+  return op == IR_OP_AND || op == IR_OP_OR || op == IR_OP_XOR || op == IR_OP_NOT;
+}
 
 static bool is_index_arithmetic(ir_op op) {
   switch ((int)op) {
@@ -129,8 +136,8 @@ static bool make(ir_parser *p, const ir_operator *o, uint32_t n) {
   const char *wrong = misuse(p->graph, o->op, src, n);
   if (wrong) {
     const char *dtype = ir_dtypes[ir_dtype_of(p->graph, src[0])].name;
-    return ir_lex_fail_at(&p->lex, o->line, o->column, "bad operands of %s, found %s first, %s", ir_ops[o->op].text, dtype,
-                          wrong);
+    return ir_lex_fail_at(&p->lex, o->line, o->column, "bad operands of %s, found %s first, %s",
+                          ir_ops[o->op].text, dtype, wrong);
   }
   ir_ref ref = p->builder->expr(p->builder->user, p->graph, o->op, src, n);
   if (!ref) return ir_lex_blame(&p->lex, o->line, o->column);
@@ -140,7 +147,9 @@ static bool make(ir_parser *p, const ir_operator *o, uint32_t n) {
 }
 
 static int precedence(const ir_operator *o) {
-  return o->kind == PENDING_INFIX ? ir_ops[o->op].precedence : o->kind == PENDING_PREFIX ? PRECEDENCE_PREFIX : 0;
+  return o->kind == PENDING_INFIX    ? ir_ops[o->op].precedence
+         : o->kind == PENDING_PREFIX ? PRECEDENCE_PREFIX
+                                     : 0;
 }
 
 /* make everything pending above `base` that binds at least as tight as `bound` */
@@ -171,19 +180,22 @@ static ir_ref declare(ir_parser *p, const ir_token *name) {
   ir_lex_next(&p->lex);
   if (id < 0) return ir_parse_memory(p);
   if (!ir_variable_name_ok(name->text, name->length))
-    return ir_lex_fail_at(&p->lex, name->line, name->column, "reserved name, found '%.*s', expected a variable's name",
+    return ir_lex_fail_at(&p->lex, name->line, name->column,
+                          "reserved name, found '%.*s', expected a variable's name",
                           (int)(name->length > 40 ? 40 : name->length), name->text);
   if (!ir_parse_int(p, &lo, "bad bounds of a variable") ||
       !ir_lex_expect(&p->lex, IR_SIGN2('.', '.'), "bad bounds of a variable") ||
       !ir_parse_int(p, &hi, "bad bounds of a variable"))
     return 0;
   if (ir_lex_accept(&p->lex, ':') && !ir_parse_int(p, &divisor, "bad divisor of a variable")) return 0;
-  int64_t over = divisor >= 1 ? (hi % divisor + divisor) % divisor : 0; /* hi - over is the largest multiple <= hi */
+  int64_t over =
+      divisor >= 1 ? (hi % divisor + divisor) % divisor : 0; /* hi - over is the largest multiple <= hi */
   if (lo > hi || divisor < 1 || (uint64_t)hi - (uint64_t)lo < (uint64_t)over)
-    return ir_lex_fail_at(&p->lex, line, column,
-                          "bad bounds of a variable, found %lld..%lld:%lld, expected low <= high, a divisor >= 1 and a "
-                          "multiple of it between them",
-                          (long long)lo, (long long)hi, (long long)divisor);
+    return ir_lex_fail_at(
+        &p->lex, line, column,
+        "bad bounds of a variable, found %lld..%lld:%lld, expected low <= high, a divisor >= 1 and a "
+        "multiple of it between them",
+        (long long)lo, (long long)hi, (long long)divisor);
   ir_ref var = ir_var(p->graph, name->text, name->length, lo, hi, divisor);
   ir_symbol *s = &p->symbols[id];
   if (!var) return 0;
@@ -208,7 +220,8 @@ static ir_ref lookup_word(ir_parser *p, const ir_token *word, ir_ref range, bool
   if (!is_range && p->symbols[id].var_epoch == p->epoch) return p->symbols[id].var;
   return ir_lex_fail_at(&p->lex, word->line, word->column, "unknown %s, found '%.*s', expected %s",
                         is_range ? "range" : "name in an expression", shown, word->text,
-                        is_range ? "a range of an enclosing loop" : "a variable declared before, as in n=1..8");
+                        is_range ? "a range of an enclosing loop"
+                                 : "a variable declared before, as in n=1..8");
 }
 
 ir_ref ir_parse_range_lookup(ir_parser *p, const ir_token *word) {
@@ -232,15 +245,17 @@ static bool word_operand(ir_parser *p, bool *complete) {
   ir_lex_next(&p->lex);
   if (ir_lex_is(&p->lex, '=')) return push_value(p, declare(p, &word));
   if (!ir_lex_is(&p->lex, '(')) return push_value(p, lookup_word(p, &word, 0, false));
-  for (uint32_t n = 1; n <= 3 && !call.op; n++) { /* which of min's is meant is settled at the closing parenthesis */
+  for (uint32_t n = 1; n <= 3 && !call.op;
+       n++) { /* which of min's is meant is settled at the closing parenthesis */
     ir_op op = ir_op_find(word.text, word.length, n);
     if (op && elementwise(op)) call.op = op;
   }
   if (!call.op)
-    return ir_lex_fail_at(&p->lex, word.line, word.column,
-                          "unknown function in an expression, found '%.*s', expected min, max, where or another "
-                          "elementwise operation",
-                          (int)(word.length > 40 ? 40 : word.length), word.text);
+    return ir_lex_fail_at(
+        &p->lex, word.line, word.column,
+        "unknown function in an expression, found '%.*s', expected min, max, where or another "
+        "elementwise operation",
+        (int)(word.length > 40 ? 40 : word.length), word.text);
   if (!push_operator(p, PENDING_CALL, call.op)) return false;
   p->operators[p->operator_count - 1] = call;
   ir_lex_next(&p->lex);
@@ -270,7 +285,8 @@ static bool operand(ir_parser *p, bool *complete) {
     if (!push_operator(p, PENDING_PREFIX, IR_OP_NEG)) return false;
     ir_lex_next(lx);
     if (lx->token.kind != IR_TOKEN_INT) return true;
-    ir_literal l = {.negative = true, .magnitude = lx->token.integer, .line = lx->token.line, .column = lx->token.column};
+    ir_literal l = {
+        .negative = true, .magnitude = lx->token.integer, .line = lx->token.line, .column = lx->token.column};
     ir_value value;
     p->operator_count--;
     ir_lex_next(lx);
@@ -314,7 +330,8 @@ static bool expression(ir_parser *p, size_t base) {
     p->lex.by_line = by_line && open == 0;
     if (!complete) {
       size_t before = p->operator_count;
-      if (p->lex.by_line && p->lex.token.first) return ir_lex_fail(&p->lex, "bad expression", expected_operand);
+      if (p->lex.by_line && p->lex.token.first)
+        return ir_lex_fail(&p->lex, "bad expression", expected_operand);
       if (!operand(p, &complete)) return false;
       ir_pending kind = p->operator_count > before ? p->operators[before].kind : PENDING_INFIX;
       open += kind == PENDING_PAREN || kind == PENDING_CALL;
@@ -371,9 +388,11 @@ bool ir_parse_dims(ir_parser *p, ir_ref *shape, uint64_t *unchecked) {
       continue;
     }
     if (!(dims[rank] = ir_parse_expression(p))) return false;
-    if (ir_dtype_of(p->graph, dims[rank]) != IR_INDEX || (ir_is_const(p->graph, dims[rank], &size) && size < 0))
-      return ir_lex_fail_at(&p->lex, line, column, "bad size, found %s, expected an index expression that is not negative",
-                            ir_dtype_of(p->graph, dims[rank]) == IR_INDEX ? "a negative number" : "another dtype");
+    if (ir_dtype_of(p->graph, dims[rank]) != IR_INDEX ||
+        (ir_is_const(p->graph, dims[rank], &size) && size < 0))
+      return ir_lex_fail_at(
+          &p->lex, line, column, "bad size, found %s, expected an index expression that is not negative",
+          ir_dtype_of(p->graph, dims[rank]) == IR_INDEX ? "a negative number" : "another dtype");
     rank++;
   }
   p->lex.by_line = by_line;

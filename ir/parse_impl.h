@@ -29,12 +29,14 @@ typedef struct ir_literal {
 } ir_literal;
 
 /* parse.c */
-int64_t ir_parse_intern(ir_parser *p, const ir_token *name);  /* a name's id, its symbol made ready; -1: no memory */
-bool ir_parse_name(ir_parser *p, int sigil, ir_token *name, const char *wrong); /* %name or @name, stepped over */
-bool ir_parse_define(ir_parser *p, const ir_token *name, ir_ref value);         /* %name; error when it exists */
-ir_ref ir_parse_lookup(ir_parser *p, const ir_token *name);                     /* %name; error when it does not */
-bool ir_parse_memory(ir_parser *p);                                             /* report lack of memory; false */
-void *ir_parse_keep(ir_parser *p, size_t size);                                 /* until ir_parse_forget */
+int64_t ir_parse_intern(ir_parser *p,
+                        const ir_token *name); /* a name's id, its symbol made ready; -1: no memory */
+bool ir_parse_name(ir_parser *p, int sigil, ir_token *name,
+                   const char *wrong);                                  /* %name or @name, stepped over */
+bool ir_parse_define(ir_parser *p, const ir_token *name, ir_ref value); /* %name; error when it exists */
+ir_ref ir_parse_lookup(ir_parser *p, const ir_token *name);             /* %name; error when it does not */
+bool ir_parse_memory(ir_parser *p);                                     /* report lack of memory; false */
+void *ir_parse_keep(ir_parser *p, size_t size);                         /* until ir_parse_forget */
 bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *cap, int64_t id, ir_ref ref);
 
 bool ir_parse_statement_end(ir_parser *p);
@@ -43,8 +45,9 @@ bool ir_parse_statement_end(ir_parser *p);
 bool ir_parse_at_literal(const ir_parser *p);
 bool ir_parse_literal(ir_parser *p, ir_literal *out);
 bool ir_literal_value(ir_parser *p, const ir_literal *literal, ir_dtype dtype, ir_value *out);
-ir_ref ir_parse_weak(ir_parser *p);                     /* a literal operand of a graph */
-ir_ref ir_parse_leaf(ir_parser *p, const ir_token *op); /* const, data, buffer: after the name of the operation */
+ir_ref ir_parse_weak(ir_parser *p); /* a literal operand of a graph */
+ir_ref ir_parse_leaf(ir_parser *p,
+                     const ir_token *op); /* const, data, buffer: after the name of the operation */
 bool ir_parse_is_leaf(const ir_token *op);
 bool ir_parse_key(ir_parser *p, const char *key); /* `key=`, stepped over */
 bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype);
@@ -53,14 +56,15 @@ bool ir_parse_int(ir_parser *p, int64_t *value, const char *wrong); /* with an o
 /* parse_expr.c */
 ir_ref ir_parse_range_lookup(ir_parser *p, const ir_token *word);
 bool ir_range_axis(const char *text, size_t length, int64_t *axis); /* ridxN */
-bool ir_parse_dims(ir_parser *p, ir_ref *shape, uint64_t *unchecked); /* [..]; unchecked: bits of dims written ? */
+bool ir_parse_dims(ir_parser *p, ir_ref *shape,
+                   uint64_t *unchecked); /* [..]; unchecked: bits of dims written ? */
 ir_op ir_op_find(const char *text, size_t length, uint32_t operands); /* ERROR when there is none */
 /* a dtype, index and truth values included */
 ir_dtype ir_parse_dtype_word(const ir_token *word);
 
 /* parse_attr.c */
 bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *cap);
-bool ir_parse_operand(ir_parser *p, ir_ref *out);  /* %name, literal, (expression), f32(0.5) */
+bool ir_parse_operand(ir_parser *p, ir_ref *out); /* %name, literal, (expression), f32(0.5) */
 bool ir_parse_at_operand(const ir_parser *p);
 bool ir_parse_operands(ir_parser *p); /* into p->operands */
 

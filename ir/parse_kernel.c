@@ -1,7 +1,7 @@
 /* Listings of kernels: nodes are made exactly as written, with nothing simplified.
  *
- * Open loops are frames on an explicit stack. The effects of all open bodies stand on one stack, each frame knowing
- * where its own begin; so do the initial values of loops that carry values. */
+ * Open loops are frames on an explicit stack. The effects of all open bodies stand on one stack, each frame
+ * knowing where its own begin; so do the initial values of loops that carry values. */
 #include "ir/parse_impl.h"
 #include "ir/print.h"
 
@@ -31,11 +31,14 @@ typedef struct kernel_parser {
   size_t attr_count, attr_cap;
 } kernel_parser;
 
-#define PUSH(k, list, count, cap, item)                                                                                \
-  (IR_RESERVE((k)->p->graph->mem, (k)->list, (k)->cap, (k)->count + 1) ? ((k)->list[(k)->count++] = (item), true)      \
-                                                                       : ir_parse_memory((k)->p))
+#define PUSH(k, list, count, cap, item)                                                                      \
+  (IR_RESERVE((k)->p->graph->mem, (k)->list, (k)->cap, (k)->count + 1)                                       \
+       ? ((k)->list[(k)->count++] = (item), true)                                                            \
+       : ir_parse_memory((k)->p))
 
-static bool push_source(kernel_parser *k, ir_ref ref) { return PUSH(k, sources, source_count, source_cap, ref); }
+static bool push_source(kernel_parser *k, ir_ref ref) {
+  return PUSH(k, sources, source_count, source_cap, ref);
+}
 static bool push_effect(kernel_parser *k, ir_ref ref) {
   return ref && PUSH(k, effects, effect_count, effect_cap, ref);
 }
@@ -58,7 +61,8 @@ static bool accept_word(ir_parser *p, const char *word) {
 
 static bool is_param_word(const ir_token *t, int64_t *slot) {
   *slot = 0;
-  if (t->kind != IR_TOKEN_WORD || t->length < 2 || t->length > 10 || t->text[0] != 'p' || (t->text[1] == '0' && t->length > 2))
+  if (t->kind != IR_TOKEN_WORD || t->length < 2 || t->length > 10 || t->text[0] != 'p' ||
+      (t->text[1] == '0' && t->length > 2))
     return false;
   for (size_t i = 1; i < t->length; i++) {
     if (t->text[i] < '0' || t->text[i] > '9') return false;
@@ -73,8 +77,9 @@ static bool define_word(ir_parser *p, const ir_token *word, ir_ref ref) {
   if (id < 0 || !ref) return id < 0 ? ir_parse_memory(p) : false;
   ir_symbol *s = &p->symbols[id];
   if (s->range_epoch == p->epoch)
-    return ir_lex_fail_at(&p->lex, word->line, word->column, "name declared twice, found '%.*s', expected a new one",
-                          (int)word->length, word->text);
+    return ir_lex_fail_at(&p->lex, word->line, word->column,
+                          "name declared twice, found '%.*s', expected a new one", (int)word->length,
+                          word->text);
   s->range_epoch = p->epoch;
   s->range = ref;
   return true;
@@ -85,7 +90,8 @@ static ir_ref parse_param_ref(ir_parser *p) {
   int64_t slot, id;
   if (!is_param_word(&word, &slot) || word.first) return ir_lex_fail(&p->lex, "bad parameter", "p0, p1, ...");
   if ((id = ir_parse_intern(p, &word)) < 0) return ir_parse_memory(p);
-  if (p->symbols[id].range_epoch != p->epoch) return ir_lex_fail(&p->lex, "unknown parameter", "one from the list above");
+  if (p->symbols[id].range_epoch != p->epoch)
+    return ir_lex_fail(&p->lex, "unknown parameter", "one from the list above");
   ir_lex_next(&p->lex);
   return p->symbols[id].range;
 }
@@ -109,8 +115,8 @@ static ir_ref parse_range(ir_parser *p) {
   ir_lex_next(&p->lex);
   if (!expect_word(p, "in", "bad range") || !ir_parse_int(p, &zero, "bad range")) return 0;
   if (zero != 0)
-    return ir_lex_fail_at(&p->lex, word.line, word.column, "bad range, found a range that begins at %lld, expected 0",
-                          (long long)zero);
+    return ir_lex_fail_at(&p->lex, word.line, word.column,
+                          "bad range, found a range that begins at %lld, expected 0", (long long)zero);
   if (!ir_lex_expect(&p->lex, IR_SIGN2('.', '.'), "bad range")) return 0;
   ir_ref extent = parse_typed(p, IR_INDEX);
   ir_ref range = extent ? ir_make(p->graph, IR_OP_RANGE, IR_INDEX, ir_pack_arg(axis, 0), &extent, 1) : 0;
@@ -123,10 +129,12 @@ static bool parse_carries(kernel_parser *k, frame *f) {
     ir_token name;
     ir_ref init;
     int64_t slot = (int64_t)(k->init_count - f->inits);
-    if (!ir_parse_name(p, '%', &name, "bad carried value") || !ir_lex_expect(&p->lex, '=', "bad carried value") ||
-        !ir_parse_operand(p, &init) || !PUSH(k, inits, init_count, init_cap, init))
+    if (!ir_parse_name(p, '%', &name, "bad carried value") ||
+        !ir_lex_expect(&p->lex, '=', "bad carried value") || !ir_parse_operand(p, &init) ||
+        !PUSH(k, inits, init_count, init_cap, init))
       return false;
-    ir_ref carry = ir_make(p->graph, IR_OP_CARRY, ir_dtype_of(p->graph, init), ir_pack_arg(slot, 0), &f->range, 1);
+    ir_ref carry =
+        ir_make(p->graph, IR_OP_CARRY, ir_dtype_of(p->graph, init), ir_pack_arg(slot, 0), &f->range, 1);
     if (!carry || !ir_parse_define(p, &name, carry)) return false;
   } while (ir_lex_accept(&p->lex, ','));
   return true;
@@ -170,8 +178,8 @@ static bool parse_subscript(kernel_parser *k) {
   ir_ref param, index;
   k->source_count = 0;
   return (param = parse_param_ref(p)) && ir_lex_expect(&p->lex, '[', "missing index") &&
-         (index = parse_typed(p, IR_INDEX)) && ir_lex_expect(&p->lex, ']', "bad index") && push_source(k, param) &&
-         push_source(k, index);
+         (index = parse_typed(p, IR_INDEX)) && ir_lex_expect(&p->lex, ']', "bad index") &&
+         push_source(k, param) && push_source(k, index);
 }
 
 static bool parse_load(kernel_parser *k, ir_ref *out) {
@@ -180,10 +188,12 @@ static bool parse_load(kernel_parser *k, ir_ref *out) {
   ir_ref valid, other = 0;
   if (!parse_subscript(k)) return false;
   valid = accept_word(p, "if") ? parse_typed(p, IR_BOOL) : ir_bool(p->graph, true);
-  if (!valid || (accept_word(p, "else") && !ir_parse_operand(p, &other)) || !parse_dtype_suffix(p, &dtype)) return false;
+  if (!valid || (accept_word(p, "else") && !ir_parse_operand(p, &other)) || !parse_dtype_suffix(p, &dtype))
+    return false;
   if (dtype == IR_INDEX) return ir_lex_fail(&p->lex, "bad dtype of a load", "a data dtype");
   if (!other) other = ir_const(p->graph, dtype, (ir_value){.i = 0}); /* the bits of 0.0 too */
-  return other && push_source(k, valid) && push_source(k, other) && (*out = make(k, IR_OP_LOAD, dtype, 0)) != 0;
+  return other && push_source(k, valid) && push_source(k, other) &&
+         (*out = make(k, IR_OP_LOAD, dtype, 0)) != 0;
 }
 
 static bool parse_store(kernel_parser *k) {
@@ -199,8 +209,10 @@ static bool parse_reduce(kernel_parser *k, ir_ref *out) {
   ir_token word = p->lex.token;
   ir_dtype dtype;
   ir_op op = word.kind == IR_TOKEN_WORD && !word.first ? ir_op_find(word.text, word.length, 2) : IR_OP_ERROR;
-  if (op == IR_OP_ERROR && word.kind == IR_TOKEN_WORD && !word.first) op = ir_op_find(word.text, word.length, 1);
-  if (op == IR_OP_ERROR) return ir_lex_fail(&p->lex, "bad reduction", "add, mul, min, max, and, or, argmax or argmin");
+  if (op == IR_OP_ERROR && word.kind == IR_TOKEN_WORD && !word.first)
+    op = ir_op_find(word.text, word.length, 1);
+  if (op == IR_OP_ERROR)
+    return ir_lex_fail(&p->lex, "bad reduction", "add, mul, min, max, and, or, argmax or argmin");
   ir_lex_next(&p->lex);
   k->source_count = 0;
   if (!ir_parse_operands(p)) return false;
@@ -243,7 +255,8 @@ static bool take_attribute(kernel_parser *k, const ir_attr *a, const char *kind,
                                              : -1;
     if (*mode >= 0) return true;
   }
-  return ir_lex_fail_at(&k->p->lex, a->line, a->column, "bad value of an attribute, found another kind, expected %s", kind);
+  return ir_lex_fail_at(&k->p->lex, a->line, a->column,
+                        "bad value of an attribute, found another kind, expected %s", kind);
 }
 
 static bool parse_generic(kernel_parser *k, const ir_token *word, ir_ref *out) {
@@ -258,8 +271,8 @@ static bool parse_generic(kernel_parser *k, const ir_token *word, ir_ref *out) {
   ir_op op = ir_op_find(word->text, word->length, (uint32_t)p->operand_count);
   if (op == IR_OP_ERROR || !(ir_ops[op].level & IR_LEVEL_LOOP) || ir_ops[op].operands < 1)
     return ir_lex_fail_at(&p->lex, word->line, word->column,
-                          "unknown operation, found '%.*s' of %zu operands, expected an operation of kernels", shown,
-                          word->text, p->operand_count);
+                          "unknown operation, found '%.*s' of %zu operands, expected an operation of kernels",
+                          shown, word->text, p->operand_count);
   k->source_count = 0;
   for (size_t i = 0; i < p->operand_count; i++)
     if (!push_source(k, p->operands[i])) return false;
@@ -268,10 +281,12 @@ static bool parse_generic(kernel_parser *k, const ir_token *word, ir_ref *out) {
     const char *at = ir_ops[op].attributes;
     bool found = false;
     while (!found && ir_next_attribute(&at, name, kind, sizeof name))
-      found = strlen(name) == k->attrs[i].name_length && memcmp(name, k->attrs[i].name, k->attrs[i].name_length) == 0;
+      found = strlen(name) == k->attrs[i].name_length &&
+              memcmp(name, k->attrs[i].name, k->attrs[i].name_length) == 0;
     if (!found)
       return ir_lex_fail_at(&p->lex, k->attrs[i].line, k->attrs[i].column,
-                            "unknown attribute of %.*s, found one, expected those of the manual", shown, word->text);
+                            "unknown attribute of %.*s, found one, expected those of the manual", shown,
+                            word->text);
     if (!take_attribute(k, &k->attrs[i], kind, &number, &mode)) return false;
   }
   return (*out = make(k, op, dtype, ir_pack_arg(number, mode))) != 0;
@@ -281,16 +296,19 @@ static bool parse_value(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_token name;
   ir_ref value = 0;
-  if (!ir_parse_name(p, '%', &name, "bad statement") || !ir_lex_expect(&p->lex, '=', "bad statement")) return false;
+  if (!ir_parse_name(p, '%', &name, "bad statement") || !ir_lex_expect(&p->lex, '=', "bad statement"))
+    return false;
   ir_token word = p->lex.token;
   if (ir_lex_is(&p->lex, '(')) {
     ir_dtype dtype;
     if (!ir_parse_operand(p, &value) || !parse_dtype_suffix(p, &dtype)) return false;
     if (dtype != ir_dtype_of(p->graph, value))
-      return ir_lex_fail_at(&p->lex, word.line, word.column, "wrong dtype of an expression, found %s, expected %s",
-                            ir_dtypes[dtype].name, ir_dtypes[ir_dtype_of(p->graph, value)].name);
+      return ir_lex_fail_at(&p->lex, word.line, word.column,
+                            "wrong dtype of an expression, found %s, expected %s", ir_dtypes[dtype].name,
+                            ir_dtypes[ir_dtype_of(p->graph, value)].name);
   } else {
-    if (word.kind != IR_TOKEN_WORD || word.first) return ir_lex_fail(&p->lex, "bad statement", "an operation");
+    if (word.kind != IR_TOKEN_WORD || word.first)
+      return ir_lex_fail(&p->lex, "bad statement", "an operation");
     if (ir_token_is(&word, "for")) return parse_for(k, &name);
     ir_lex_next(&p->lex);
     bool ok = ir_token_is(&word, "load")     ? parse_load(k, &value)
@@ -307,12 +325,13 @@ static bool parse_next(kernel_parser *k) {
   ir_parser *p = k->p;
   frame f = k->frames[k->frame_count - 1];
   size_t carries = k->init_count - f.inits;
-  if (f.kind != FRAME_VALUE) return ir_lex_fail(&p->lex, "next outside a loop of carried values", "a statement or '}'");
+  if (f.kind != FRAME_VALUE)
+    return ir_lex_fail(&p->lex, "next outside a loop of carried values", "a statement or '}'");
   ir_lex_next(&p->lex);
   if (!ir_parse_operands(p)) return false;
   if (p->operand_count != carries)
-    return ir_lex_fail_at(&p->lex, f.name.line, f.name.column, "wrong number of next values, found %zu, expected %zu",
-                          p->operand_count, carries);
+    return ir_lex_fail_at(&p->lex, f.name.line, f.name.column,
+                          "wrong number of next values, found %zu, expected %zu", p->operand_count, carries);
   if (!end_line(p) || !ir_lex_expect(&p->lex, '}', "unexpected text after next")) return false;
   k->source_count = 0;
   if (!push_source(k, f.range)) return false;
@@ -386,7 +405,8 @@ static bool parse_header_item(ir_parser *p, ir_parsed_graph *out) {
     if (word.kind != IR_TOKEN_WORD || !ir_lex_is(&ahead, '='))
       return ir_lex_fail(&p->lex, "bad parameter", "'p0: dtype[size]' or a variable 'n=1..8'");
     size_t before = p->var_count;
-    return ir_parse_expression(p) && (p->var_count == before + 1 || ir_lex_fail(&p->lex, "bad variable", "a new name"));
+    return ir_parse_expression(p) &&
+           (p->var_count == before + 1 || ir_lex_fail(&p->lex, "bad variable", "a new name"));
   }
   ir_dtype dtype;
   ir_ref shape;
@@ -395,7 +415,8 @@ static bool parse_header_item(ir_parser *p, ir_parsed_graph *out) {
   if (!ir_parse_type(p, &dtype, &shape)) return false;
   const ir_node *dims = ir_get(p->graph, shape);
   if (dims->nsrc != 1)
-    return ir_lex_fail_at(&p->lex, word.line, word.column, "bad parameter, found %u sizes, expected one", dims->nsrc);
+    return ir_lex_fail_at(&p->lex, word.line, word.column, "bad parameter, found %u sizes, expected one",
+                          dims->nsrc);
   ir_ref ref = ir_make(p->graph, IR_OP_PARAM, dtype, ir_pack_arg(slot, 0), dims->src, 1);
   return define_word(p, &word, ref) && (id = ir_parse_intern(p, &word)) >= 0 &&
          ir_parse_add_named(p, &out->params, &out->param_count, &out->param_cap, id, ref);
@@ -419,7 +440,8 @@ bool ir_parse_kernel(ir_parser *p, ir_parsed_graph *out) {
   bool ok = ir_lex_expect(&p->lex, '(', "missing parameters");
   for (size_t n = 0; ok && !ir_lex_is(&p->lex, ')'); n++)
     ok = (!n || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_header_item(p, out);
-  ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") && ir_lex_expect(&p->lex, '{', "missing body of the kernel") &&
+  ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") &&
+       ir_lex_expect(&p->lex, '{', "missing body of the kernel") &&
        PUSH(&k, frames, frame_count, frame_cap, (frame){.kind = FRAME_BODY});
   while (ok && !root) ok = parse_line(&k, &root) && !p->lex.error->status;
   ok = ok && finish(&k, out, root);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 static bool is_number_word(const ir_token *t) {
-  return ir_token_is(t, "inf") || ir_token_is(t, "nan") || ir_token_is(t, "true") || ir_token_is(t, "false") ||
-         ir_token_is(t, "True") || ir_token_is(t, "False");
+  return ir_token_is(t, "inf") || ir_token_is(t, "nan") || ir_token_is(t, "true") ||
+         ir_token_is(t, "false") || ir_token_is(t, "True") || ir_token_is(t, "False");
 }
 
 bool ir_parse_at_literal(const ir_parser *p) {
@@ -18,7 +18,8 @@ static bool nan_payload(ir_parser *p, ir_literal *out) {
   uint64_t bits = p->lex.token.integer;
   memcpy(&out->number, &bits, sizeof bits);
   if (p->lex.token.kind != IR_TOKEN_INT || out->number == out->number)
-    return ir_lex_fail(&p->lex, "malformed nan", "the bits of an f64 that is no number, such as 0x7ff8000000000001");
+    return ir_lex_fail(&p->lex, "malformed nan",
+                       "the bits of an f64 that is no number, such as 0x7ff8000000000001");
   ir_lex_next(&p->lex);
   return ir_lex_expect(&p->lex, ')', "malformed nan");
 }
@@ -50,8 +51,9 @@ bool ir_parse_literal(ir_parser *p, ir_literal *out) {
 
 static bool wrong_literal(ir_parser *p, const ir_literal *l, ir_dtype dtype) {
   static const char *const kinds[] = {"an integer", "a float", "a truth value"};
-  return ir_lex_fail_at(&p->lex, l->line, l->column, "literal does not suit its dtype, found %s, expected a literal of %s",
-                        kinds[l->kind], ir_dtypes[dtype].name);
+  return ir_lex_fail_at(&p->lex, l->line, l->column,
+                        "literal does not suit its dtype, found %s, expected a literal of %s", kinds[l->kind],
+                        ir_dtypes[dtype].name);
 }
 
 bool ir_literal_value(ir_parser *p, const ir_literal *l, ir_dtype dtype, ir_value *out) {
@@ -65,13 +67,15 @@ bool ir_literal_value(ir_parser *p, const ir_literal *l, ir_dtype dtype, ir_valu
     *out = ir_value_cast((ir_value){.f = l->kind == IR_LITERAL_FLOAT ? l->number : number}, IR_F64, dtype);
     return true;
   }
-  if (dtype == IR_BOOL) fits = l->kind == IR_LITERAL_BOOL || (l->kind == IR_LITERAL_INT && !l->negative && l->magnitude < 2);
+  if (dtype == IR_BOOL)
+    fits = l->kind == IR_LITERAL_BOOL || (l->kind == IR_LITERAL_INT && !l->negative && l->magnitude < 2);
   else if (l->kind != IR_LITERAL_INT) fits = false;
   else if (dtype != IR_I64 && dtype != IR_U64 && dtype != IR_INDEX)
     fits = fits && ir_value_cast((ir_value){.i = integer}, IR_I64, dtype).i == integer;
   if (!fits) {
     if (l->kind != IR_LITERAL_INT) return wrong_literal(p, l, dtype);
-    return ir_lex_fail_at(&p->lex, l->line, l->column, "integer out of range, found %s%llu, expected a value of %s",
+    return ir_lex_fail_at(&p->lex, l->line, l->column,
+                          "integer out of range, found %s%llu, expected a value of %s",
                           l->negative ? "-" : "", (unsigned long long)l->magnitude, ir_dtypes[dtype].name);
   }
   out->i = integer;
@@ -83,12 +87,14 @@ ir_ref ir_parse_weak(ir_parser *p) {
   ir_value value;
   if (!ir_parse_literal(p, &l)) return 0;
   if (l.kind == IR_LITERAL_BOOL) return ir_bool(p->graph, l.magnitude != 0);
-  ir_dtype dtype = l.kind == IR_LITERAL_FLOAT ? IR_F64 : IR_I64;
+  bool large = !l.negative && l.magnitude > INT64_MAX;
+  ir_dtype dtype = l.kind == IR_LITERAL_FLOAT ? IR_F64 : large ? IR_U64 : IR_I64;
   return ir_literal_value(p, &l, dtype, &value) ? ir_make_weak(p->graph, dtype, value) : 0;
 }
 
 bool ir_parse_int(ir_parser *p, int64_t *value, const char *wrong) {
-  ir_literal l = {.line = p->lex.token.line, .column = p->lex.token.column, .negative = ir_lex_accept(&p->lex, '-')};
+  ir_literal l = {
+      .line = p->lex.token.line, .column = p->lex.token.column, .negative = ir_lex_accept(&p->lex, '-')};
   ir_value v;
   if (p->lex.token.kind != IR_TOKEN_INT) return ir_lex_fail(&p->lex, wrong, "an integer");
   l.magnitude = p->lex.token.integer;
@@ -113,7 +119,8 @@ bool ir_parse_key(ir_parser *p, const char *key) {
 bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype) {
   *dtype = p->lex.token.kind == IR_TOKEN_WORD ? ir_parse_dtype_word(&p->lex.token) : IR_NONE;
   if (*dtype == IR_NONE || *dtype == IR_INDEX)
-    return ir_lex_fail(&p->lex, "unknown dtype", "one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
+    return ir_lex_fail(&p->lex, "unknown dtype",
+                       "one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
   ir_lex_next(&p->lex);
   return true;
 }
@@ -122,8 +129,8 @@ static ir_ref parse_const(ir_parser *p) {
   ir_literal l;
   ir_value value;
   ir_dtype dtype;
-  if (!ir_parse_key(p, "value") || !ir_parse_literal(p, &l) || !ir_parse_key(p, "dtype") || !ir_parse_dtype(p, &dtype) ||
-      !ir_literal_value(p, &l, dtype, &value))
+  if (!ir_parse_key(p, "value") || !ir_parse_literal(p, &l) || !ir_parse_key(p, "dtype") ||
+      !ir_parse_dtype(p, &dtype) || !ir_literal_value(p, &l, dtype, &value))
     return 0;
   return ir_make_tensor(p->graph, IR_OP_CONST, dtype, ir_tuple(p->graph, NULL, 0), value.i, NULL, 0);
 }
@@ -137,7 +144,8 @@ static bool fixed_elements(ir_parser *p, const ir_token *at, ir_ref shape, size_
       return ir_lex_fail_at(&p->lex, at->line, at->column,
                             "bad shape of data, found a size that varies, expected sizes that are numbers");
     if (size && *count > PTRDIFF_MAX / bytes / (uint64_t)size)
-      return ir_lex_fail_at(&p->lex, at->line, at->column, "too much data, found a shape beyond memory, expected less");
+      return ir_lex_fail_at(&p->lex, at->line, at->column,
+                            "too much data, found a shape beyond memory, expected less");
     *count *= (uint64_t)size;
   }
   return true;
@@ -165,7 +173,8 @@ static ir_ref parse_data(ir_parser *p, const ir_token *op) {
   p->lex.by_line = true;
   ir_lex_next(&p->lex);
   if (count != expected) {
-    ir_lex_fail_at(&p->lex, op->line, op->column, "wrong number of values, found %llu, expected %llu as the shape says",
+    ir_lex_fail_at(&p->lex, op->line, op->column,
+                   "wrong number of values, found %llu, expected %llu as the shape says",
                    (unsigned long long)count, (unsigned long long)expected);
     return 0;
   }
@@ -179,7 +188,8 @@ static ir_ref parse_buffer(ir_parser *p) {
   ir_dtype dtype;
   int64_t serial;
   if (!ir_parse_key(p, "shape") || !ir_parse_dims(p, &shape, NULL) || !ir_parse_key(p, "dtype") ||
-      !ir_parse_dtype(p, &dtype) || !ir_parse_key(p, "serial") || !ir_parse_int(p, &serial, "bad serial number"))
+      !ir_parse_dtype(p, &dtype) || !ir_parse_key(p, "serial") ||
+      !ir_parse_int(p, &serial, "bad serial number"))
     return 0;
   const ir_node *dims = ir_get(p->graph, shape);
   if (serial >= p->graph->next_serial && serial < INT64_MAX) p->graph->next_serial = serial + 1;
@@ -191,5 +201,7 @@ bool ir_parse_is_leaf(const ir_token *op) {
 }
 
 ir_ref ir_parse_leaf(ir_parser *p, const ir_token *op) {
-  return ir_token_is(op, "const") ? parse_const(p) : ir_token_is(op, "data") ? parse_data(p, op) : parse_buffer(p);
+  return ir_token_is(op, "const")  ? parse_const(p)
+         : ir_token_is(op, "data") ? parse_data(p, op)
+                                   : parse_buffer(p);
 }

@@ -1,6 +1,7 @@
-/* A plan: what the passes hand to the runtime. Buffers by slot, launches in order. Sizes are index expressions of the
- * graph's variables, evaluated when a run supplies the variables' values. Offsets of intermediates are not part of a
- * plan: the runtime lays one arena out by lifetime, which the order of launches implies. */
+/* A plan: what the passes hand to the runtime. Buffers by slot, launches in order. Sizes are index
+ * expressions of the graph's variables, evaluated when a run supplies the variables' values. Offsets of
+ * intermediates are not part of a plan: the runtime lays one arena out by lifetime, which the order of
+ * launches implies. */
 #ifndef VIEWFOLD_IR_PLAN_H
 #define VIEWFOLD_IR_PLAN_H
 
@@ -20,9 +21,10 @@ typedef struct ir_slot {
 } ir_slot;
 
 typedef struct ir_launch {
-  ir_ref kernel;   /* KERNEL node */
-  ir_ref count;    /* index expression: extent of the thread loop, the end of the range that the kernel accepts */
-  ir_ref work;     /* index expression: scalar operations and bytes of the whole launch, roughly */
+  ir_ref kernel; /* KERNEL node */
+  ir_ref
+      count;   /* index expression: extent of the thread loop, the end of the range that the kernel accepts */
+  ir_ref work; /* index expression: scalar operations and bytes of the whole launch, roughly */
   uint32_t *slots; /* slot of each PARAM, in order */
   uint32_t slot_count;
 } ir_launch;

@@ -1,5 +1,5 @@
-/* Printing beyond ir.h: blocks with the names of their text, single lines for messages, and what the printer's files
- * share. Nothing recurses; output is linear in the graph. */
+/* Printing beyond ir.h: blocks with the names of their text, single lines for messages, and what the
+ * printer's files share. Nothing recurses; output is linear in the graph. */
 #ifndef VIEWFOLD_IR_PRINT_H
 #define VIEWFOLD_IR_PRINT_H
 
@@ -10,11 +10,12 @@ void ir_print_parsed(const ir_graph *graph, const ir_parsed_graph *block, ir_tex
 /* A tensor graph with given parameters (unused ones are listed too) and names of results. */
 void ir_print_named(const ir_graph *graph, const char *name, size_t name_length, const ir_named *params,
                     size_t param_count, const ir_named *results, size_t result_count, ir_text *out);
-/* The line on which the listing of root prints node, without indentation and newline; its expression where it has no
- * line of its own. */
+/* The line on which the listing of root prints node, without indentation and newline; its expression where it
+ * has no line of its own. */
 void ir_print_line(const ir_graph *graph, ir_ref root, ir_ref node, ir_text *out);
 
-/* The next `name:kind` of an `attributes` column of ops.def, from *at, which starts as the column. False at its end. */
+/* The next `name:kind` of an `attributes` column of ops.def, from *at, which starts as the column. False at
+ * its end. */
 bool ir_next_attribute(const char **at, char *name, char *kind, size_t size);
 /* Is the node written inside expressions, as opposed to on a line of its own? Inside kernels. */
 bool ir_is_expression(const ir_graph *graph, ir_ref ref);
@@ -29,7 +30,8 @@ enum {
   IR_PRINT_DECLARED = 2, /* a variable whose bounds have been printed */
   IR_PRINT_EXPR = 4,     /* appears inside expressions */
   IR_PRINT_OPERAND = 8,  /* appears as an operand or a result */
-  IR_PRINT_FIRM = 16     /* a constant whose dtype no other operand tells: not to be written as a literal everywhere */
+  IR_PRINT_FIRM =
+      16 /* a constant whose dtype no other operand tells: not to be written as a literal everywhere */
 };
 enum { IR_PRINT_INLINE = 64 }; /* a larger expression gets a line of its own */
 #define IR_PRINT_RESULT 0x80000000u
@@ -62,7 +64,8 @@ void ir_put_shape(ir_printer *pr, ir_ref shape);
 void ir_put_statement(ir_printer *pr, ir_ref ref); /* `op operands attributes` */
 void ir_put_number(ir_printer *pr, ir_ref ref);    /* give it the next number, print it as `%number` */
 void ir_put_name(ir_printer *pr, ir_ref ref);
-void ir_measure(ir_printer *pr, ir_ref ref); /* size of an expression; NAMED when too large to stand inside another */
+void ir_measure(ir_printer *pr,
+                ir_ref ref); /* size of an expression; NAMED when too large to stand inside another */
 void ir_put_kernel(ir_printer *pr, const char *name, size_t name_length, ir_ref root);
 
 #endif

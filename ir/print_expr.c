@@ -33,7 +33,8 @@ bool ir_is_expression(const ir_graph *g, ir_ref ref) {
   ir_op op = (ir_op)n->op;
   if (n->dtype != IR_INDEX && n->dtype != IR_BOOL) return false;
   if (op == IR_OP_CONST || op == IR_OP_VAR || op == IR_OP_RANGE) return true;
-  bool logic = op == IR_OP_AND || op == IR_OP_OR || op == IR_OP_XOR, compare = ir_ops[op].cls == IR_CLASS_COMPARE;
+  bool logic = op == IR_OP_AND || op == IR_OP_OR || op == IR_OP_XOR,
+       compare = ir_ops[op].cls == IR_CLASS_COMPARE;
   bool many = op == IR_OP_ADD || op == IR_OP_MUL || op == IR_OP_AND || op == IR_OP_OR;
   if (n->nsrc < 1 || (many ? n->nsrc < 2 : (int)n->nsrc != ir_ops[op].operands)) return false;
   ir_dtype of = ir_dtype_of(g, n->src[n->nsrc - 1]);
@@ -75,10 +76,8 @@ static void put_var(ir_printer *pr, ir_ref ref) {
 
 static void put_const(ir_printer *pr, const ir_node *n) {
   ir_value value = {.i = n->arg};
-  if (n->dtype == IR_INDEX || n->weak)
-    ir_print_value(pr->out, value, (ir_dtype)n->dtype);
-  else if (n->dtype == IR_BOOL)
-    ir_text_str(pr->out, n->arg ? "True" : "False");
+  if (n->dtype == IR_INDEX || n->weak) ir_print_value(pr->out, value, (ir_dtype)n->dtype);
+  else if (n->dtype == IR_BOOL) ir_text_str(pr->out, n->arg ? "True" : "False");
   else {
     ir_textf(pr->out, "%s(", ir_dtypes[n->dtype].name);
     ir_print_value(pr->out, value, (ir_dtype)n->dtype);
@@ -101,27 +100,20 @@ void ir_put_name(ir_printer *pr, ir_ref ref) {
 
 static bool put_leaf(ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
-  if (n->op == IR_OP_INPUT || (ref < pr->limit && pr->names[ref]))
-    ir_put_name(pr, ref);
-  else if (n->op == IR_OP_VAR)
-    put_var(pr, ref);
-  else if (n->op == IR_OP_CONST)
-    put_const(pr, n);
-  else if (n->op == IR_OP_RANGE)
-    ir_textf(pr->out, "ridx%lld", (long long)ir_arg_int(n));
-  else if (n->op == IR_OP_PARAM)
-    ir_textf(pr->out, "p%lld", (long long)ir_arg_int(n));
-  else if (n->op == IR_OP_BUFFER)
-    ir_textf(pr->out, "buffer(%lld)", (long long)n->arg);
-  else
-    return false;
+  if (n->op == IR_OP_INPUT || (ref < pr->limit && pr->names[ref])) ir_put_name(pr, ref);
+  else if (n->op == IR_OP_VAR) put_var(pr, ref);
+  else if (n->op == IR_OP_CONST) put_const(pr, n);
+  else if (n->op == IR_OP_RANGE) ir_textf(pr->out, "ridx%lld", (long long)ir_arg_int(n));
+  else if (n->op == IR_OP_PARAM) ir_textf(pr->out, "p%lld", (long long)ir_arg_int(n));
+  else if (n->op == IR_OP_BUFFER) ir_textf(pr->out, "buffer(%lld)", (long long)n->arg);
+  else return false;
   return true;
 }
 
-/* An attribute kept in the node's argument or dtype; false for another kind, and for one whose zero goes without saying
- * when `sparse`. */
-static bool put_arg_attribute(ir_printer *pr, const ir_node *n, const char *before, const char *name, const char *kind,
-                              bool sparse) {
+/* An attribute kept in the node's argument or dtype; false for another kind, and for one whose zero goes
+ * without saying when `sparse`. */
+static bool put_arg_attribute(ir_printer *pr, const ir_node *n, const char *before, const char *name,
+                              const char *kind, bool sparse) {
   const char *word = NULL;
   int mode = ir_arg_mode(n);
   bool is_mode = true;

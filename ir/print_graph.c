@@ -15,8 +15,7 @@ static void take_number(ir_printer *pr, const char *name, size_t length) {
   }
   if (IR_RESERVE(pr->graph->mem, pr->taken, pr->taken_cap, pr->taken_count + 1))
     pr->taken[pr->taken_count++] = value;
-  else
-    pr->out->failed = true;
+  else pr->out->failed = true;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -48,7 +47,8 @@ static bool is_line(const ir_printer *pr, ir_ref ref) {
   uint8_t flags = pr->flags[ref];
   if (n->op == IR_OP_INPUT || n->op == IR_OP_VAR || n->op == IR_OP_TUPLE) return false;
   if (n->op == IR_OP_CONST)
-    return !n->weak && n->dtype != IR_BOOL && n->dtype != IR_INDEX && flags & IR_PRINT_OPERAND && flags & IR_PRINT_FIRM;
+    return !n->weak && n->dtype != IR_BOOL && n->dtype != IR_INDEX && flags & IR_PRINT_OPERAND &&
+           flags & IR_PRINT_FIRM;
   if (flags & IR_PRINT_OPERAND && n->dtype != IR_INDEX) return true;
   return flags & IR_PRINT_EXPR ? (flags & IR_PRINT_NAMED) != 0 : true;
 }
@@ -90,7 +90,8 @@ static void put_params(ir_printer *pr, const ir_named *params, size_t count) {
   ir_text_str(pr->out, ") {\n");
 }
 
-static bool inputs_of(const ir_graph *g, const ir_ref *nodes, size_t count, ir_named **list, size_t *n, size_t *cap) {
+static bool inputs_of(const ir_graph *g, const ir_ref *nodes, size_t count, ir_named **list, size_t *n,
+                      size_t *cap) {
   for (size_t i = 0; i < count; i++) {
     const ir_node *node = ir_get(g, nodes[i]);
     if (node->op != IR_OP_INPUT) continue;
@@ -110,8 +111,8 @@ static void name_results(ir_printer *pr, const ir_named *results, size_t count) 
 }
 
 /* params NULL: the INPUT nodes in order of creation. A result without a name gets a number. */
-static void put_graph(ir_printer *pr, const char *name, size_t name_length, const ir_named *params, size_t param_count,
-                      const ir_named *results, size_t result_count) {
+static void put_graph(ir_printer *pr, const char *name, size_t name_length, const ir_named *params,
+                      size_t param_count, const ir_named *results, size_t result_count) {
   const ir_graph *g = pr->graph;
   ir_ref *nodes = NULL, *roots = ir_alloc(g->mem, result_count * sizeof *roots);
   ir_named *inputs = NULL;
@@ -155,7 +156,8 @@ static void put_root(ir_printer *pr, const char *name, size_t length, ir_ref roo
   uint32_t count = n->op == IR_OP_TUPLE ? n->nsrc : 1;
   ir_named *results = ir_alloc(pr->graph->mem, count * sizeof *results);
   if (results) {
-    for (uint32_t i = 0; i < count; i++) results[i] = (ir_named){NULL, 0, n->op == IR_OP_TUPLE ? n->src[i] : root};
+    for (uint32_t i = 0; i < count; i++)
+      results[i] = (ir_named){NULL, 0, n->op == IR_OP_TUPLE ? n->src[i] : root};
     put_graph(pr, name, length, NULL, 0, results, count);
     ir_free(pr->graph->mem, results, count * sizeof *results);
   } else {
@@ -169,8 +171,8 @@ void ir_print_graph(const ir_graph *g, const char *name, ir_ref root, ir_text *o
   ir_printer_free(&pr);
 }
 
-void ir_print_named(const ir_graph *g, const char *name, size_t name_length, const ir_named *params, size_t param_count,
-                    const ir_named *results, size_t result_count, ir_text *out) {
+void ir_print_named(const ir_graph *g, const char *name, size_t name_length, const ir_named *params,
+                    size_t param_count, const ir_named *results, size_t result_count, ir_text *out) {
   static const ir_named none;
   ir_printer pr;
   if (ir_printer_init(&pr, g, out))
@@ -199,8 +201,7 @@ void ir_print_line(const ir_graph *g, ir_ref root, ir_ref node, ir_text *out) {
   }
   if (!all.failed && pr.focus_to > pr.focus_from)
     ir_text_add(out, all.data + pr.focus_from, pr.focus_to - pr.focus_from);
-  else
-    ir_print_expr(g, node, out);
+  else ir_print_expr(g, node, out);
   ir_printer_free(&pr);
   ir_text_free(&all);
 }

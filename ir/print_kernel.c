@@ -1,9 +1,10 @@
 /* Listings of kernels: loops in their order, indented, each value in the innermost loop that it depends on.
  *
- * First every node is given its loop (ir/regions.h) and it is decided which nodes get a line: everything that is not
- * part of an expression, and expressions that are large or belong to an outer loop than their user. Then each loop's
- * lines are chained in the order in which they are needed, which does not depend on the order of creation: equal kernels
- * print equal text. Last the chains are printed, with a stack of open loops. */
+ * First every node is given its loop (ir/regions.h) and it is decided which nodes get a line: everything that
+ * is not part of an expression, and expressions that are large or belong to an outer loop than their user.
+ * Then each loop's lines are chained in the order in which they are needed, which does not depend on the
+ * order of creation: equal kernels print equal text. Last the chains are printed, with a stack of open loops.
+ */
 #include "ir/lex.h"
 #include "ir/print.h"
 #include "ir/regions.h"
@@ -14,9 +15,10 @@ typedef struct kernel_printer {
   ir_printer *pr;
   const ir_graph *graph;
   ir_regions regions;
-  ir_ref *first, *last, *next; /* per loop (0: the kernel) its lines; next also chains the CARRY nodes of a loop */
-  ir_ref *carries;             /* per loop */
-  ir_ref *open;                /* loops being printed, and where each continues */
+  ir_ref *first, *last,
+      *next;       /* per loop (0: the kernel) its lines; next also chains the CARRY nodes of a loop */
+  ir_ref *carries; /* per loop */
+  ir_ref *open;    /* loops being printed, and where each continues */
   ir_ref *resume;
   size_t open_count, open_cap, resume_cap;
 } kernel_printer;
@@ -34,17 +36,20 @@ static ir_ref use_region(const kernel_printer *k, ir_ref ref, uint32_t i) {
   return k->regions.region[ref];
 }
 
-/* Flags and sizes. An expression that belongs further out than its user is computed there, so it is shown there. */
+/* Flags and sizes. An expression that belongs further out than its user is computed there, so it is shown
+ * there. */
 static void choose_lines(kernel_printer *k) {
   ir_printer *pr = k->pr;
   for (size_t i = 0; i < k->regions.count; i++) {
     ir_ref ref = k->regions.order[i];
     const ir_node *n = ir_get(k->graph, ref);
     if (ir_is_expression(k->graph, ref)) pr->flags[ref] |= IR_PRINT_EXPR;
-    if (n->op == IR_OP_RANGE) continue; /* an extent is written at the head of the loop, which is outside it */
+    if (n->op == IR_OP_RANGE)
+      continue; /* an extent is written at the head of the loop, which is outside it */
     for (uint32_t s = 0; s < n->nsrc; s++) {
       ir_ref source = n->src[s];
-      if (!is_leaf(k, source) && pr->flags[source] & IR_PRINT_EXPR && k->regions.region[source] != use_region(k, ref, s))
+      if (!is_leaf(k, source) && pr->flags[source] & IR_PRINT_EXPR &&
+          k->regions.region[source] != use_region(k, ref, s))
         pr->flags[source] |= IR_PRINT_NAMED;
     }
   }
@@ -72,10 +77,8 @@ static void chain_lines(kernel_printer *k) {
     }
     if (!is_line(k, ref)) continue;
     ir_ref region = k->regions.region[ref];
-    if (k->last[region])
-      k->next[k->last[region]] = ref;
-    else
-      k->first[region] = ref;
+    if (k->last[region]) k->next[k->last[region]] = ref;
+    else k->first[region] = ref;
     k->last[region] = ref;
   }
 }
@@ -122,10 +125,8 @@ static void put_reduce(kernel_printer *k, const ir_node *n) {
   ir_textf(k->pr->out, "reduce %s", ir_ops[n->arg].text);
   for (uint32_t i = 0; i < n->nsrc; i++) {
     ir_text_str(k->pr->out, i == operands ? " over " : i ? ", " : " ");
-    if (i < operands)
-      ir_put_operand(k->pr, n->src[i], false);
-    else
-      ir_put_expr(k->pr, n->src[i]);
+    if (i < operands) ir_put_operand(k->pr, n->src[i], false);
+    else ir_put_expr(k->pr, n->src[i]);
   }
 }
 
@@ -151,10 +152,8 @@ static void put_carries(kernel_printer *k, ir_ref loop) {
   }
   for (uint32_t i = 0; i < count; i++) {
     ir_text_str(k->pr->out, i ? ", " : " with ");
-    if (slots[i])
-      ir_put_number(k->pr, slots[i]);
-    else
-      ir_textf(k->pr->out, "%%%u", k->pr->next_number++);
+    if (slots[i]) ir_put_number(k->pr, slots[i]);
+    else ir_textf(k->pr->out, "%%%u", k->pr->next_number++);
     ir_text_str(k->pr->out, " = ");
     ir_put_operand(k->pr, n->src[1 + i], false);
   }
@@ -306,17 +305,15 @@ void ir_put_kernel(ir_printer *pr, const char *name, size_t name_length, ir_ref 
   size_t limit = (size_t)root + 1;
   kernel_printer k = {.pr = pr, .graph = g};
   pr->kernel = true;
-  bool ok = ir_regions_find(g, root, &k.regions) == IR_OK && (k.first = table(g, limit)) && (k.last = table(g, limit)) &&
-            (k.next = table(g, limit)) && (k.carries = table(g, limit));
+  bool ok = ir_regions_find(g, root, &k.regions) == IR_OK && (k.first = table(g, limit)) &&
+            (k.last = table(g, limit)) && (k.next = table(g, limit)) && (k.carries = table(g, limit));
   if (ok) {
     choose_lines(&k);
     chain_lines(&k);
     ir_text_str(pr->out, kernel ? "kernel @" : "index @");
     ir_lex_print_name(pr->out, name, name_length);
-    if (kernel)
-      put_header(&k, n->src + 1, n->nsrc - 1);
-    else
-      put_header(&k, k.regions.order, k.regions.count);
+    if (kernel) put_header(&k, n->src + 1, n->nsrc - 1);
+    else put_header(&k, k.regions.order, k.regions.count);
     put_body(&k);
     ir_text_str(pr->out, "}\n");
   }

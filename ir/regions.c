@@ -1,9 +1,10 @@
 /* Placement of nodes into loop bodies: one walk from the root, sources first.
  *
- * While the walk is inside a loop's body the loop is active; active loops are numbered by depth. A node's region is the
- * deepest region among its sources. A value loop may itself belong further out than where the walk met it: it belongs to
- * the deepest active loop, other than itself, that anything in its body depends on, which is collected in `outer` as the
- * nodes of its body are placed. Linear in the nodes, times the depth of loops at worst. */
+ * While the walk is inside a loop's body the loop is active; active loops are numbered by depth. A node's
+ * region is the deepest region among its sources. A value loop may itself belong further out than where the
+ * walk met it: it belongs to the deepest active loop, other than itself, that anything in its body depends
+ * on, which is collected in `outer` as the nodes of its body are placed. Linear in the nodes, times the depth
+ * of loops at worst. */
 #include "ir/regions.h"
 
 #include <string.h>
@@ -44,8 +45,8 @@ static ir_ref source_region(walk *w, ir_ref user, ir_ref source) {
   return 0;
 }
 
-/* A node of region `home` depends on the active loop `other`: enter it into the chain home, outer[home], ... which is
- * ordered by depth, because loops that one node depends on stand inside each other. */
+/* A node of region `home` depends on the active loop `other`: enter it into the chain home, outer[home], ...
+ * which is ordered by depth, because loops that one node depends on stand inside each other. */
 static void depend(walk *w, ir_ref home, ir_ref other) {
   while (home && other && home != other) {
     ir_ref outer = w->outer[home];
@@ -124,12 +125,9 @@ static bool push(walk *w, ir_ref ref) {
 }
 
 static void place(walk *w, ir_ref ref, bool loop) {
-  if (loop)
-    place_loop(w, ref);
-  else if (ir_op_of(w->graph, ref) == IR_OP_RANGE)
-    place_range(w, ref);
-  else
-    place_plain(w, ref);
+  if (loop) place_loop(w, ref);
+  else if (ir_op_of(w->graph, ref) == IR_OP_RANGE) place_range(w, ref);
+  else place_plain(w, ref);
   w->state[ref] = 2;
   w->out->order[w->out->count++] = ref;
 }
@@ -142,7 +140,8 @@ static bool run(walk *w, ir_ref root) {
     const ir_node *n = ir_get(w->graph, ref);
     bool loop = n->op == IR_OP_LOOP && ir_is_loop(w->graph, ref);
     bool binds = loop && w->out->loop_of[n->src[0]] == ref;
-    if (binds && f->next == 1 + ir_loop_carries(w->graph, ref) && !w->depth[ref] && !enter(w, ref)) return false;
+    if (binds && f->next == 1 + ir_loop_carries(w->graph, ref) && !w->depth[ref] && !enter(w, ref))
+      return false;
     if (f->next < n->nsrc) {
       ir_ref source = n->src[f->next++];
       if (w->state[source] == 0 && !push(w, source)) return false;
@@ -160,10 +159,8 @@ static void bind(const ir_graph *g, ir_regions *out, const ir_ref *nodes, size_t
     ir_ref ref = nodes[i];
     const ir_node *n = ir_get(g, ref);
     if (ir_is_loop(g, ref)) {
-      if (out->loop_of[n->src[0]])
-        out->shared[n->src[0]] = ref;
-      else
-        out->loop_of[n->src[0]] = ref;
+      if (out->loop_of[n->src[0]]) out->shared[n->src[0]] = ref;
+      else out->loop_of[n->src[0]] = ref;
     }
   }
 }

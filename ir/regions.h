@@ -1,8 +1,9 @@
 /* Which loop each node of a kernel belongs to.
  *
- * A node is evaluated in the body of the innermost loop whose range or carried value it depends on; effects stay where
- * they are written. Loops are named by their LOOP node; 0 is the kernel's own body. Nothing recursive; any graph is
- * accepted, and the first use of a value outside the loop that it belongs to is reported. */
+ * A node is evaluated in the body of the innermost loop whose range or carried value it depends on; effects
+ * stay where they are written. Loops are named by their LOOP node; 0 is the kernel's own body. Nothing
+ * recursive; any graph is accepted, and the first use of a value outside the loop that it belongs to is
+ * reported. */
 #ifndef VIEWFOLD_IR_REGIONS_H
 #define VIEWFOLD_IR_REGIONS_H
 

@@ -1,9 +1,11 @@
-/* Folding: a tensor value becomes one scalar expression over ranges, and every view disappears into index expressions.
+/* Folding: a tensor value becomes one scalar expression over ranges, and every view disappears into index
+ * expressions.
  *
- * The unit of work is a demand: the value of one tensor node at one position, needed only where `valid` holds. Starting
- * from the kernel's output at position (ridx0, ridx1, ...), each demand either is a leaf (a load, a constant, a position)
- * or asks for its operands at positions of their own. Demands are hash-consed as TUPLE(node, valid, position...), so each
- * is answered once, and they wait on an explicit stack, so depth costs no recursion. */
+ * The unit of work is a demand: the value of one tensor node at one position, needed only where `valid`
+ * holds. Starting from the kernel's output at position (ridx0, ridx1, ...), each demand either is a leaf (a
+ * load, a constant, a position) or asks for its operands at positions of their own. Demands are hash-consed
+ * as TUPLE(node, valid, position...), so each is answered once, and they wait on an explicit stack, so depth
+ * costs no recursion. */
 #include "passes.h"
 
 #include "index.h"
@@ -13,8 +15,8 @@
 
 /* One demand in progress. Its sub-demands' answers are at answers[first_answer...] once they are all in. */
 typedef struct frame {
-  ir_ref key;        /* TUPLE(node, valid, position...) */
-  uint32_t awaited;  /* sub-demands asked for, in frame_keys[first_key...] */
+  ir_ref key;       /* TUPLE(node, valid, position...) */
+  uint32_t awaited; /* sub-demands asked for, in frame_keys[first_key...] */
   size_t first_key;
   int stage;
   ir_ref ranges[IR_MAX_RANK]; /* of a reduction */
@@ -70,7 +72,9 @@ static void ask(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_posi
   fr->awaited++;
 }
 
-static ir_ref reply(const folder *f, const frame *fr, uint32_t i) { return answer_of(f, f->keys[fr->first_key + i]); }
+static ir_ref reply(const folder *f, const frame *fr, uint32_t i) {
+  return answer_of(f, f->keys[fr->first_key + i]);
+}
 
 static ir_ref zero_of(folder *f, ir_dtype dtype) {
   return ir_is_float(dtype) ? ir_float(f->g, dtype, 0) : ir_int(f->g, dtype, 0);
@@ -102,7 +106,8 @@ static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_position *
   ir_ref flat = pass_flatten(g, &pass_canonical, ir_shape(g, node), p);
   f->leaf_index = flat = ir_is_true(g, valid) ? flat : pass_simplify_given(g, flat, valid);
   f->leaf_valid = valid;
-  ir_ref src[] = {param_of(f, node, f->slots->slot_of[node] - 1), flat, valid, zero_of(f, ir_dtype_of(g, node))};
+  ir_ref src[] = {param_of(f, node, f->slots->slot_of[node] - 1), flat, valid,
+                  zero_of(f, ir_dtype_of(g, node))};
   return ir_make(g, IR_OP_LOAD, ir_dtype_of(g, node), 0, src, 4);
 }
 
@@ -110,8 +115,8 @@ static bool in_memory(const folder *f, ir_ref node) {
   return node != f->output && node < f->slots->count && f->slots->slot_of[node];
 }
 
-/* A value that exists only where `inside` holds, fill elsewhere. A load that already answers with the fill value where
- * it is not valid needs no choice around it. */
+/* A value that exists only where `inside` holds, fill elsewhere. A load that already answers with the fill
+ * value where it is not valid needs no choice around it. */
 static ir_ref filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, value);
@@ -184,7 +189,8 @@ static ir_ref fold_elementwise(folder *f, frame *fr, ir_ref node, ir_ref valid, 
   return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
 }
 
-/* Which operation combines a reduction's values. Booleans know only or (max, any, sum) and and (min, all, prod). */
+/* Which operation combines a reduction's values. Booleans know only or (max, any, sum) and and (min, all,
+ * prod). */
 static ir_op combining(const ir_node *n) {
   bool logical = n->dtype == IR_BOOL;
   switch ((int)n->op) {
@@ -217,7 +223,8 @@ static ir_ref fold_reduce(folder *f, frame *fr, ir_ref node, ir_ref valid, const
     uint32_t kept = 0;
     for (uint32_t i = 0; i < inner.rank; i++) {
       bool reduced = reduces_axis(n, g, i);
-      inner.at[i] = reduced ? fr->ranges[fr->range_count++] = new_range(f, ir_dim(g, n->src[0], i)) : p->at[kept++];
+      inner.at[i] =
+          reduced ? fr->ranges[fr->range_count++] = new_range(f, ir_dim(g, n->src[0], i)) : p->at[kept++];
     }
     ask(f, fr, n->src[0], valid, &inner);
     return 0;
@@ -229,7 +236,10 @@ static ir_ref fold_reduce(folder *f, frame *fr, ir_ref node, ir_ref valid, const
   if (positional) src[count++] = fr->ranges[0];
   for (uint32_t i = 0; i < fr->range_count; i++)
     if (ir_op_of(g, fr->ranges[i]) == IR_OP_RANGE) src[count++] = fr->ranges[i];
-  if (count == 1) return src[0]; /* every reduced axis has one element */
+  if (count == 1) { /* every reduced axis has one element; a float sum still starts from +0 */
+    bool adds = combining(n) == IR_OP_ADD && ir_is_float((ir_dtype)n->dtype);
+    return adds ? ir_binary(g, IR_OP_ADD, src[0], zero_of(f, (ir_dtype)n->dtype)) : src[0];
+  }
   return ir_make(g, IR_OP_REDUCE, (ir_dtype)n->dtype, ir_pack_arg(combining(n), 0), src, count);
 }
 
@@ -255,7 +265,8 @@ static ir_ref fold_gather(folder *f, frame *fr, ir_ref node, ir_ref valid, const
   if (fr->stage == 1) {
     pass_position from = {.rank = ir_rank(g, data)};
     for (uint32_t i = 0; i < from.rank; i++) from.at[i] = p->at[i < axis ? i : i + taken - 1];
-    from.at[axis] = ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, mode), (ir_ref[]){index, size, valid}, 3);
+    from.at[axis] =
+        ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, mode), (ir_ref[]){index, size, valid}, 3);
     fr->stage = 2;
     ask(f, fr, data, pass_and(g, valid, inside), &from);
     return 0;
@@ -279,8 +290,9 @@ static ir_ref fold_demand(folder *f, frame *fr) {
   }
   if (in_memory(f, node)) return access(f, node, valid, &p);
   switch ((ir_class)ir_ops[n->op].cls) {
-  case IR_CLASS_VIEW: return n->op == IR_OP_CONCAT || n->op == IR_OP_STACK ? fold_join(f, fr, node, valid, &p)
-                                                                          : fold_view(f, fr, node, valid, &p);
+  case IR_CLASS_VIEW:
+    return n->op == IR_OP_CONCAT || n->op == IR_OP_STACK ? fold_join(f, fr, node, valid, &p)
+                                                         : fold_view(f, fr, node, valid, &p);
   case IR_CLASS_UNARY:
   case IR_CLASS_BINARY:
   case IR_CLASS_COMPARE:
@@ -294,7 +306,8 @@ static ir_ref fold_demand(folder *f, frame *fr) {
   case IR_CLASS_LOOP:
   case IR_CLASS_META: break;
   }
-  ir_fail(g->error, IR_ERR_INTERNAL, "fold: %s reached folding without being lowered or stored", ir_ops[n->op].text);
+  ir_fail(g->error, IR_ERR_INTERNAL, "fold: %s reached folding without being lowered or stored",
+          ir_ops[n->op].text);
   f->failed = true;
   return 0;
 }
@@ -346,7 +359,8 @@ static void folder_free(folder *f) {
 
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
   ir_op op = ir_op_of(g, value);
-  bool stored = op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA; /* a copy of what has a slot of its own */
+  bool stored =
+      op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA; /* a copy of what has a slot of its own */
   folder f = {.g = g, .slots = slots, .output = stored ? 0 : value};
   slots->param_count = 0;
   ir_ref param = param_of(&f, value, target);

@@ -1,7 +1,8 @@
 /* The public face of the index algebra: each call gets a fresh budget and runs the builders of index_*.c. */
 #include "index_impl.h"
 
-bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc, ir_ref result) {
+bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc,
+                  ir_ref result) {
   const ir_observer *o = b->g->observer;
   if (!o || !result) return true;
   const ir_node *n = ir_get(b->g, result);
@@ -10,30 +11,32 @@ bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, 
   return !changed || o->rewrite(o->user, b->g, rule, op, src, nsrc, result);
 }
 
-#define BUILDER(name, ...)                                                                                             \
-  {                                                                                                                    \
-    pass_build b = pass_begin(g);                                                                                      \
-    return name(&b, __VA_ARGS__);                                                                                      \
+#define BUILDER(name, ...)                                                                                   \
+  {                                                                                                          \
+    pass_build b = pass_begin(g);                                                                            \
+    return name(&b, __VA_ARGS__);                                                                            \
   }
 
-ir_ref pass_add(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_add, a, b_)
-ir_ref pass_sub(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_sub, a, b_)
-ir_ref pass_mul(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_mul, a, b_)
-ir_ref pass_div(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_div, a, b_)
-ir_ref pass_mod(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_mod, a, b_)
-ir_ref pass_min(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_minmax, IR_OP_MIN, a, b_)
-ir_ref pass_max(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_minmax, IR_OP_MAX, a, b_)
-ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b_) BUILDER(pass_make_compare, op, a, b_)
-ir_ref pass_and(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_junction, IR_OP_AND, ((ir_ref[]){a, b_}), 2)
-ir_ref pass_or(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_junction, IR_OP_OR, ((ir_ref[]){a, b_}), 2)
-ir_ref pass_not(ir_graph *g, ir_ref a) BUILDER(pass_make_not, a)
-ir_ref pass_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b_) BUILDER(pass_make_where, condition, a, b_)
-ir_ref pass_add_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_add, a, ir_index(g, value))
-ir_ref pass_mul_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_mul, a, ir_index(g, value))
-ir_ref pass_div_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_div, a, ir_index(g, value))
-ir_ref pass_mod_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_mod, a, ir_index(g, value))
+ir_ref pass_add(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_add, a, b_) ir_ref
+    pass_sub(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_sub, a, b_) ir_ref
+    pass_mul(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_mul, a, b_) ir_ref
+    pass_div(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_div, a, b_) ir_ref
+    pass_mod(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_mod, a, b_) ir_ref
+    pass_min(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_minmax, IR_OP_MIN, a, b_) ir_ref
+    pass_max(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_minmax, IR_OP_MAX, a, b_) ir_ref
+    pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b_) BUILDER(pass_make_compare, op, a, b_) ir_ref
+    pass_and(ir_graph *g, ir_ref a, ir_ref b_)
+        BUILDER(pass_make_junction, IR_OP_AND, ((ir_ref[]){a, b_}), 2) ir_ref
+    pass_or(ir_graph *g, ir_ref a, ir_ref b_)
+        BUILDER(pass_make_junction, IR_OP_OR, ((ir_ref[]){a, b_}), 2) ir_ref pass_not(ir_graph *g, ir_ref a)
+            BUILDER(pass_make_not, a) ir_ref pass_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b_)
+                BUILDER(pass_make_where, condition, a, b_) ir_ref
+    pass_add_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_add, a, ir_index(g, value)) ir_ref
+    pass_mul_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_mul, a, ir_index(g, value)) ir_ref
+    pass_div_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_div, a, ir_index(g, value)) ir_ref
+    pass_mod_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_mod, a, ir_index(g, value))
 
-ir_ref pass_ceil_div(ir_graph *g, ir_ref a, ir_ref b) {
+        ir_ref pass_ceil_div(ir_graph *g, ir_ref a, ir_ref b) {
   pass_build build = pass_begin(g);
   ir_ref up = a && b ? pass_make_add(&build, a, pass_make_sub(&build, b, ir_index(g, 1))) : 0;
   return pass_make_div(&build, up, b);
@@ -62,8 +65,19 @@ static ir_ref sum_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
   return pass_linear_node(b, &sum);
 }
 
-/* a product: constants last, so that factors meet as monomials first */
+/* a product; of plain atoms in one go */
 static ir_ref product_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
+  bool sorted = nsrc <= PASS_FACTORS;
+  for (uint32_t i = 0; i < nsrc && sorted; i++) {
+    ir_op op = ir_op_of(b->g, src[i]);
+    sorted = op != IR_OP_ADD && op != IR_OP_MUL && op != IR_OP_CONST && (i == 0 || src[i - 1] <= src[i]);
+  }
+  if (sorted) {
+    pass_linear in;
+    pass_linear_const(&in, 0);
+    pass_linear_term(&in, pass_product(b->g, src, nsrc), 1);
+    return pass_linear_node(b, &in);
+  }
   ir_ref r = src[0];
   for (uint32_t i = 1; i < nsrc; i++) r = pass_make_mul(b, r, src[i]);
   return r;
@@ -81,7 +95,7 @@ ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t ns
   ir_op op = (ir_op)n->op;
   for (uint32_t i = 0; i < nsrc; i++)
     if (!src[i]) return 0;
-  if (n->weak || ir_shape(b->g, node) || nsrc == 0) return as_written(b->g, n, node, src, nsrc);
+  if (n->weak || ir_rank(b->g, node) > 0 || nsrc == 0) return as_written(b->g, n, node, src, nsrc);
   bool index = n->dtype == IR_INDEX, boolean = n->dtype == IR_BOOL;
   if (op == IR_OP_WHERE) return pass_make_where(b, src[0], src[1], src[2]);
   if (index) {

@@ -1,13 +1,14 @@
 /* Index arithmetic: builders that return canonical nodes.
  *
- * Every function simplifies as it builds (passes/rules/index.rules), so two expressions that the rules can show to be
- * equal are the same node, and building from canonical sources costs a few table look-ups. Expressions are of dtype
- * index (mathematical integers; floor division; divisors >= 1) or bool. Any source 0 gives 0.
+ * Every function simplifies as it builds (passes/rules/index.rules), so two expressions that the rules can
+ * show to be equal are the same node, and building from canonical sources costs a few table look-ups.
+ * Expressions are of dtype index (mathematical integers; floor division; divisors >= 1) or bool. Any source 0
+ * gives 0.
  *
- * Canonical form. A sum is one n-ary ADD over distinct atoms, each alone or as MUL(atom, constant), sorted by ref of the
- * atom, with the constant term last; a product of non-constants is one n-ary MUL sorted by ref. There is no SUB and no
- * NEG. Comparisons are LT, GE, EQ and NE with the non-constant part on the left (all terms moved left, the constant
- * right). AND and OR are n-ary over distinct sorted clauses. */
+ * Canonical form. A sum is one n-ary ADD over distinct atoms, each alone or as MUL(atom, constant), sorted by
+ * ref of the atom, with the constant term last; a product of non-constants is one n-ary MUL sorted by ref.
+ * There is no SUB and no NEG. Comparisons are LT, GE, EQ and NE with the non-constant part on the left (all
+ * terms moved left, the constant right). AND and OR are n-ary over distinct sorted clauses. */
 #ifndef VIEWFOLD_PASSES_INDEX_H
 #define VIEWFOLD_PASSES_INDEX_H
 
@@ -16,7 +17,8 @@
 ir_ref pass_add(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_sub(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_mul(ir_graph *g, ir_ref a, ir_ref b);
-ir_ref pass_div(ir_graph *g, ir_ref a, ir_ref b); /* floor; b's lower bound must be >= 1, else 0 and an error */
+ir_ref pass_div(ir_graph *g, ir_ref a,
+                ir_ref b); /* floor; b's lower bound must be >= 1, else 0 and an error */
 ir_ref pass_mod(ir_graph *g, ir_ref a, ir_ref b); /* floor; likewise */
 ir_ref pass_min(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_max(ir_graph *g, ir_ref a, ir_ref b);
@@ -31,7 +33,8 @@ ir_ref pass_div_int(ir_graph *g, ir_ref a, int64_t b);
 ir_ref pass_mod_int(ir_graph *g, ir_ref a, int64_t b);
 ir_ref pass_ceil_div(ir_graph *g, ir_ref a, ir_ref b);
 
-/* The node with new sources, through the canonical builders where it is index arithmetic or a bool connective. */
+/* The node with new sources, through the canonical builders where it is index arithmetic or a bool
+ * connective. */
 ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc);
 /* Every node reachable from root rebuilt with from[i] replaced by to[i]. */
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);

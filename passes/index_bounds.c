@@ -1,9 +1,9 @@
-/* What is known of the values of index expressions: intervals of linear forms under the facts of a validity, and a
- * prover for inequalities between sizes that have no numbers.
+/* What is known of the values of index expressions: intervals of linear forms under the facts of a validity,
+ * and a prover for inequalities between sizes that have no numbers.
  *
- * The prover eliminates: in an upper bound of a sum, a range of symbolic extent n with a positive coefficient is replaced
- * by n - 1 and one with a negative coefficient by 0, as are remainders by a symbolic divisor and quotients of such ranges;
- * what is left are sizes, whose polynomial usually cancels (s0*m + s1 < n*m). */
+ * The prover eliminates: in an upper bound of a sum, a range of symbolic extent n with a positive coefficient
+ * is replaced by n - 1 and one with a negative coefficient by 0, as are remainders by a symbolic divisor and
+ * quotients of such ranges; what is left are sizes, whose polynomial usually cancels (s0*m + s1 < n*m). */
 #include "index_impl.h"
 
 static int64_t end_add(int64_t a, int64_t c, int64_t unknown) {
@@ -69,7 +69,8 @@ static pass_interval through(pass_build *b, const ir_node *n) {
       pass_linear_read(b->g, n->src[i], &part);
       if (!pass_linear_add(&in, &part, 1)) return r;
     }
-    if (n->op == IR_OP_MUL && (n->nsrc != 2 || !ir_is_const(b->g, n->src[1], &d) || !pass_linear_term(&in, n->src[0], d)))
+    if (n->op == IR_OP_MUL &&
+        (n->nsrc != 2 || !ir_is_const(b->g, n->src[1], &d) || !pass_linear_term(&in, n->src[0], d)))
       return r;
     return pass_linear_bounds(b, &in);
   }
@@ -78,7 +79,8 @@ static pass_interval through(pass_build *b, const ir_node *n) {
     pass_linear_read(b->g, n->src[0], &in);
     pass_interval x = pass_linear_bounds(b, &in);
     if (n->op == IR_OP_FLOORDIV)
-      return (pass_interval){x.lo == INT64_MIN ? x.lo : ir_floor_div(x.lo, d), x.hi == INT64_MAX ? x.hi : ir_floor_div(x.hi, d)};
+      return (pass_interval){x.lo == INT64_MIN ? x.lo : ir_floor_div(x.lo, d),
+                             x.hi == INT64_MAX ? x.hi : ir_floor_div(x.hi, d)};
     if (x.lo >= 0 && x.hi < d) return x;
   }
   return r;
@@ -123,7 +125,8 @@ static bool limit(pass_build *b, ir_ref atom, bool upper, pass_linear *out) {
   for (uint32_t i = 0; i < inner.count; i++) { /* only a plain quotient of one such atom, to stay cheap */
     pass_linear bound;
     if (inner.count != 1 || inner.term[0].coef < 1 || !pass_enter(b)) return false;
-    bool done = limit(b, inner.term[0].atom, upper, &bound) && pass_linear_scale(&bound, inner.term[0].coef) &&
+    bool done = limit(b, inner.term[0].atom, upper, &bound) &&
+                pass_linear_scale(&bound, inner.term[0].coef) &&
                 ir_add_ok(bound.constant, inner.constant, &bound.constant);
     ir_ref q = done ? pass_make_div(b, pass_linear_node(b, &bound), n->src[1]) : 0;
     pass_leave(b);
@@ -174,7 +177,9 @@ static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper
 
 static bool has_symbol(pass_build *b, const pass_linear *in) {
   for (uint32_t i = 0; i < in->count; i++)
-    if (ir_bounds_of(b->g, in->term[i].atom).lo != INT64_MIN && ir_op_of(b->g, in->term[i].atom) != IR_OP_RANGE) return true;
+    if (ir_bounds_of(b->g, in->term[i].atom).lo != INT64_MIN &&
+        ir_op_of(b->g, in->term[i].atom) != IR_OP_RANGE)
+      return true;
   return false;
 }
 

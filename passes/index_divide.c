@@ -1,19 +1,20 @@
 /* Floor division and modulo of sums: what needs more than a rule.
  *
  * For a constant divisor d and numerator N (a linear form), in this order, after the rules of index.rules:
- *   collapse    choose a residue for each coefficient, a = q*d + r, so that the r-part stays inside one period; then N//d is
- *               the q-part plus a constant and N%d the r-part less a constant: no division is left
+ *   collapse    choose a residue for each coefficient, a = q*d + r, so that the r-part stays inside one
+ * period; then N//d is the q-part plus a constant and N%d the r-part less a constant: no division is left
  *   residues    otherwise coefficients are taken modulo d (sign kept), the constant into [0, d)
- *   gcd         a common factor of d and all coefficients leaves: (g*X + r)//(g*d) = X//d,  (g*X + r)%(g*d) = g*(X%d) + r
- *   digits      for a factor f of d where N//f collapses to X: N//d = X//(d/f),  N%d = f*(X%(d/f)) + (N - f*X)
- *   complement  with more negative than positive coefficients: N//d = -1 - (-1-N)//d,  N%d = d-1 - (-1-N)%d
- * so a quotient and a remainder of one numerator keep one numerator.
+ *   gcd         a common factor of d and all coefficients leaves: (g*X + r)//(g*d) = X//d,  (g*X + r)%(g*d) =
+ * g*(X%d) + r digits      for a factor f of d where N//f collapses to X: N//d = X//(d/f),  N%d = f*(X%(d/f))
+ * + (N - f*X) complement  with more negative than positive coefficients: N//d = -1 - (-1-N)//d,  N%d = d-1 -
+ * (-1-N)%d so a quotient and a remainder of one numerator keep one numerator.
  *
- * A symbolic divisor D divides as polynomials do, N = Q*D + R by the leading monomial, and N//D = Q + R//D for any Q; the
- * rest goes away where 0 <= R < D is proven. */
+ * A symbolic divisor D divides as polynomials do, N = Q*D + R by the leading monomial, and N//D = Q + R//D
+ * for any Q; the rest goes away where 0 <= R < D is proven. */
 #include "index_impl.h"
 
-/* quotient and remainder of one division: N = d*quotient + remainder as linear forms, remainder inside [0, d) */
+/* quotient and remainder of one division: N = d*quotient + remainder as linear forms, remainder inside [0, d)
+ */
 typedef struct split {
   pass_linear quotient, remainder;
 } split;
@@ -24,7 +25,8 @@ static int64_t width(int64_t residue, uint64_t span) { /* |residue| * span, or -
 }
 
 /* The values of coefs . atoms + constant, atoms within [lo, hi]. */
-static bool value_range(const int64_t *coef, const ir_bounds *in, uint32_t n, int64_t constant, int64_t *lo, int64_t *hi) {
+static bool value_range(const int64_t *coef, const ir_bounds *in, uint32_t n, int64_t constant, int64_t *lo,
+                        int64_t *hi) {
   *lo = *hi = constant;
   for (uint32_t i = 0; i < n; i++) {
     int64_t a, c;
@@ -35,15 +37,19 @@ static bool value_range(const int64_t *coef, const ir_bounds *in, uint32_t n, in
   return true;
 }
 
-static bool one_period(const int64_t *residue, const ir_bounds *in, uint32_t n, int64_t constant, int64_t d, int64_t *period) {
+static bool one_period(const int64_t *residue, const ir_bounds *in, uint32_t n, int64_t constant, int64_t d,
+                       int64_t *period) {
   int64_t lo, hi;
-  if (!value_range(residue, in, n, constant, &lo, &hi) || ir_floor_div(lo, d) != ir_floor_div(hi, d)) return false;
+  if (!value_range(residue, in, n, constant, &lo, &hi) || ir_floor_div(lo, d) != ir_floor_div(hi, d))
+    return false;
   *period = ir_floor_div(lo, d);
   return true;
 }
 
-/* Residues of least width first; then, where that fails, each other residue in turn (ties and two-valued atoms). */
-static bool choose_residues(const pass_linear *in, const ir_bounds *at, int64_t d, int64_t *residue, int64_t *period) {
+/* Residues of least width first; then, where that fails, each other residue in turn (ties and two-valued
+ * atoms). */
+static bool choose_residues(const pass_linear *in, const ir_bounds *at, int64_t d, int64_t *residue,
+                            int64_t *period) {
   int64_t total = 0;
   for (uint32_t i = 0; i < in->count; i++) {
     int64_t r = ir_floor_mod(in->term[i].coef, d);
@@ -75,7 +81,8 @@ static bool collapse(pass_build *b, const pass_linear *in, int64_t d, split *out
   if (!choose_residues(in, at, d, residue, &period)) {
     if (!b->facts) return false; /* facts about sums: the whole numerator may lie in one period */
     pass_interval all = pass_linear_bounds(b, in);
-    if (all.lo == INT64_MIN || all.hi == INT64_MAX || ir_floor_div(all.lo, d) != ir_floor_div(all.hi, d)) return false;
+    if (all.lo == INT64_MIN || all.hi == INT64_MAX || ir_floor_div(all.lo, d) != ir_floor_div(all.hi, d))
+      return false;
     period = ir_floor_div(all.lo, d);
     for (uint32_t i = 0; i < in->count; i++) residue[i] = in->term[i].coef;
   }
@@ -95,7 +102,8 @@ static bool take_residues(pass_linear *in, int64_t d, pass_linear *out) {
   pass_linear_const(&rest, ir_floor_mod(in->constant, d));
   for (uint32_t i = 0; i < in->count; i++) {
     pass_term t = in->term[i];
-    if (!pass_linear_term(out, t.atom, t.coef / d) || !pass_linear_term(&rest, t.atom, t.coef % d)) return false;
+    if (!pass_linear_term(out, t.atom, t.coef / d) || !pass_linear_term(&rest, t.atom, t.coef % d))
+      return false;
   }
   *in = rest;
   return true;
@@ -112,7 +120,9 @@ static bool complement(pass_linear *in) {
   return pass_linear_scale(in, -1) && ir_sub_ok(in->constant, 1, &in->constant);
 }
 
-static ir_ref plain(pass_build *b, ir_op op, ir_ref x, ir_ref y) { return ir_make(b->g, op, IR_INDEX, 0, (ir_ref[]){x, y}, 2); }
+static ir_ref plain(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  return ir_make(b->g, op, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
+}
 
 /* The largest factor f of d, a gcd with some coefficient, for which N//f collapses. */
 static int64_t digit(pass_build *b, const pass_linear *in, int64_t d, split *parts) {
@@ -129,81 +139,68 @@ static int64_t digit(pass_build *b, const pass_linear *in, int64_t d, split *par
   }
 }
 
-static ir_ref quotient_of(pass_build *b, pass_linear *in, int64_t d);
-static ir_ref remainder_of(pass_build *b, pass_linear *in, int64_t d);
-
-static ir_ref plus(pass_build *b, ir_ref x, pass_linear *y) { return x ? pass_make_add(b, x, pass_linear_node(b, y)) : 0; }
-static ir_ref times(pass_build *b, ir_ref x, int64_t factor) { return x ? pass_make_mul(b, x, ir_index(b->g, factor)) : 0; }
-
-/* N//d where nothing is left to split off: N has residues below d, no common factor */
-static ir_ref quotient_atom(pass_build *b, pass_linear *in, int64_t d) {
-  split parts;
-  int64_t f = digit(b, in, d, &parts);
-  if (f > 1 && pass_enter(b)) {
-    ir_ref q = quotient_of(b, &parts.quotient, d / f);
-    pass_leave(b);
-    return q;
-  }
-  pass_linear flipped = *in, outside;
-  ir_ref den = ir_index(b->g, d);
-  if (prefers_complement(in) && complement(&flipped) && take_residues(&flipped, d, &outside)) {
-    ir_ref q = plain(b, IR_OP_FLOORDIV, pass_linear_node(b, &flipped), den);
-    if (!pass_linear_scale(&outside, -1) || !ir_sub_ok(outside.constant, 1, &outside.constant) ||
-        !pass_linear_term(&outside, q, -1))
-      return q ? plain(b, IR_OP_FLOORDIV, pass_linear_node(b, in), den) : 0;
-    return pass_linear_node(b, &outside);
-  }
-  return plain(b, IR_OP_FLOORDIV, pass_linear_node(b, in), den);
+/* quotient + rest */
+static ir_ref plus(pass_build *b, ir_ref rest, const pass_linear *quotient, int64_t scale) {
+  pass_linear sum;
+  if (!rest) return 0;
+  pass_linear_read(b->g, rest, &sum);
+  if (pass_linear_scale(&sum, scale) && pass_linear_add(&sum, quotient, 1)) return pass_linear_node(b, &sum);
+  pass_linear other = *quotient;
+  ir_ref left = pass_make_mul(b, rest, ir_index(b->g, scale));
+  return pass_make_add(b, left, pass_linear_node(b, &other));
 }
 
-/* floor of N/d; in is used up */
-static ir_ref quotient_of(pass_build *b, pass_linear *in, int64_t d) {
+static bool is_zero(const pass_linear *in) { return in->count == 0 && in->constant == 0; }
+
+/* a smaller division of the same kind: the rules are tried on it from the start */
+static ir_ref again(pass_build *b, ir_op op, pass_linear *in, int64_t d) {
+  ir_ref x = pass_linear_node(b, in);
+  return op == IR_OP_FLOORDIV ? pass_make_div(b, x, ir_index(b->g, d))
+                              : pass_make_mod(b, x, ir_index(b->g, d));
+}
+
+/* floor of N/d */
+static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   split parts;
-  pass_linear whole = *in, outside, shared;
-  if (d == 1) return pass_linear_node(b, in);
-  if (collapse(b, in, d, &parts)) return pass_linear_node(b, &parts.quotient);
-  if (!take_residues(in, d, &outside)) return plain(b, IR_OP_FLOORDIV, pass_linear_node(b, &whole), ir_index(b->g, d));
-  int64_t common = ir_gcd(pass_linear_content(in), d);
-  ir_ref rest;
+  pass_linear in, outside, flipped, shared;
+  pass_linear_read(b->g, x, &in);
+  if (collapse(b, &in, d, &parts)) return pass_linear_node(b, &parts.quotient);
+  if (!take_residues(&in, d, &outside)) return plain(b, IR_OP_FLOORDIV, x, y);
+  if (!is_zero(&outside)) return plus(b, again(b, IR_OP_FLOORDIV, &in, d), &outside, 1);
+  int64_t common = ir_gcd(pass_linear_content(&in), d);
   if (common > 1) {
-    take_residues(in, common, &shared);
-    rest = quotient_of(b, &shared, d / common);
-  } else {
-    rest = quotient_atom(b, in, d);
+    take_residues(&in, common, &shared);
+    return again(b, IR_OP_FLOORDIV, &shared, d / common);
   }
-  return plus(b, rest, &outside);
+  int64_t f = digit(b, &in, d, &parts);
+  if (f > 1) return again(b, IR_OP_FLOORDIV, &parts.quotient, d / f);
+  flipped = in;
+  if (!prefers_complement(&in) || !complement(&flipped) || !take_residues(&flipped, d, &outside) ||
+      !pass_linear_scale(&outside, -1) || !ir_sub_ok(outside.constant, 1, &outside.constant))
+    return plain(b, IR_OP_FLOORDIV, x, y);
+  return plus(b, again(b, IR_OP_FLOORDIV, &flipped, d), &outside, -1);
 }
 
-static ir_ref remainder_atom(pass_build *b, pass_linear *in, int64_t d) {
+/* N modulo d */
+static ir_ref remainder_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   split parts;
-  int64_t f = digit(b, in, d, &parts);
-  if (f > 1 && pass_enter(b)) {
-    ir_ref high = times(b, remainder_of(b, &parts.quotient, d / f), f);
-    pass_leave(b);
-    return plus(b, high, &parts.remainder);
+  pass_linear in, outside, flipped, shared;
+  pass_linear_read(b->g, x, &in);
+  if (collapse(b, &in, d, &parts)) return pass_linear_node(b, &parts.remainder);
+  if (!take_residues(&in, d, &outside)) return plain(b, IR_OP_MOD, x, y);
+  if (!is_zero(&outside)) return again(b, IR_OP_MOD, &in, d);
+  int64_t common = ir_gcd(pass_linear_content(&in), d);
+  if (common > 1) {
+    take_residues(&in, common, &shared);
+    return plus(b, again(b, IR_OP_MOD, &shared, d / common), &in, common);
   }
-  pass_linear flipped = *in, outside;
-  ir_ref den = ir_index(b->g, d);
-  if (prefers_complement(in) && complement(&flipped) && take_residues(&flipped, d, &outside)) {
-    ir_ref m = plain(b, IR_OP_MOD, pass_linear_node(b, &flipped), den);
-    return pass_make_sub(b, ir_index(b->g, d - 1), m);
-  }
-  return plain(b, IR_OP_MOD, pass_linear_node(b, in), den);
-}
-
-/* N modulo d; in is used up */
-static ir_ref remainder_of(pass_build *b, pass_linear *in, int64_t d) {
-  split parts;
-  pass_linear outside, shared;
-  if (d == 1) return ir_index(b->g, 0);
-  if (collapse(b, in, d, &parts)) return pass_linear_node(b, &parts.remainder);
-  pass_linear whole = *in;
-  if (!take_residues(in, d, &outside)) return plain(b, IR_OP_MOD, pass_linear_node(b, &whole), ir_index(b->g, d));
-  int64_t common = ir_gcd(pass_linear_content(in), d);
-  if (common == 1) return remainder_atom(b, in, d);
-  take_residues(in, common, &shared);
-  ir_ref rest = times(b, remainder_of(b, &shared, d / common), common);
-  return plus(b, rest, in);
+  int64_t f = digit(b, &in, d, &parts);
+  if (f > 1) return plus(b, again(b, IR_OP_MOD, &parts.quotient, d / f), &parts.remainder, f);
+  flipped = in;
+  if (!prefers_complement(&in) || !complement(&flipped) || !take_residues(&flipped, d, &outside))
+    return plain(b, IR_OP_MOD, x, y);
+  pass_linear_const(&outside, d - 1);
+  return plus(b, again(b, IR_OP_MOD, &flipped, d), &outside, -1);
 }
 
 /* symbolic divisors */
@@ -284,7 +281,8 @@ static bool settle(pass_build *b, pass_linear *in, const pass_linear *den, pass_
 }
 
 /* A factor of a one-monomial divisor for which N divides out completely: N//(f*rest) = (N//f)//rest. */
-static bool symbolic_digit(pass_build *b, const pass_linear *in, const pass_linear *den, split *parts, ir_ref *f, ir_ref *rest) {
+static bool symbolic_digit(pass_build *b, const pass_linear *in, const pass_linear *den, split *parts,
+                           ir_ref *f, ir_ref *rest) {
   ir_ref all[PASS_FACTORS], other[PASS_FACTORS];
   if (den->count != 1 || den->constant != 0) return false;
   uint32_t n = pass_factors(b->g, den->term[0].atom, all);
@@ -295,7 +293,7 @@ static bool symbolic_digit(pass_build *b, const pass_linear *in, const pass_line
     for (uint32_t j = 0; j < n; j++)
       if (j != i) other[m++] = all[j];
     *f = all[i];
-    *rest = times(b, pass_product(b->g, other, m), den->term[0].coef);
+    *rest = pass_make_mul(b, pass_product(b->g, other, m), ir_index(b->g, den->term[0].coef));
     if (!*rest || ir_bounds_of(b->g, *f).lo < 1 || ir_bounds_of(b->g, *rest).lo < 1) continue;
     pass_linear_read(b->g, *f, &one);
     parts->remainder = *in;
@@ -313,8 +311,9 @@ static ir_ref symbolic_quotient(pass_build *b, ir_ref x, ir_ref y) {
   if (den.count == 0) return plain(b, IR_OP_FLOORDIV, x, y);
   if (settle(b, &in, &den, &quotient)) return pass_linear_node(b, &quotient);
   if (symbolic_digit(b, &in, &den, &parts, &f, &rest))
-    return plus(b, pass_make_div(b, pass_linear_node(b, &parts.quotient), rest), &quotient);
-  return plus(b, plain(b, IR_OP_FLOORDIV, pass_linear_node(b, &in), y), &quotient);
+    return plus(b, pass_make_div(b, pass_linear_node(b, &parts.quotient), rest), &quotient, 1);
+  if (is_zero(&quotient)) return plain(b, IR_OP_FLOORDIV, x, y);
+  return plus(b, pass_make_div(b, pass_linear_node(b, &in), y), &quotient, 1);
 }
 
 static ir_ref symbolic_remainder(pass_build *b, ir_ref x, ir_ref y) {
@@ -327,16 +326,17 @@ static ir_ref symbolic_remainder(pass_build *b, ir_ref x, ir_ref y) {
   if (settle(b, &in, &den, &quotient)) return pass_linear_node(b, &in);
   if (symbolic_digit(b, &in, &den, &parts, &f, &rest)) {
     ir_ref high = pass_make_mod(b, pass_linear_node(b, &parts.quotient), rest);
-    return plus(b, high ? pass_make_mul(b, high, f) : 0, &parts.remainder);
+    return plus(b, high ? pass_make_mul(b, high, f) : 0, &parts.remainder, 1);
   }
-  return plain(b, IR_OP_MOD, pass_linear_node(b, &in), y);
+  return is_zero(&quotient) ? plain(b, IR_OP_MOD, x, y) : pass_make_mod(b, pass_linear_node(b, &in), y);
 }
 
 /* the builders */
 
 static ir_ref refuse_divisor(ir_graph *g, ir_op op, ir_bounds by) {
-  ir_fail(g->error, IR_ERR_INVALID, "%s: the divisor's lower bound is %lld, but an index divisor must be proven >= 1",
-          ir_ops[op].text, (long long)by.lo);
+  ir_fail(g->error, IR_ERR_INVALID,
+          "%s: the divisor's lower bound is %lld, but an index divisor must be proven >= 1", ir_ops[op].text,
+          (long long)by.lo);
   return 0;
 }
 
@@ -349,13 +349,10 @@ static ir_ref make(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   if (!pass_enter(b)) return plain(b, op, x, y);
   ir_ref r = pass_index_rules(b, op, (ir_ref[]){x, y}, 2);
   if (!r && b->g->error->status != IR_ERR_MEMORY) {
-    pass_linear in;
-    pass_linear_read(b->g, x, &in);
-    if (fixed)
-      r = op == IR_OP_FLOORDIV ? quotient_of(b, &in, d) : remainder_of(b, &in, d);
-    else
-      r = op == IR_OP_FLOORDIV ? symbolic_quotient(b, x, y) : symbolic_remainder(b, x, y);
-    if (r && !pass_allowed(b, op == IR_OP_FLOORDIV ? "divide" : "remainder", op, (ir_ref[]){x, y}, 2, r)) r = plain(b, op, x, y);
+    if (fixed) r = op == IR_OP_FLOORDIV ? quotient_of(b, x, y, d) : remainder_of(b, x, y, d);
+    else r = op == IR_OP_FLOORDIV ? symbolic_quotient(b, x, y) : symbolic_remainder(b, x, y);
+    if (r && !pass_allowed(b, op == IR_OP_FLOORDIV ? "divide" : "remainder", op, (ir_ref[]){x, y}, 2, r))
+      r = plain(b, op, x, y);
   }
   pass_leave(b);
   return r;

@@ -1,5 +1,6 @@
-/* Inside the index algebra: linear forms, the builders that the public ones and the compiled rules share, and the facts
- * that a validity adds. Included by passes/index*.c, passes/linear.c and the generated rules only. */
+/* Inside the index algebra: linear forms, the builders that the public ones and the compiled rules share, and
+ * the facts that a validity adds. Included by passes/index*.c, passes/linear.c and the generated rules only.
+ */
 #ifndef VIEWFOLD_PASSES_INDEX_IMPL_H
 #define VIEWFOLD_PASSES_INDEX_IMPL_H
 
@@ -7,13 +8,14 @@
 #include "ir/ir.h"
 #include "index.h"
 
-/* Limits that keep any input's work bounded: beyond them nodes stay as they were written, which is always correct. */
+/* Limits that keep any input's work bounded: beyond them nodes stay as they were written, which is always
+ * correct. */
 enum {
   PASS_TERMS = 32,   /* of one sum */
   PASS_FACTORS = 8,  /* of one product */
   PASS_CLAUSES = 32, /* of one conjunction */
   PASS_FACTS = 16,   /* that one validity contributes */
-  PASS_DEPTH = 10,   /* of builders calling builders */
+  PASS_DEPTH = 16,   /* of builders calling builders */
   PASS_STEPS = 2000  /* builder calls that one public call may cause */
 };
 
@@ -62,20 +64,24 @@ static inline void pass_leave(pass_build *b) { b->depth--; }
 bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc, ir_ref result);
 
 /* linear.c: linear forms */
-void pass_linear_read(const ir_graph *g, ir_ref ref, pass_linear *out); /* always succeeds: an atom in the worst case */
+void pass_linear_read(const ir_graph *g, ir_ref ref,
+                      pass_linear *out); /* always succeeds: an atom in the worst case */
 void pass_linear_const(pass_linear *out, int64_t value);
-bool pass_linear_add(pass_linear *to, const pass_linear *from, int64_t scale); /* to += scale*from; false: too big */
-bool pass_linear_term(pass_linear *to, ir_ref atom, int64_t coef);             /* to += coef*atom */
+bool pass_linear_add(pass_linear *to, const pass_linear *from,
+                     int64_t scale);                               /* to += scale*from; false: too big */
+bool pass_linear_term(pass_linear *to, ir_ref atom, int64_t coef); /* to += coef*atom */
 bool pass_linear_scale(pass_linear *to, int64_t scale);
 int64_t pass_linear_coef(const pass_linear *in, ir_ref atom); /* 0 when absent */
 void pass_linear_drop(pass_linear *from, uint32_t index);
-int64_t pass_linear_content(const pass_linear *in); /* gcd of the coefficients, constant apart; 0 when constant */
-int pass_linear_sign(const pass_linear *in);        /* of the first coefficient */
+int64_t
+pass_linear_content(const pass_linear *in);  /* gcd of the coefficients, constant apart; 0 when constant */
+int pass_linear_sign(const pass_linear *in); /* of the first coefficient */
 ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in); /* its node, as it stands */
 ir_ref pass_linear_node(pass_build *b, pass_linear *in);      /* its canonical node; in is used up */
 
 /* index_product.c */
-uint32_t pass_factors(const ir_graph *g, ir_ref atom, ir_ref *out); /* ascending, at most PASS_FACTORS; 0: too many */
+uint32_t pass_factors(const ir_graph *g, ir_ref atom,
+                      ir_ref *out); /* ascending, at most PASS_FACTORS; 0: too many */
 ir_ref pass_product(ir_graph *g, const ir_ref *factors, uint32_t count);
 
 /* index_*.c: canonical builders under a budget and facts */

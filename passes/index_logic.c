@@ -1,21 +1,25 @@
 /* Comparisons, connectives, min, max and where: what needs more than a rule.
  *
- * A comparison keeps its terms on the left with a positive first coefficient, the constant on the right, and is LT, GE, EQ
- * or NE; EQ and NE at an end of the range of values become inequalities. Terms that cannot change the answer leave:
- * g*X + Y < c is X < q for q = ceil((c - lo(Y))/g) where g*(q-1) + hi(Y) < c too.
+ * A comparison keeps its terms on the left with a positive first coefficient, the constant on the right, and
+ * is LT, GE, EQ or NE; EQ and NE at an end of the range of values become inequalities. Terms that cannot
+ * change the answer leave: g*X + Y < c is X < q for q = ceil((c - lo(Y))/g) where g*(q-1) + hi(Y) < c too.
  *
- * A conjunction keeps one lower and one upper bound per linear expression, and no clause that the others imply. A
- * disjunction is built as the negation of the conjunction of its negated clauses. */
+ * A conjunction keeps one lower and one upper bound per linear expression, and no clause that the others
+ * imply. A disjunction is built as the negation of the conjunction of its negated clauses. */
 #include "index_impl.h"
 
 #include <string.h>
 
-static ir_ref plain(pass_build *b, ir_op op, ir_ref x, ir_ref y) { return ir_make(b->g, op, IR_BOOL, 0, (ir_ref[]){x, y}, 2); }
+static ir_ref plain(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  return ir_make(b->g, op, IR_BOOL, 0, (ir_ref[]){x, y}, 2);
+}
 static ir_ref truth(pass_build *b, bool value) { return ir_bool(b->g, value); }
 
 /* comparisons */
 
-static bool ceil_div(int64_t a, int64_t d, int64_t *out) { return a != INT64_MIN && ir_sub_ok(0, ir_floor_div(-a, d), out); }
+static bool ceil_div(int64_t a, int64_t d, int64_t *out) {
+  return a != INT64_MIN && ir_sub_ok(0, ir_floor_div(-a, d), out);
+}
 
 /* g*X + Y < c: true when Y may go; in becomes X and *c its bound. */
 static bool drop_small_terms(pass_build *b, pass_linear *in, int64_t *c) {
@@ -38,8 +42,10 @@ static bool drop_small_terms(pass_build *b, pass_linear *in, int64_t *c) {
     if (small.count == 0) continue;
     pass_interval y = pass_linear_bounds(b, &small);
     int64_t need, q, top;
-    if (y.lo == INT64_MIN || y.hi == INT64_MAX || !ir_sub_ok(*c, y.lo, &need) || !ceil_div(need, g, &q)) continue;
-    if (!ir_sub_ok(q, 1, &top) || !ir_mul_ok(top, g, &top) || !ir_add_ok(top, y.hi, &top) || top >= *c) continue;
+    if (y.lo == INT64_MIN || y.hi == INT64_MAX || !ir_sub_ok(*c, y.lo, &need) || !ceil_div(need, g, &q))
+      continue;
+    if (!ir_sub_ok(q, 1, &top) || !ir_mul_ok(top, g, &top) || !ir_add_ok(top, y.hi, &top) || top >= *c)
+      continue;
     *in = big;
     *c = q;
     return true;
@@ -53,18 +59,22 @@ static ir_ref compare_node(pass_build *b, ir_op op, ir_ref left, int64_t c) {
   return r ? r : plain(b, op, src[0], src[1]);
 }
 
-static ir_ref compare_parts(pass_build *b, ir_op op, ir_ref left, int64_t c) {
-  pass_linear in;
+/* the comparison of in, which has no constant, with c */
+static ir_ref compare_parts(pass_build *b, ir_op op, const pass_linear *in, int64_t c) {
+  pass_linear folded = *in;
+  ir_ref left = pass_linear_node(b, &folded);
   if (!left) return 0;
-  pass_linear_read(b->g, left, &in);
-  if (in.count == 0 || in.constant != 0) return pass_make_compare(b, op, left, ir_index(b->g, c)); /* it folded further */
-  return compare_node(b, op, left, c);
+  pass_linear_read(b->g, left, &folded);
+  bool same = folded.count == in->count && folded.constant == 0;
+  for (uint32_t i = 0; i < in->count && same; i++)
+    same = folded.term[i].atom == in->term[i].atom && folded.term[i].coef == in->term[i].coef;
+  return same ? compare_node(b, op, left, c) : pass_make_compare(b, op, left, ir_index(b->g, c));
 }
 
-/* in < 0, in non-constant */
-static ir_ref less(pass_build *b, pass_linear *in) {
-  if (pass_linear_below(b, in)) return truth(b, true);
-  if (pass_linear_at_least(b, in)) return truth(b, false);
+/* in < 0, or in >= 0 when `negated`; in non-constant */
+static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
+  if (pass_linear_below(b, in)) return truth(b, !negated);
+  if (pass_linear_at_least(b, in)) return truth(b, negated);
   int64_t c, g = pass_linear_content(in);
   if (!ir_sub_ok(0, in->constant, &c)) return 0;
   in->constant = 0;
@@ -74,9 +84,9 @@ static ir_ref less(pass_build *b, pass_linear *in) {
     again = in->count > 1 && drop_small_terms(b, in, &c);
     g = pass_linear_content(in);
   }
-  if (pass_linear_sign(in) > 0) return compare_parts(b, IR_OP_LT, pass_linear_node(b, in), c);
-  if (!pass_linear_scale(in, -1) || !ir_sub_ok(1, c, &c)) return 0;
-  return compare_parts(b, IR_OP_GE, pass_linear_node(b, in), c); /* -X < c is X >= 1-c */
+  bool flip = pass_linear_sign(in) < 0; /* -X < c is X >= 1-c */
+  if (flip && (!pass_linear_scale(in, -1) || !ir_sub_ok(1, c, &c))) return 0;
+  return compare_parts(b, flip != negated ? IR_OP_GE : IR_OP_LT, in, c);
 }
 
 static bool never_zero(pass_build *b, const pass_linear *in) {
@@ -84,7 +94,8 @@ static bool never_zero(pass_build *b, const pass_linear *in) {
   for (uint32_t i = 0; i < in->count; i++) {
     ir_bounds x = ir_bounds_of(b->g, in->term[i].atom);
     int64_t d, r;
-    if (!ir_mul_ok(x.div, in->term[i].coef, &d) || !ir_mul_ok(x.rem, in->term[i].coef, &r) || !ir_add_ok(rem, r, &rem))
+    if (!ir_mul_ok(x.div, in->term[i].coef, &d) || !ir_mul_ok(x.rem, in->term[i].coef, &r) ||
+        !ir_add_ok(rem, r, &rem))
       return false;
     div = ir_gcd(div, d);
   }
@@ -94,7 +105,8 @@ static bool never_zero(pass_build *b, const pass_linear *in) {
 /* in == 0, or != 0; in non-constant */
 static ir_ref equal(pass_build *b, ir_op op, pass_linear *in) {
   pass_linear over = *in;
-  bool apart = pass_linear_below(b, in) || (ir_sub_ok(over.constant, 1, &over.constant) && pass_linear_at_least(b, &over));
+  bool apart = pass_linear_below(b, in) ||
+               (ir_sub_ok(over.constant, 1, &over.constant) && pass_linear_at_least(b, &over));
   int64_t c, g = pass_linear_content(in);
   if (apart || in->constant % g != 0 || never_zero(b, in)) return truth(b, op == IR_OP_NE);
   for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
@@ -103,15 +115,13 @@ static ir_ref equal(pass_build *b, ir_op op, pass_linear *in) {
   if (!ir_sub_ok(0, in->constant, &c)) return 0;
   pass_interval all = pass_linear_bounds(b, in);
   if (all.lo == 0 && all.hi == 0) return truth(b, op == IR_OP_EQ);
-  if (all.lo == 0 || all.hi == 0) { /* touching one end: an inequality */
+  if (all.lo == 0 || all.hi == 0) {               /* touching one end: an inequality */
     bool low = (all.lo == 0) == (op == IR_OP_EQ); /* in < 1 or in < 0 */
     if (all.lo == 0 ? !ir_sub_ok(in->constant, 1, &in->constant) : false) return 0;
-    if (low) return less(b, in);
-    ir_ref r = less(b, in);
-    return r ? pass_make_not(b, r) : 0;
+    return less(b, in, !low);
   }
   in->constant = 0;
-  return compare_parts(b, op, pass_linear_node(b, in), c);
+  return compare_parts(b, op, in, c);
 }
 
 static ir_ref compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
@@ -122,10 +132,10 @@ static ir_ref compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   if (!pass_linear_add(&in, &right, -1) || (swap && !pass_linear_scale(&in, -1))) return 0;
   bool equality = op == IR_OP_EQ || op == IR_OP_NE;
   bool negated = op == IR_OP_GE || op == IR_OP_LE;
-  if (in.count == 0) return truth(b, equality ? (in.constant == 0) == (op == IR_OP_EQ) : (in.constant < 0) != negated);
+  if (in.count == 0)
+    return truth(b, equality ? (in.constant == 0) == (op == IR_OP_EQ) : (in.constant < 0) != negated);
   if (equality) return equal(b, op, &in);
-  ir_ref r = less(b, &in);
-  return r && negated ? pass_make_not(b, r) : r;
+  return less(b, &in, negated);
 }
 
 ir_ref pass_make_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
@@ -148,8 +158,13 @@ static bool is_bool_op(const ir_graph *g, ir_ref ref, ir_op op) {
 static ir_ref opposite(ir_graph *g, ir_ref x) {
   const ir_node *n = ir_get(g, x);
   ir_op op = (ir_op)n->op;
-  op = op == IR_OP_LT ? IR_OP_GE : op == IR_OP_GE ? IR_OP_LT : op == IR_OP_EQ ? IR_OP_NE : op == IR_OP_NE ? IR_OP_EQ
-     : op == IR_OP_GT ? IR_OP_LE : op == IR_OP_LE ? IR_OP_GT : IR_OP_ERROR;
+  op = op == IR_OP_LT   ? IR_OP_GE
+       : op == IR_OP_GE ? IR_OP_LT
+       : op == IR_OP_EQ ? IR_OP_NE
+       : op == IR_OP_NE ? IR_OP_EQ
+       : op == IR_OP_GT ? IR_OP_LE
+       : op == IR_OP_LE ? IR_OP_GT
+                        : IR_OP_ERROR;
   if (op == IR_OP_ERROR) return 0;
   ir_kind kind = (ir_kind)ir_dtypes[ir_dtype_of(g, n->src[0])].kind;
   if (kind == IR_KIND_FLOAT && op != IR_OP_NE && op != IR_OP_EQ) return 0; /* unordered values refuse both */
@@ -207,7 +222,26 @@ static bool bounded(const ir_graph *g, ir_ref clause, ir_ref *left, int64_t *c) 
   return ir_is_const(g, n->src[1], c);
 }
 
-/* All clauses about one expression as one interval: rewritten as at most two clauses. False: no lane satisfies them. */
+/* The ends of an interval of values = rem (mod div), moved inwards to such values. */
+static void round_ends(const ir_bounds *of, int64_t *lo, int64_t *hi) {
+  const int64_t far = INT64_MAX / 2;
+  if (of->div <= 1 || of->div > far) return;
+  if (*lo > -far && *lo < far) *lo += ir_floor_mod(of->rem - ir_floor_mod(*lo, of->div), of->div);
+  if (*hi > -far && *hi < far) *hi -= ir_floor_mod(ir_floor_mod(*hi, of->div) - of->rem, of->div);
+}
+
+typedef enum join { JOINED, FULL, NEVER } join;
+
+/* One more clause, `left op c`; `before` is what earlier ones came to. */
+static join put(pass_build *b, clauses *all, ir_op op, ir_ref left, int64_t c, join before) {
+  if (before != JOINED) return before;
+  ir_ref clause = pass_make_compare(b, op, left, ir_index(b->g, c));
+  if (ir_is_false(b->g, clause)) return NEVER;
+  return ir_is_true(b->g, clause) || insert(all, clause) ? JOINED : FULL;
+}
+
+/* All clauses about one expression as one interval: rewritten as at most two clauses. False: no lane
+ * satisfies them. */
 static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
   int64_t lo = INT64_MIN, hi = INT64_MAX, c, holes[PASS_CLAUSES];
   uint32_t kept = 0, hole_count = 0, met = 0;
@@ -229,6 +263,8 @@ static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
     return true;
   }
   all->count = kept;
+  ir_bounds natural = ir_bounds_of(b->g, left);
+  round_ends(&natural, &lo, &hi);
   for (bool moved = true; moved;) {
     moved = false;
     for (uint32_t i = 0; i < hole_count; i++) {
@@ -237,18 +273,15 @@ static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
     }
   }
   if (lo > hi) return false;
-  ir_bounds natural = ir_bounds_of(b->g, left);
-  bool ok = true;
-  if (lo == hi && lo > natural.lo && hi < natural.hi) {
-    ok = insert(all, plain(b, IR_OP_EQ, left, ir_index(b->g, lo)));
-  } else {
-    if (lo > natural.lo) ok = insert(all, plain(b, IR_OP_GE, left, ir_index(b->g, lo)));
-    if (hi < natural.hi && hi < INT64_MAX) ok = insert(all, plain(b, IR_OP_LT, left, ir_index(b->g, hi + 1))) && ok;
-  }
+  bool pinned = lo == hi && lo > natural.lo && hi < natural.hi;
+  join made = JOINED;
+  if (pinned) made = put(b, all, IR_OP_EQ, left, lo, made);
+  if (!pinned && lo > natural.lo) made = put(b, all, IR_OP_GE, left, lo, made);
+  if (!pinned && hi < natural.hi && hi < INT64_MAX) made = put(b, all, IR_OP_LT, left, hi + 1, made);
   for (uint32_t i = 0; i < hole_count; i++)
-    if (holes[i] > lo && holes[i] < hi) ok = insert(all, plain(b, IR_OP_NE, left, ir_index(b->g, holes[i]))) && ok;
-  if (!ok) *all = before;
-  return true;
+    if (holes[i] > lo && holes[i] < hi) made = put(b, all, IR_OP_NE, left, holes[i], made);
+  if (made == FULL) *all = before;
+  return made != NEVER;
 }
 
 /* Drop each clause that the others imply; false when they contradict it. */
@@ -274,7 +307,7 @@ static bool drop_implied(pass_build *b, clauses *all) {
       pass_linear_read(b->g, left, &in);
       pass_interval r = pass_linear_bounds(&under, &in);
       ir_op op = ir_op_of(b->g, clause);
-      bool below = r.hi < c, above = r.lo > c, low = r.lo >= c && r.lo != INT64_MIN;
+      bool below = r.hi<c, above = r.lo> c, low = r.lo >= c && r.lo != INT64_MIN;
       if (op == IR_OP_LT) decided = below ? truth(b, true) : low ? truth(b, false) : 0;
       if (op == IR_OP_GE) decided = low ? truth(b, true) : below ? truth(b, false) : 0;
       if (op == IR_OP_EQ && (below || above)) decided = truth(b, false);
@@ -306,13 +339,15 @@ static bool conjoin(pass_build *b, clauses *all) {
   }
   for (uint32_t i = 0; i < all->count; i++)
     for (uint32_t j = i + 1; j < all->count; j++)
-      if (is_bool_op(b->g, all->item[j], IR_OP_NOT) && ir_src(b->g, all->item[j], 0) == all->item[i]) return false;
+      if (is_bool_op(b->g, all->item[j], IR_OP_NOT) && ir_src(b->g, all->item[j], 0) == all->item[i])
+        return false;
   for (uint32_t i = 0; i < all->count;) {
     ir_ref left;
     int64_t c;
     clauses before = *all;
     if (bounded(b->g, all->item[i], &left, &c) && !merge_bounds(b, all, left)) return false;
-    bool same = before.count == all->count && memcmp(before.item, all->item, all->count * sizeof *all->item) == 0;
+    bool same =
+        before.count == all->count && memcmp(before.item, all->item, all->count * sizeof *all->item) == 0;
     i = same ? i + 1 : 0; /* clauses moved: start over */
   }
   return b->facts || drop_implied(b, all);
@@ -328,7 +363,8 @@ ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t
     if (!all.item[i]) return 0;
   if (!fits) { /* too many for one node: pairs, as they come */
     ir_ref r = items[0];
-    for (uint32_t i = 1; i < count; i++) r = items[i] == r ? r : plain(b, op, r < items[i] ? r : items[i], r < items[i] ? items[i] : r);
+    for (uint32_t i = 1; i < count; i++)
+      r = items[i] == r ? r : plain(b, op, r < items[i] ? r : items[i], r < items[i] ? items[i] : r);
     return r;
   }
   if (!conjoin(b, &all)) return truth(b, negate);
@@ -336,7 +372,9 @@ ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t
   clauses out = {0};
   for (uint32_t i = 0; i < all.count; i++) insert(&out, negate ? pass_make_not(b, all.item[i]) : all.item[i]);
   ir_ref r = out.count == 1 ? out.item[0] : ir_make(b->g, op, IR_BOOL, 0, out.item, out.count);
-  return !r || pass_allowed(b, ir_ops[op].text, op, items, count, r) ? r : ir_make(b->g, op, IR_BOOL, 0, items, count);
+  return !r || pass_allowed(b, ir_ops[op].text, op, items, count, r)
+             ? r
+             : ir_make(b->g, op, IR_BOOL, 0, items, count);
 }
 
 /* min, max, where */
@@ -354,7 +392,8 @@ ir_ref pass_make_minmax(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   ir_ref r = 0;
   if (pass_linear_add(&apart, &right, -1)) {
     if (pass_linear_at_least(b, &apart)) r = op == IR_OP_MAX ? src[0] : src[1];
-    else if (pass_linear_scale(&apart, -1) && pass_linear_at_least(b, &apart)) r = op == IR_OP_MAX ? src[1] : src[0];
+    else if (pass_linear_scale(&apart, -1) && pass_linear_at_least(b, &apart))
+      r = op == IR_OP_MAX ? src[1] : src[0];
   }
   if (r && !pass_allowed(b, ir_ops[op].text, op, src, 2, r)) r = 0;
   if (!r) r = pass_index_rules(b, op, src, 2);

@@ -1,5 +1,5 @@
-/* Products: expanded into sums of monomials, each a constant times one n-ary MUL over its factors in the order of their
- * refs, so that equal polynomials are one node. */
+/* Products: expanded into sums of monomials, each a constant times one n-ary MUL over its factors in the
+ * order of their refs, so that equal polynomials are one node. */
 #include "index_impl.h"
 
 uint32_t pass_factors(const ir_graph *g, ir_ref atom, ir_ref *out) {
@@ -38,7 +38,8 @@ static bool expand(ir_graph *g, const pass_linear *x, const pass_linear *y, pass
   if (!pass_linear_add(out, x, y->constant)) return false;
   for (uint32_t j = 0; j < y->count; j++) {
     int64_t c;
-    if (!ir_mul_ok(x->constant, y->term[j].coef, &c) || !pass_linear_term(out, y->term[j].atom, c)) return false;
+    if (!ir_mul_ok(x->constant, y->term[j].coef, &c) || !pass_linear_term(out, y->term[j].atom, c))
+      return false;
     for (uint32_t i = 0; i < x->count; i++) {
       if (!ir_mul_ok(x->term[i].coef, y->term[j].coef, &c)) return false;
       ir_ref atom = join(g, x->term[i].atom, y->term[j].atom);
@@ -54,7 +55,8 @@ ir_ref pass_make_mul(pass_build *b, ir_ref x, ir_ref y) {
   pass_linear_read(b->g, x, &left);
   pass_linear_read(b->g, y, &right);
   pass_linear_const(&out, 0);
-  if ((left.count <= 1 || right.count <= 1 || left.count * right.count <= PASS_TERMS) && expand(b->g, &left, &right, &out))
+  if ((left.count <= 1 || right.count <= 1 || left.count * right.count <= PASS_TERMS) &&
+      expand(b->g, &left, &right, &out))
     return pass_linear_node(b, &out);
   bool swap = ir_is_const(b->g, x, NULL) || (x > y && !ir_is_const(b->g, y, NULL));
   return ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, swap ? (ir_ref[]){y, x} : (ir_ref[]){x, y}, 2);

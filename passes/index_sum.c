@@ -1,10 +1,9 @@
 /* Recombination inside sums: what splitting an index into digits took apart is put together again.
  *
- *   quotient   d*(N//d) = N - N%d        taken when N%d is already in the sum with the right coefficient, when N itself
- *                                        is there to cancel (x - 4*(x//4) is x%4), or when N%d is a known constant
- *   remainder  M%d = M - d*(M//d)        taken when d*(M//d) is in the sum to cancel
- *   digits     (x//a%b)*a + x%a = x%(a*b), and x//a - b*(x//(a*b)) = x//a%b
- *   staircase  x//n + (x+1)//n + ... + (x+n-1)//n = x    (Hermite's identity)
+ *   quotient   d*(N//d) = N - N%d        taken when N%d is already in the sum with the right coefficient,
+ * when N itself is there to cancel (x - 4*(x//4) is x%4), or when N%d is a known constant remainder  M%d = M
+ * - d*(M//d)        taken when d*(M//d) is in the sum to cancel digits     (x//a%b)*a + x%a = x%(a*b), and
+ * x//a - b*(x//(a*b)) = x//a%b staircase  x//n + (x+1)//n + ... + (x+n-1)//n = x    (Hermite's identity)
  *
  * Each is taken only when it makes the sum shorter or removes a division, so the process ends. */
 #include "index_impl.h"
@@ -48,8 +47,8 @@ static bool open_remainder(pass_build *b, pass_linear *in, uint32_t t) {
   return true;
 }
 
-/* coef * (q * rest), q = N//d a factor: (N - r) * rest / d where the residue r is known and d divides coef; and
- * N - N%D where rest is exactly the symbolic divisor D and that shortens the sum */
+/* coef * (q * rest), q = N//d a factor: (N - r) * rest / d where the residue r is known and d divides coef;
+ * and N - N%D where rest is exactly the symbolic divisor D and that shortens the sum */
 static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
   ir_ref f[PASS_FACTORS], rest[PASS_FACTORS];
   int64_t d, r, coef = in->term[t].coef;
@@ -80,7 +79,8 @@ static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
   return false;
 }
 
-static bool replace_pair(pass_build *b, pass_linear *in, uint32_t i, uint32_t j, ir_ref value, int64_t scale) {
+static bool replace_pair(pass_build *b, pass_linear *in, uint32_t i, uint32_t j, ir_ref value,
+                         int64_t scale) {
   pass_linear next = *in, part;
   pass_linear_drop(&next, i > j ? i : j);
   pass_linear_drop(&next, i > j ? j : i);
@@ -94,18 +94,23 @@ static bool replace_pair(pass_build *b, pass_linear *in, uint32_t i, uint32_t j,
 static bool join_digits(pass_build *b, pass_linear *in, uint32_t i, uint32_t j) {
   const ir_node *x = ir_get(b->g, in->term[i].atom), *y = ir_get(b->g, in->term[j].atom);
   int64_t dx, dy, scaled;
-  if (!ir_is_const(b->g, x->src[1], &dx) || !ir_is_const(b->g, y->src[1], &dy) || dx < 1 || dy < 1) return false;
+  if (!ir_is_const(b->g, x->src[1], &dx) || !ir_is_const(b->g, y->src[1], &dy) || dx < 1 || dy < 1)
+    return false;
   if (x->op == IR_OP_MOD) { /* k*dy*((m//dy) % dx) + k*(m % dy) */
-    if (!ir_mul_ok(in->term[j].coef, dy, &scaled) || scaled != in->term[i].coef || !ir_mul_ok(dx, dy, &scaled)) return false;
+    if (!ir_mul_ok(in->term[j].coef, dy, &scaled) || scaled != in->term[i].coef ||
+        !ir_mul_ok(dx, dy, &scaled))
+      return false;
     if (pass_make_div(b, y->src[0], y->src[1]) != x->src[0]) return false;
     return replace_pair(b, in, i, j, pass_make_mod(b, y->src[0], ir_index(b->g, scaled)), in->term[j].coef);
   }
   if (x->src[0] != y->src[0] || dy % dx != 0 || dy == dx) return false; /* k*(m//dx) - k*(dy/dx)*(m//dy) */
   if (!ir_mul_ok(in->term[i].coef, -(dy / dx), &scaled) || scaled != in->term[j].coef) return false;
-  return replace_pair(b, in, i, j, pass_make_mod(b, in->term[i].atom, ir_index(b->g, dy / dx)), in->term[i].coef);
+  return replace_pair(b, in, i, j, pass_make_mod(b, in->term[i].atom, ir_index(b->g, dy / dx)),
+                      in->term[i].coef);
 }
 
-/* term t is N//d without constant in N: all of (N+1)//d ... (N+d-1)//d beside it, with the same coefficient? */
+/* term t is N//d without constant in N: all of (N+1)//d ... (N+d-1)//d beside it, with the same coefficient?
+ */
 static bool climb(pass_build *b, pass_linear *in, uint32_t t) {
   const ir_node *q = ir_get(b->g, in->term[t].atom);
   int64_t d, coef = in->term[t].coef;
@@ -118,7 +123,8 @@ static bool climb(pass_build *b, pass_linear *in, uint32_t t) {
     ir_ref quotient = pass_make_div(b, pass_linear_node(b, &step), q->src[1]);
     if (!quotient) return false;
     pass_linear_read(b->g, quotient, &step);
-    if (step.count != 1 || pass_linear_coef(&next, step.term[0].atom) != coef || step.term[0].coef != 1) return false;
+    if (step.count != 1 || pass_linear_coef(&next, step.term[0].atom) != coef || step.term[0].coef != 1)
+      return false;
     if (!pass_linear_add(&next, &step, -coef)) return false;
   }
   if (!pass_linear_add(&next, &base, coef)) return false;
@@ -145,7 +151,8 @@ bool pass_recombine(pass_build *b, pass_linear *in) {
     if (is_op(b->g, atom, IR_OP_FLOORDIV) && climb(b, in, i)) return true;
     for (uint32_t j = 0; j < in->count; j++) {
       if (i == j || ir_op_of(b->g, atom) != ir_op_of(b->g, in->term[j].atom)) continue;
-      if ((is_op(b->g, atom, IR_OP_MOD) || is_op(b->g, atom, IR_OP_FLOORDIV)) && join_digits(b, in, i, j)) return true;
+      if ((is_op(b->g, atom, IR_OP_MOD) || is_op(b->g, atom, IR_OP_FLOORDIV)) && join_digits(b, in, i, j))
+        return true;
     }
   }
   return false;

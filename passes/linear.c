@@ -1,7 +1,9 @@
-/* Linear forms: constant + sum of coefficient * atom, the shape in which sums are compared, added and divided.
+/* Linear forms: constant + sum of coefficient * atom, the shape in which sums are compared, added and
+ * divided.
  *
- * An atom is any index node that is not itself a constant, a canonical sum or a constant multiple. Atoms are kept in the
- * order of their refs, that is, of creation: expressions built in the same order in two graphs get the same form. */
+ * An atom is any index node that is not itself a constant, a canonical sum or a constant multiple. Atoms are
+ * kept in the order of their refs, that is, of creation: expressions built in the same order in two graphs
+ * get the same form. */
 #include "index_impl.h"
 
 void pass_linear_const(pass_linear *out, int64_t value) {
@@ -45,8 +47,7 @@ void pass_linear_read(const ir_graph *g, ir_ref ref, pass_linear *out) {
   bool read = true;
   if (n->op == IR_OP_ADD && n->dtype == IR_INDEX)
     for (uint32_t i = 0; i < n->nsrc && read; i++) read = read_term(g, n->src[i], out);
-  else
-    read = read_term(g, ref, out);
+  else read = read_term(g, ref, out);
   if (read) return;
   pass_linear_const(out, 0);
   pass_linear_term(out, ref, 1);
@@ -56,7 +57,8 @@ bool pass_linear_add(pass_linear *to, const pass_linear *from, int64_t scale) {
   int64_t c;
   if (!ir_mul_ok(from->constant, scale, &c) || !ir_add_ok(to->constant, c, &to->constant)) return false;
   for (uint32_t i = 0; i < from->count; i++)
-    if (!ir_mul_ok(from->term[i].coef, scale, &c) || !pass_linear_term(to, from->term[i].atom, c)) return false;
+    if (!ir_mul_ok(from->term[i].coef, scale, &c) || !pass_linear_term(to, from->term[i].atom, c))
+      return false;
   return true;
 }
 
@@ -86,7 +88,8 @@ int64_t pass_linear_content(const pass_linear *in) {
 int pass_linear_sign(const pass_linear *in) { return in->count && in->term[0].coef < 0 ? -1 : 1; }
 
 static ir_ref scaled(ir_graph *g, pass_term t) {
-  return t.coef == 1 ? t.atom : ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){t.atom, ir_index(g, t.coef)}, 2);
+  return t.coef == 1 ? t.atom
+                     : ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){t.atom, ir_index(g, t.coef)}, 2);
 }
 
 ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in) {
@@ -124,4 +127,6 @@ static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
 }
 
 ir_ref pass_make_add(pass_build *b, ir_ref x, ir_ref y) { return add_scaled(b, x, y, 1); }
-ir_ref pass_make_sub(pass_build *b, ir_ref x, ir_ref y) { return x == y && x ? ir_index(b->g, 0) : add_scaled(b, x, y, -1); }
+ir_ref pass_make_sub(pass_build *b, ir_ref x, ir_ref y) {
+  return x == y && x ? ir_index(b->g, 0) : add_scaled(b, x, y, -1);
+}

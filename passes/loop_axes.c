@@ -1,4 +1,5 @@
-/* Axes of a kernel: merging those that every access walks as one, and choosing which gets the vector lanes. */
+/* Axes of a kernel: merging those that every access walks as one, and choosing which gets the vector lanes.
+ */
 #include "loops.h"
 
 #include "index.h"
@@ -35,12 +36,10 @@ bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride) {
   for (uint32_t i = 0; i < count; i++) {
     const ir_node *t = ir_get(g, terms[i]);
     int64_t factor;
-    if (terms[i] == range)
-      *stride += 1;
+    if (terms[i] == range) *stride += 1;
     else if (t->op == IR_OP_MUL && t->nsrc == 2 && t->src[0] == range && ir_is_const(g, t->src[1], &factor))
       *stride += factor;
-    else if (depends_on(g, terms[i], range))
-      return false;
+    else if (depends_on(g, terms[i], range)) return false;
   }
   return true;
 }
@@ -63,7 +62,8 @@ void loop_find_axes(loop_nest *n) {
     if (number >= n->next_range) n->next_range = number + 1;
     if (reduced || n->axis_count == IR_MAX_RANK) continue;
     uint32_t at = n->axis_count++;
-    for (; at > 0 && ir_arg_int(ir_get(n->g, n->axes[at - 1].range)) > number; at--) n->axes[at] = n->axes[at - 1];
+    for (; at > 0 && ir_arg_int(ir_get(n->g, n->axes[at - 1].range)) > number; at--)
+      n->axes[at] = n->axes[at - 1];
     n->axes[at] = (loop_axis){found[i], ir_src(n->g, found[i], 0), 1, 1};
   }
 }
@@ -72,7 +72,8 @@ void loop_find_axes(loop_nest *n) {
 
 static uint32_t divisions(ir_graph *g, ir_ref root) {
   ir_ref found[MAX_FOUND];
-  return loop_find(g, root, IR_OP_FLOORDIV, found, MAX_FOUND) + loop_find(g, root, IR_OP_MOD, found, MAX_FOUND);
+  return loop_find(g, root, IR_OP_FLOORDIV, found, MAX_FOUND) +
+         loop_find(g, root, IR_OP_MOD, found, MAX_FOUND);
 }
 
 /* outer and inner as one range over both; *merged is that range. Returns what root becomes. */
@@ -131,10 +132,8 @@ static int lane_score(loop_nest *n, ir_ref root, ir_ref range) {
   int score = 0;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
-    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), range, &stride))
-      score -= 4;
-    else
-      score += stride == 0 ? 1 : stride == 1 || stride == -1 ? 4 : -4;
+    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), range, &stride)) score -= 4;
+    else score += stride == 0 ? 1 : stride == 1 || stride == -1 ? 4 : -4;
   }
   return score;
 }
@@ -152,10 +151,12 @@ static int widest_bytes(loop_nest *n) {
   return widest;
 }
 
-/* The tile of a contraction: `unroll` vectors along the lanes and as many rows as accumulators fit in registers. */
+/* The tile of a contraction: `unroll` vectors along the lanes and as many rows as accumulators fit in
+ * registers. */
 static void choose_tile(loop_nest *n, loop_axis *vector, ir_ref body) {
   int columns = n->target->registers >= 32 ? 4 : 2, rows = 6;
-  while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi) columns /= 2;
+  while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
+    columns /= 2;
   vector->unroll = columns;
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, body, IR_OP_LOAD, loads, MAX_FOUND);

@@ -1,10 +1,11 @@
 /* Reductions as loops with carried values.
  *
- * The order in which floats are combined depends on the extents only, never on threads or on the machine. A sum is
- * blocked: REDUCE_LANES bytes of lanes times REDUCE_UNROLL accumulators, each summing runs of 32, then runs of 8 of
- * those, and so on; with n terms no partial result passes through more than about 38 + 8*log8(n/2048) additions, which
- * keeps the error below 128 u sum|x| for any n < 2^31 (Higham, Accuracy and Stability of Numerical Algorithms, 4.2).
- * Contractions, integers, minima and maxima need no blocks and carry one accumulator through all loops. */
+ * The order in which floats are combined depends on the extents only, never on threads or on the machine. A
+ * sum is blocked: REDUCE_LANES bytes of lanes times REDUCE_UNROLL accumulators, each summing runs of 32, then
+ * runs of 8 of those, and so on; with n terms no partial result passes through more than about 38 +
+ * 8*log8(n/2048) additions, which keeps the error below 128 u sum|x| for any n < 2^31 (Higham, Accuracy and
+ * Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima need no blocks and carry
+ * one accumulator through all loops. */
 #include "loops.h"
 
 #include "index.h"
@@ -19,7 +20,7 @@ typedef struct reduction {
   ir_dtype dtype;
   ir_ref body;
   ir_ref identity;
-  bool blocked; /* fresh accumulators per loop, runs of bounded length */
+  bool blocked;            /* fresh accumulators per loop, runs of bounded length */
   ir_ref ranges[MAX_NEST]; /* serial loops, outermost first */
   uint32_t range_count;
 } reduction;
@@ -49,7 +50,8 @@ static ir_ref carry(const reduction *r, ir_ref range) {
 
 static ir_ref value_loop(ir_graph *g, ir_ref range, int binding, ir_ref init, ir_ref next) {
   if (!init || !next) return 0;
-  return ir_make(g, IR_OP_LOOP, ir_dtype_of(g, init), ir_pack_arg(1, binding), (ir_ref[]){range, init, next}, 3);
+  return ir_make(g, IR_OP_LOOP, ir_dtype_of(g, init), ir_pack_arg(1, binding), (ir_ref[]){range, init, next},
+                 3);
 }
 
 /* carry op value; a product of floats is added with one rounding */
@@ -75,6 +77,8 @@ static ir_ref serial_position(reduction *r, ir_ref extent) {
     counts[levels + 1] = pass_ceil_div(g, counts[levels], ir_index(g, run[levels]));
     run[++levels] = OUTER_RUN;
   }
+  int64_t single;
+  if (ir_is_const(g, counts[levels], &single) && single == 1) return ir_index(g, 0);
   ir_ref position = loop_fresh_range(r->n, counts[levels]);
   add_range(r, position);
   while (levels-- > 0) {
@@ -100,8 +104,8 @@ static ir_ref serial_loops(const reduction *r, ir_ref body) {
 }
 
 /* Reduce over ranges[0..count), with range `last` (when not 0) taken at `at` instead. */
-static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref last, ir_ref extent, ir_ref scale,
-                              ir_ref offset) {
+static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref last, ir_ref extent,
+                              ir_ref scale, ir_ref offset) {
   ir_graph *g = r->n->g;
   ir_ref to[IR_MAX_RANK + 1], from[IR_MAX_RANK + 1];
   uint32_t replaced = 0;
@@ -122,12 +126,16 @@ static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count
   ir_graph *g = r->n->g;
   ir_ref last = ranges[count - 1], extent = ir_src(g, last, 0), one = ir_index(g, 1);
   int64_t step = (int64_t)lanes * unroll;
-  ir_ref lane = loop_fresh_range(r->n, ir_index(g, lanes)), block = unroll > 1 ? loop_fresh_range(r->n, ir_index(g, unroll)) : 0;
+  ir_ref lane = loop_fresh_range(r->n, ir_index(g, lanes)),
+         block = unroll > 1 ? loop_fresh_range(r->n, ir_index(g, unroll)) : 0;
   ir_ref offset = block ? pass_add(g, pass_mul_int(g, block, lanes), lane) : lane;
-  ir_ref value = reduce_serially(r, ranges, count - 1, last, pass_div_int(g, extent, step), ir_index(g, step), offset);
-  value = value_loop(g, lane, IR_VECTOR, r->identity, ir_make(g, r->op, r->dtype, 0, (ir_ref[]){carry(r, lane), value}, 2));
+  ir_ref value =
+      reduce_serially(r, ranges, count - 1, last, pass_div_int(g, extent, step), ir_index(g, step), offset);
+  value = value_loop(g, lane, IR_VECTOR, r->identity,
+                     ir_make(g, r->op, r->dtype, 0, (ir_ref[]){carry(r, lane), value}, 2));
   if (block)
-    value = value_loop(g, block, IR_UNROLL, r->identity, ir_make(g, r->op, r->dtype, 0, (ir_ref[]){carry(r, block), value}, 2));
+    value = value_loop(g, block, IR_UNROLL, r->identity,
+                       ir_make(g, r->op, r->dtype, 0, (ir_ref[]){carry(r, block), value}, 2));
   ir_ref rest = pass_mod_int(g, extent, step);
   int64_t left;
   if (ir_is_const(g, rest, &left) && left == 0) return value;
@@ -135,11 +143,14 @@ static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count
   return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2);
 }
 
-/* argmax, argmin: the best value and its position are carried; the first of equals wins, and the first NaN. */
+/* argmax, argmin: the best value and its position are carried; the first of equals wins, and the first NaN.
+ */
 static ir_ref reduce_position(reduction *r, ir_ref position, ir_ref range) {
   ir_graph *g = r->n->g;
-  ir_ref fresh = loop_fresh_range(r->n, ir_src(g, range, 0)), value = pass_substitute(g, r->body, &range, &fresh, 1);
-  ir_ref at = ir_cast(g, pass_substitute(g, position, &range, &fresh, 1), IR_I64), zero = ir_int(g, IR_I64, 0);
+  ir_ref fresh = loop_fresh_range(r->n, ir_src(g, range, 0)),
+         value = pass_substitute(g, r->body, &range, &fresh, 1);
+  ir_ref at = ir_cast(g, pass_substitute(g, position, &range, &fresh, 1), IR_I64),
+         zero = ir_int(g, IR_I64, 0);
   ir_dtype t = ir_dtype_of(g, value);
   ir_ref best = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(0, 0), &fresh, 1);
   ir_ref best_at = ir_make(g, IR_OP_CARRY, IR_I64, ir_pack_arg(1, 0), &fresh, 1);
@@ -148,7 +159,8 @@ static ir_ref reduce_position(reduction *r, ir_ref position, ir_ref range) {
     ir_ref is_nan = ir_binary(g, IR_OP_NE, value, value), had_none = ir_binary(g, IR_OP_EQ, best, best);
     better = ir_binary(g, IR_OP_OR, better, ir_binary(g, IR_OP_AND, is_nan, had_none));
   }
-  ir_ref src[] = {fresh, identity_of(g, r->op, t), zero, ir_where(g, better, value, best), ir_where(g, better, at, best_at)};
+  ir_ref src[] = {fresh, identity_of(g, r->op, t), zero, ir_where(g, better, value, best),
+                  ir_where(g, better, at, best_at)};
   ir_ref loop = ir_make(g, IR_OP_LOOP, t, ir_pack_arg(2, IR_SERIAL), src, 5);
   return ir_make(g, IR_OP_GET, IR_I64, ir_pack_arg(1, 0), &loop, 1);
 }
@@ -162,7 +174,8 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   uint32_t count = d->nsrc - 1;
   r.identity = identity_of(g, r.op, r.dtype);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && ir_op_of(g, r.body) != IR_OP_MUL;
-  int lanes = REDUCE_LANE_BYTES / (ir_dtypes[r.dtype].bytes ? ir_dtypes[r.dtype].bytes : 1), unroll = REDUCE_UNROLL;
+  int lanes = REDUCE_LANE_BYTES / (ir_dtypes[r.dtype].bytes ? ir_dtypes[r.dtype].bytes : 1),
+      unroll = REDUCE_UNROLL;
   int64_t most = ir_bounds_of(g, ir_src(g, ranges[count - 1], 0)).hi;
   while (unroll > 1 && (int64_t)lanes * unroll > most) unroll /= 2;
   while (lanes > 1 && lanes > most) lanes /= 2;

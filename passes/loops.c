@@ -12,7 +12,7 @@
 
 enum { MIN_BLOCK = 4096 };
 
-/* The nest under construction: what stands for each axis's range, and the lanes to put around the store. */
+/* The nest under construction: what stands for each axis's range, and the lanes to put around each store. */
 typedef struct nest_state {
   loop_nest *n;
   ir_ref at[IR_MAX_RANK];
@@ -23,12 +23,18 @@ typedef struct nest_state {
 
 static ir_ref nest_from(nest_state *s, uint32_t axis);
 
+/* The store itself, inside lanes of its own: each range belongs to one loop, and there is a store for every
+ * combination of whole steps and rests. */
 static ir_ref innermost(nest_state *s) {
   loop_nest *n = s->n;
-  ir_ref from[IR_MAX_RANK];
-  for (uint32_t i = 0; i < n->axis_count; i++) from[i] = n->axes[i].range;
-  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, s->at, n->axis_count));
-  for (uint32_t i = s->lane_count; i-- > 0;) effect = loop_wrap(n->g, s->lanes[i], s->bindings[i], effect);
+  ir_ref from[IR_MAX_RANK], to[IR_MAX_RANK], lanes[2 * IR_MAX_RANK];
+  for (uint32_t i = 0; i < s->lane_count; i++) lanes[i] = loop_fresh_range(n, ir_src(n->g, s->lanes[i], 0));
+  for (uint32_t i = 0; i < n->axis_count; i++) {
+    from[i] = n->axes[i].range;
+    to[i] = pass_substitute(n->g, s->at[i], s->lanes, lanes, s->lane_count);
+  }
+  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, n->axis_count));
+  for (uint32_t i = s->lane_count; i-- > 0;) effect = loop_wrap(n->g, lanes[i], s->bindings[i], effect);
   return effect;
 }
 
@@ -40,7 +46,8 @@ static ir_ref lane_range(nest_state *s, int64_t extent, int binding) {
   return range;
 }
 
-/* count repetitions of unroll * lanes elements of an axis, from element `start` on; NULL effect (0 count) is 0. */
+/* count repetitions of unroll * lanes elements of an axis, from element `start` on; NULL effect (0 count) is
+ * 0. */
 static ir_ref steps(nest_state *s, uint32_t axis, ir_ref count, ir_ref start, int unroll, int lanes) {
   ir_graph *g = s->n->g;
   int64_t known;
@@ -48,7 +55,8 @@ static ir_ref steps(nest_state *s, uint32_t axis, ir_ref count, ir_ref start, in
   ir_ref range = single ? ir_index(g, 0) : loop_fresh_range(s->n, count);
   uint32_t lane_count = s->lane_count;
   ir_ref block = lane_range(s, unroll, IR_UNROLL), lane = lane_range(s, lanes, IR_VECTOR);
-  ir_ref at = pass_add(g, pass_mul_int(g, range, (int64_t)unroll * lanes), pass_add(g, pass_mul_int(g, block, lanes), lane));
+  ir_ref at = pass_add(g, pass_mul_int(g, range, (int64_t)unroll * lanes),
+                       pass_add(g, pass_mul_int(g, block, lanes), lane));
   s->at[axis] = pass_add(g, start, at);
   ir_ref effect = nest_from(s, axis + 1);
   s->lane_count = lane_count;
@@ -60,18 +68,27 @@ static bool is_zero(ir_graph *g, ir_ref size) {
   return ir_is_const(g, size, &value) && value == 0;
 }
 
-/* whole steps, then the rest one by one */
-static ir_ref steps_and_rest(nest_state *s, uint32_t axis, ir_ref whole, ir_ref start, ir_ref rest, ir_ref rest_start) {
+/* `left` elements of an axis from `start` on: as many full steps as fit, then single vectors, then single
+ * elements. */
+static ir_ref elements(nest_state *s, uint32_t axis, ir_ref start, ir_ref left) {
   ir_graph *g = s->n->g;
   const loop_axis *a = &s->n->axes[axis];
-  ir_ref parts[2];
+  const int tiers[][2] = {{a->unroll, a->lanes}, {1, a->lanes}, {1, 1}};
+  ir_ref parts[3];
   uint32_t count = 0;
-  if (!is_zero(g, whole)) parts[count++] = steps(s, axis, whole, start, a->unroll, a->lanes);
-  if (!is_zero(g, rest)) parts[count++] = steps(s, axis, rest, rest_start, 1, 1);
+  for (int t = 0; t < 3; t++) {
+    int64_t step = (int64_t)tiers[t][0] * tiers[t][1];
+    ir_ref whole = pass_div_int(g, left, step);
+    if (is_zero(g, whole)) continue;
+    parts[count++] = steps(s, axis, whole, start, tiers[t][0], tiers[t][1]);
+    start = pass_add(g, start, pass_mul_int(g, whole, step));
+    left = pass_mod_int(g, left, step);
+  }
   return count == 1 ? parts[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, parts, count);
 }
 
-/* Elements of one step of the axes inside, so that blocks of the outermost axis are worth a thread's while. */
+/* Elements of one step of the axes inside, so that blocks of the outermost axis are worth a thread's while.
+ */
 static int64_t elements_inside(const loop_nest *n) {
   int64_t inside = 1;
   for (uint32_t i = 1; i < n->axis_count; i++) {
@@ -92,26 +109,17 @@ static ir_ref thread_axis(nest_state *s) {
   const loop_axis *a = &s->n->axes[0];
   int64_t step = (int64_t)a->unroll * a->lanes, inside = elements_inside(s->n), per_block = 1;
   while (per_block * step * inside < MIN_BLOCK) per_block *= 2;
-  ir_ref blocks = pass_ceil_div(g, a->extent, ir_index(g, step * per_block));
-  ir_ref range = loop_fresh_range(s->n, blocks), whole = pass_div_int(g, a->extent, step), rest = pass_mod_int(g, a->extent, step);
-  int64_t single;
+  int64_t size = step * per_block, single;
+  ir_ref blocks = pass_ceil_div(g, a->extent, ir_index(g, size)), range = loop_fresh_range(s->n, blocks);
   ir_ref block = ir_is_const(g, blocks, &single) && single == 1 ? ir_index(g, 0) : range;
-  ir_ref first = pass_mul_int(g, block, per_block);
-  ir_ref here = pass_min(g, pass_sub(g, whole, first), ir_index(g, per_block));
-  ir_ref is_last = pass_compare(g, IR_OP_EQ, block, pass_add_int(g, blocks, -1));
-  ir_ref rest_here = pass_where(g, is_last, rest, ir_index(g, 0));
-  ir_ref effect = steps_and_rest(s, 0, here, pass_mul_int(g, first, step), rest_here, pass_mul_int(g, whole, step));
-  return loop_wrap(g, range, IR_THREAD, effect);
+  ir_ref start = pass_mul_int(g, block, size),
+         left = pass_min(g, pass_sub(g, a->extent, start), ir_index(g, size));
+  return loop_wrap(g, range, IR_THREAD, elements(s, 0, start, left));
 }
 
 static ir_ref nest_from(nest_state *s, uint32_t axis) {
   loop_nest *n = s->n;
-  ir_graph *g = n->g;
-  if (axis == n->axis_count) return innermost(s);
-  const loop_axis *a = &n->axes[axis];
-  int64_t step = (int64_t)a->unroll * a->lanes;
-  ir_ref whole = pass_div_int(g, a->extent, step);
-  return steps_and_rest(s, axis, whole, ir_index(g, 0), pass_mod_int(g, a->extent, step), pass_mul_int(g, whole, step));
+  return axis == n->axis_count ? innermost(s) : elements(s, axis, ir_index(n->g, 0), n->axes[axis].extent);
 }
 
 /* KERNEL(effect, params by slot, variables) */
@@ -138,7 +146,6 @@ ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target) {
   ir_ref effect;
   if (n.axis_count == 0)
     effect = loop_wrap(g, loop_fresh_range(&n, ir_index(g, 1)), IR_THREAD, innermost(&s));
-  else
-    effect = thread_axis(&s);
+  else effect = thread_axis(&s);
   return effect ? kernel(g, effect) : 0;
 }

@@ -1,5 +1,5 @@
-/* The parts of loop shaping: which axis gets the lanes (loop_axes.c), how reductions become loops (loop_reduce.c), and
- * the nest around the store (loops.c). */
+/* The parts of loop shaping: which axis gets the lanes (loop_axes.c), how reductions become loops
+ * (loop_reduce.c), and the nest around the store (loops.c). */
 #ifndef VIEWFOLD_PASSES_LOOPS_H
 #define VIEWFOLD_PASSES_LOOPS_H
 
@@ -24,8 +24,8 @@ typedef struct loop_nest {
 } loop_nest;
 
 /* loop_axes.c */
-void loop_find_axes(loop_nest *n);   /* the ranges of the store */
-void loop_merge_axes(loop_nest *n);  /* adjacent axes that all accesses walk as one become one */
+void loop_find_axes(loop_nest *n);  /* the ranges of the store */
+void loop_merge_axes(loop_nest *n); /* adjacent axes that all accesses walk as one become one */
 void loop_choose_lanes(loop_nest *n);
 /* Coefficient of range in an index expression that is affine in it; false when it is not. */
 bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride);

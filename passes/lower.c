@@ -1,10 +1,9 @@
 /* Lowering: composite tensor operations become primitive ones, so that everything below knows few operations.
  *
  *   mean            sum of the accumulator's dtype, divided by the count
- *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype first
- *   any, all        max, min of bool
- *   keepdims        the reduction without it, then reshape
- *   matmul          product of two expanded views, summed over the shared axis
+ *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype
+ * first any, all        max, min of bool keepdims        the reduction without it, then reshape matmul
+ * product of two expanded views, summed over the shared axis
  */
 #include "passes.h"
 
@@ -26,7 +25,8 @@ static ir_ref view_to(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, uint3
 
 static ir_ref scalar(ir_graph *g, ir_dtype dtype, double value) { return ir_float(g, dtype, value); }
 
-/* The reduction of x over n's axes in x's dtype (or i64 positions), without keepdims, reshaped to n's shape. */
+/* The reduction of x over n's axes in x's dtype (or i64 positions), without keepdims, reshaped to n's shape.
+ */
 static ir_ref reduced(ir_graph *g, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
   ir_ref src[IR_MAX_RANK + 1] = {x}, kept[IR_MAX_RANK];
   bool gone[IR_MAX_RANK] = {false}, positional = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
@@ -43,7 +43,8 @@ static ir_ref reduced(ir_graph *g, const ir_node *n, ir_op op, ir_ref x, ir_dtyp
 /* Number of elements that go into each result, as a value of dtype. */
 static ir_ref reduce_count(ir_graph *g, const ir_node *n, ir_ref x, ir_dtype dtype) {
   ir_ref count = ir_index(g, 1);
-  for (uint32_t i = 1; i < n->nsrc; i++) count = pass_mul(g, count, ir_dim(g, x, (uint32_t)ir_get(g, n->src[i])->arg));
+  for (uint32_t i = 1; i < n->nsrc; i++)
+    count = pass_mul(g, count, ir_dim(g, x, (uint32_t)ir_get(g, n->src[i])->arg));
   int64_t value;
   if (ir_is_const(g, count, &value)) return scalar(g, dtype, (double)value);
   return ir_make_tensor(g, IR_OP_CAST, dtype, ir_tuple(g, NULL, 0), 0, &count, 1);
@@ -55,7 +56,8 @@ static ir_ref lower_reduce(ir_graph *g, ir_ref old, ir_ref x) {
   ir_ref shape = ir_shape(g, old);
   switch ((int)n->op) {
   case IR_OP_MEAN: {
-    ir_ref total = reduced(g, n, IR_OP_SUM, ir_cast(g, x, wide), wide, shape), count = reduce_count(g, n, x, wide);
+    ir_ref total = reduced(g, n, IR_OP_SUM, ir_cast(g, x, wide), wide, shape),
+           count = reduce_count(g, n, x, wide);
     return ir_cast(g, ir_binary(g, IR_OP_DIV, total, count), dtype);
   }
   case IR_OP_SUM:
@@ -66,13 +68,12 @@ static ir_ref lower_reduce(ir_graph *g, ir_ref old, ir_ref x) {
   }
 }
 
-/* x as [batch..., rows, cols, k] with size 1 where the other operand supplies the axis; expanded to dims. */
-static ir_ref matmul_side(ir_graph *g, ir_ref x, bool left, bool vector, const ir_ref *dims, uint32_t rank) {
-  uint32_t r = ir_rank(g, x), batch = vector ? 0 : r - 2, lead = rank - 3 - batch;
-  ir_ref one = ir_index(g, 1), shaped[IR_MAX_RANK];
-  for (uint32_t i = 0; i < rank; i++) shaped[i] = one;
-  for (uint32_t i = 0; i < batch; i++) shaped[lead + i] = ir_dim(g, x, i);
-  if (!left && !vector) { /* [..., k, cols] -> [..., cols, k] */
+/* One operand of a product as [batch..., rows, cols, k], with size 1 where the other supplies the axis,
+ * expanded to dims. The left one comes as [batch..., rows, k], the right one as [batch..., k, cols]. */
+static ir_ref matmul_side(ir_graph *g, ir_ref x, bool left, const ir_ref *dims, uint32_t rank) {
+  uint32_t r = rank - 1;
+  ir_ref shaped[IR_MAX_RANK];
+  if (!left) { /* [..., k, cols] -> [..., cols, k] */
     ir_ref src[IR_MAX_RANK + 1] = {x}, turned[IR_MAX_RANK];
     for (uint32_t i = 0; i < r; i++) {
       uint32_t from = i == r - 1 ? r - 2 : i == r - 2 ? r - 1 : i;
@@ -81,35 +82,29 @@ static ir_ref matmul_side(ir_graph *g, ir_ref x, bool left, bool vector, const i
     }
     x = ir_make_tensor(g, IR_OP_PERMUTE, ir_dtype_of(g, x), ir_tuple(g, turned, r), 0, src, r + 1);
   }
-  if (!x) return 0;
-  if (!vector) shaped[left ? rank - 3 : rank - 2] = ir_dim(g, x, r - 2);
-  shaped[rank - 1] = ir_dim(g, x, r - 1);
-  x = view_to(g, IR_OP_RESHAPE, x, shaped, rank);
+  for (uint32_t i = 0; i < rank; i++) shaped[i] = dims[i];
+  shaped[left ? rank - 2 : rank - 3] = ir_index(g, 1);
+  x = x ? view_to(g, IR_OP_RESHAPE, x, shaped, rank) : 0;
   return x ? view_to(g, IR_OP_EXPAND, x, dims, rank) : 0;
 }
 
+/* Operands have equal ranks >= 2 and the same batch axes, as recording leaves them. */
 static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
-  const ir_node *n = ir_get(g, old);
-  ir_dtype dtype = (ir_dtype)n->dtype, wide = dtype == IR_F16 || dtype == IR_BF16 ? IR_F32 : dtype;
-  bool a_vector = ir_rank(g, a) == 1, b_vector = ir_rank(g, b) == 1;
-  ir_ref shape = ir_shape(g, old), one = ir_index(g, 1), dims[IR_MAX_RANK + 3];
-  uint32_t out_rank = ir_rank(g, old), batch = out_rank - !a_vector - !b_vector, rank = batch + 3;
+  ir_dtype dtype = ir_dtype_of(g, old), wide = dtype == IR_F16 || dtype == IR_BF16 ? IR_F32 : dtype;
+  uint32_t out_rank = ir_rank(g, old), rank = out_rank + 1;
+  ir_ref dims[IR_MAX_RANK];
   if (rank > IR_MAX_RANK) {
-    ir_fail(g->error, IR_ERR_UNSUPPORTED, "matmul: %u batch axes; at most %d are supported", batch, IR_MAX_RANK - 3);
+    ir_fail(g->error, IR_ERR_UNSUPPORTED, "matmul: %u axes; at most %d are supported", out_rank,
+            IR_MAX_RANK - 1);
     return 0;
   }
-  for (uint32_t i = 0; i < batch; i++) dims[i] = ir_dim(g, old, i);
-  dims[batch] = a_vector ? one : ir_dim(g, old, batch);
-  dims[batch + 1] = b_vector ? one : ir_dim(g, old, out_rank - 1);
-  dims[batch + 2] = ir_dim(g, a, ir_rank(g, a) - 1);
-  ir_ref left = matmul_side(g, ir_cast(g, a, wide), true, a_vector, dims, rank);
-  ir_ref right = matmul_side(g, ir_cast(g, b, wide), false, b_vector, dims, rank);
+  for (uint32_t i = 0; i < out_rank; i++) dims[i] = ir_dim(g, old, i);
+  dims[out_rank] = ir_dim(g, a, out_rank - 1);
+  ir_ref left = matmul_side(g, ir_cast(g, a, wide), true, dims, rank);
+  ir_ref right = matmul_side(g, ir_cast(g, b, wide), false, dims, rank);
   if (!left || !right) return 0;
-  ir_ref product = ir_binary(g, wide == IR_BOOL ? IR_OP_AND : IR_OP_MUL, left, right);
-  ir_ref src[] = {product, ir_index(g, batch + 2)};
-  ir_ref sum = ir_make_tensor(g, IR_OP_SUM, wide, ir_tuple(g, dims, batch + 2), 0, src, 2);
-  if (!sum) return 0;
-  return ir_cast(g, view_to(g, IR_OP_RESHAPE, sum, ir_get(g, shape)->src, out_rank), dtype);
+  ir_ref src[] = {ir_binary(g, IR_OP_MUL, left, right), ir_index(g, out_rank)};
+  return ir_cast(g, ir_make_tensor(g, IR_OP_SUM, wide, ir_shape(g, old), 0, src, 2), dtype);
 }
 
 static ir_ref lower_node(lowering *l, ir_ref old) {

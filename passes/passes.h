@@ -1,12 +1,13 @@
-/* The compiler between recording and code generation: graph -> plan of kernels. pipeline.c is its table of contents. */
+/* The compiler between recording and code generation: graph -> plan of kernels. pipeline.c is its table of
+ * contents. */
 #ifndef VIEWFOLD_PASSES_PASSES_H
 #define VIEWFOLD_PASSES_PASSES_H
 
 #include "ir/plan.h"
 #include "ir/target.h"
 
-/* Called after each pass with what it left: root is a TUPLE of tensors for passes over the graph (kernel -1), otherwise
- * the kernel of that number. */
+/* Called after each pass with what it left: root is a TUPLE of tensors for passes over the graph (kernel -1),
+ * otherwise the kernel of that number. */
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
 
 typedef struct pass_options {
@@ -25,12 +26,14 @@ extern const pass_info pass_table[];
 extern const size_t pass_count;
 
 /* Compile the results (a TUPLE of tensors) down to a plan whose launches hold KERNEL nodes of g. */
-ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan, ir_error *error);
+ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
+                        ir_error *error);
 
 /* lower.c: composite tensor operations become primitive ones. Returns the new TUPLE of results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results);
 
-/* schedule.c: choose which values live in memory; one launch for each computed one, kernel field = its tensor node. */
+/* schedule.c: choose which values live in memory; one launch for each computed one, kernel field = its tensor
+ * node. */
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
                         ir_error *error);
 
@@ -42,10 +45,11 @@ typedef struct pass_slots {
   uint32_t param_count;
 } pass_slots;
 
-/* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions as REDUCE
- * nodes. Param 0 is the target slot. */
+/* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions
+ * as REDUCE nodes. Param 0 is the target slot. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
-/* The access that a chain of views makes into its leaf: index and validity over ranges ridx0.. of the chain's axes. */
+/* The access that a chain of views makes into its leaf: index and validity over ranges ridx0.. of the chain's
+ * axes. */
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
 
 /* elementary.c: elementary functions become the operations that define them. */

@@ -51,8 +51,9 @@ static const struct {
   void (*run)(pass_state *);
   int scope, level; /* level of the verifier for what the pass leaves */
 } pass_functions[] = {
-    {lower, ON_GRAPH, IR_LEVEL_TENSOR},     {schedule, ON_GRAPH, IR_LEVEL_TENSOR}, {fold, ON_KERNEL, IR_LEVEL_LOOP},
-    {elementary, ON_KERNEL, IR_LEVEL_LOOP}, {loops, ON_KERNEL, IR_LEVEL_LOOP},
+    {lower, ON_GRAPH, IR_LEVEL_TENSOR}, {schedule, ON_GRAPH, IR_LEVEL_TENSOR},
+    {fold, ON_KERNEL, IR_LEVEL_LOOP},   {elementary, ON_KERNEL, IR_LEVEL_LOOP},
+    {loops, ON_KERNEL, IR_LEVEL_LOOP},
 };
 const pass_info pass_table[] = {
     {"lower", "recorded graph", "primitive operations only"},
@@ -65,8 +66,10 @@ const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 
 static bool run_pass(pass_state *s, size_t i, int kernel) {
   pass_functions[i].run(s);
-  if (s->root && s->options->verify && ir_verify(s->g, s->root, pass_functions[i].level, s->error) != IR_OK) s->root = 0;
-  if (s->root && s->options->observer) s->options->observer(s->options->user, pass_table[i].name, s->g, s->root, kernel);
+  if (s->root && s->options->verify && ir_verify(s->g, s->root, pass_functions[i].level, s->error) != IR_OK)
+    s->root = 0;
+  if (s->root && s->options->observer)
+    s->options->observer(s->options->user, pass_table[i].name, s->g, s->root, kernel);
   return s->root != 0;
 }
 
@@ -77,7 +80,8 @@ static bool all_kernels(pass_state *s, size_t first) {
   s->slots = (pass_slots){slot_of, nodes, ir_alloc(p->mem, p->slot_count * sizeof *s->slots.params), 0};
   bool done = slot_of && s->slots.params;
   if (slot_of) memset(slot_of, 0, nodes * sizeof *slot_of);
-  for (size_t i = p->slot_count; i-- > 0 && done;) slot_of[p->slots[i].value] = (uint32_t)i + 1; /* inputs win */
+  for (size_t i = p->slot_count; i-- > 0 && done;)
+    slot_of[p->slots[i].value] = (uint32_t)i + 1; /* inputs win */
   for (size_t k = 0; k < p->launch_count && done; k++) {
     s->launch = &p->launches[k];
     s->root = s->launch->kernel;
@@ -88,7 +92,8 @@ static bool all_kernels(pass_state *s, size_t first) {
   return done;
 }
 
-ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan, ir_error *error) {
+ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
+                        ir_error *error) {
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
   *plan = (ir_plan){.mem = g->mem};
   size_t i = 0;

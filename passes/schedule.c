@@ -1,15 +1,15 @@
-/* Scheduling: which values live in memory. Every value that does is computed by one kernel; all others are fused into
- * the kernels that use them.
+/* Scheduling: which values live in memory. Every value that does is computed by one kernel; all others are
+ * fused into the kernels that use them.
  *
  *   results and what the caller supplies    in memory
  *   views                                   never: they are index arithmetic in their users
- *   elementwise                             fused; stored when costly and used by several kernels or at repeated
- *                                           positions, or when the fused expression grows past a limit
- *   reductions                              fused with elementwise users that need each element once; stored when used
- *                                           twice, inside another reduction, under a mask, or at repeated positions
+ *   elementwise                             fused; stored when costly and used by several kernels or at
+ * repeated positions, or when the fused expression grows past a limit reductions fused with elementwise users
+ * that need each element once; stored when used twice, inside another reduction, under a mask, or at repeated
+ * positions
  *
- * One pass from users to operands collects how each value is used, one from operands to users bounds the size of fused
- * expressions. Launches follow node order, which is a topological order. */
+ * One pass from users to operands collects how each value is used, one from operands to users bounds the size
+ * of fused expressions. Launches follow node order, which is a topological order. */
 #include "passes.h"
 
 #include "index.h"
@@ -70,10 +70,13 @@ static int own_cost(const ir_node *n) {
 /* Does the view read an element of its operand at several positions? */
 static bool repeats(const scheduler *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
-  return n->op == IR_OP_EXPAND || (n->op == IR_OP_PAD && ir_arg_mode(n) != IR_PAD_CONSTANT) || n->op == IR_OP_GATHER;
+  return n->op == IR_OP_EXPAND || (n->op == IR_OP_PAD && ir_arg_mode(n) != IR_PAD_CONSTANT) ||
+         n->op == IR_OP_GATHER;
 }
 
-static bool masks(const ir_node *n) { return n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK; }
+static bool masks(const ir_node *n) {
+  return n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
+}
 
 /* How r uses its operands, given how r itself is used. */
 static uint8_t flags_below(const scheduler *s, ir_ref r) {
@@ -91,7 +94,8 @@ static void collect_uses(scheduler *s) {
     const ir_node *n = ir_get(s->g, r);
     if (!is_tensor(s, r)) continue;
     bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
-    if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED))) s->flags[r] |= STORED;
+    if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
+      s->flags[r] |= STORED;
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
@@ -167,7 +171,8 @@ static void build_plan(scheduler *s, const ir_node *results, const ir_ref *input
   for (size_t i = 0; i < input_count && !s->failed; i++) add_slot(s, IR_SLOT_INPUT, inputs[i]);
   for (size_t i = 0; i < s->count && !s->failed; i++) { /* other leaves in node order */
     ir_op op = ir_op_of(s->g, s->live[i]);
-    if (is_stored_leaf(op) && !is_listed(inputs, input_count, s->live[i])) add_slot(s, op == IR_OP_DATA ? IR_SLOT_DATA : IR_SLOT_INPUT, s->live[i]);
+    if (is_stored_leaf(op) && !is_listed(inputs, input_count, s->live[i]))
+      add_slot(s, op == IR_OP_DATA ? IR_SLOT_DATA : IR_SLOT_INPUT, s->live[i]);
   }
   for (uint32_t k = 0; k < results->nsrc && !s->failed; k++) {
     uint32_t same = 0;
@@ -178,10 +183,8 @@ static void build_plan(scheduler *s, const ir_node *results, const ir_ref *input
     ir_ref r = s->live[i];
     uint32_t k = 0;
     while (k < results->nsrc && results->src[k] != r) k++;
-    if (k < results->nsrc)
-      add_launch(s, r, p->results[k]);
-    else if (is_tensor(s, r) && s->flags[r] & STORED)
-      add_launch(s, r, add_slot(s, IR_SLOT_TEMP, r));
+    if (k < results->nsrc) add_launch(s, r, p->results[k]);
+    else if (is_tensor(s, r) && s->flags[r] & STORED) add_launch(s, r, add_slot(s, IR_SLOT_TEMP, r));
   }
 }
 

@@ -1,4 +1,5 @@
-/* Rewriting whole expressions: every node reachable from a root is rebuilt once, sources first, in the order of refs. */
+/* Rewriting whole expressions: every node reachable from a root is rebuilt once, sources first, in the order
+ * of refs. */
 #include "index_impl.h"
 
 #include <string.h>
@@ -62,12 +63,14 @@ ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_re
 
 ir_ref pass_simplify(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
 
-/* Index arithmetic holds on the lanes that the facts speak of; loads and the extents of ranges are left alone. */
+/* Index arithmetic holds on the lanes that the facts speak of; loads and the extents of ranges are left
+ * alone. */
 static bool is_arithmetic(const ir_graph *g, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
   uint8_t cls = ir_ops[n->op].cls;
   return (n->dtype == IR_INDEX || n->dtype == IR_BOOL) &&
-         (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY);
+         (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE ||
+          cls == IR_CLASS_TERNARY);
 }
 
 /* A node that the facts pin to one value is that value. */

@@ -1,4 +1,5 @@
-/* Positions through views: for each view operation, the position in the operand that a position in the result reads. */
+/* Positions through views: for each view operation, the position in the operand that a position in the result
+ * reads. */
 #include "view_index.h"
 
 #include "index.h"
@@ -15,7 +16,9 @@ typedef struct view_step {
 
 typedef ir_ref (*view_rule)(const view_step *s, pass_position *p);
 
-static ir_ref add_const(const view_step *s, ir_ref a, int64_t b) { return s->a->add(s->g, a, ir_index(s->g, b)); }
+static ir_ref add_const(const view_step *s, ir_ref a, int64_t b) {
+  return s->a->add(s->g, a, ir_index(s->g, b));
+}
 static ir_ref negated(const view_step *s, ir_ref a) { return s->a->mul(s->g, a, ir_index(s->g, -1)); }
 static bool is_one(const view_step *s, ir_ref size) {
   int64_t value;
@@ -83,7 +86,8 @@ static ir_ref flip(const view_step *s, pass_position *p) {
   return ir_bool(s->g, true);
 }
 
-/* Positions outside [0, n) fold back: reflect about the first and last element, wrap with period n, edge clamps. */
+/* Positions outside [0, n) fold back: reflect about the first and last element, wrap with period n, edge
+ * clamps. */
 static ir_ref pad_remap(const view_step *s, ir_ref x, ir_ref n, int mode) {
   ir_graph *g = s->g;
   if (mode == IR_PAD_WRAP) return s->a->mod(g, x, n);
@@ -100,7 +104,8 @@ static ir_ref pad(const view_step *s, pass_position *p) {
   for (uint32_t i = 0; i < p->rank; i++) {
     ir_ref low = s->attrs[1 + 2 * i], high = s->attrs[2 + 2 * i], size = ir_dim(s->g, s->operand, i);
     int64_t lo, hi;
-    bool none_below = ir_is_const(s->g, low, &lo) && lo == 0, none_above = ir_is_const(s->g, high, &hi) && hi == 0;
+    bool none_below = ir_is_const(s->g, low, &lo) && lo == 0,
+         none_above = ir_is_const(s->g, high, &hi) && hi == 0;
     if (none_below && none_above) continue;
     ir_ref x = p->at[i] = s->a->add(s->g, p->at[i], negated(s, low));
     if (mode != IR_PAD_CONSTANT) {
@@ -116,7 +121,8 @@ static ir_ref pad(const view_step *s, pass_position *p) {
 ir_ref pass_flatten(ir_graph *g, const pass_arith *a, ir_ref shape, const pass_position *p) {
   const ir_ref *dims = ir_get(g, shape)->src;
   ir_ref flat = ir_index(g, 0), stride = ir_index(g, 1);
-  for (uint32_t i = p->rank; i-- > 0;) { /* right to left, each new term in front, as a reader would write it */
+  for (uint32_t i = p->rank;
+       i-- > 0;) { /* right to left, each new term in front, as a reader would write it */
     flat = a->add(g, a->mul(g, p->at[i], stride), flat);
     stride = a->mul(g, stride, dims[i]);
   }
@@ -137,8 +143,9 @@ static uint32_t long_axes(const view_step *s, ir_ref shape, uint32_t *axes) {
   return count;
 }
 
-/* Reshape, group by group: the shortest runs of result axes and operand axes with equal products, from the right.
- * Inside a run the position is flattened and split again, (flat // stride) % size, without % on the run's first axis. */
+/* Reshape, group by group: the shortest runs of result axes and operand axes with equal products, from the
+ * right. Inside a run the position is flattened and split again, (flat // stride) % size, without % on the
+ * run's first axis. */
 static ir_ref reshape(const view_step *s, pass_position *p) {
   ir_graph *g = s->g;
   pass_position from = *p;
@@ -171,8 +178,10 @@ static ir_ref reshape(const view_step *s, pass_position *p) {
 }
 
 static const view_rule view_rules[IR_OP_COUNT] = {
-    [IR_OP_PERMUTE] = permute, [IR_OP_EXPAND] = expand, [IR_OP_RESHAPE] = reshape, [IR_OP_UNSQUEEZE] = unsqueeze,
-    [IR_OP_SQUEEZE] = squeeze, [IR_OP_SHRINK] = shrink, [IR_OP_STRIDE] = stride,   [IR_OP_FLIP] = flip,
+    [IR_OP_PERMUTE] = permute, [IR_OP_EXPAND] = expand,
+    [IR_OP_RESHAPE] = reshape, [IR_OP_UNSQUEEZE] = unsqueeze,
+    [IR_OP_SQUEEZE] = squeeze, [IR_OP_SHRINK] = shrink,
+    [IR_OP_STRIDE] = stride,   [IR_OP_FLIP] = flip,
     [IR_OP_POINT] = point,     [IR_OP_PAD] = pad,
 };
 

@@ -21,8 +21,9 @@ typedef struct pass_position {
   ir_ref at[IR_MAX_RANK];
 } pass_position;
 
-/* Rewrite a position in the result of view (one operand, any VIEW operation but concat and stack) into the position in
- * its operand. Returns where that position is valid: true except for pads with a constant; 0 on failure. */
+/* Rewrite a position in the result of view (one operand, any VIEW operation but concat and stack) into the
+ * position in its operand. Returns where that position is valid: true except for pads with a constant; 0 on
+ * failure. */
 ir_ref pass_view_index(ir_graph *g, const pass_arith *arith, ir_ref view, pass_position *position);
 
 /* Row-major position as one number. */

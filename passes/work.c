@@ -3,8 +3,9 @@
 
 #include "index.h"
 
-/* Bytes loaded and stored plus scalar operations, for one element and for all. Every range counts once, so operations
- * outside a reduction are overstated; that errs on the side of threads for kernels that are large anyway. */
+/* Bytes loaded and stored plus scalar operations, for one element and for all. Every range counts once, so
+ * operations outside a reduction are overstated; that errs on the side of threads for kernels that are large
+ * anyway. */
 ir_ref pass_work(ir_graph *g, ir_ref store) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -13,14 +14,10 @@ ir_ref pass_work(ir_graph *g, ir_ref store) {
   if (ir_reachable(g, &store, 1, &live, &count, &cap) == IR_OK)
     for (size_t i = 0; i < count; i++) {
       const ir_node *n = ir_get(g, live[i]);
-      if (n->op == IR_OP_RANGE)
-        total = pass_mul(g, total, n->src[0]);
-      else if (n->op == IR_OP_LOAD)
-        each += ir_dtypes[n->dtype].bytes;
-      else if (n->op == IR_OP_STORE)
-        each += ir_dtypes[ir_dtype_of(g, n->src[2])].bytes;
-      else if (n->dtype != IR_INDEX && ir_ops[n->op].cls != IR_CLASS_LEAF)
-        each++;
+      if (n->op == IR_OP_RANGE) total = pass_mul(g, total, n->src[0]);
+      else if (n->op == IR_OP_LOAD) each += ir_dtypes[n->dtype].bytes;
+      else if (n->op == IR_OP_STORE) each += ir_dtypes[ir_dtype_of(g, n->src[2])].bytes;
+      else if (n->dtype != IR_INDEX && ir_ops[n->op].cls != IR_CLASS_LEAF) each++;
     }
   ir_free(g->mem, live, cap * sizeof *live);
   return pass_mul_int(g, total, each);

@@ -33,6 +33,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 typedef struct expr {
   kind kind;
   long long value; /* NUMBER, TRUTH; the letter of a variable */
+  char *text;      /* of a constant expression already computed */
   struct expr *arg[3];
 } expr;
 
@@ -65,7 +66,7 @@ static const char *at; /* the next character */
 static expr *make(kind k, expr *a, expr *b, expr *c) {
   expr *e = calloc(1, sizeof *e);
   if (!e) fail("out of memory");
-  *e = (expr){k, 0, {a, b, c}};
+  *e = (expr){k, 0, NULL, {a, b, c}};
   return e;
 }
 
@@ -552,7 +553,7 @@ static void build(const expr *e, char *name) {
     return;
   }
   if (is_constant(e)) {
-    const char *value = constant(e);
+    const char *value = e->text ? e->text : constant(e);
     snprintf(name, 32, "r%d", fresh++);
     emit("ir_ref %s = ir_index(g, %s);", name, value);
     return;
@@ -576,6 +577,19 @@ static void build(const expr *e, char *name) {
     if (!is_compare(e->kind)) fail("'%s' cannot stand in a right side", kinds[e->kind].text);
     emit("ir_ref %s = pass_make_compare(b, IR_OP_%s, %s, %s);", name, kinds[e->kind].op, arg[0], arg[1]);
   }
+}
+
+/* The constants of the right side, which may refuse the rule, before any node is made. */
+static void precompute(expr *e) {
+  if (!e) return;
+  bool asks = false;
+  for (int i = 0; i < rest_count; i++) asks = asks || mentions(e, rest[i].letter);
+  if (is_constant(e) && !asks) {
+    e->text = strdup(constant(e));
+    if (!e->text) fail("out of memory");
+    return;
+  }
+  for (int i = 0; i < 3; i++) precompute(e->arg[i]);
 }
 
 /* Rests of sums become nodes only after the constants have passed their tests. */
@@ -608,6 +622,7 @@ static void emit_rule(const rule *r) {
   emit("ir_graph *g = b->g;");
   match_operands(r->lhs, "src");
   if (r->cond) conditions(r->cond, false);
+  precompute(r->rhs);
   for (int i = 0; i < rest_count; i++) build_rest(i);
   if (r->cond) conditions(r->cond, true);
   build(r->rhs, name);

@@ -6,9 +6,11 @@
  * canonical builders, and evaluates both on every lane. It also holds that the facts of every node (interval, congruence)
  * contain every value seen, that simplifying the canonical form gives the same node and makes none, that simplifying the
  * plain form gives the canonical node, that what is said to be proven is true, and that an index simplified under a
- * validity is unchanged wherever that validity holds. On failure the smallest failing sub-expression is printed. */
+ * validity is unchanged wherever that validity holds. On failure the smallest failing sub-expression is printed. A rule
+ * that no case of a long run fires is a failure too. */
 #include "ir/ir.h"
 #include "passes/index.h"
+#include "passes/rule.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -147,6 +149,10 @@ static pair divisor(world *w) { /* proven at least 1 */
 
 static pair truth(world *w, int depth);
 
+static pair choose(world *w, pair c, pair a, pair b) {
+  return keep(w, ir_where(&w->g, c.plain, a.plain, b.plain), pass_where(&w->g, c.canon, a.canon, b.canon));
+}
+
 static pair index_of(world *w, int depth) {
   uint64_t kind = depth <= 0 ? next(w) % 4 : 4 + next(w) % 20;
   if (kind == 0) return number(w, constant(w));
@@ -164,15 +170,19 @@ static pair index_of(world *w, int depth) {
     return combine(w, kind < 17 ? IR_OP_FLOORDIV : IR_OP_MOD, a, divisor(w));
   }
   if (kind < 23) {
-    pair a = index_of(w, depth - 1), b = index_of(w, depth - 1);
+    pair a = index_of(w, depth - 1), b = next(w) % 2 ? index_of(w, depth - 1) : number(w, pick(w, -4, 20));
+    if (next(w) % 4 == 0) b = combine(w, next(w) % 2 ? IR_OP_MIN : IR_OP_MAX, a, b);
     return combine(w, kind == 21 ? IR_OP_MIN : IR_OP_MAX, a, b);
   }
   pair c = truth(w, depth - 2), a = index_of(w, depth - 1), b = index_of(w, depth - 1);
-  return keep(w, ir_where(&w->g, c.plain, a.plain, b.plain), pass_where(&w->g, c.canon, a.canon, b.canon));
+  if (next(w) % 3 == 0) a = choose(w, c, a, b); /* the condition again inside */
+  if (next(w) % 6 == 0) c = keep(w, ir_unary(&w->g, IR_OP_NOT, c.plain), pass_not(&w->g, c.canon));
+  if (next(w) % 3 == 0) b = choose(w, c, a, b);
+  return choose(w, c, a, b);
 }
 
 static pair truth(world *w, int depth) {
-  uint64_t kind = depth <= 0 ? 0 : next(w) % 8;
+  uint64_t kind = depth <= 0 ? 0 : next(w) % 9;
   if (kind < 4) {
     static const ir_op ops[] = {IR_OP_LT, IR_OP_GE, IR_OP_LT, IR_OP_GE, IR_OP_LE, IR_OP_GT, IR_OP_EQ, IR_OP_NE};
     pair a = index_of(w, depth - 1), b = next(w) % 4 ? number(w, pick(w, -4, 30)) : index_of(w, depth - 1);
@@ -183,6 +193,10 @@ static pair truth(world *w, int depth) {
     return combine(w, kind < 6 ? IR_OP_AND : IR_OP_OR, a, b);
   }
   pair a = truth(w, depth - 1);
+  if (kind == 8) {
+    ir_ref yes = ir_bool(&w->g, next(w) % 2), no = ir_bool(&w->g, next(w) % 2);
+    return next(w) % 2 ? choose(w, a, (pair){yes, yes}, (pair){no, no}) : choose(w, a, truth(w, depth - 1), (pair){no, no});
+  }
   return keep(w, ir_unary(&w->g, IR_OP_NOT, a.plain), pass_not(&w->g, a.canon));
 }
 
@@ -194,7 +208,7 @@ static void make_leaves(world *w) {
     w->extent[i] = (pair){0, 0};
     if (i < variables) {
       int64_t divisor = pick(w, 1, 3), lo = pick(w, 1, 3);
-      ir_ref v = ir_var(&w->g, i ? "m" : "n", 1, lo, lo + pick(w, 0, 5), divisor);
+      ir_ref v = ir_var(&w->g, i ? "m" : "n", 1, lo, lo + divisor + pick(w, 0, 5), divisor);
       p = (pair){v, v};
       w->extent[i] = p;
     } else {
@@ -209,49 +223,48 @@ static void make_leaves(world *w) {
   }
 }
 
+/* the value of an extent: a constant, a variable, or a sum of the two */
+static int64_t extent_value(const world *w, ir_ref ref, const int64_t *at) {
+  const ir_node *n = ir_get(&w->g, ref);
+  int64_t sum = 0;
+  if (n->op == IR_OP_CONST) return n->arg;
+  for (uint32_t i = 0; i < n->nsrc && n->op == IR_OP_ADD; i++) sum += extent_value(w, n->src[i], at);
+  return n->op == IR_OP_VAR ? at[leaf_of(w, ref)] : sum;
+}
+
+/* the values of one leaf, given those before it: lo, lo + step, ... hi */
+static int64_t leaf_values(const world *w, int leaf, const int64_t *at, int64_t *lo, int64_t *hi) {
+  const ir_node *n = ir_get(&w->g, w->leaf[leaf].plain);
+  if (n->op == IR_OP_RANGE) {
+    *lo = 0;
+    *hi = extent_value(w, w->extent[leaf].plain, at) - 1;
+    return 1;
+  }
+  int64_t step = ir_const_value(&w->g, n->src[2]).i;
+  *lo = (ir_const_value(&w->g, n->src[0]).i + step - 1) / step * step;
+  *hi = ir_const_value(&w->g, n->src[1]).i;
+  return step;
+}
+
 /* All assignments, in odometer order, at most LANES of them. */
 static void make_lanes(world *w) {
-  int64_t at[LEAVES] = {0};
-  w->lanes = 1;
-  memset(w->lane, 0, sizeof w->lane);
-  int total = 0;
-  for (int i = 0;;) { /* depth-first over leaves */
-    const ir_node *n = ir_get(&w->g, w->leaf[i].plain);
-    int64_t lo = 0, hi;
-    if (n->op == IR_OP_VAR) {
-      int64_t d = ir_const_value(&w->g, n->src[2]).i;
-      lo = (ir_const_value(&w->g, n->src[0]).i + d - 1) / d * d;
-      hi = ir_const_value(&w->g, n->src[1]).i;
-      if (at[i] < lo) at[i] = lo;
-      else if (at[i] % d) at[i] += d - at[i] % d;
-    } else { /* the extent's value for the variables chosen so far */
-      w->lanes = 1;
-      for (int j = 0; j < i; j++) w->lane[total][j] = at[j];
-      int64_t saved[LEAVES];
-      memcpy(saved, w->lane[0], sizeof saved);
-      memcpy(w->lane[0], at, sizeof at);
-      memset(w->value, 0, sizeof w->value);
-      evaluate(w, w->extent[i].plain);
-      hi = w->value[w->extent[i].plain][0] - 1;
-      for (int r = 0; r < NODES; r++) free(w->value[r]);
-      memset(w->value, 0, sizeof w->value);
-      memcpy(w->lane[0], saved, sizeof saved);
+  int64_t at[LEAVES], lo[LEAVES], hi[LEAVES], step[LEAVES];
+  w->lanes = 0;
+  int i = 0;
+  step[0] = leaf_values(w, 0, at, &lo[0], &hi[0]);
+  at[0] = lo[0];
+  while (i >= 0 && w->lanes < LANES) {
+    if (at[i] > hi[i]) {
+      if (--i >= 0) at[i] += step[i];
+    } else if (i + 1 < w->leaves) {
+      i++;
+      step[i] = leaf_values(w, i, at, &lo[i], &hi[i]);
+      at[i] = lo[i];
+    } else {
+      memcpy(w->lane[w->lanes++], at, sizeof at);
+      at[i] += step[i];
     }
-    if (at[i] > hi) {
-      at[i] = 0;
-      if (i-- == 0) break;
-      at[i]++;
-      continue;
-    }
-    if (i + 1 < w->leaves) {
-      at[++i] = 0;
-      continue;
-    }
-    memcpy(w->lane[total++], at, sizeof at);
-    if (total == LANES) break;
-    at[i]++;
   }
-  w->lanes = total;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- checks */
@@ -373,7 +386,25 @@ static bool check_case(world *w) {
   return check_proofs(w, a, b) && check_given(w, a, v);
 }
 
+enum { RULES = 256, LONG_RUN = 200000 };
+static uint64_t fired[RULES];
+
+static bool count_rule(void *user, ir_graph *g, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc, ir_ref result) {
+  (void)user, (void)g, (void)op, (void)src, (void)nsrc, (void)result;
+  for (size_t i = 0; i < pass_index_rule_set.rule_count && i < RULES; i++)
+    if (strcmp(pass_index_rule_set.rules[i].name, rule) == 0) fired[i]++;
+  return true;
+}
+
+static int report_idle_rules(void) {
+  int idle = 0;
+  for (size_t i = 0; i < pass_index_rule_set.rule_count && i < RULES; i++)
+    if (!fired[i] && ++idle) printf("rule %s never fired\n", pass_index_rule_set.rules[i].name);
+  return idle;
+}
+
 int main(int argc, char **argv) {
+  const ir_observer observer = {NULL, count_rule};
   uint64_t seed = 1, count = 1000, failed = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
@@ -384,15 +415,19 @@ int main(int argc, char **argv) {
     w.state = seed * 0x100000001b3u + i;
     w.count = 0;
     w.error.status = IR_OK;
-    memset(w.value, 0, sizeof w.value);
     if (ir_graph_init(&w.g, &ir_mem_libc, &w.error) != IR_OK) return 1;
+    if (i < LONG_RUN) w.g.observer = &observer;
     if (!check_case(&w)) {
       failed++;
       printf("  case %" PRIu64 " of seed %" PRIu64 "\n", i, seed);
     }
-    for (int r = 0; r < NODES; r++) free(w.value[r]);
+    for (uint32_t r = 0; r < w.g.count && r < NODES; r++) {
+      free(w.value[r]);
+      w.value[r] = NULL;
+    }
     ir_graph_free(&w.g);
   }
+  if (count >= LONG_RUN && report_idle_rules()) failed++;
   printf("prop_index: %" PRIu64 " cases, %" PRIu64 " failed, seed %" PRIu64 "\n", count, failed, seed);
   return failed != 0;
 }

@@ -1,0 +1,79 @@
+/* What the files behind viewfold.h share. */
+#ifndef VIEWFOLD_FRONTEND_API_H
+#define VIEWFOLD_FRONTEND_API_H
+
+#include <stdatomic.h>
+
+#include "frontend/lazy.h"
+#include "frontend/viewfold.h"
+#include "ir/parse.h"
+#include "runtime/runtime.h"
+
+struct vf_context {
+  ir_mem mem; /* the hook below, which counts failures */
+  vf_allocator allocator;
+  void *allocator_user;
+  atomic_uint failures; /* allocations that failed so far */
+  atomic_uint uses;     /* the user, and each graph, program and tensor */
+  rt_context *runtime;
+  vf_graph *session; /* NULL until first used */
+  fe_lazy lazy;
+};
+
+struct vf_graph {
+  vf_context *context;
+  ir_graph ir;
+  ir_error error; /* of builders: the first stays */
+  uint32_t epoch; /* values of an earlier one are refused */
+  bool is_session;
+  const char *name; /* names are interned in ir */
+  size_t name_length;
+  ir_named *inputs, *outputs, *variables; /* in order of declaration */
+  size_t input_count, input_cap, output_count, output_cap, variable_count, variable_cap;
+};
+
+/* context.c */
+void fe_context_retain(vf_context *context);
+void fe_context_release(vf_context *context);
+/* Copy what happened to the caller's record, which may be NULL. */
+vf_status fe_report(vf_error *out, const ir_error *error);
+/* A failure during which allocations failed is one of memory, whatever was made of it. `failures` is from before. */
+void fe_blame_memory(const vf_context *context, unsigned failures, ir_error *error);
+unsigned fe_failures(const vf_context *context);
+/* Bytes that vf_text_free frees; takes text over. NULL, with error set, when memory is short. */
+char *fe_text_out(vf_context *context, ir_text *text, ir_error *error);
+
+/* graph.c */
+vf_graph *fe_graph_make(vf_context *context, const char *name, size_t length, ir_error *error); /* no reference taken */
+void fe_graph_free(vf_graph *graph);
+const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *name, size_t length);
+bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, const char *name, size_t length, ir_ref ref);
+/* The outputs as a TUPLE. 0 after failing: a builder's error, no graph, no outputs. */
+ir_ref fe_graph_results(vf_graph *graph, ir_error *error);
+
+/* value_call.c: one call of a builder */
+typedef struct fe_call {
+  vf_graph *graph; /* NULL: there is none to note an error in */
+  ir_graph *ir;
+  const char *who;
+  unsigned failures;
+} fe_call;
+/* Find the graph of the operands and check them. False: return fe_end(call, 0). */
+bool fe_begin(fe_call *call, const char *who, const vf_value *operands, size_t count);
+bool fe_begin_in(fe_call *call, const char *who, vf_graph *graph); /* an operation without operands */
+bool fe_operands(fe_call *call, const vf_value *operands, size_t count); /* further ones */
+bool fe_refuse(fe_call *call, const char *format, ...) IR_PRINTF(2, 3);  /* always false */
+vf_value fe_end(fe_call *call, ir_ref made);
+
+enum { FE_LIST_MAX = 2 * IR_MAX_RANK };
+/* A list of integers as index constants; `what` names it in messages. */
+bool fe_list(fe_call *call, const char *what, int count, const int64_t *list, ir_ref out[FE_LIST_MAX]);
+/* A list of sizes: expressions of variables and integers. */
+bool fe_list_sized(fe_call *call, const char *what, int count, const vf_value *list, ir_ref out[FE_LIST_MAX]);
+ir_ref fe_as_size(ir_graph *g, ir_ref value); /* 0 when it is none, or memory is short */
+
+/* value_index.c: arithmetic on sizes. True when the operation is one: *made is its result, or 0 after failing. */
+bool fe_size_unary(ir_graph *g, ir_op op, ir_ref x, ir_ref *made);
+bool fe_size_binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b, ir_ref *made);
+
+#endif

@@ -1,0 +1,134 @@
+/* Inputs of a run. */
+#include "frontend/cli_bind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli.h"
+#include "frontend/cli_options.h"
+
+enum { LINE_BYTES = 64 };
+
+static void *aligned(void *user, void *ptr, size_t old_size, size_t new_size) {
+  (void)user;
+  void *made = NULL;
+  if (new_size > 0 && posix_memalign(&made, LINE_BYTES, new_size) != 0) return NULL;
+  if (made && ptr) memcpy(made, ptr, old_size < new_size ? old_size : new_size);
+  free(ptr);
+  return made;
+}
+
+const ir_mem cli_array_mem = {.fn = aligned};
+
+static void put_array(const fe_array *a, ir_text *out) {
+  ir_textf(out, "%s[", ir_dtypes[a->dtype].name);
+  for (int i = 0; i < a->rank; i++) ir_textf(out, i ? ",%lld" : "%lld", (long long)a->shape[i]);
+  ir_text_str(out, "]");
+}
+
+int cli_misfit(cli_binder *b, size_t param, const char *format, ...) {
+  const ir_named *p = &b->block->params[param];
+  const char *source = cli_pairs_find(b->inputs, p->name)->text;
+  ir_text found, wanted;
+  char reason[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(reason, sizeof reason, format, args);
+  va_end(args);
+  ir_text_init(&found, &ir_mem_libc);
+  ir_text_init(&wanted, &ir_mem_libc);
+  put_array(&b->out->arrays[param], &found);
+  ir_print_type(&b->s->g, p->ref, &wanted);
+  fprintf(stderr, "viewfold %s: %%%s is %s, but %s holds %s: %s\n", b->s->command, p->name,
+          ir_text_get(&wanted), cli_is_literal(source) ? "the value given" : source, ir_text_get(&found),
+          reason);
+  ir_text_free(&found);
+  ir_text_free(&wanted);
+  return CLI_BAD_INPUT;
+}
+
+static int check_type(cli_binder *b, size_t param) {
+  ir_graph *g = &b->s->g;
+  const fe_array *a = &b->out->arrays[param];
+  ir_ref ref = b->block->params[param].ref;
+  ir_dtype dtype = ir_dtype_of(g, ref);
+  int rank = (int)ir_rank(g, ref);
+  if (a->dtype != dtype)
+    return cli_misfit(b, param, "the dtypes differ; convert the file to %s", ir_dtypes[dtype].name);
+  if (a->rank != rank) return cli_misfit(b, param, "%d axes found, %d expected", a->rank, rank);
+  return CLI_OK;
+}
+
+static int read_arrays(cli_binder *b) {
+  for (size_t i = 0; i < b->block->param_count; i++) {
+    const ir_named *param = &b->block->params[i];
+    const cli_pair *pair = cli_pairs_find(b->inputs, param->name);
+    fe_array *out = &b->out->arrays[i];
+    if (!pair)
+      return cli_usage(b->s->command, "no value for parameter %%%s; give it as --in %s=FILE.npy", param->name,
+                       param->name);
+    if (cli_is_literal(pair->text)) {
+      char source[80];
+      snprintf(source, sizeof source, "--in %.60s", param->name);
+      cli_read_literal(source, pair->text, ir_dtype_of(&b->s->g, param->ref), out, &b->s->error);
+    } else {
+      fe_npy_read(pair->text, &cli_array_mem, out, &b->s->error);
+    }
+    if (b->s->error.status) return cli_failure(b->s->command, &b->s->error);
+    int status = check_type(b, i);
+    if (status) return status;
+  }
+  return CLI_OK;
+}
+
+static bool find_vars(cli_binder *b, ir_ref results) {
+  ir_graph *g = &b->s->g;
+  cli_binding *out = b->out;
+  ir_ref *live = NULL, *roots = malloc((b->block->param_count + 1) * sizeof *roots);
+  size_t count = 0, cap = 0;
+  if (!roots) return false;
+  for (size_t i = 0; i < b->block->param_count; i++) roots[i] = b->block->params[i].ref;
+  roots[b->block->param_count] = results;
+  bool ok = ir_reachable(g, roots, b->block->param_count + 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && ok; i++) {
+    if (ir_op_of(g, live[i]) != IR_OP_VAR) continue;
+    ok = IR_RESERVE(&ir_mem_libc, out->vars, out->var_cap, out->var_count + 1) &&
+         IR_RESERVE(&ir_mem_libc, out->values, out->value_cap, out->var_count + 1);
+    if (ok) out->vars[out->var_count++] = live[i];
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  free(roots);
+  return ok;
+}
+
+int cli_bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
+             const cli_pairs *sizes, cli_binding *out) {
+  *out = (cli_binding){.array_count = block->param_count};
+  cli_binder b = {.s = s, .block = block, .inputs = inputs, .out = out};
+  int status =
+      cli_pairs_check(inputs, s->command, "--in", block->params, block->param_count, block, "parameter");
+  if (status) return status;
+  out->arrays = calloc(block->param_count + 1, sizeof *out->arrays);
+  bool ok = out->arrays && find_vars(&b, results) &&
+            (b.known = calloc(out->var_count + 1, sizeof *b.known)) != NULL &&
+            (b.scratch = calloc(out->var_count + 1, sizeof *b.scratch)) != NULL;
+  if (!ok) {
+    free(b.known);
+    ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+    return cli_failure(s->command, &s->error);
+  }
+  status = read_arrays(&b);
+  if (!status) status = cli_solve_sizes(&b, sizes);
+  free(b.known);
+  free(b.scratch);
+  return status;
+}
+
+void cli_binding_free(cli_binding *b) {
+  for (size_t i = 0; b->arrays && i < b->array_count; i++) fe_array_free(&cli_array_mem, &b->arrays[i]);
+  free(b->arrays);
+  ir_free(&ir_mem_libc, b->vars, b->var_cap * sizeof *b->vars);
+  ir_free(&ir_mem_libc, b->values, b->value_cap * sizeof *b->values);
+  *b = (cli_binding){0};
+}

@@ -1,0 +1,156 @@
+/* `viewfold dump --stage=kernels`: for each kernel what it computes, from what, and which operations went
+ * into it. */
+#include <string.h>
+
+#include "frontend/cli_dump.h"
+
+static const ir_mem *const mem = &ir_mem_libc;
+
+static bool note_schedule(cli_kernels *k, const ir_plan *plan) {
+  k->launches = plan->launch_count;
+  k->slots = plan->slot_count;
+  size_t cells = k->launches * k->slots;
+  k->values = ir_alloc(mem, k->launches * sizeof *k->values);
+  k->loads = ir_alloc(mem, cells * sizeof *k->loads);
+  if (!k->values || !k->loads) return false;
+  memset(k->loads, 0, cells * sizeof *k->loads);
+  for (size_t i = 0; i < k->launches; i++) k->values[i] = plan->launches[i].kernel;
+  return true;
+}
+
+static bool note_fold(cli_kernels *k, const ir_graph *g, const ir_launch *launch, ir_ref root,
+                      uint32_t *loads) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool ok = ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && ok; i++) {
+    if (ir_op_of(g, live[i]) != IR_OP_LOAD) continue;
+    int64_t param = ir_arg_int(ir_get(g, ir_src(g, live[i], 0)));
+    if (param >= 0 && param < launch->slot_count && launch->slots[param] < k->slots)
+      loads[launch->slots[param]]++;
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return ok;
+}
+
+bool cli_kernels_note(cli_kernels *k, const char *pass, const ir_graph *g, const ir_plan *plan, ir_ref root,
+                      int kernel) {
+  if (strcmp(pass, "schedule") == 0) return note_schedule(k, plan);
+  if (strcmp(pass, "fold") != 0 || (size_t)kernel >= k->launches) return true;
+  return note_fold(k, g, &plan->launches[kernel], root, k->loads + (size_t)kernel * k->slots);
+}
+
+void cli_kernels_free(cli_kernels *k) {
+  ir_free(mem, k->values, k->launches * sizeof *k->values);
+  ir_free(mem, k->loads, k->launches * k->slots * sizeof *k->loads);
+  *k = (cli_kernels){0};
+}
+
+/* printing */
+
+typedef struct printer {
+  const cli_kernels *k;
+  ir_graph *g;
+  const ir_parsed_graph *block;
+  const ir_plan *plan;
+  ir_text *out;
+} printer;
+
+/* Its place among the slots of its kind. */
+static unsigned place_of(const ir_plan *plan, uint32_t slot) {
+  unsigned place = 0;
+  for (uint32_t i = 0; i < slot; i++) place += plan->slots[i].kind == plan->slots[slot].kind;
+  return place;
+}
+
+/* `%x f32[3,2]` */
+static void put_slot(printer *p, uint32_t slot) {
+  const ir_slot *s = &p->plan->slots[slot];
+  const ir_node *n = ir_get(p->g, s->value);
+  size_t result = 0;
+  switch (s->kind) {
+  case IR_SLOT_INPUT:
+    ir_textf(p->out, "%%%s ", n->op == IR_OP_INPUT ? ir_name_text(p->g, n->arg) : "buffer");
+    break;
+  case IR_SLOT_OUTPUT:
+    while (result < p->plan->result_count && p->plan->results[result] != slot) result++;
+    ir_textf(p->out, "%%%s ", result < p->block->result_count ? p->block->results[result].name : "?");
+    break;
+  case IR_SLOT_TEMP: ir_textf(p->out, "temporary %u ", place_of(p->plan, slot)); break;
+  case IR_SLOT_DATA: ir_textf(p->out, "data %u ", place_of(p->plan, slot)); break;
+  }
+  ir_print_type(p->g, s->value, p->out);
+}
+
+static bool in_memory(const printer *p, ir_ref ref) {
+  for (size_t i = 0; i < p->plan->slot_count; i++)
+    if (p->plan->slots[i].value == ref) return true;
+  return false;
+}
+
+/* The operations between the value and what its kernel reads, operands first. */
+static void put_fused(printer *p, ir_ref value) {
+  ir_graph *g = p->g;
+  size_t size = (size_t)value + 1;
+  uint8_t *inside = ir_alloc(mem, size);
+  const char *before = NULL;
+  unsigned times = 0;
+  if (!inside) {
+    p->out->failed = true;
+    return;
+  }
+  memset(inside, 0, size);
+  inside[value] = 1;
+  for (ir_ref r = value; r > 0; r--) {
+    const ir_node *n = ir_get(g, r);
+    if (!inside[r] || (r != value && in_memory(p, r))) {
+      inside[r] = 0;
+      continue;
+    }
+    for (uint32_t i = 0; i < ir_operand_count(n); i++)
+      if (ir_shape(g, n->src[i])) inside[n->src[i]] = 1;
+  }
+  ir_text_str(p->out, "  fuses  ");
+  for (ir_ref r = 1; r <= value + 1; r++) {
+    bool shown = r <= value && inside[r] && ir_op_of(g, r) != IR_OP_CONST && ir_op_of(g, r) != IR_OP_INPUT;
+    const char *name = r > value ? "" : ir_ops[ir_op_of(g, r)].text;
+    if (r <= value && !shown) continue;
+    if (before && strcmp(before, name) != 0) {
+      ir_textf(p->out, times > 1 ? " %s x%u" : " %s", before, times);
+      times = 0;
+    }
+    before = name;
+    times++;
+  }
+  ir_text_str(p->out, before && p->out->data[p->out->len - 1] == ' ' ? "nothing: a copy\n" : "\n");
+  ir_free(mem, inside, size);
+}
+
+static void put_kernel(printer *p, size_t number) {
+  const ir_launch *l = &p->plan->launches[number];
+  const uint32_t *loads = p->k->loads + number * p->k->slots;
+  ir_textf(p->out, "\nkernel %zu -> ", number);
+  put_slot(p, l->slots[0]);
+  ir_text_str(p->out, "\n");
+  put_fused(p, p->k->values[number]);
+  for (uint32_t i = 1; i < l->slot_count; i++) {
+    ir_text_str(p->out, "  reads   ");
+    put_slot(p, l->slots[i]);
+    ir_textf(p->out, ", in %u place%s\n", loads[l->slots[i]], loads[l->slots[i]] == 1 ? "" : "s");
+  }
+  ir_text_str(p->out, "  threads share a loop of ");
+  ir_print_expr(p->g, l->count, p->out);
+  ir_text_str(p->out, "; work about ");
+  ir_print_expr(p->g, l->work, p->out);
+  ir_text_str(p->out, " (bytes and operations)\n");
+}
+
+void cli_kernels_print(const cli_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
+                       ir_text *out) {
+  printer p = {k, g, block, plan, out};
+  unsigned temporaries = 0;
+  for (size_t i = 0; i < plan->slot_count; i++) temporaries += plan->slots[i].kind == IR_SLOT_TEMP;
+  ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, plan->launch_count,
+           plan->launch_count == 1 ? "" : "s", temporaries, temporaries == 1 ? "y" : "ies");
+  for (size_t i = 0; i < plan->launch_count && !out->failed; i++) put_kernel(&p, i);
+}

@@ -1,0 +1,331 @@
+/* `viewfold run`: a graph from a file, arrays in, arrays out.
+ *
+ * Nothing precedes the look-up in the cache but reading the graph and its inputs; outputs appear all together
+ * or not at all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "frontend/cli.h"
+#include "frontend/cli_arrays.h"
+#include "frontend/cli_options.h"
+#include "frontend/npy_header.h"
+
+enum { MOST_TIMES = 1 << 16, LEAST_RUNS = 3, MEASURED_NS = 200000000 };
+
+static const char help_text[] =
+    "Usage: viewfold run FILE.vf [--in NAME=VALUE]... [--out NAME=FILE.npy]... [OPTIONS]\n"
+    "\n"
+    "Compiles a graph, or takes it compiled from the cache, and runs it. FILE.vf holds graphs as text:\n"
+    "\n"
+    "  graph @blur(%x: f32[480,640]) {\n"
+    "    %p = pad %x pads=[[1,1],[0,0]]\n"
+    "    %a = shrink %p bounds=[[0,480],[0,640]]\n"
+    "    %b = shrink %p bounds=[[2,482],[0,640]]\n"
+    "    %s = add %a, %b\n"
+    "    %h = mul %s, 0.5\n"
+    "    return %h\n"
+    "  }\n"
+    "\n"
+    "  $ viewfold run blur.vf --in x=x.npy --out h=h.npy\n"
+    "\n"
+    "Results that are not written are summarised on standard output: all elements of a small array, "
+    "otherwise minimum,\n"
+    "maximum, mean and the first elements. `-` reads the graph from standard input; a chain expression such "
+    "as\n"
+    "'f32[3,2].permute(1,0)' stands for a graph with parameter x and result y.\n"
+    "\n"
+    "Options:\n"
+    "  --in NAME=VALUE     the parameter's value: a .npy file of its dtype and shape, or the array itself, "
+    "as in\n"
+    "                      --in s=3.5 or --in 'x=[[1,2],[3,4]]'. Sizes that are variables follow from the "
+    "shapes given\n"
+    "  --out NAME=FILE     write this result as .npy; either all files are written or none\n"
+    "  --size NAME=VALUE   the value of a size variable that no input tells\n"
+    "  --graph NAME        which graph, if the file holds several\n"
+    "  --check             compare with the reference evaluator: bit by bit where no float sum is involved, "
+    "otherwise\n"
+    "                      within a tolerance that is printed. Slow; exit status 1 if they differ\n"
+    "  --time              run repeatedly for 0.2 s and print a line of JSON: cold_ms from the start of the "
+    "command to\n"
+    "                      the first result, compile_ms of it for compiling (0: from the cache), ms the "
+    "median and min_ms the\n"
+    "                      fastest run after that, bytes of all buffers and flops of one run\n"
+    "  --device DEVICE     cpu (the default; see `viewfold devices`)\n"
+    "  --threads N         how many threads may be used\n"
+    "\n"
+    "Environment: VIEWFOLD_CACHE_DIR where compiled kernels are kept; VIEWFOLD_COMPILE=0 fails instead of "
+    "compiling;\n"
+    "VIEWFOLD_DEVICE and VIEWFOLD_THREADS in place of the options.\n"
+    "\n"
+    "Exit status: 0; 1 when --check finds a difference; 2 when the graph or the inputs are wrong, positions "
+    "to gather out\n"
+    "of range included; 3 when the graph cannot be compiled or the device fails.\n";
+
+enum { IN, OUT, SIZE, NAME, DEVICE, THREADS, CHECK, TIME, OPTIONS };
+
+typedef struct runner {
+  int64_t started;
+  const char *word, *given[OPTIONS];
+  bool check, time;
+  cli_pairs in, out, sizes;
+  cli_graph s;
+  const ir_parsed_graph *block;
+  ir_ref results;
+  cli_binding inputs;
+  rt_context *context;
+  rt_program *program;
+  void **in_data, **out_data;
+  fe_array *outputs;
+  size_t output_count;
+  fe_atomic_file *files; /* one for each --out */
+  size_t file_count;     /* open ones */
+  int64_t compile_ns, cold_ns;
+  double *times;
+} runner;
+
+static int64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int failed(runner *r) { return cli_failure("run", &r->s.error); }
+static int no_memory(runner *r) {
+  ir_fail(&r->s.error, IR_ERR_MEMORY, "out of memory");
+  return failed(r);
+}
+
+/* Compiling. */
+
+static int compile(runner *r) {
+  rt_options options;
+  int status = cli_context_options("run", r->given[THREADS], &options);
+  if (status) return status;
+  ir_ref *inputs = calloc(r->block->param_count + 1, sizeof *inputs);
+  if (!inputs) return no_memory(r);
+  for (size_t i = 0; i < r->block->param_count; i++) inputs[i] = r->block->params[i].ref;
+  fe_request request = {.graph = &r->s.g,
+                        .results = r->results,
+                        .inputs = inputs,
+                        .input_count = r->block->param_count,
+                        .vars = r->inputs.vars,
+                        .var_count = r->inputs.var_count,
+                        .name = r->block->name};
+  int64_t before = now();
+  if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
+    fe_compile(r->context, &request, &r->program, &r->s.error);
+  free(inputs);
+  if (r->s.error.status) return failed(r);
+  r->compile_ns = rt_program_stats(r->program).compiled ? now() - before : 0;
+  return CLI_OK;
+}
+
+/* Buffers: the program's inputs are parameters by name. */
+
+static int find_inputs(runner *r) {
+  size_t count = rt_program_input_count(r->program);
+  r->in_data = calloc(count + 1, sizeof *r->in_data);
+  if (!r->in_data) return no_memory(r);
+  for (size_t i = 0; i < count; i++) {
+    rt_port port = rt_program_input(r->program, i);
+    for (size_t k = 0; k < r->block->param_count; k++)
+      if (strcmp(port.name, r->block->params[k].name) == 0) r->in_data[i] = r->inputs.arrays[k].data;
+  }
+  return CLI_OK;
+}
+
+static int make_outputs(runner *r) {
+  size_t count = r->block->result_count;
+  r->outputs = calloc(count + 1, sizeof *r->outputs);
+  r->out_data = calloc(count + 1, sizeof *r->out_data);
+  if (!r->outputs || !r->out_data) return no_memory(r);
+  r->output_count = count;
+  for (size_t i = 0; i < count; i++) {
+    fe_array *a = &r->outputs[i];
+    rt_port port = rt_program_output(r->program, i);
+    a->dtype = port.dtype;
+    a->rank = (int)port.rank;
+    if (rt_program_output_shape(r->program, i, r->inputs.values, a->shape, &r->s.error) != IR_OK)
+      return failed(r);
+    if (!fe_shape_bytes(a->dtype, a->rank, a->shape, &a->bytes) ||
+        !(a->data = ir_alloc(&cli_array_mem, a->bytes)))
+      return no_memory(r);
+    r->out_data[i] = a->data;
+  }
+  return CLI_OK;
+}
+
+/* Files are opened before anything is run, so that one that cannot be written is known at once. */
+static int open_files(runner *r) {
+  r->files = calloc(r->out.count + 1, sizeof *r->files);
+  if (!r->files) return no_memory(r);
+  for (size_t i = 0; i < r->out.count; i++) {
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(r->out.items[i].text, r->out.items[k].text) == 0)
+        return cli_usage("run", "--out: two results go to %s", r->out.items[i].text);
+    if (fe_atomic_open(&r->files[i], r->out.items[i].text, &r->s.error) != IR_OK) return failed(r);
+    r->file_count++;
+  }
+  return CLI_OK;
+}
+
+static size_t result_of(const runner *r, const cli_pair *pair) {
+  size_t i = 0;
+  while (i < r->output_count && !cli_is_called(pair, r->block->results[i].name)) i++;
+  return i;
+}
+
+static int write_files(runner *r) {
+  for (size_t i = 0; i < r->file_count; i++) {
+    const fe_array *a = &r->outputs[result_of(r, &r->out.items[i])];
+    if (fe_npy_put(&r->files[i], a->dtype, a->rank, a->shape, a->data, &r->s.error) != IR_OK)
+      return failed(r);
+  }
+  for (size_t i = 0; i < r->file_count; i++)
+    if (fe_atomic_commit(&r->files[i], &r->s.error) != IR_OK) return failed(r);
+  return CLI_OK;
+}
+
+/* Running. */
+
+static int run_once(runner *r) {
+  rt_program_run(r->program, r->in_data, r->out_data, r->inputs.values, &r->s.error);
+  return r->s.error.status ? failed(r) : CLI_OK;
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static int measure(runner *r, size_t *count) {
+  int64_t start = now(), before = start;
+  r->times = malloc(MOST_TIMES * sizeof *r->times);
+  if (!r->times) return no_memory(r);
+  for (*count = 0; *count < MOST_TIMES && (*count < LEAST_RUNS || before - start < MEASURED_NS); ++*count) {
+    int status = run_once(r);
+    if (status) return status;
+    int64_t after = now();
+    r->times[*count] = (double)(after - before) * 1e-6;
+    before = after;
+  }
+  qsort(r->times, *count, sizeof *r->times, ascending);
+  return CLI_OK;
+}
+
+static void put_json_string(const char *s) {
+  putchar('"');
+  for (; *s; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c < ' ' || c >= 127) printf("\\u%04x", c);
+    else printf(c == '"' || c == '\\' ? "\\%c" : "%c", c);
+  }
+  putchar('"');
+}
+
+static int print_times(runner *r) {
+  size_t count = 0;
+  rt_cost cost;
+  int status = measure(r, &count);
+  if (status) return status;
+  if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) != IR_OK) return failed(r);
+  fputs("{\"graph\":", stdout);
+  put_json_string(r->block->name);
+  printf(",\"cold_ms\":%.3f,\"compile_ms\":%.3f,\"ms\":%.6f,\"min_ms\":%.6f,\"bytes\":%lld,\"flops\":%lld}\n",
+         (double)r->cold_ns * 1e-6, (double)r->compile_ns * 1e-6, r->times[count / 2], r->times[0],
+         (long long)cost.bytes, (long long)cost.flops);
+  return CLI_OK;
+}
+
+/* Summaries of what is not written, then what --check found. */
+static int report(runner *r) {
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  for (size_t i = 0; i < r->output_count; i++)
+    if (!cli_pairs_find(&r->out, r->block->results[i].name))
+      cli_summary(r->block->results[i].name, &r->outputs[i], &text);
+  int status = r->check ? cli_check(&r->s, r->block, r->results, &r->inputs, r->outputs, &text) : CLI_OK;
+  fputs(ir_text_get(&text), stdout);
+  if (text.failed && !status) status = no_memory(r);
+  ir_text_free(&text);
+  return status;
+}
+
+static int run(runner *r) {
+  int status = cli_device("run", r->given[DEVICE]);
+  if (!status) status = cli_graph_open(&r->s, "run", r->word);
+  if (status) return status;
+  r->block = cli_graph_pick(&r->s, r->word, r->given[NAME]);
+  if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
+  status =
+      cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
+  if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
+  if (!status) status = compile(r);
+  if (!status) status = find_inputs(r);
+  if (!status) status = make_outputs(r);
+  if (!status) status = open_files(r);
+  if (!status) status = run_once(r);
+  r->cold_ns = now() - r->started;
+  if (!status) status = report(r);
+  int written = status == CLI_OK || status == CLI_CHECK_FAILED ? write_files(r) : CLI_OK;
+  if (!status) status = written;
+  if (!status && r->time) status = print_times(r);
+  return status;
+}
+
+static void close_all(runner *r) {
+  for (size_t i = 0; i < r->file_count; i++) fe_atomic_abandon(&r->files[i]);
+  for (size_t i = 0; r->outputs && i < r->output_count; i++) fe_array_free(&cli_array_mem, &r->outputs[i]);
+  free(r->files);
+  free(r->outputs);
+  free(r->in_data);
+  free(r->out_data);
+  free(r->times);
+  rt_program_release(r->program);
+  rt_context_destroy(r->context);
+  cli_binding_free(&r->inputs);
+  cli_graph_close(&r->s);
+  cli_pairs_free(&r->in);
+  cli_pairs_free(&r->out);
+  cli_pairs_free(&r->sizes);
+}
+
+/* CLI_END when everything was read and there is a graph to run; otherwise the exit status. */
+static int read_options(runner *r, int argc, char **argv) {
+  static const cli_option options[OPTIONS] = {
+      {"--in", "NAME=VALUE"}, {"--out", "NAME=FILE"},    {"--size", "NAME=VALUE"}, {"--graph", "a name"},
+      {"--device", "cpu"},    {"--threads", "a number"}, {"--check", NULL},        {"--time", NULL}};
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
+  for (int next; (next = cli_next(&args)) != CLI_END;) {
+    int status = CLI_OK;
+    switch (next) {
+    case CLI_WRONG: return CLI_BAD_INPUT;
+    case CLI_HELP: fputs(help_text, stdout); return CLI_OK;
+    case IN: status = cli_pairs_add(&r->in, "run", "--in", args.value); break;
+    case OUT: status = cli_pairs_add(&r->out, "run", "--out", args.value); break;
+    case SIZE: status = cli_pairs_add(&r->sizes, "run", "--size", args.value); break;
+    case CHECK: r->check = true; break;
+    case TIME: r->time = true; break;
+    case CLI_WORD:
+      if (r->word) status = cli_usage("run", "one graph at a time, found '%s' as well", args.value);
+      r->word = args.value;
+      break;
+    default: r->given[next] = args.value; break;
+    }
+    if (status) return status;
+  }
+  return r->word ? CLI_END
+                 : cli_usage("run",
+                             "no file given; for example: viewfold run blur.vf --in x=x.npy --out h=h.npy");
+}
+
+int cli_run(int argc, char **argv) {
+  runner r = {.started = now()};
+  r.s.module.mem = r.s.g.mem = &ir_mem_libc;
+  int status = read_options(&r, argc, argv);
+  if (status == CLI_END) status = run(&r);
+  close_all(&r);
+  return status;
+}

@@ -1,0 +1,189 @@
+/* The size variables of a graph, solved from the shapes of its inputs. */
+#include "frontend/cli_bind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli.h"
+#include "frontend/cli_options.h"
+
+static ir_ref dim_of(const cli_binder *b, size_t param, int axis) {
+  return ir_dim(&b->s->g, b->block->params[param].ref, (uint32_t)axis);
+}
+
+static size_t var_number(const cli_binder *b, ir_ref var) {
+  size_t i = 0;
+  while (i < b->out->var_count && b->out->vars[i] != var) i++;
+  return i;
+}
+
+static const char *var_name(const cli_binder *b, size_t var) {
+  return ir_name_text(&b->s->g, ir_get(&b->s->g, b->out->vars[var])->arg);
+}
+
+typedef struct declared {
+  int64_t lo, hi, divisor;
+} declared;
+static declared declared_of(const cli_binder *b, size_t var) {
+  declared d = {INT64_MIN, INT64_MAX, 1};
+  const ir_node *n = ir_get(&b->s->g, b->out->vars[var]);
+  ir_is_const(&b->s->g, n->src[0], &d.lo);
+  ir_is_const(&b->s->g, n->src[1], &d.hi);
+  ir_is_const(&b->s->g, n->src[2], &d.divisor);
+  return d;
+}
+
+/* What is wrong with a value of a variable; empty when nothing is. */
+static void check_value(const cli_binder *b, size_t var, int64_t value, char *reason, size_t size) {
+  declared d = declared_of(b, var);
+  const char *name = var_name(b, var);
+  *reason = '\0';
+  if (value < d.lo || value > d.hi)
+    snprintf(reason, size, "%s = %lld is not within its bounds %lld..%lld", name, (long long)value,
+             (long long)d.lo, (long long)d.hi);
+  else if (value % d.divisor != 0)
+    snprintf(reason, size, "%s = %lld is not a multiple of %lld, its divisor", name, (long long)value,
+             (long long)d.divisor);
+}
+
+static bool evaluate(const cli_binder *b, ir_ref expr, int64_t *value) {
+  ir_error ignored = {0};
+  size_t count = 0, var = var_number(b, expr);
+  if (ir_is_const(&b->s->g, expr, value)) return true;
+  if (var < b->out->var_count) {
+    *value = b->out->values[var];
+    return b->known[var];
+  }
+  for (size_t i = 0; i < b->out->var_count; i++)
+    if (b->known[i]) b->scratch[count++] = (ir_var_value){b->out->vars[i], b->out->values[i]};
+  return ir_eval_index(&b->s->g, expr, b->scratch, count, NULL, 0, value, &ignored) == IR_OK;
+}
+
+/* The only variable of expr that has no value yet; var_count when there is none or more than one. */
+static size_t lone_unknown(const cli_binder *b, ir_ref expr) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0, found = b->out->var_count;
+  bool one = ir_reachable(&b->s->g, &expr, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && one; i++) {
+    size_t var = ir_op_of(&b->s->g, live[i]) == IR_OP_VAR ? var_number(b, live[i]) : b->out->var_count;
+    if (var == b->out->var_count || b->known[var]) continue;
+    one = found == b->out->var_count;
+    found = var;
+  }
+  ir_free(b->s->g.mem, live, cap * sizeof *live);
+  return one ? found : b->out->var_count;
+}
+
+/* The value of expr when the variable takes the step-th of its values; what overflows counts as large. */
+static int64_t try_value(cli_binder *b, ir_ref expr, size_t var, declared d, uint64_t step) {
+  int64_t value = INT64_MAX;
+  b->known[var] = true;
+  b->out->values[var] = (int64_t)((uint64_t)d.lo + step * (uint64_t)d.divisor);
+  if (!evaluate(b, expr, &value)) value = INT64_MAX;
+  b->known[var] = false;
+  return value;
+}
+
+/* Find the one value of the variable for which expr, taken to be monotone in it, has this size. */
+static bool solve(cli_binder *b, ir_ref expr, size_t var, int64_t size) {
+  declared d = declared_of(b, var);
+  int64_t past = d.lo % d.divisor;
+  if (past) d.lo += past > 0 ? d.divisor - past : -past;
+  if (d.lo > d.hi) return false;
+  uint64_t last = ((uint64_t)d.hi - (uint64_t)d.lo) / (uint64_t)d.divisor, from = 0, to = last;
+  bool falls = try_value(b, expr, var, d, last) < try_value(b, expr, var, d, 0);
+  while (from < to) { /* the first step that is not before the size */
+    uint64_t middle = from + (to - from) / 2;
+    int64_t value = try_value(b, expr, var, d, middle);
+    if (falls ? value > size : value < size) from = middle + 1;
+    else to = middle;
+  }
+  bool unique = try_value(b, expr, var, d, from) == size &&
+                (from == last || try_value(b, expr, var, d, from + 1) != size);
+  if (unique) try_value(b, expr, var, d, from); /* leaves the value */
+  return b->known[var] = unique;
+}
+
+/* Take what the axes tell until they tell nothing new. */
+static int solve_all(cli_binder *b) {
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t p = 0; p < b->block->param_count; p++)
+      for (int axis = 0; axis < b->out->arrays[p].rank; axis++) {
+        ir_ref dim = dim_of(b, p, axis);
+        int64_t size = b->out->arrays[p].shape[axis];
+        size_t var = lone_unknown(b, dim);
+        char reason[200];
+        if (var == b->out->var_count) continue;
+        if (dim == b->out->vars[var]) {
+          check_value(b, var, size, reason, sizeof reason);
+          if (*reason) return cli_misfit(b, p, "axis %d says that %s", axis, reason);
+          b->out->values[var] = size;
+          progress = b->known[var] = true;
+        } else if (solve(b, dim, var, size)) {
+          progress = true;
+        }
+      }
+  }
+  return CLI_OK;
+}
+
+static int check_axis(cli_binder *b, size_t p, int axis) {
+  ir_graph *g = &b->s->g;
+  ir_ref dim = dim_of(b, p, axis);
+  int64_t value = 0, size = b->out->arrays[p].shape[axis];
+  bool done = evaluate(b, dim, &value);
+  if (done && value == size) return CLI_OK;
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  ir_print_expr(g, dim, &text);
+  int status;
+  if (ir_is_const(g, dim, &value))
+    status = cli_misfit(b, p, "axis %d has to be %lld", axis, (long long)value);
+  else if (!done)
+    status = cli_misfit(b, p, "no sizes make %.100s, axis %d, equal to %lld", ir_text_get(&text), axis,
+                        (long long)size);
+  else
+    status = cli_misfit(b, p, "axis %d is %.100s, which has to be %lld by the other axes", axis,
+                        ir_text_get(&text), (long long)value);
+  ir_text_free(&text);
+  return status;
+}
+
+static int check_sizes(cli_binder *b) {
+  int status = CLI_OK;
+  for (size_t p = 0; p < b->block->param_count && !status; p++)
+    for (int axis = 0; axis < b->out->arrays[p].rank && !status; axis++) status = check_axis(b, p, axis);
+  for (size_t i = 0; i < b->out->var_count && !status; i++)
+    if (!b->known[i])
+      status = cli_usage(b->s->command, "no input tells the size %s; give it as --size %s=VALUE",
+                         var_name(b, i), var_name(b, i));
+  return status;
+}
+
+/* --size */
+static int take_sizes(cli_binder *b, const cli_pairs *sizes) {
+  for (size_t i = 0; i < sizes->count; i++) {
+    const cli_pair *pair = &sizes->items[i];
+    size_t var = 0;
+    char *end, reason[200];
+    while (var < b->out->var_count && !cli_is_called(pair, var_name(b, var))) var++;
+    if (var == b->out->var_count)
+      return cli_usage(b->s->command, "--size: @%s has no variable %.*s", b->block->name, (int)pair->length,
+                       pair->name);
+    if (b->known[var]) return cli_usage(b->s->command, "--size %s is given twice", var_name(b, var));
+    b->out->values[var] = strtoll(pair->text, &end, 10);
+    if (*end) return cli_usage(b->s->command, "--size takes NAME=INTEGER, found '%s'", pair->name);
+    check_value(b, var, b->out->values[var], reason, sizeof reason);
+    if (*reason) return cli_usage(b->s->command, "--size: %s", reason);
+    b->known[var] = true;
+  }
+  return CLI_OK;
+}
+
+int cli_solve_sizes(cli_binder *b, const cli_pairs *sizes) {
+  int status = take_sizes(b, sizes);
+  if (!status) status = solve_all(b);
+  return status ? status : check_sizes(b);
+}

@@ -1,0 +1,83 @@
+/* Arrays as one line of text. */
+#include <math.h>
+
+#include "frontend/cli_arrays.h"
+#include "ir/lex.h"
+
+enum { WHOLE = 16, FIRST = 6 }; /* elements */
+
+static int64_t count_of(const fe_array *a) { return (int64_t)(a->bytes / ir_dtypes[a->dtype].bytes); }
+
+static ir_value element(const fe_array *a, int64_t i) {
+  return ir_value_load((const char *)a->data + (size_t)i * ir_dtypes[a->dtype].bytes, a->dtype);
+}
+
+static double number(const fe_array *a, int64_t i) {
+  ir_value v = element(a, i);
+  if (ir_is_float(a->dtype)) return v.f;
+  return a->dtype == IR_U64 ? (double)(uint64_t)v.i : (double)v.i;
+}
+
+static void put_element(const fe_array *a, int64_t i, ir_text *out) {
+  ir_print_value(out, element(a, i), a->dtype);
+}
+
+/* [[0.0, 1.0], [2.0, 3.0]] */
+static void put_whole(const fe_array *a, ir_text *out) {
+  int64_t count = count_of(a), index[FE_MAX_RANK] = {0};
+  for (int k = 0; k < a->rank; k++) ir_text_str(out, "[");
+  for (int64_t i = 0; i < count; i++) {
+    put_element(a, i, out);
+    int axis = a->rank - 1;
+    while (axis >= 0 && ++index[axis] == a->shape[axis]) {
+      index[axis--] = 0;
+      ir_text_str(out, "]");
+    }
+    if (i + 1 == count) return;
+    ir_text_str(out, ", ");
+    for (; axis < a->rank - 1; axis++) ir_text_str(out, "[");
+  }
+  for (int k = 0; k < a->rank; k++) ir_text_str(out, "]"); /* no elements */
+}
+
+static void put_statistics(const fe_array *a, ir_text *out) {
+  int64_t count = count_of(a), least = -1, most = -1, nans = 0;
+  double sum = 0;
+  for (int64_t i = 0; i < count; i++) {
+    double x = number(a, i);
+    if (isnan(x)) {
+      nans++;
+      continue;
+    }
+    sum += x;
+    if (least < 0 || x < number(a, least)) least = i;
+    if (most < 0 || x > number(a, most)) most = i;
+  }
+  if (nans) ir_textf(out, " nan %lld of %lld", (long long)nans, (long long)count);
+  if (least >= 0) {
+    ir_text_str(out, " min ");
+    put_element(a, least, out);
+    ir_text_str(out, " max ");
+    put_element(a, most, out);
+    ir_textf(out, " mean %.6g", sum / (double)(count - nans));
+  }
+  ir_text_str(out, " first");
+  for (int64_t i = 0; i < FIRST; i++) {
+    ir_text_str(out, " ");
+    put_element(a, i, out);
+  }
+  ir_text_str(out, " ...");
+}
+
+void cli_summary(const char *name, const fe_array *a, ir_text *out) {
+  ir_textf(out, "%s: %s[", name, ir_dtypes[a->dtype].name);
+  for (int i = 0; i < a->rank; i++) ir_textf(out, i ? ",%lld" : "%lld", (long long)a->shape[i]);
+  ir_text_str(out, "]");
+  if (count_of(a) <= WHOLE) {
+    ir_text_str(out, " = ");
+    put_whole(a, out);
+  } else {
+    put_statistics(a, out);
+  }
+  ir_text_str(out, "\n");
+}

@@ -1,0 +1,83 @@
+/* One call of a builder: its operands checked, its failure noted, its result wrapped. */
+#include <stdio.h>
+
+#include "frontend/api.h"
+
+bool fe_refuse(fe_call *c, const char *format, ...) {
+  if (!c->graph || c->graph->error.status) return false;
+  char text[sizeof c->graph->error.text];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  ir_fail(&c->graph->error, IR_ERR_INVALID, "%s: %.900s", c->who, text);
+  return false;
+}
+
+bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
+  *c = (fe_call){.graph = graph, .who = who};
+  if (!graph) return false;
+  c->ir = &graph->ir;
+  c->failures = fe_failures(graph->context);
+  return graph->error.status == IR_OK;
+}
+
+bool fe_operands(fe_call *c, const vf_value *x, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (!x[i].graph) return fe_refuse(c, "operand %zu is no value; a value is what a builder returned", i + 1);
+    if (x[i].graph != c->graph)
+      return fe_refuse(c, "operand %zu belongs to graph @%.60s, others to @%.60s; operands belong to one graph", i + 1,
+                       x[i].graph->name, c->graph->name);
+    if (x[i].epoch != c->graph->epoch)
+      return fe_refuse(c,
+                       "operand %zu is a value from before the session last realised a tensor; take it again with "
+                       "vf_tensor_value",
+                       i + 1);
+    if (x[i].id == 0 || x[i].id >= c->ir->count)
+      return fe_refuse(c, "operand %zu is the error value of an earlier failure", i + 1);
+  }
+  return true;
+}
+
+bool fe_begin(fe_call *c, const char *who, const vf_value *x, size_t count) {
+  vf_graph *graph = NULL;
+  for (size_t i = 0; i < count && !graph; i++) graph = x[i].graph;
+  return fe_begin_in(c, who, graph) && fe_operands(c, x, count);
+}
+
+vf_value fe_end(fe_call *c, ir_ref made) {
+  if (!c->graph) return (vf_value){0};
+  vf_graph *g = c->graph;
+  if (!made && !g->error.status && fe_failures(g->context) == c->failures)
+    ir_fail(&g->error, IR_ERR_INTERNAL, "%s: recording failed without a reason", c->who);
+  if (!made && !g->error.status) ir_fail(&g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
+  if (g->error.status) fe_blame_memory(g->context, c->failures, &g->error);
+  return (vf_value){g, g->error.status ? 0 : made, g->epoch};
+}
+
+ir_ref fe_as_size(ir_graph *g, ir_ref value) {
+  const ir_node *n = ir_get(g, value);
+  if (n->dtype == IR_INDEX) return value;
+  return n->op == IR_OP_CONST && n->weak && n->dtype == IR_I64 ? ir_index(g, n->arg) : 0;
+}
+
+static bool fits(fe_call *c, const char *what, int count, bool given) {
+  if (count < 0 || count > FE_LIST_MAX)
+    return fe_refuse(c, "%s has %d entries; a tensor has at most %d axes", what, count, IR_MAX_RANK);
+  return count == 0 || given || fe_refuse(c, "%s of %d entries is NULL", what, count);
+}
+
+bool fe_list(fe_call *c, const char *what, int count, const int64_t *list, ir_ref out[FE_LIST_MAX]) {
+  if (!fits(c, what, count, list != NULL)) return false;
+  for (int i = 0; i < count; i++)
+    if (!(out[i] = ir_index(c->ir, list[i]))) return false;
+  return true;
+}
+
+bool fe_list_sized(fe_call *c, const char *what, int count, const vf_value *list, ir_ref out[FE_LIST_MAX]) {
+  if (!fits(c, what, count, list != NULL) || !fe_operands(c, list, (size_t)count)) return false;
+  for (int i = 0; i < count; i++)
+    if (!(out[i] = fe_as_size(c->ir, list[i].id)))
+      return fe_refuse(c, "entry %d of %s is a tensor; takes variables, integers and expressions of them", i, what);
+  return true;
+}

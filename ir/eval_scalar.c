@@ -1,0 +1,138 @@
+/* One element of every elementwise operation: the numeric contract, spelled out. */
+#include "eval.h"
+
+#include <math.h>
+#include <string.h>
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF /* gcc has only the command line's -ffp-contract=off; no expression here could contract */
+#endif
+
+/* Arithmetic in one C type. Minimum and maximum keep NaN and order -0 below +0. */
+#define FLOAT_ARITHMETIC(name, type, f)                                                                                \
+  static type name##_least(type a, type b, bool greatest) {                                                            \
+    if (isnan(a) || isnan(b)) return isnan(a) ? a : b;                                                                 \
+    if (a == b) return (signbit(a) != 0) != greatest ? a : b;                                                          \
+    return (a < b) != greatest ? a : b;                                                                                \
+  }                                                                                                                    \
+  static type name(ir_op op, type a, type b, type c) {                                                                 \
+    switch ((int)op) {                                                                                                 \
+    case IR_OP_NEG: return -a;                                                                                         \
+    case IR_OP_ABS: return fabs##f(a);                                                                                 \
+    case IR_OP_SQRT: return sqrt##f(a);                                                                                \
+    case IR_OP_FLOOR: return floor##f(a);                                                                              \
+    case IR_OP_CEIL: return ceil##f(a);                                                                                \
+    case IR_OP_TRUNC: return trunc##f(a);                                                                              \
+    case IR_OP_ROUND: return rint##f(a);                                                                               \
+    case IR_OP_ADD: return a + b;                                                                                      \
+    case IR_OP_SUB: return a - b;                                                                                      \
+    case IR_OP_MUL: return a * b;                                                                                      \
+    case IR_OP_DIV: return a / b;                                                                                      \
+    case IR_OP_FLOORDIV: return floor##f(a / b);                                                                       \
+    case IR_OP_MOD: return fma##f(-floor##f(a / b), b, a);                                                             \
+    case IR_OP_MIN: return name##_least(a, b, false);                                                                  \
+    case IR_OP_MAX: return name##_least(a, b, true);                                                                   \
+    case IR_OP_FMA: return fma##f(a, b, c);                                                                            \
+    default: return 0;                                                                                                 \
+    }                                                                                                                  \
+  }
+FLOAT_ARITHMETIC(single, float, f)
+FLOAT_ARITHMETIC(wide, double, )
+
+static bool compare(ir_op op, bool less, bool equal, bool greater) {
+  switch ((int)op) {
+  case IR_OP_EQ: return equal;
+  case IR_OP_NE: return !equal;
+  case IR_OP_LT: return less;
+  case IR_OP_LE: return less || equal;
+  case IR_OP_GT: return greater;
+  default: return greater || equal;
+  }
+}
+
+static bool int_less(ir_dtype type, int64_t a, int64_t b) {
+  return type == IR_U64 ? (uint64_t)a < (uint64_t)b : a < b;
+}
+
+/* Floor division; by zero it is 0, and the remainder is then the dividend. */
+static int64_t int_divide(ir_dtype type, int64_t a, int64_t b, int64_t *remainder) {
+  *remainder = a;
+  if (b == 0) return 0;
+  if (type == IR_U64) {
+    *remainder = (int64_t)((uint64_t)a % (uint64_t)b);
+    return (int64_t)((uint64_t)a / (uint64_t)b);
+  }
+  *remainder = 0;
+  if (b == -1) return (int64_t)(0 - (uint64_t)a);
+  bool down = a % b != 0 && (a < 0) != (b < 0);
+  *remainder = a % b + (down ? b : 0);
+  return a / b - down;
+}
+
+static int64_t int_shift(ir_op op, ir_dtype type, int64_t a, int64_t count) {
+  int width = ir_dtypes[type].bytes * 8;
+  bool is_signed = ir_dtypes[type].kind == IR_KIND_SIGNED;
+  if (is_signed && count < 0) return 0;
+  bool all = (uint64_t)count >= (uint64_t)width;
+  if (op == IR_OP_SHL) return all ? 0 : (int64_t)((uint64_t)a << count);
+  if (!is_signed) return all ? 0 : (int64_t)((uint64_t)a >> count);
+  return a < 0 ? ~(~a >> (all ? 63 : count)) : a >> (all ? 63 : count);
+}
+
+static int64_t int_arithmetic(ir_op op, ir_dtype type, int64_t a, int64_t b, int64_t c) {
+  uint64_t x = (uint64_t)a, y = (uint64_t)b;
+  int64_t remainder;
+  switch ((int)op) {
+  case IR_OP_NEG: return (int64_t)(0 - x);
+  case IR_OP_ABS: return int_less(type, a, 0) ? (int64_t)(0 - x) : a;
+  case IR_OP_FLOOR:
+  case IR_OP_CEIL:
+  case IR_OP_TRUNC:
+  case IR_OP_ROUND: return a;
+  case IR_OP_NOT: return type == IR_BOOL ? !a : ~a;
+  case IR_OP_ADD: return (int64_t)(x + y);
+  case IR_OP_SUB: return (int64_t)(x - y);
+  case IR_OP_MUL: return (int64_t)(x * y);
+  case IR_OP_FMA: return (int64_t)(x * y + (uint64_t)c);
+  case IR_OP_DIV:
+  case IR_OP_FLOORDIV: return int_divide(type, a, b, &remainder);
+  case IR_OP_MOD: return int_divide(type, a, b, &remainder), remainder;
+  case IR_OP_MIN: return int_less(type, b, a) ? b : a;
+  case IR_OP_MAX: return int_less(type, a, b) ? b : a;
+  case IR_OP_AND: return a & b;
+  case IR_OP_OR: return a | b;
+  case IR_OP_XOR: return a ^ b;
+  case IR_OP_SHL:
+  case IR_OP_SHR: return int_shift(op, type, a, b);
+  default: return 0;
+  }
+}
+
+static ir_value arithmetic(ir_op op, ir_dtype type, ir_dtype from, const ir_value *operands, int count) {
+  ir_value v[3] = {{0}, {0}, {0}};
+  for (int i = 0; i < count; i++) v[i] = from == type ? operands[i] : ir_value_cast(operands[i], from, type);
+  if (type == IR_F64) return (ir_value){.f = wide(op, v[0].f, v[1].f, v[2].f)};
+  if (ir_is_float(type)) {
+    ir_value exact = {.f = single(op, (float)v[0].f, (float)v[1].f, (float)v[2].f)};
+    return type == IR_F32 ? exact : ir_value_cast(exact, IR_F32, type);
+  }
+  return ir_value_cast((ir_value){.i = int_arithmetic(op, type, v[0].i, v[1].i, v[2].i)}, IR_I64, type);
+}
+
+static ir_value reinterpret(ir_dtype type, ir_dtype from, ir_value value) {
+  unsigned char bytes[8] = {0};
+  ir_value_store(bytes, from, value);
+  return ir_value_load(bytes, type);
+}
+
+ir_value ir_scalar_apply(ir_op op, ir_dtype type, ir_dtype from, const ir_value *v) {
+  if (op == IR_OP_WHERE) return v[0].i ? v[1] : v[2];
+  if (op == IR_OP_CAST) return from == type ? v[0] : ir_value_cast(v[0], from, type);
+  if (op == IR_OP_BITCAST) return reinterpret(type, from, v[0]);
+  if (ir_ops[op].cls == IR_CLASS_COMPARE) {
+    if (ir_is_float(from)) return (ir_value){.i = compare(op, v[0].f < v[1].f, v[0].f == v[1].f, v[0].f > v[1].f)};
+    bool less = int_less(from, v[0].i, v[1].i), equal = v[0].i == v[1].i;
+    return (ir_value){.i = compare(op, less, equal, !less && !equal)};
+  }
+  return arithmetic(op, type, from, v, ir_ops[op].operands);
+}

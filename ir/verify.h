@@ -1,0 +1,21 @@
+/* What the files of the verifier share. */
+#ifndef VIEWFOLD_IR_VERIFY_H
+#define VIEWFOLD_IR_VERIFY_H
+
+#include "ir/ir.h"
+
+typedef struct ir_verifier {
+  ir_graph *graph;
+  ir_ref root;
+  ir_error *error;
+} ir_verifier;
+
+/* Record that a node breaks a rule; the node is named by its line in the listing. Always false. */
+bool ir_broken(ir_verifier *v, ir_ref node, const char *format, ...) IR_PRINTF(3, 4);
+/* Index expressions, dtypes of elementwise operations: alike at both levels. */
+bool ir_verify_elementwise(ir_verifier *v, ir_ref ref);
+bool ir_verify_sources(ir_verifier *v, ir_ref ref); /* how many, and that attributes have the right dtype */
+/* Rules of kernels, on nodes that each obey the above. */
+bool ir_verify_kernel(ir_verifier *v, const ir_ref *nodes, size_t count);
+
+#endif

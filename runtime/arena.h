@@ -1,0 +1,32 @@
+/* Blocks of memory for intermediates, kept for the next program that needs one: touching fresh memory for the first
+ * time costs ten times as much as using it again. */
+#ifndef VIEWFOLD_RUNTIME_ARENA_H
+#define VIEWFOLD_RUNTIME_ARENA_H
+
+#include <pthread.h>
+
+#include "ir/base.h"
+
+enum { RT_ARENA_KEPT = 4 };
+
+typedef struct rt_block {
+  uint8_t *base; /* a multiple of 64, or of 2 MiB when large; NULL: no block */
+  size_t size;
+  void *raw; /* as allocated */
+  size_t raw_size;
+} rt_block;
+
+typedef struct rt_arenas {
+  const ir_mem *mem;
+  pthread_mutex_t lock;
+  rt_block kept[RT_ARENA_KEPT];
+} rt_arenas;
+
+bool rt_arenas_init(rt_arenas *arenas, const ir_mem *mem);
+void rt_arenas_free(rt_arenas *arenas);
+
+/* A block of at least `size` bytes, contents unspecified; false when memory is short. */
+bool rt_arena_take(rt_arenas *arenas, size_t size, rt_block *out);
+void rt_arena_give(rt_arenas *arenas, rt_block *block); /* *block becomes none */
+
+#endif

@@ -1,0 +1,141 @@
+/* Contexts: what they own, and what they look up when first asked. */
+#include "runtime/context.h"
+
+#include <string.h>
+
+#include "runtime/identity.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/program.h"
+#include "runtime/target.h"
+
+enum { PROGRAMS_KEPT = 1024, KERNEL_BYTES_KEPT = 64 << 20 };
+
+static bool copy_string(const ir_mem *mem, const char **string) {
+  if (!*string) return true;
+  size_t size = strlen(*string) + 1;
+  char *copy = ir_alloc(mem, size);
+  if (copy) memcpy(copy, *string, size);
+  *string = copy;
+  return copy != NULL;
+}
+
+static void free_string(const ir_mem *mem, const char *string) {
+  if (string) ir_free(mem, (char *)(uintptr_t)string, strlen(string) + 1);
+}
+
+static ir_status short_of_memory(ir_error *error) {
+  return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
+}
+
+/* What must be there before rt_context_destroy may be called. */
+static ir_status set_up(rt_context *c, ir_error *error) {
+  bool cache_dir = copy_string(&c->mem, &c->options.cache_dir), target = copy_string(&c->mem, &c->options.target);
+  bool lock = pthread_mutex_init(&c->lock, NULL) == 0, arenas = lock && rt_arenas_init(&c->arenas, &c->mem);
+  if (arenas && cg_module_init(&c->codegen, error) == IR_OK) {
+    if (cache_dir && target) return IR_OK;
+    cg_module_free(&c->codegen);
+  }
+  if (arenas) rt_arenas_free(&c->arenas);
+  if (lock) pthread_mutex_destroy(&c->lock);
+  free_string(&c->mem, c->options.cache_dir);
+  free_string(&c->mem, c->options.target);
+  return short_of_memory(error);
+}
+
+ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_context **out, ir_error *error) {
+  *out = NULL;
+  rt_context *c = ir_alloc(mem, sizeof *c);
+  if (!c) return short_of_memory(error);
+  memset(c, 0, sizeof *c);
+  c->mem = *mem;
+  if (options) c->options = *options;
+  ir_status status = set_up(c, error);
+  if (status) {
+    ir_free(mem, c, sizeof *c);
+    return status;
+  }
+  rt_memo_init(&c->programs, &c->mem, PROGRAMS_KEPT, rt_program_drop);
+  rt_memo_init(&c->kernels, &c->mem, KERNEL_BYTES_KEPT, rt_kernel_drop);
+  ir_text_init(&c->identity, &c->mem);
+  ir_error own = {0};
+  c->pool = rt_pool_create(&c->mem, c->options.threads, &own);
+  if (!c->pool) {
+    rt_context_destroy(c);
+    return ir_fail(error, own.status, "%s", own.text);
+  }
+  *out = c;
+  return IR_OK;
+}
+
+void rt_context_destroy(rt_context *c) {
+  if (!c) return;
+  rt_memo_free(&c->programs);
+  rt_memo_free(&c->kernels);
+  rt_pool_destroy(c->pool);
+  rt_disk_close(c->disk);
+  ir_text_free(&c->identity);
+  rt_arenas_free(&c->arenas);
+  cg_module_free(&c->codegen);
+  pthread_mutex_destroy(&c->lock);
+  free_string(&c->mem, c->options.cache_dir);
+  free_string(&c->mem, c->options.target);
+  ir_mem mem = c->mem;
+  ir_free(&mem, c, sizeof *c);
+}
+
+const ir_mem *rt_context_mem(const rt_context *c) { return &c->mem; }
+int rt_context_threads(rt_context *c) { return rt_pool_threads(c->pool); }
+cg_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
+
+/* Under the lock. Compiled code depends on LLVM's level as well, which cg_compile fixes: it is part of the sources. */
+static ir_status look_up(rt_context *c, ir_error *error) {
+  if (c->looked_up) return IR_OK;
+  ir_status status = rt_target_host(&c->target, error);
+  if (!status && c->options.target) status = rt_target_override(&c->target, c->options.target, error);
+  if (status) return status;
+  ir_text_free(&c->identity);
+  ir_text_init(&c->identity, &c->mem);
+  rt_target_text(&c->target, &c->identity);
+  ir_text_str(&c->identity, " ");
+  rt_identity_text(&c->identity);
+  if (c->identity.failed) return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the target");
+  c->looked_up = true;
+  return IR_OK;
+}
+
+const ir_target *rt_context_target(rt_context *c, ir_error *error) {
+  pthread_mutex_lock(&c->lock);
+  ir_status status = look_up(c, error);
+  pthread_mutex_unlock(&c->lock);
+  return status ? NULL : &c->target;
+}
+
+rt_disk *rt_context_disk(rt_context *c, ir_error *error) {
+  if (c->options.no_disk) return NULL;
+  pthread_mutex_lock(&c->lock);
+  if (!c->disk) c->disk = rt_disk_open(&c->mem, c->options.cache_dir, c->options.cache_bytes, error);
+  rt_disk *disk = c->disk;
+  pthread_mutex_unlock(&c->lock);
+  return disk;
+}
+
+ir_status rt_full_key_make(rt_context *c, const void *what, size_t size, rt_full_key *out, ir_error *error) {
+  *out = (rt_full_key){.mem = &c->mem};
+  pthread_mutex_lock(&c->lock);
+  ir_status status = look_up(c, error);
+  pthread_mutex_unlock(&c->lock);
+  if (status) return status;
+  uint64_t length = size; /* in front, so that no text can pass for another */
+  out->size = sizeof length + size + c->identity.len;
+  out->bytes = ir_alloc(&c->mem, out->size);
+  if (!out->bytes) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a cache key");
+  memcpy(out->bytes, &length, sizeof length);
+  memcpy(out->bytes + sizeof length, what, size);
+  memcpy(out->bytes + sizeof length + size, c->identity.data, c->identity.len);
+  return IR_OK;
+}
+
+void rt_full_key_free(rt_full_key *key) {
+  if (key->bytes) ir_free(key->mem, key->bytes, key->size);
+  *key = (rt_full_key){0};
+}

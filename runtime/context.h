@@ -1,0 +1,37 @@
+/* A context as the files of this room see it. */
+#ifndef VIEWFOLD_RUNTIME_CONTEXT_H
+#define VIEWFOLD_RUNTIME_CONTEXT_H
+
+#include <pthread.h>
+
+#include "runtime/arena.h"
+#include "runtime/memo.h"
+#include "runtime/pool.h"
+#include "runtime/runtime.h"
+
+struct rt_context {
+  ir_mem mem;
+  rt_options options; /* strings are copies */
+  cg_module codegen;
+  rt_pool *pool;
+  rt_arenas arenas;
+  pthread_mutex_t lock; /* of everything below */
+  bool looked_up;       /* target and identity are known */
+  ir_target target;
+  ir_text identity;
+  rt_disk *disk;
+  rt_memo programs; /* caller's key -> rt_program, one reference each */
+  rt_memo kernels;  /* kernel's bytes -> rt_kernel */
+};
+
+/* The key of an entry on disk: `what`, then all that it depends on besides: target, identity, options. Looks these up
+ * at the first call. */
+typedef struct rt_full_key {
+  const ir_mem *mem;
+  uint8_t *bytes;
+  size_t size;
+} rt_full_key;
+ir_status rt_full_key_make(rt_context *context, const void *what, size_t size, rt_full_key *out, ir_error *error);
+void rt_full_key_free(rt_full_key *key);
+
+#endif

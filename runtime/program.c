@@ -1,0 +1,249 @@
+/* Making a program of a plan and its code; what can be asked of it. */
+#include "runtime/program.h"
+
+#include <string.h>
+
+#include "runtime/context.h"
+
+/* Every array of a program but its frame's. */
+static uintptr_t carve(rt_program *p, uintptr_t at) {
+  const rt_plan_head *h = p->plan.head;
+  p->sources = rt_carve(&at, h->launch_slots, sizeof *p->sources);
+  p->inputs = rt_carve(&at, h->slots, sizeof *p->inputs);
+  p->temps = rt_carve(&at, h->slots, sizeof *p->temps);
+  p->place = rt_carve(&at, h->slots, sizeof *p->place);
+  p->lives = rt_carve(&at, h->slots, sizeof *p->lives);
+  p->data = rt_carve(&at, h->slots, sizeof *p->data);
+  p->copies = rt_carve(&at, h->results, sizeof *p->copies);
+  return at;
+}
+
+static uint32_t source_of(const rt_program *p, uint32_t slot) {
+  return (uint32_t)p->plan.slots[slot].kind << RT_SOURCE_SHIFT | p->place[slot];
+}
+
+/* Number the slots within their kinds; false for a plan that says nothing sensible. */
+static bool number_slots(rt_program *p) {
+  const rt_plan *plan = &p->plan;
+  for (uint32_t i = 0; i < plan->head->slots; i++) {
+    uint32_t number = UINT32_MAX;
+    switch ((ir_slot_kind)plan->slots[i].kind) {
+    case IR_SLOT_INPUT: p->inputs[number = (uint32_t)p->input_count++] = i; break;
+    case IR_SLOT_TEMP: p->temps[number = (uint32_t)p->temp_count++] = i; break;
+    case IR_SLOT_DATA:
+      p->data[number = (uint32_t)p->data_count++] = (void *)(uintptr_t)(plan->data + plan->slots[i].data);
+      break;
+    case IR_SLOT_OUTPUT: break; /* below */
+    }
+    p->place[i] = number;
+  }
+  for (uint32_t k = plan->head->results; k-- > 0;)
+    if (plan->slots[plan->results[k]].kind == IR_SLOT_OUTPUT) p->place[plan->results[k]] = k;
+  for (uint32_t i = 0; i < plan->head->slots; i++)
+    if (p->place[i] > RT_SOURCE_NUMBER) return false;
+  return true;
+}
+
+static void find_copies(rt_program *p) {
+  for (uint32_t k = 0; k < p->plan.head->results; k++) {
+    uint32_t slot = p->plan.results[k];
+    if (p->plan.slots[slot].kind == IR_SLOT_OUTPUT && p->place[slot] == k) continue;
+    p->copies[p->copy_count++] = (rt_copy){source_of(p, slot), k, slot};
+  }
+}
+
+/* From the first launch that names a temporary to the last; to the end where it is a result as well. */
+static void find_lives(rt_program *p) {
+  const rt_plan *plan = &p->plan;
+  for (size_t i = 0; i < p->temp_count; i++) p->lives[i] = (rt_span){.first = UINT32_MAX};
+  for (uint32_t i = 0; i < plan->head->launches; i++)
+    for (uint32_t k = 0; k < plan->launches[i].slot_count; k++) {
+      uint32_t slot = plan->launch_slots[plan->launches[i].slots + k];
+      if (plan->slots[slot].kind != IR_SLOT_TEMP) continue;
+      rt_span *life = &p->lives[p->place[slot]];
+      if (life->first == UINT32_MAX) life->first = i;
+      life->last = i;
+    }
+  for (uint32_t k = 0; k < plan->head->results; k++)
+    if (plan->slots[plan->results[k]].kind == IR_SLOT_TEMP) p->lives[p->place[plan->results[k]]].last = UINT32_MAX;
+}
+
+static bool has_kernels(const rt_program *p) {
+  rt_entry entry;
+  for (uint32_t i = 0; i < p->plan.head->kernels; i++)
+    if (!rt_image_entry(p->code.base, p->code.size, i, &entry)) return false;
+  return true;
+}
+
+static ir_status prepare(rt_program *p, ir_error *error) {
+  const ir_mem *mem = rt_context_mem(p->context);
+  if (!number_slots(p) || !has_kernels(p))
+    return ir_fail(error, IR_ERR_INVALID, "a plan and its code do not belong together");
+  for (uint32_t i = 0; i < p->plan.head->launch_slots; i++) p->sources[i] = source_of(p, p->plan.launch_slots[i]);
+  for (uint32_t i = 0; i < p->plan.head->launches; i++)
+    if (p->plan.launches[i].slot_count > p->max_params) p->max_params = p->plan.launches[i].slot_count;
+  find_copies(p);
+  find_lives(p);
+  bool fixed = p->plan.head->vars == 0;
+  p->plain = fixed && p->temp_count == 0 && p->max_params <= RT_FEW_PARAMS;
+  if (!fixed) return IR_OK;
+  void *memory = ir_alloc(mem, rt_frame_size(p));
+  if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
+  rt_frame_carve(p, &p->frame, memory);
+  return rt_frame_fill(p, &p->frame, NULL, error);
+}
+
+/* References are gone, or never were. */
+static void destroy(rt_program *p) {
+  const ir_mem *mem = rt_context_mem(p->context);
+  rt_program_trim(p);
+  if (p->frame.steps) ir_free(mem, p->frame.steps, rt_frame_size(p)); /* the first of its arrays */
+  rt_image_unmap(&p->code);
+  pthread_mutex_destroy(&p->lock);
+  ir_free(mem, p->tables, p->table_size);
+  ir_free(mem, p->raw, p->raw_size);
+  ir_free(mem, p, sizeof *p);
+}
+
+/* The program's own copy of the plan's bytes, aligned. */
+static bool copy_plan(rt_program *p, const ir_mem *mem, const void *bytes, size_t size) {
+  p->raw_size = size + RT_PLAN_ALIGN;
+  p->raw = ir_alloc(mem, p->raw_size);
+  if (!p->raw) return false;
+  uint8_t *base = (uint8_t *)(((uintptr_t)p->raw + RT_PLAN_ALIGN - 1) & ~(uintptr_t)(RT_PLAN_ALIGN - 1));
+  memcpy(base, bytes, size);
+  return rt_plan_read(base, size, &p->plan);
+}
+
+ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code, rt_program **out,
+                          ir_error *error) {
+  const ir_mem *mem = rt_context_mem(context);
+  *out = NULL;
+  rt_program *p = ir_alloc(mem, sizeof *p);
+  if (!p) {
+    rt_image_unmap(code);
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
+  }
+  memset(p, 0, sizeof *p);
+  p->context = context;
+  p->pool = context->pool;
+  p->code = *code;
+  *code = (rt_code){0};
+  atomic_init(&p->references, 1);
+  atomic_init(&p->cached, false);
+  atomic_init(&p->spare, NULL);
+  pthread_mutex_init(&p->lock, NULL);
+  ir_status status = IR_OK;
+  if (!copy_plan(p, mem, bytes, size))
+    status = p->raw ? ir_fail(error, IR_ERR_INVALID, "a plan is damaged") : ir_fail(error, IR_ERR_MEMORY, "out of memory");
+  if (!status) {
+    p->table_size = (size_t)carve(p, 0);
+    p->tables = ir_alloc(mem, p->table_size);
+    if (!p->tables) status = ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
+  }
+  if (!status) {
+    memset(p->tables, 0, p->table_size);
+    carve(p, (uintptr_t)p->tables);
+    status = prepare(p, error);
+  }
+  if (status) {
+    destroy(p);
+    return status;
+  }
+  rt_image_perf_map(&p->code, context->options.perf_map && p->code.base);
+  *out = p;
+  return IR_OK;
+}
+
+void rt_program_retain(rt_program *p) { atomic_fetch_add_explicit(&p->references, 1, memory_order_relaxed); }
+
+void rt_program_release(rt_program *p) {
+  if (!p) return;
+  /* the last user's arena is more use to another program than to one that only the cache remembers */
+  if (atomic_load_explicit(&p->cached, memory_order_relaxed) &&
+      atomic_load_explicit(&p->references, memory_order_relaxed) == 2)
+    rt_program_trim(p);
+  if (atomic_fetch_sub_explicit(&p->references, 1, memory_order_acq_rel) == 1) destroy(p);
+}
+
+void rt_program_drop(void *program) {
+  rt_program *p = program;
+  atomic_store_explicit(&p->cached, false, memory_order_relaxed);
+  rt_program_release(p);
+}
+
+/* queries */
+
+const char *rt_program_name(const rt_program *p) { return p->plan.names; }
+size_t rt_program_input_count(const rt_program *p) { return p->input_count; }
+size_t rt_program_output_count(const rt_program *p) { return p->plan.head->results; }
+size_t rt_program_variable_count(const rt_program *p) { return p->plan.head->vars; }
+rt_stats rt_program_stats(const rt_program *p) { return p->stats; }
+
+static rt_port port_of(const rt_program *p, uint32_t slot, bool named) {
+  const rt_plan_slot *s = &p->plan.slots[slot];
+  return (rt_port){named ? p->plan.names + s->name : "", (ir_dtype)s->dtype, s->rank};
+}
+rt_port rt_program_input(const rt_program *p, size_t i) { return port_of(p, p->inputs[i], true); }
+rt_port rt_program_output(const rt_program *p, size_t i) { return port_of(p, p->plan.results[i], false); }
+rt_variable rt_program_variable(const rt_program *p, size_t i) {
+  const rt_plan_var *v = &p->plan.vars[i];
+  return (rt_variable){p->plan.names + v->name, v->lo, v->hi, v->divisor};
+}
+
+/* A frame for these values of the variables: the program's own, or one in *memory, to be freed. */
+static ir_status frame_for(const rt_program *p, const int64_t *vars, const rt_frame **out, rt_frame *own, void **memory,
+                           ir_error *error) {
+  *memory = NULL;
+  *out = &p->frame;
+  if (p->plan.head->vars == 0) return IR_OK;
+  *out = own;
+  *memory = ir_alloc(rt_context_mem(p->context), rt_frame_size(p));
+  if (!*memory) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for its sizes", rt_program_name(p));
+  rt_frame_carve(p, own, *memory);
+  return rt_frame_fill(p, own, vars, error);
+}
+
+static void free_frame(const rt_program *p, void *memory) {
+  ir_free(rt_context_mem(p->context), memory, memory ? rt_frame_size(p) : 0);
+}
+
+static ir_status shape_of(const rt_program *p, uint32_t slot, const int64_t *vars, int64_t *dims, ir_error *error) {
+  rt_frame own;
+  const rt_frame *f;
+  void *memory;
+  const rt_plan_slot *s = &p->plan.slots[slot];
+  ir_status status = frame_for(p, vars, &f, &own, &memory, error);
+  for (uint32_t i = 0; !status && i < s->rank; i++) dims[i] = f->values[p->plan.dims[s->dims + i]];
+  free_frame(p, memory);
+  return status;
+}
+ir_status rt_program_input_shape(const rt_program *p, size_t i, const int64_t *vars, int64_t *dims, ir_error *error) {
+  return shape_of(p, p->inputs[i], vars, dims, error);
+}
+ir_status rt_program_output_shape(const rt_program *p, size_t i, const int64_t *vars, int64_t *dims, ir_error *error) {
+  return shape_of(p, p->plan.results[i], vars, dims, error);
+}
+
+static void add_clamped(int64_t *sum, int64_t value) {
+  if (value > 0) *sum = *sum > INT64_MAX - value ? INT64_MAX : *sum + value;
+}
+
+ir_status rt_program_cost(const rt_program *p, const int64_t *vars, rt_cost *out, ir_error *error) {
+  rt_frame own;
+  const rt_frame *f;
+  void *memory;
+  *out = (rt_cost){0};
+  ir_status status = frame_for(p, vars, &f, &own, &memory, error);
+  for (uint32_t i = 0; !status && i < p->plan.head->launches; i++) {
+    const rt_plan_launch *l = &p->plan.launches[i];
+    add_clamped(&out->flops, f->values[l->flops]);
+    for (uint32_t k = 0; k < l->slot_count; k++) {
+      const rt_plan_slot *s = &p->plan.slots[p->plan.launch_slots[l->slots + k]];
+      add_clamped(&out->bytes, f->values[s->elements] * ir_dtypes[s->dtype].bytes);
+    }
+  }
+  if (!status) out->temp_bytes = (int64_t)f->arena_bytes;
+  free_frame(p, memory);
+  return status;
+}

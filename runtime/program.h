@@ -1,0 +1,108 @@
+/* A program in memory: a plan, its code, and what is worked out from them once so that running needs no thought. */
+#ifndef VIEWFOLD_RUNTIME_PROGRAM_H
+#define VIEWFOLD_RUNTIME_PROGRAM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/arena.h"
+#include "runtime/image.h"
+#include "runtime/layout.h"
+#include "runtime/plan_file.h"
+#include "runtime/pool.h"
+#include "runtime/runtime.h"
+
+/* Where a buffer comes from: its ir_slot_kind in the top bits, its number among those of its kind below. */
+enum { RT_SOURCE_SHIFT = 30 };
+#define RT_SOURCE_NUMBER ((1u << RT_SOURCE_SHIFT) - 1)
+
+/* One launch, ready to go. */
+typedef struct rt_step {
+  cg_kernel function;
+  const uint32_t *sources; /* of its buffers */
+  uint32_t params, launch;
+  int64_t count, grain; /* grain 0: not worth threads */
+  const int64_t *vars;
+} rt_step;
+
+/* A result that is also another, or an input: copied at the end. */
+typedef struct rt_copy {
+  uint32_t source, result, slot;
+} rt_copy;
+
+/* What depends on the values of variables. */
+typedef struct rt_frame {
+  rt_step *steps; /* those with something to do */
+  size_t step_count;
+  int64_t *values; /* of the plan's values */
+  rt_span *spans;  /* of the temporaries */
+  size_t arena_bytes;
+  size_t *copy_bytes;
+  int64_t *kernel_vars; /* by launch_vars */
+} rt_frame;
+
+/* What one run in progress needs besides: kept for the next. */
+typedef struct rt_run {
+  struct rt_run *next;
+  rt_block block;
+  rt_frame frame; /* of a program with variables */
+  bool filled;    /* frame is for vars; temps for frame and block */
+  int64_t *vars;
+  void **temps, **buffers;
+} rt_run;
+
+enum { RT_FEW_PARAMS = 16 };
+
+struct rt_program {
+  rt_context *context;
+  bool plain; /* fixed sizes, no temporaries, few parameters: runs on the stack alone */
+  rt_frame frame;
+  rt_copy *copies;
+  size_t copy_count;
+  void **data; /* literal arrays */
+  _Atomic(rt_run *) spare;
+
+  rt_pool *pool;
+  rt_plan plan;
+  rt_code code;
+  rt_stats stats;
+  uint32_t *sources; /* by launch_slots */
+  uint32_t *inputs;  /* slots */
+  uint32_t *temps;   /* slots */
+  uint32_t *place;   /* by slot: number among those of its kind; of outputs: the first result it is */
+  rt_span *lives;    /* by temporary: first and last launch */
+  size_t input_count, temp_count, data_count, max_params;
+  atomic_uint references;
+  atomic_bool cached;
+  pthread_mutex_t lock; /* of runs */
+  rt_run *runs;
+  uint8_t *raw; /* the plan's bytes as allocated */
+  size_t raw_size;
+  void *tables; /* one allocation for all arrays above */
+  size_t table_size;
+};
+
+/* A program of the plan `bytes` (copied) and its code (taken over, also on failure). IR_ERR_INVALID when they do not
+ * hold together. */
+ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code, rt_program **out,
+                          ir_error *error);
+void rt_program_drop(void *program); /* the table of programs lets go of it */
+
+/* frame.c: a frame and its arrays, as one allocation of rt_frame_size bytes */
+size_t rt_frame_size(const rt_program *program);
+void rt_frame_carve(const rt_program *program, rt_frame *frame, void *memory);
+ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_t *vars, ir_error *error);
+ir_status rt_check_vars(const rt_program *program, const int64_t *vars, ir_error *error);
+
+/* run.c */
+void rt_program_trim(rt_program *program); /* gives the memory of idle runs back */
+
+/* Cut `count` items of `size` bytes from memory at *at, or only count how many bytes that takes when *at is NULL-based:
+ * the same code measures and cuts. */
+static inline void *rt_carve(uintptr_t *at, size_t count, size_t size) {
+  uintptr_t start = *at;
+  *at += (count * size + 15) & ~(uintptr_t)15;
+  return (void *)start;
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* Finding programs and building them. An entry on disk (kind "plan") is a plan followed by the image of all its kernels,
+ * so that a warm start opens one file. Kernels are kept by themselves as well (kernel_cache.c), so that graphs share
+ * them: building a new graph of known kernels compiles nothing. */
+#include <string.h>
+
+#include "runtime/context.h"
+#include "runtime/kernel_cache.h"
+#include "runtime/pack.h"
+#include "runtime/program.h"
+
+static const char kind[] = "plan";
+
+static rt_program *from_memory(rt_context *c, const void *key, size_t size) {
+  pthread_mutex_lock(&c->lock);
+  rt_program *p = rt_memo_find(&c->programs, key, size);
+  if (p) rt_program_retain(p);
+  pthread_mutex_unlock(&c->lock);
+  return p;
+}
+
+/* Keep the program for the next who asks; where another thread was faster, take its program instead. */
+static rt_program *keep_in_memory(rt_context *c, const void *key, size_t size, rt_program *p) {
+  if (size == 0) return p;
+  pthread_mutex_lock(&c->lock);
+  rt_program *other = rt_memo_find(&c->programs, key, size);
+  if (other) {
+    rt_program_retain(other);
+  } else {
+    rt_program_retain(p);
+    atomic_store_explicit(&p->cached, true, memory_order_relaxed);
+    if (!rt_memo_put(&c->programs, key, size, p, 1)) {
+      atomic_store_explicit(&p->cached, false, memory_order_relaxed);
+      rt_program_release(p);
+    }
+  }
+  pthread_mutex_unlock(&c->lock);
+  if (other) rt_program_release(p);
+  return other ? other : p;
+}
+
+/* A program of a found entry, which is taken over. */
+static ir_status load(rt_context *c, rt_found *found, rt_program **out, ir_error *error) {
+  size_t size = rt_plan_size(found->payload, found->size);
+  rt_code code = {0};
+  if (size == 0) {
+    rt_disk_release(found);
+    return ir_fail(error, IR_ERR_INVALID, "an entry of the cache is no plan");
+  }
+  size_t image = found->size - size;
+  rt_flat plan = {ir_alloc(&c->mem, size), size};
+  if (!plan.bytes) {
+    rt_disk_release(found);
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory loading a plan");
+  }
+  memcpy(plan.bytes, found->payload, size);
+  ir_status status = IR_OK;
+  if (image) status = rt_image_adopt(found->map, found->map_size, found->offset + size, image, &code, error);
+  else rt_disk_release(found);
+  if (!status) status = rt_program_make(c, plan.bytes, size, &code, out, error);
+  rt_flat_free(&c->mem, &plan);
+  if (!status) {
+    uint32_t kernels = (*out)->plan.head->kernels;
+    (*out)->stats = (rt_stats){.launches = (*out)->plan.head->launches, .kernels = kernels, .from_disk = kernels};
+  }
+  return status;
+}
+
+ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_program **out, ir_error *error) {
+  *out = from_memory(c, key, size);
+  if (*out) return IR_OK;
+  rt_disk *disk = rt_context_disk(c, NULL);
+  if (!disk) return IR_OK;
+  rt_full_key full;
+  ir_status status = rt_full_key_make(c, key, size, &full, error);
+  rt_found found;
+  if (!status && rt_disk_get(disk, kind, full.bytes, full.size, &found)) {
+    ir_error own = {0};
+    rt_program *p;
+    status = load(c, &found, &p, &own);
+    if (!status) *out = keep_in_memory(c, key, size, p);
+    else if (status == IR_ERR_MEMORY) ir_fail(error, status, "%s", own.text);
+    else status = IR_OK, rt_disk_remove(disk, kind, full.bytes, full.size); /* made by nobody: a miss */
+  }
+  rt_full_key_free(&full);
+  return status;
+}
+
+/* The bytes of an entry: the plan, then the image of its kernels where it has any. */
+static ir_status join(rt_context *c, const rt_plan_bytes *plan, const rt_flat *images, rt_flat *out, ir_error *error) {
+  rt_flat image = {0};
+  ir_status status = plan->kernel_count ? rt_image_pack(&c->mem, images, plan->kernel_count, &image, error) : IR_OK;
+  if (status) return status;
+  *out = (rt_flat){ir_alloc(&c->mem, plan->size + image.size), plan->size + image.size};
+  if (out->bytes) {
+    memcpy(out->bytes, plan->bytes, plan->size);
+    if (image.size) memcpy(out->bytes + plan->size, image.bytes, image.size);
+  } else {
+    status = ir_fail(error, IR_ERR_MEMORY, "out of memory for %zu bytes of plan and code", out->size);
+  }
+  rt_flat_free(&c->mem, &image);
+  return status;
+}
+
+static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images, rt_flat *entry,
+                          rt_program **out, ir_error *error) {
+  rt_stats stats = {0};
+  ir_status status = rt_kernels_get(c, name, plan->kernels, plan->kernel_count, images, &stats, error);
+  if (status) return status;
+  status = join(c, plan, images, entry, error);
+  for (size_t i = 0; i < plan->kernel_count; i++) rt_flat_free(&c->mem, &images[i]);
+  rt_code code = {0};
+  if (!status && plan->kernel_count)
+    status = rt_image_map(entry->bytes + plan->size, entry->size - plan->size, &code, error);
+  if (!status) status = rt_program_make(c, entry->bytes, plan->size, &code, out, error);
+  if (status) return status;
+  stats.launches = (*out)->plan.head->launches;
+  (*out)->stats = stats;
+  return IR_OK;
+}
+
+static void keep_on_disk(rt_context *c, const void *key, size_t size, const rt_flat *entry) {
+  rt_disk *disk = size ? rt_context_disk(c, NULL) : NULL;
+  rt_full_key full;
+  if (!disk) return;
+  if (!rt_full_key_make(c, key, size, &full, NULL))
+    rt_disk_put(disk, kind, full.bytes, full.size, entry->bytes, entry->size);
+  rt_full_key_free(&full);
+}
+
+ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, const ir_plan *plan, const void *key,
+                           size_t size, rt_program **out, ir_error *error) {
+  *out = NULL;
+  rt_plan_bytes bytes;
+  ir_error own = {0}; /* what the caller recorded earlier must not stand in for our message while we work */
+  ir_status status = rt_plan_make(&c->mem, name, g, plan, &bytes, &own);
+  if (!status) {
+    rt_flat entry = {0}, *images = ir_alloc(&c->mem, bytes.kernel_count * sizeof *images);
+    if (images) status = assemble(c, name, &bytes, images, &entry, out, &own);
+    else status = ir_fail(&own, IR_ERR_MEMORY, "graph @%s: out of memory building it", name);
+    if (!status) {
+      keep_on_disk(c, key, size, &entry);
+      *out = keep_in_memory(c, key, size, *out);
+    }
+    rt_flat_free(&c->mem, &entry);
+    ir_free(&c->mem, images, bytes.kernel_count * sizeof *images);
+  }
+  rt_plan_bytes_free(&c->mem, &bytes);
+  return status ? ir_fail(error, status, "%s", own.text) : IR_OK;
+}

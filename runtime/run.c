@@ -1,0 +1,175 @@
+/* Running a program: nothing here allocates, locks or divides when a program is run again with the same sizes and no
+ * other run of it is under way. */
+#include "runtime/program.h"
+
+#include <string.h>
+
+#include "runtime/context.h"
+
+typedef struct piece_args {
+  cg_kernel function;
+  void *const *buffers;
+  const int64_t *vars;
+} piece_args;
+
+static void piece(void *argument, int64_t begin, int64_t end) {
+  const piece_args *a = argument;
+  a->function(a->buffers, a->vars, begin, end);
+}
+
+static void run_split(const rt_program *p, const rt_step *s, void *const *buffers) {
+  piece_args args = {s->function, buffers, s->vars};
+  rt_pool_run(p->pool, piece, &args, s->count, s->grain);
+}
+
+static ir_status out_of_range(const rt_program *p, const rt_step *s, ir_error *error) {
+  rt_entry entry = {.name = "?"};
+  rt_image_entry(p->code.base, p->code.size, p->plan.launches[s->launch].kernel, &entry);
+  return ir_fail(error, IR_ERR_RANGE,
+                 "graph @%s: launch %u of %u (%s) read an index that is out of range; accepted are -n to n-1 for an axis "
+                 "of n elements, or any index with mode=\"clip\" or mode=\"fill\". The results are unspecified",
+                 rt_program_name(p), s->launch + 1, p->plan.head->launches, entry.name);
+}
+
+static inline void *address(void *const *const bases[4], uint32_t source) {
+  return bases[source >> RT_SOURCE_SHIFT][source & RT_SOURCE_NUMBER];
+}
+
+static void copy_results(const rt_program *p, const rt_frame *f, void *const *const bases[4]) {
+  for (size_t i = 0; i < p->copy_count; i++) {
+    void *to = bases[IR_SLOT_OUTPUT][p->copies[i].result], *from = address(bases, p->copies[i].source);
+    if (f->copy_bytes[i] && to != from) memmove(to, from, f->copy_bytes[i]);
+  }
+}
+
+/* bases: the pointers of each kind of slot. buffers: room for the parameters of any launch and one more. */
+static inline ir_status run_steps(const rt_program *p, const rt_frame *f, void *const *const bases[4], void **buffers,
+                                  ir_error *error) {
+  int64_t status = 0;
+  const rt_step *end = f->steps + f->step_count;
+  for (const rt_step *s = f->steps; s < end; s++) {
+    for (uint32_t i = 0; i < s->params; i++) buffers[i] = address(bases, s->sources[i]);
+    buffers[s->params] = &status;
+    if (s->grain) run_split(p, s, buffers);
+    else s->function(buffers, s->vars, 0, s->count);
+    if (status) return out_of_range(p, s, error);
+  }
+  if (p->copy_count) copy_results(p, f, bases);
+  return IR_OK;
+}
+
+/* runs with state of their own */
+
+static uintptr_t carve(const rt_program *p, rt_run *r, uintptr_t at) {
+  rt_carve(&at, 1, sizeof *r);
+  r->vars = rt_carve(&at, p->plan.head->vars, sizeof *r->vars);
+  r->temps = rt_carve(&at, p->temp_count, sizeof *r->temps);
+  r->buffers = rt_carve(&at, p->max_params + 1, sizeof *r->buffers);
+  return at;
+}
+
+static size_t run_size(const rt_program *p) {
+  rt_run measured;
+  return (size_t)carve(p, &measured, 0) + (p->plan.head->vars ? rt_frame_size(p) : 0);
+}
+
+static rt_run *make_run(const rt_program *p, ir_error *error) {
+  size_t size = run_size(p);
+  rt_run *r = ir_alloc(rt_context_mem(p->context), size);
+  if (!r) {
+    ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for a run", rt_program_name(p));
+    return NULL;
+  }
+  memset(r, 0, size);
+  uintptr_t end = carve(p, r, (uintptr_t)r);
+  if (p->plan.head->vars) rt_frame_carve(p, &r->frame, (void *)end);
+  return r;
+}
+
+static void free_run(const rt_program *p, rt_run *r) {
+  rt_arena_give(&p->context->arenas, &r->block);
+  ir_free(rt_context_mem(p->context), r, run_size(p));
+}
+
+static rt_run *take_run(rt_program *p, ir_error *error) {
+  rt_run *r = atomic_exchange_explicit(&p->spare, NULL, memory_order_acquire);
+  if (r) return r;
+  pthread_mutex_lock(&p->lock);
+  r = p->runs;
+  if (r) p->runs = r->next;
+  pthread_mutex_unlock(&p->lock);
+  return r ? r : make_run(p, error);
+}
+
+static void give_run(rt_program *p, rt_run *r) {
+  rt_run *none = NULL;
+  if (atomic_compare_exchange_strong_explicit(&p->spare, &none, r, memory_order_release, memory_order_relaxed)) return;
+  pthread_mutex_lock(&p->lock);
+  r->next = p->runs;
+  p->runs = r;
+  pthread_mutex_unlock(&p->lock);
+}
+
+void rt_program_trim(rt_program *p) {
+  rt_run *r = atomic_exchange_explicit(&p->spare, NULL, memory_order_acquire);
+  if (r) free_run(p, r);
+  pthread_mutex_lock(&p->lock);
+  r = p->runs;
+  p->runs = NULL;
+  pthread_mutex_unlock(&p->lock);
+  for (rt_run *next; r; r = next) {
+    next = r->next;
+    free_run(p, r);
+  }
+}
+
+/* Sizes, arena and addresses of the temporaries for these values of the variables. */
+static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, ir_error *error) {
+  uint32_t var_count = p->plan.head->vars;
+  const rt_frame *f = &p->frame;
+  r->filled = false;
+  if (var_count) {
+    ir_status status = rt_frame_fill(p, &r->frame, vars, error);
+    if (status) return status;
+    memcpy(r->vars, vars, var_count * sizeof *vars);
+    f = &r->frame;
+  }
+  if (f->arena_bytes > r->block.size) {
+    rt_arena_give(&p->context->arenas, &r->block);
+    if (!rt_arena_take(&p->context->arenas, f->arena_bytes, &r->block))
+      return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates", rt_program_name(p),
+                     f->arena_bytes);
+  }
+  for (size_t i = 0; i < p->temp_count; i++) r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
+  r->filled = true;
+  return IR_OK;
+}
+
+static bool same(const int64_t *a, const int64_t *b, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+static ir_status run_with_state(rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
+                                ir_error *error) {
+  uint32_t var_count = p->plan.head->vars;
+  rt_run *r = take_run(p, error);
+  if (!r) return IR_ERR_MEMORY;
+  ir_status status = IR_OK;
+  if (!r->filled || (var_count && (!vars || !same(r->vars, vars, var_count)))) status = fill_run(p, r, vars, error);
+  void *const *const bases[4] = {
+      [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = r->temps, [IR_SLOT_DATA] = p->data};
+  if (!status) status = run_steps(p, var_count ? &r->frame : &p->frame, bases, r->buffers, error);
+  give_run(p, r);
+  return status;
+}
+
+ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
+                         ir_error *error) {
+  if (!p->plain) return run_with_state((rt_program *)(uintptr_t)p, inputs, outputs, vars, error);
+  void *buffers[RT_FEW_PARAMS + 1];
+  void *const *const bases[4] = {
+      [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = NULL, [IR_SLOT_DATA] = p->data};
+  return run_steps(p, &p->frame, bases, buffers, error);
+}

@@ -1,0 +1,126 @@
+#include "test/lib/kernels.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "runtime/target.h"
+
+static cg_module module;
+static bool module_ready;
+
+static cg_module *the_module(void) {
+  ir_error error = {0};
+  if (!module_ready && cg_module_init(&module, &error) != IR_OK) fail_msg("%s", error.text);
+  module_ready = true;
+  return &module;
+}
+
+bool k_target_at(int index, k_target *out) {
+  ir_error error = {0};
+  if (rt_target_host(&out->target, &error) != IR_OK) fail_msg("%s", error.text);
+  out->name = "host";
+  if (index == 0) return true;
+#if defined(__x86_64__)
+  bool avx2 = out->target.vector_bytes >= 32 && out->target.has_fma && out->target.has_f16c;
+  static const struct {
+    const char *name, *settings;
+    bool avx2;
+  } rows[] = {
+      {"AVX2", "features=+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt vector_bytes=32 registers=16", true},
+      {"SSE4.1", "features=+sse4.1 vector_bytes=16 registers=16 fma=0 f16c=0", false},
+      {"SSE2", "features=+sse2 vector_bytes=16 registers=16 fma=0 f16c=0", false}};
+  int row = index - 1 + (avx2 ? 0 : 1);
+  if (row >= (int)(sizeof rows / sizeof *rows)) return false;
+  out->name = rows[row].name;
+  if (rt_target_override(&out->target, rows[row].settings, &error) != IR_OK) fail_msg("%s", error.text);
+  return true;
+#else
+  return false;
+#endif
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static cg_blob make(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want) {
+  ir_error error = {0};
+  cg_blob blob;
+  if (cg_compile(the_module(), g, kernel, "kernel", target, want, &blob, &error) != IR_OK)
+    fail_msg("%s", error.text);
+  return blob;
+}
+
+k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target) {
+  ir_error error = {0};
+  double start = now();
+  cg_blob blob = make(g, kernel, target, CG_OBJECT);
+  k_code made = {.milliseconds = now() - start};
+  rt_flat flat;
+  if (rt_image_link(blob.bytes, blob.size, g->mem, &flat, &error) != IR_OK) fail_msg("%s", error.text);
+  if (rt_image_map(flat.bytes, flat.size, &made.code, &error) != IR_OK) fail_msg("%s", error.text);
+  made.run = (cg_kernel)rt_code_find(&made.code, "kernel");
+  assert_non_null(made.run);
+  rt_flat_free(g->mem, &flat);
+  cg_blob_free(&blob);
+  return made;
+}
+
+char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want) {
+  cg_blob blob = make(g, kernel, target, want);
+  char *text = strdup(blob.bytes);
+  cg_blob_free(&blob);
+  return text;
+}
+
+void k_free(k_code *code) { rt_image_unmap(&code->code); }
+
+ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size) {
+  ir_ref elements = ir_index(g, size);
+  return ir_make(g, IR_OP_PARAM, dtype, slot, &elements, 1);
+}
+ir_ref k_range(ir_graph *g, ir_ref extent, int axis) {
+  return ir_make(g, IR_OP_RANGE, IR_INDEX, axis, &extent, 1);
+}
+ir_ref k_load_where(ir_graph *g, ir_ref param, ir_ref index, ir_ref valid, ir_ref other) {
+  return ir_make(g, IR_OP_LOAD, ir_dtype_of(g, param), 0, (ir_ref[]){param, index, valid, other}, 4);
+}
+ir_ref k_load(ir_graph *g, ir_ref param, ir_ref index) {
+  ir_dtype dtype = ir_dtype_of(g, param);
+  return k_load_where(g, param, index, ir_bool(g, true),
+                      ir_is_float(dtype) ? ir_float(g, dtype, 0) : ir_int(g, dtype, 0));
+}
+ir_ref k_store(ir_graph *g, ir_ref param, ir_ref index, ir_ref value) {
+  return ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, value}, 3);
+}
+ir_ref k_loop(ir_graph *g, ir_ref range, int binding, ir_ref effect) {
+  return ir_make(g, IR_OP_LOOP, IR_NONE, ir_pack_arg(0, binding), (ir_ref[]){range, effect}, 2);
+}
+ir_ref k_carry(ir_graph *g, ir_ref range, ir_dtype dtype, int slot) {
+  return ir_make(g, IR_OP_CARRY, dtype, slot, &range, 1);
+}
+ir_ref k_fold(ir_graph *g, ir_ref range, int binding, ir_op op, ir_ref init, ir_ref body) {
+  ir_dtype dtype = ir_dtype_of(g, body);
+  ir_ref next = ir_make(g, op, dtype, 0, (ir_ref[]){k_carry(g, range, dtype, 0), body}, 2);
+  return ir_make(g, IR_OP_LOOP, dtype, ir_pack_arg(1, binding), (ir_ref[]){range, init, next}, 3);
+}
+ir_ref k_kernel(ir_graph *g, ir_ref effect, const ir_ref *params, uint32_t nparams, const ir_ref *vars,
+                uint32_t nvars) {
+  ir_ref src[64] = {effect};
+  for (uint32_t i = 0; i < nparams; i++) src[1 + i] = params[i];
+  for (uint32_t i = 0; i < nvars; i++) src[1 + nparams + i] = vars[i];
+  return ir_make(g, IR_OP_KERNEL, IR_NONE, nparams, src, 1 + nparams + nvars);
+}
+ir_ref k_sum(ir_graph *g, ir_ref a, ir_ref b) {
+  return ir_make(g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){a, b}, 2);
+}
+ir_ref k_times(ir_graph *g, ir_ref a, int64_t factor) {
+  return ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){a, ir_index(g, factor)}, 2);
+}

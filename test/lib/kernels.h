@@ -1,0 +1,40 @@
+/* Kernels by hand: builders for the loop level, target descriptions that this processor can run, and
+ * compilation straight to a function. Everything fails the running cmocka test on error. */
+#ifndef VIEWFOLD_TEST_KERNELS_H
+#define VIEWFOLD_TEST_KERNELS_H
+
+#include "codegen/codegen.h"
+#include "ir/ir.h"
+#include "runtime/image.h"
+
+/* A description of a machine with part of this one's features; index from 0. False after the last. */
+typedef struct k_target {
+  const char *name;
+  ir_target target;
+} k_target;
+bool k_target_at(int index, k_target *out);
+
+typedef struct k_code {
+  rt_code code;
+  cg_kernel run;
+  double milliseconds; /* of compilation */
+} k_code;
+k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target);
+char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want); /* to be freed */
+void k_free(k_code *code);
+
+ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size);
+ir_ref k_range(ir_graph *g, ir_ref extent, int axis);
+ir_ref k_load(ir_graph *g, ir_ref param, ir_ref index);
+ir_ref k_load_where(ir_graph *g, ir_ref param, ir_ref index, ir_ref valid, ir_ref other);
+ir_ref k_store(ir_graph *g, ir_ref param, ir_ref index, ir_ref value);
+ir_ref k_loop(ir_graph *g, ir_ref range, int binding, ir_ref effect);
+ir_ref k_carry(ir_graph *g, ir_ref range, ir_dtype dtype, int slot);
+ir_ref k_fold(ir_graph *g, ir_ref range, int binding, ir_op op, ir_ref init,
+              ir_ref body); /* carried = op(carried, body) */
+ir_ref k_kernel(ir_graph *g, ir_ref effect, const ir_ref *params, uint32_t nparams, const ir_ref *vars,
+                uint32_t nvars);
+ir_ref k_sum(ir_graph *g, ir_ref a, ir_ref b);
+ir_ref k_times(ir_graph *g, ir_ref a, int64_t factor);
+
+#endif

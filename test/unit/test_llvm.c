@@ -1,0 +1,638 @@
+/* Kernels written by hand, compiled for several sets of features and run: loops, lanes, memory access at its
+ * edges, reductions, run-time bounds, and the speed of a register tile. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "test/lib/kernels.h"
+
+static ir_error error;
+static ir_graph graph, *g = &graph;
+
+static void begin(void) {
+  error = (ir_error){0};
+  assert_int_equal(ir_graph_init(g, &ir_mem_libc, &error), IR_OK);
+}
+static void end(void) { ir_graph_free(g); }
+
+static ir_ref index_of(int64_t value) { return ir_index(g, value); }
+static ir_ref f32(double value) { return ir_float(g, IR_F32, value); }
+
+/* Memory whose last byte lies before, and whose first byte after, pages that cannot be touched. */
+typedef struct fenced {
+  char *map;
+  size_t size, page;
+} fenced;
+static void *fence(fenced *f, size_t bytes, bool at_end) {
+  f->page = (size_t)sysconf(_SC_PAGESIZE);
+  size_t inside = (bytes + f->page - 1) / f->page * f->page;
+  f->size = inside + 2 * f->page;
+  f->map = mmap(NULL, f->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (inside) assert_int_equal(mprotect(f->map + f->page, inside, PROT_READ | PROT_WRITE), 0);
+  return f->map + f->page + (at_end ? inside - bytes : 0);
+}
+static void unfence(fenced *f) { munmap(f->map, f->size); }
+
+static uint32_t seed;
+static float noise(void) { return (float)(int32_t)(seed = seed * 1664525u + 1013904223u) * 0x1p-31f; }
+
+#define EACH_TARGET(t)                                                                                       \
+  k_target t;                                                                                                \
+  for (int number_ = 0; k_target_at(number_, &t); number_++)
+
+/* out = x*y + 1 over n elements in vectors of 16 and a scalar tail, the vectors over threads */
+static ir_ref saxpy(int64_t n) {
+  ir_ref p[] = {k_param(g, IR_F32, 0, n), k_param(g, IR_F32, 1, n), k_param(g, IR_F32, 2, n)};
+  ir_ref block = k_range(g, index_of(n / 16), 0), lane = k_range(g, index_of(16), 1),
+         tail = k_range(g, index_of(n % 16), 2);
+  ir_ref at[] = {k_sum(g, k_times(g, block, 16), lane), k_sum(g, tail, index_of(n / 16 * 16))}, effects[2];
+  for (int i = 0; i < 2; i++) {
+    ir_ref product = ir_binary(g, IR_OP_MUL, k_load(g, p[1], at[i]), k_load(g, p[2], at[i]));
+    effects[i] = k_store(g, p[0], at[i], ir_binary(g, IR_OP_ADD, product, f32(1)));
+  }
+  effects[0] = k_loop(g, block, IR_THREAD, k_loop(g, lane, IR_VECTOR, effects[0]));
+  effects[1] = k_loop(g, tail, IR_SERIAL, effects[1]);
+  return k_kernel(g, n % 16 ? ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2) : effects[0], p, 3, NULL, 0);
+}
+
+static void test_elementwise(void **state) {
+  begin();
+  enum { N = 1003 };
+  ir_ref kernel = saxpy(N);
+  EACH_TARGET(t) {
+    k_code code = k_compile(g, kernel, &t.target);
+    float x[N], y[N], out[N + 1];
+    for (int i = 0; i < N; i++) x[i] = noise(), y[i] = noise(), out[i] = 7;
+    out[N] = 7;
+    int64_t status = 0;
+    void *buffers[] = {out, x, y, &status};
+    code.run(buffers, NULL, 3, 5); /* a part of the threads' range, and the tail */
+    for (int i = 0; i <= N; i++)
+      assert_true(out[i] == ((i >= 48 && i < 80) || (i >= N / 16 * 16 && i < N) ? x[i] * y[i] + 1 : 7));
+    code.run(buffers, NULL, 0, N / 16);
+    for (int i = 0; i < N; i++) assert_true(out[i] == x[i] * y[i] + 1);
+    code.run(buffers, NULL, 4, 4);
+    k_free(&code);
+  }
+  end();
+}
+
+/* The hot loop is nothing but vector instructions, an increment, a comparison and a branch. */
+static void test_elementwise_code(void **state) {
+  begin();
+  ir_ref kernel = saxpy(1024);
+  k_target t;
+  k_target_at(0, &t);
+  if (t.target.vector_bytes < 32) skip();
+  char *text = k_text(g, kernel, &t.target, CG_ASM);
+  char *loop = NULL;
+  for (char *at = text; (at = strstr(at, "\t.p2align\t4, 0x90\n.L")); at++) loop = at; /* a loop is aligned */
+  assert_non_null(loop);
+  char *stop = strstr(loop, "\tj");
+  assert_non_null(stop);
+  *stop = '\0';
+  int instructions = -1; /* the alignment */
+  for (char *at = loop; (at = strchr(at, '\n')); at++) instructions += at[1] == '\t';
+  assert_in_range(instructions, 5, t.target.vector_bytes == 64 ? 7 : 11);
+  assert_null(strstr(loop, "(%rsp)"));
+  free(text);
+  end();
+}
+
+/* out[i] = x[n-1-i], out2[i] = x[3i], out3[i] = x[(i*i) % 64], out4[i] = x[5]: every way of reading a vector
+ */
+static void test_access(void **state) {
+  begin();
+  enum { N = 64 };
+  static const ir_dtype types[] = {IR_F32, IR_U8, IR_I16, IR_F64, IR_BOOL, IR_F16};
+  for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
+    ir_dtype type = types[d];
+    int bytes = ir_dtypes[type].bytes;
+    ir_ref p[10], effects[8];
+    for (int i = 0; i < 8; i++) p[i] = k_param(g, type, i, N);
+    p[8] = k_param(g, type, 8, 4 * N);
+    ir_ref block = k_range(g, index_of(N / 16), 0), lane = k_range(g, index_of(16), 1);
+    ir_ref i = k_sum(g, k_times(g, block, 16), lane);
+    ir_ref last = k_sum(g, k_sum(g, k_times(g, block, -16), index_of(N - 1)), k_times(g, lane, -1));
+    ir_ref square =
+        ir_make(g, IR_OP_MOD, IR_INDEX, 0,
+                (ir_ref[]){ir_make(g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){i, i}, 2), index_of(60)}, 2);
+    ir_ref from[] = {last,
+                     k_times(g, i, 2),
+                     k_times(g, i, 3),
+                     k_times(g, i, 4),
+                     square,
+                     index_of(5),
+                     k_sum(g, k_times(g, block, 32), k_times(g, lane, 2)),
+                     i};
+    from[1] = k_sum(g, k_times(g, block, 32), k_times(g, lane, 2));
+    from[2] = k_sum(g, k_times(g, block, 48), k_times(g, lane, 3));
+    from[3] = k_sum(g, k_times(g, block, 64), k_times(g, lane, 4));
+    for (int e = 0; e < 6; e++) effects[e] = k_store(g, p[e], i, k_load(g, p[8], from[e]));
+    effects[6] = k_store(g, p[6], last, k_load(g, p[8], i)); /* reversed */
+    effects[7] =
+        k_store(g, p[7], ir_make(g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){k_times(g, i, 7), index_of(N)}, 2),
+                k_load(g, p[8], i)); /* scattered */
+    ir_ref all = k_loop(g, block, IR_SERIAL,
+                        k_loop(g, lane, IR_VECTOR, ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 8)));
+    ir_ref kernel = k_kernel(g, all, p, 9, NULL, 0);
+    EACH_TARGET(t) {
+      k_code code = k_compile(g, kernel, &t.target);
+      for (int edge = 0; edge < 2; edge++) { /* nothing outside the elements is touched */
+        fenced f;
+        uint8_t *x = fence(&f, (size_t)((4 * (N - 1) + 1) * bytes), edge), out[8][N * 8];
+        for (int k = 0; k < (4 * (N - 1) + 1) * bytes; k++)
+          x[k] = type == IR_BOOL ? k & 1 : (uint8_t)((k * 37) & 0x3b);
+        int64_t status = 0;
+        void *buffers[] = {out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7], x, &status};
+        code.run(buffers, NULL, 0, 0);
+        for (int k = 0; k < N; k++) {
+          int want[] = {N - 1 - k, 2 * k, 3 * k, 4 * k, k * k % 60, 5, N - 1 - k};
+          for (int e = 0; e < 7; e++) assert_memory_equal(out[e] + k * bytes, x + want[e] * bytes, bytes);
+          assert_memory_equal(out[7] + k * 7 % N * bytes, x + k * bytes, bytes);
+        }
+        unfence(&f);
+      }
+      k_free(&code);
+    }
+  }
+  end();
+}
+
+/* out[i] = i - 3 in [0, n) ? x[i - 3] : 9, x fenced on both sides or without any element */
+static void masked(ir_dtype type, int64_t n, int width) {
+  enum { N = 64 };
+  ir_ref p[] = {k_param(g, type, 0, N), k_param(g, type, 1, n)};
+  ir_ref block = k_range(g, index_of(N / width), 0), lane = k_range(g, index_of(width), 1);
+  ir_ref i = k_sum(g, k_times(g, block, width), lane), at = k_sum(g, i, index_of(-3));
+  ir_ref valid = ir_make(
+      g, IR_OP_AND, IR_BOOL, 0,
+      (ir_ref[]){ir_binary(g, IR_OP_GE, at, index_of(0)), ir_binary(g, IR_OP_LT, at, index_of(n))}, 2);
+  valid = ir_make(g, IR_OP_AND, IR_BOOL, 0, (ir_ref[]){ir_src(g, valid, 0), ir_src(g, valid, 1)}, 2);
+  ir_ref nine = ir_is_float(type) ? ir_float(g, type, 9) : ir_int(g, type, 9);
+  ir_ref effect = k_store(g, p[0], i, k_load_where(g, p[1], at, valid, nine));
+  ir_ref kernel =
+      k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, width == 1 ? IR_SERIAL : IR_VECTOR, effect)), p,
+               2, NULL, 0);
+  size_t bytes = ir_dtypes[type].bytes;
+  EACH_TARGET(t) {
+    k_code code = k_compile(g, kernel, &t.target);
+    for (int edge = 0; edge < 2; edge++) {
+      fenced f;
+      char *x = fence(&f, (size_t)n * bytes, edge), out[N * 8], want[8];
+      ir_value_store(want, type, ir_is_float(type) ? (ir_value){.f = 9} : (ir_value){.i = 9});
+      for (size_t k = 0; k < (size_t)n * bytes; k++) x[k] = (char)(k * 11 & 0x3b);
+      int64_t status = 0;
+      void *buffers[] = {out, x, &status};
+      code.run(buffers, NULL, 0, 0);
+      for (int64_t k = 0; k < N; k++)
+        assert_memory_equal(out + k * (int64_t)bytes,
+                            k >= 3 && k - 3 < n ? x + (k - 3) * (int64_t)bytes : want, bytes);
+      unfence(&f);
+    }
+    k_free(&code);
+  }
+}
+
+static void test_masked(void **state) {
+  begin();
+  static const ir_dtype types[] = {IR_F32, IR_U8, IR_I16, IR_I64, IR_F16, IR_BF16};
+  for (size_t d = 0; d < sizeof types / sizeof *types; d++) {
+    masked(types[d], 17, 16);
+    masked(types[d], 61, 1);
+    masked(types[d], 0, 8);
+    masked(types[d], 0, 1);
+  }
+  end();
+}
+
+/* A row that is valid or not as a whole, read forwards, backwards and by steps: out[r][i] = r % 2 ? x[r][..]
+ * : 0 */
+static void test_masked_rows(void **state) {
+  begin();
+  enum { ROWS = 6, N = 16 };
+  ir_ref p[] = {k_param(g, IR_F32, 0, ROWS * N), k_param(g, IR_F32, 1, ROWS / 2 * N)};
+  ir_ref row = k_range(g, index_of(ROWS), 0), lane = k_range(g, index_of(N), 1), steps[3], effects[3];
+  ir_ref half = ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){row, index_of(2)}, 2);
+  ir_ref odd = ir_make(g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){row, index_of(2)}, 2);
+  ir_ref valid = ir_binary(g, IR_OP_NE, odd, index_of(0)), out = k_sum(g, k_times(g, row, N), lane);
+  steps[0] = k_sum(g, k_times(g, half, N), lane);
+  steps[1] = k_sum(g, k_sum(g, k_times(g, half, N), index_of(N - 1)), k_times(g, lane, -1));
+  steps[2] = k_times(g, half, N);
+  ir_ref value = f32(0);
+  for (int s = 0; s < 3; s++)
+    value = ir_binary(g, IR_OP_ADD, value, k_load_where(g, p[1], steps[s], valid, f32(0)));
+  effects[0] = k_store(g, p[0], out, value);
+  ir_ref kernel =
+      k_kernel(g, k_loop(g, row, IR_SERIAL, k_loop(g, lane, IR_VECTOR, effects[0])), p, 2, NULL, 0);
+  EACH_TARGET(t) {
+    k_code code = k_compile(g, kernel, &t.target);
+    fenced f;
+    float *x = fence(&f, sizeof(float) * ROWS / 2 * N, true), y[ROWS * N];
+    for (int k = 0; k < ROWS / 2 * N; k++) x[k] = noise();
+    int64_t status = 0;
+    code.run((void *[]){y, x, &status}, NULL, 0, 0);
+    for (int r = 0; r < ROWS; r++)
+      for (int k = 0; k < N; k++) {
+        float *from = x + r / 2 * N;
+        assert_true(y[r * N + k] == (r % 2 ? from[k] + from[N - 1 - k] + from[0] : 0));
+      }
+    unfence(&f);
+    k_free(&code);
+  }
+  end();
+}
+
+/* Sum of n elements: 16 lanes, each over n/16 elements in order, then pairwise */
+static void test_reduce_all(void **state) {
+  begin();
+  enum { N = 4096 };
+  ir_ref p[] = {k_param(g, IR_F32, 0, 2), k_param(g, IR_F32, 1, N)};
+  ir_ref lane = k_range(g, index_of(16), 0), step = k_range(g, index_of(N / 16), 1);
+  ir_ref x = k_load(g, p[1], k_sum(g, k_times(g, step, 16), lane));
+  ir_ref inner = k_fold(g, step, IR_SERIAL, IR_OP_ADD, f32(0), x);
+  ir_ref lane2 = k_range(g, index_of(8), 2), step2 = k_range(g, index_of(N / 8), 3);
+  ir_ref x2 = k_load(g, p[1], k_sum(g, k_times(g, step2, 8), lane2));
+  ir_ref inner2 = k_fold(g, step2, IR_SERIAL, IR_OP_MAX, f32(-INFINITY), x2);
+  ir_ref effects[] = {k_store(g, p[0], index_of(0), k_fold(g, lane, IR_VECTOR, IR_OP_ADD, f32(0.5), inner)),
+                      k_store(g, p[0], index_of(1), k_fold(g, lane2, IR_UNROLL, IR_OP_MAX, f32(-2), inner2))};
+  ir_ref kernel = k_kernel(g, ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2), p, 2, NULL, 0);
+  EACH_TARGET(t) {
+    k_code code = k_compile(g, kernel, &t.target);
+    float data[N], out[2], part[16] = {0}, most = -2;
+    for (int i = 0; i < N; i++) {
+      data[i] = noise();
+      part[i % 16] += data[i];
+      most = fmaxf(most, data[i]);
+    }
+    for (int half = 8; half; half /= 2)
+      for (int i = 0; i < half; i++) part[i] += part[i + half];
+    int64_t status = 0;
+    code.run((void *[]){out, data, &status}, NULL, 0, 0);
+    assert_true(out[0] == 0.5f + part[0]);
+    assert_true(out[1] == most);
+    k_free(&code);
+  }
+  end();
+}
+
+/* Two carried values, one along vector lanes: column sums and the (equal for all lanes) count; symbolic
+ * extent, 0 too */
+static void test_reduce_columns(void **state) {
+  begin();
+  enum { COLUMNS = 32 };
+  ir_ref n = ir_var(g, "n", 1, 0, 100, 1);
+  ir_ref p[] = {k_param(g, IR_F32, 0, COLUMNS), k_param(g, IR_I64, 1, COLUMNS),
+                k_param(g, IR_F32, 2, 100 * COLUMNS)};
+  ir_ref block = k_range(g, index_of(COLUMNS / 8), 0), lane = k_range(g, index_of(8), 1),
+         row = k_range(g, n, 2);
+  ir_ref column = k_sum(g, k_times(g, block, 8), lane);
+  ir_ref x = k_load(g, p[2],
+                    ir_make(g, IR_OP_ADD, IR_INDEX, 0,
+                            (ir_ref[]){k_times(g, row, COLUMNS), lane, k_times(g, block, 8)}, 3));
+  ir_ref nexts[] = {ir_binary(g, IR_OP_ADD, k_carry(g, row, IR_F32, 0), x),
+                    ir_binary(g, IR_OP_ADD, k_carry(g, row, IR_I64, 1), ir_int(g, IR_I64, 1))};
+  ir_ref loop = ir_make(g, IR_OP_LOOP, IR_F32, ir_pack_arg(2, IR_SERIAL),
+                        (ir_ref[]){row, f32(1), ir_int(g, IR_I64, 40), nexts[0], nexts[1]}, 5);
+  ir_ref count = ir_make(g, IR_OP_GET, IR_I64, 1, &loop, 1);
+  ir_ref effects[] = {k_store(g, p[0], column, loop), k_store(g, p[1], column, count)};
+  ir_ref both = ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2);
+  ir_ref kernel = k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, IR_VECTOR, both)), p, 3, &n, 1);
+  EACH_TARGET(t) {
+    k_code code = k_compile(g, kernel, &t.target);
+    static float data[100 * COLUMNS];
+    for (int i = 0; i < 100 * COLUMNS; i++) data[i] = noise();
+    for (int64_t rows = 0; rows <= 100; rows += 25) {
+      float out[COLUMNS];
+      int64_t counts[COLUMNS], status = 0;
+      code.run((void *[]){out, counts, rows ? data : NULL, &status}, &rows, 0, 0);
+      for (int c = 0; c < COLUMNS; c++) {
+        float want = 1;
+        for (int64_t r = 0; r < rows; r++) want += data[r * COLUMNS + c];
+        assert_true(out[c] == want);
+        assert_int_equal(counts[c], 40 + rows);
+      }
+    }
+    k_free(&code);
+  }
+  end();
+}
+
+/* A value loop whose start is read from memory, inside a loop that may not run: nothing is read then. */
+static void test_nothing_read(void **state) {
+  begin();
+  ir_ref n = ir_var(g, "n", 1, 0, 8, 1), m = ir_var(g, "m", 1, 0, 8, 1);
+  ir_ref p[] = {k_param(g, IR_F32, 0, 8), k_param(g, IR_F32, 1, 1)}, i = k_range(g, n, 0),
+         j = k_range(g, m, 1);
+  ir_ref start = k_load(g, p[1], index_of(0));
+  ir_ref sum = k_fold(g, j, IR_SERIAL, IR_OP_ADD, start, start);
+  ir_ref vars[] = {n, m},
+         kernel = k_kernel(g, k_loop(g, i, IR_SERIAL, k_store(g, p[0], i, sum)), p, 2, vars, 2);
+  EACH_TARGET(t) {
+    k_code code = k_compile(g, kernel, &t.target);
+    int64_t status = 0, sizes[] = {0, 5};
+    code.run((void *[]){NULL, NULL, &status}, sizes, 0, 0);
+    float out[8], one = 1.5f;
+    sizes[0] = 3;
+    code.run((void *[]){out, &one, &status}, sizes, 0, 0);
+    assert_true(out[2] == 9);
+    sizes[1] = 0;
+    code.run((void *[]){out, &one, &status}, sizes, 0, 0);
+    assert_true(out[2] == 1.5f);
+    k_free(&code);
+  }
+  end();
+}
+
+/* out[i] = x[bound(at[i])]: positions checked, clipped, and checked only where valid */
+static void test_bound(void **state) {
+  begin();
+  enum { N = 16, SIZE = 10 };
+  static const ir_dtype types[] = {IR_I64, IR_I32, IR_I8, IR_U8, IR_U64, IR_U32};
+  for (size_t d = 0; d < sizeof types / sizeof *types; d++)
+    for (int vector = 0; vector < 2; vector++)
+      for (int mode = IR_GATHER_CHECK; mode <= IR_GATHER_CLIP; mode++) {
+        ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, SIZE), k_param(g, types[d], 2, N)};
+        ir_ref i = k_range(g, index_of(N), 0), valid = ir_binary(g, IR_OP_LT, i, index_of(N - 1));
+        ir_ref at = ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, mode),
+                            (ir_ref[]){k_load(g, p[2], i), index_of(SIZE), valid}, 3);
+        ir_ref kernel = k_kernel(
+            g, k_loop(g, i, vector ? IR_VECTOR : IR_SERIAL, k_store(g, p[0], i, k_load(g, p[1], at))), p, 3,
+            NULL, 0);
+        EACH_TARGET(t) {
+          k_code code = k_compile(g, kernel, &t.target);
+          bool is_signed = ir_dtypes[types[d]].kind == IR_KIND_SIGNED;
+          static const int64_t tries[] = {0, 9, 10, -1, -10, -11, 100, INT64_MIN, INT64_MAX, -1};
+          for (size_t k = 0; k < sizeof tries / sizeof *tries; k++)
+            for (int place = 0; place < N; place += N - 1) {
+              float x[SIZE], out[N];
+              char positions[N * 8] = {0};
+              for (int e = 0; e < SIZE; e++) x[e] = (float)e;
+              int bytes = ir_dtypes[types[d]].bytes;
+              ir_value_store(positions + place * bytes, types[d], (ir_value){.i = tries[k]});
+              int64_t status = 0, v = ir_value_load(positions + place * bytes, types[d]).i;
+              code.run((void *[]){out, x, positions, &status}, NULL, 0, 0);
+              bool huge = !is_signed && v < 0; /* u64 above INT64_MAX */
+              int64_t w = is_signed && v < 0 ? v + SIZE : v;
+              int64_t want = huge || w >= SIZE ? SIZE - 1 : w < 0 ? 0 : w;
+              assert_true(out[place] == (float)want);
+              bool out_of_range = huge || w != want;
+              assert_int_equal(status != 0, out_of_range && place < N - 1 && mode == IR_GATHER_CHECK);
+            }
+          k_free(&code);
+        }
+      }
+  end();
+}
+
+/* A scan: carried value stored at each step, by an effect loop over memory and by nested value loops with an
+ * inner loop that depends on the outer's carried value. fib-like recurrences catch a phi that reads a new
+ * value for an old one. */
+static void test_carried(void **state) {
+  begin();
+  ir_ref p[] = {k_param(g, IR_I64, 0, 2)}, i = k_range(g, index_of(30), 0), j = k_range(g, index_of(3), 1);
+  ir_ref a = k_carry(g, i, IR_I64, 0), b = k_carry(g, i, IR_I64, 1);
+  ir_ref inner = k_fold(g, j, IR_SERIAL, IR_OP_ADD, a, ir_cast(g, j, IR_I64)); /* a + 0 + 1 + 2 */
+  ir_ref loop = ir_make(
+      g, IR_OP_LOOP, IR_I64, ir_pack_arg(2, IR_SERIAL),
+      (ir_ref[]){i, ir_int(g, IR_I64, 0), ir_int(g, IR_I64, 1), b, ir_binary(g, IR_OP_ADD, inner, b)}, 5);
+  ir_ref effects[] = {k_store(g, p[0], index_of(0), loop),
+                      k_store(g, p[0], index_of(1), ir_make(g, IR_OP_GET, IR_I64, 1, &loop, 1))};
+  ir_ref kernel = k_kernel(g, ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2), p, 1, NULL, 0);
+  int64_t x = 0, y = 1;
+  for (int k = 0; k < 30; k++) {
+    int64_t z = x + 3 + y;
+    x = y, y = z;
+  }
+  EACH_TARGET(t) {
+    k_code code = k_compile(g, kernel, &t.target);
+    int64_t out[2], status = 0;
+    code.run((void *[]){out, &status}, NULL, 0, 0);
+    assert_true(out[0] == x && out[1] == y);
+    k_free(&code);
+  }
+  end();
+}
+
+/* c[6,64] = a[6,k] b[k,64]: 6 rows unrolled, 4 vectors of 16 unrolled, k serial inside: a register tile */
+static ir_ref tile(int64_t rows, int64_t vectors, int64_t width, ir_ref k_extent, int64_t depth) {
+  int64_t columns = vectors * width;
+  ir_ref p[] = {k_param(g, IR_F32, 0, rows * columns), k_param(g, IR_F32, 1, rows * depth),
+                k_param(g, IR_F32, 2, depth * columns)};
+  ir_ref r = k_range(g, index_of(rows), 0), v = k_range(g, index_of(vectors), 1),
+         lane = k_range(g, index_of(width), 2), k = k_range(g, k_extent, 3);
+  ir_ref a = k_load(g, p[1], k_sum(g, k_times(g, r, depth), k));
+  ir_ref b = k_load(
+      g, p[2],
+      ir_make(g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){k_times(g, k, columns), k_times(g, v, width), lane}, 3));
+  ir_ref next = ir_make(g, IR_OP_FMA, IR_F32, 0, (ir_ref[]){a, b, k_carry(g, k, IR_F32, 0)}, 3);
+  ir_ref sum = ir_make(g, IR_OP_LOOP, IR_F32, ir_pack_arg(1, IR_SERIAL), (ir_ref[]){k, f32(0), next}, 3);
+  ir_ref at =
+      ir_make(g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){k_times(g, r, columns), k_times(g, v, width), lane}, 3);
+  ir_ref effect =
+      k_loop(g, r, IR_UNROLL, k_loop(g, v, IR_UNROLL, k_loop(g, lane, IR_VECTOR, k_store(g, p[0], at, sum))));
+  return k_kernel(g, effect, p, 3, NULL, 0);
+}
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void test_register_tile(void **state) {
+  begin();
+  enum { ROWS = 6, DEPTH = 256 };
+  EACH_TARGET(t) {
+    int width = t.target.vector_bytes / 4, vectors = t.target.registers == 32 ? 4 : 2,
+        columns = vectors * width;
+    k_code code = k_compile(g, tile(ROWS, vectors, width, index_of(DEPTH), DEPTH), &t.target);
+    float *a = aligned_alloc(64, ROWS * DEPTH * 4), *b = aligned_alloc(64, DEPTH * 64 * 4),
+          *c = aligned_alloc(64, ROWS * 64 * 4);
+    for (int i = 0; i < ROWS * DEPTH; i++) a[i] = noise();
+    for (int i = 0; i < DEPTH * columns; i++) b[i] = noise();
+    int64_t status = 0;
+    void *buffers[] = {c, a, b, &status};
+    code.run(buffers, NULL, 0, 0);
+    for (int r = 0; r < ROWS; r++)
+      for (int j = 0; j < columns; j++) {
+        float want = 0;
+        for (int k = 0; k < DEPTH; k++) want = fmaf(a[r * DEPTH + k], b[k * columns + j], want);
+        assert_true(c[r * columns + j] == want);
+      }
+    double best = 1;
+    for (int round = 0; round < 20; round++) {
+      double start = seconds();
+      for (int i = 0; i < 200; i++) code.run(buffers, NULL, 0, 0);
+      double took = (seconds() - start) / 200;
+      if (took < best) best = took;
+    }
+    print_message("%s: tile of %d x %d, depth %d: %.1f GFLOP/s, compiled in %.2f ms\n", t.name, ROWS, columns,
+                  DEPTH, 2e-9 * ROWS * columns * DEPTH / best, code.milliseconds);
+    k_free(&code);
+    free(a), free(b), free(c);
+  }
+  end();
+}
+
+static void expect_error(ir_ref kernel, ir_status status, const char *text) {
+  k_target t;
+  k_target_at(0, &t);
+  cg_module module;
+  cg_blob blob;
+  error = (ir_error){0};
+  assert_int_equal(cg_module_init(&module, &error), IR_OK);
+  assert_int_equal(cg_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error), status);
+  if (!strstr(error.text, text)) fail_msg("%s", error.text);
+  cg_module_free(&module);
+}
+
+static void test_errors(void **state) {
+  begin();
+  ir_ref p = k_param(g, IR_F32, 0, 4), i = k_range(g, index_of(4), 0), lane = k_range(g, index_of(4), 1);
+  ir_ref store = k_store(g, p, i, f32(1));
+  expect_error(k_kernel(g, store, &p, 1, NULL, 0), IR_ERR_INTERNAL, "belongs to no loop");
+  expect_error(
+      k_kernel(g,
+               ir_make(g, IR_OP_SEQ, IR_NONE, 0,
+                       (ir_ref[]){k_loop(g, i, IR_SERIAL, store), k_loop(g, i, IR_VECTOR, store)}, 2),
+               &p, 1, NULL, 0),
+      IR_ERR_INTERNAL, "two loops bind one range");
+  expect_error(
+      k_kernel(g, k_loop(g, i, IR_SERIAL, k_store(g, p, i, ir_unary(g, IR_OP_EXP, f32(1)))), &p, 1, NULL, 0),
+      IR_ERR_INTERNAL, "exp of f32");
+  ir_ref both = k_loop(g, i, IR_VECTOR, k_loop(g, lane, IR_VECTOR, k_store(g, p, k_sum(g, i, lane), f32(1))));
+  expect_error(k_kernel(g, both, &p, 1, NULL, 0), IR_ERR_INTERNAL, "two vector ranges");
+  ir_ref deep = store;
+  for (int d = 0; d < 70; d++) deep = k_loop(g, d ? k_range(g, index_of(2), d + 2) : i, IR_SERIAL, deep);
+  expect_error(k_kernel(g, deep, &p, 1, NULL, 0), IR_ERR_UNSUPPORTED, "nested more than 64 deep");
+  expect_error(p, IR_ERR_INTERNAL, "no kernel");
+  end();
+}
+
+/* A chain of operations far longer than a stack could follow, and stores in sequences within sequences. */
+static void test_long(void **state) {
+  begin();
+  ir_ref p = k_param(g, IR_I32, 0, 4), x = k_load(g, k_param(g, IR_I32, 1, 1), index_of(0));
+  ir_ref q = k_param(g, IR_I32, 1, 1);
+  for (int i = 0; i < 20000; i++) x = ir_binary(g, i % 3 ? IR_OP_ADD : IR_OP_XOR, x, ir_int(g, IR_I32, i));
+  ir_ref effect = k_store(g, p, index_of(0), x);
+  for (int i = 0; i < 20000; i++) effect = ir_make(g, IR_OP_SEQ, IR_NONE, i, &effect, 1);
+  k_target t;
+  k_target_at(0, &t);
+  ir_ref params[] = {p, q};
+  k_code code = k_compile(g, k_kernel(g, effect, params, 2, NULL, 0), &t.target);
+  int32_t in = 5, out = 0;
+  uint32_t want = 5;
+  for (uint32_t i = 0; i < 20000; i++) want = i % 3 ? want + i : want ^ i;
+  int64_t status = 0;
+  code.run((void *[]){&out, &in, &status}, NULL, 0, 0);
+  assert_int_equal(out, (int32_t)want);
+  k_free(&code);
+  end();
+}
+
+/* Threads with a graph each share one code generator. */
+static void *compile_many(void *user) {
+  cg_module *module = user;
+  ir_error mine = {0};
+  intptr_t failures = 0;
+  for (int round = 0; round < 8; round++) {
+    ir_graph own;
+    if (ir_graph_init(&own, &ir_mem_libc, &mine) != IR_OK) return (void *)1;
+    ir_ref p = k_param(&own, IR_I32, 0, 4), i = k_range(&own, ir_index(&own, 4), 0);
+    ir_ref kernel = k_kernel(
+        &own, k_loop(&own, i, IR_VECTOR, k_store(&own, p, i, ir_int(&own, IR_I32, round))), &p, 1, NULL, 0);
+    k_target t;
+    for (int number = 0; k_target_at(number, &t); number++) {
+      cg_blob blob;
+      failures += cg_compile(module, &own, kernel, "kernel", &t.target, CG_OBJECT, &blob, &mine) != IR_OK;
+      cg_blob_free(&blob);
+    }
+    ir_graph_free(&own);
+  }
+  return (void *)failures;
+}
+
+static void test_threads(void **state) {
+  cg_module module;
+  pthread_t threads[4];
+  error = (ir_error){0};
+  assert_int_equal(cg_module_init(&module, &error), IR_OK);
+  for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, compile_many, &module), 0);
+  for (int i = 0; i < 4; i++) {
+    void *failures;
+    pthread_join(threads[i], &failures);
+    assert_null(failures);
+  }
+  cg_module_free(&module);
+}
+
+/* Whichever allocation fails, the failure is reported and nothing stays allocated. */
+typedef struct budget {
+  long left;
+  size_t live;
+} budget;
+static void *limited(void *user, void *ptr, size_t old_size, size_t new_size) {
+  budget *b = user;
+  if (new_size == 0) {
+    b->live -= old_size;
+    free(ptr);
+    return NULL;
+  }
+  if (b->left == 0) return NULL;
+  if (b->left > 0) b->left--;
+  void *moved = realloc(ptr, new_size);
+  b->live += new_size - old_size;
+  return moved;
+}
+
+static void test_memory(void **state) {
+  budget b = {-1, 0};
+  ir_mem mem = {limited, &b};
+  error = (ir_error){0};
+  assert_int_equal(ir_graph_init(g, &mem, &error), IR_OK);
+  ir_ref kernel = tile(2, 2, 4, index_of(8), 8);
+  size_t before = b.live;
+  k_target t;
+  k_target_at(0, &t);
+  cg_module module;
+  assert_int_equal(cg_module_init(&module, &error), IR_OK);
+  ir_status status = IR_ERR_MEMORY;
+  long limit = 0;
+  for (; status != IR_OK && limit < 100000; limit++) {
+    cg_blob blob;
+    b.left = limit;
+    error = (ir_error){0};
+    status = cg_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error);
+    if (status != IR_OK) assert_int_equal(status, IR_ERR_MEMORY);
+    b.left = -1;
+    cg_blob_free(&blob);
+    assert_int_equal(b.live, before);
+  }
+  assert_in_range(limit, 20, 99999);
+  cg_module_free(&module);
+  end();
+  assert_int_equal(b.live, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_elementwise),    cmocka_unit_test(test_elementwise_code),
+      cmocka_unit_test(test_access),         cmocka_unit_test(test_masked),
+      cmocka_unit_test(test_masked_rows),    cmocka_unit_test(test_reduce_all),
+      cmocka_unit_test(test_reduce_columns), cmocka_unit_test(test_nothing_read),
+      cmocka_unit_test(test_bound),          cmocka_unit_test(test_carried),
+      cmocka_unit_test(test_register_tile),  cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_long),           cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
