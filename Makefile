@@ -119,6 +119,16 @@ $(B)/flags: FORCE | tools
 quote = '$(subst ','\'',$(1))'
 
 $(LLVM_OBJ): EXTRA = $(LLVM_CFLAGS)
+
+# Cache keys name what made the code: the sources that shape it, and the libLLVM that the module is linked with.
+SHAPING_SRC := $(sort $(wildcard $(foreach r,ir passes passes/ops passes/rules codegen runtime,\
+  $(addprefix $(r)/,*.c *.h *.def *.rules))))
+$(GEN)/source_id: FORCE
+	@mkdir -p $(@D)
+	@id=$$(cat $(SHAPING_SRC) | sha256sum | cut -c1-32); echo $$id | cmp -s - $@ || echo $$id > $@
+$(B)/obj/runtime/identity.o: $(GEN)/source_id
+$(B)/obj/runtime/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
+  -DVIEWFOLD_LLVM_FILE=\"$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))\"
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
 $(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
 	$(call say,CC,$<)
@@ -172,7 +182,7 @@ $(GEN)/%_rules.c: passes/rules/%.rules build/rulec
 tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so)
 
 # The library looks for its module beside itself; in a test, "itself" is the executable.
-$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so $(B)/fuzz/viewfold-llvm.so: $(MODULE)
+$(addsuffix /viewfold-llvm.so,$(addprefix $(B)/,unit property fuzz bench)): $(MODULE)
 	@mkdir -p $(@D)
 	@ln -sfn ../viewfold-llvm.so $@
 
@@ -190,6 +200,11 @@ $(B)/property/%: $(B)/obj/test/property/%.o $(B)/libtest.a $(B)/libviewfold-inte
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
+# Small measuring programs, made on request: make build/bench/bench_call
+$(B)/bench/%: $(B)/obj/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a $(B)/bench/viewfold-llvm.so
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(filter-out %.so,$(TEST_LINK)) -o $@
 $(B)/fuzz/%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/fuzz/driver.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)

@@ -53,16 +53,18 @@ bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc, round in
 bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
 
 /* llvm_loop.c */
-void cg_emit_running(cg_emitter *e, uint32_t loop); /* leaves the final values in e->finals[loop] */
-void cg_emit_lanes(cg_emitter *e, uint32_t loop);   /* likewise */
+bool cg_surely_runs(cg_emitter *e, const cg_loop *loop); /* at least once */
+void cg_emit_running(cg_emitter *e, uint32_t loop);      /* leaves the final values in e->finals[loop] */
+void cg_emit_lanes(cg_emitter *e, uint32_t loop);        /* likewise */
 
 /* llvm_emit.c: values and the order of emission */
 void cg_emit_kernel(cg_emitter *e);
 void cg_emit_effect(cg_emitter *e, ir_ref effect);
 void cg_begin_visit(cg_emitter *e);
 void cg_visit(void *emitter, ir_ref ref); /* a node that is needed */
-/* Emits, sources first, what the visited nodes need and the open loops suffice for. Nodes that read memory
- * count only if `reads`. */
+/* Emits, sources first, what the visited nodes need and the open loops suffice for. If `reads`, what reads
+ * memory too, but then nothing that only the body of a loop needs that may not run; otherwise nothing that
+ * reads memory. */
 void cg_emit_visited(cg_emitter *e, bool reads);
 void cg_define(cg_emitter *e, ir_ref ref, LLVMValueRef *copies); /* until the end of the scope */
 void cg_forget_since(cg_emitter *e, size_t log_count);           /* the end of a scope */

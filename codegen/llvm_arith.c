@@ -77,11 +77,6 @@ static LLVMValueRef fma_unrounded(cg_emitter *e, uint32_t width, LLVMValueRef a,
       e->target->triple);
 }
 
-LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b,
-                    LLVMValueRef c) {
-  return cg_round_narrow(e, dtype, width, fma_unrounded(e, width, a, b, c));
-}
-
 static LLVMValueRef float_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
                                  LLVMValueRef b) {
   LLVMValueRef r;
@@ -179,6 +174,7 @@ static LLVMValueRef bool_binary(cg_emitter *e, ir_op op, uint32_t width, LLVMVal
   case IR_OP_OR:
   case IR_OP_ADD:
   case IR_OP_MAX: return LLVMBuildOr(e->b, a, b, "");
+  case IR_OP_SUB:
   case IR_OP_XOR: return LLVMBuildXor(e->b, a, b, "");
   default: return cg_unknown_op(e, op, IR_BOOL, width);
   }
@@ -189,6 +185,13 @@ LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width,
   if (ir_is_float(dtype)) return float_binary(e, op, dtype, width, a, b);
   if (dtype == IR_BOOL) return bool_binary(e, op, width, a, b);
   return int_binary(e, op, dtype, width, a, b);
+}
+
+LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b,
+                    LLVMValueRef c) {
+  if (!ir_is_float(dtype))
+    return cg_combine(e, IR_OP_ADD, dtype, width, cg_combine(e, IR_OP_MUL, dtype, width, a, b), c);
+  return cg_round_narrow(e, dtype, width, fma_unrounded(e, width, a, b, c));
 }
 
 LLVMValueRef cg_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a) {

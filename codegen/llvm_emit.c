@@ -133,8 +133,17 @@ static int ascending(const void *a, const void *b) {
 
 static void emit_node(cg_emitter *e, ir_ref ref);
 
-/* Emits, sources first, what the visited nodes need and the open loops suffice for. Nodes that read memory
- * count only if `reads`. */
+bool cg_surely_runs(cg_emitter *e, const cg_loop *loop) {
+  return loop->binding != IR_THREAD && ir_bounds_of(e->g, ir_src(e->g, loop->range, 0)).lo >= 1;
+}
+
+/* A loop whose body may never be run, so that nothing may be read on its behalf. */
+static bool may_not_run(cg_emitter *e, ir_ref ref) {
+  if (ir_op_of(e->g, ref) != IR_OP_LOOP) return false;
+  const cg_loop *loop = &e->nest->loops[e->nest->loop_of[ref] - 1];
+  return !cg_is_lane(loop) && !cg_surely_runs(e, loop);
+}
+
 void cg_emit_visited(cg_emitter *e, bool reads) {
   size_t first = e->list_count;
   while (e->stack_count && !e->failed) {
@@ -143,7 +152,7 @@ void cg_emit_visited(cg_emitter *e, bool reads) {
     if (now && !IR_RESERVE(e->nest->mem, e->list, e->list_cap, e->list_count + 1))
       cg_fail(e, IR_ERR_MEMORY, NULL, "out of memory emitting a kernel");
     else if (now) e->list[e->list_count++] = ref;
-    cg_operands(e->nest, ref, !now, cg_visit, e);
+    cg_operands(e->nest, ref, !now && !(reads && may_not_run(e, ref)), cg_visit, e);
   }
   size_t end = e->list_count;
   if (end > first) qsort(e->list + first, end - first, sizeof *e->list, ascending);

@@ -80,17 +80,13 @@ static LLVMValueRef **close_carried(cg_emitter *e, const cg_loop *loop, LLVMValu
   return nexts;
 }
 
-static bool surely_runs(cg_emitter *e, const cg_loop *loop) {
-  return loop->binding != IR_THREAD && ir_bounds_of(e->g, ir_src(e->g, loop->range, 0)).lo >= 1;
-}
-
 /* From here on, code runs only if the loop runs at least once. */
 static void enter(cg_emitter *e, const cg_loop *loop, running *r) {
   bool thread = loop->binding == IR_THREAD;
   r->first = thread ? e->begin : LLVMConstInt(e->i64, 0, 0);
   r->end = thread ? e->end : cg_fetch_index(e, ir_src(e->g, loop->range, 0), 1, 64);
   r->after = cg_block(e);
-  if (!surely_runs(e, loop)) {
+  if (!cg_surely_runs(e, loop)) {
     r->before = LLVMGetInsertBlock(e->b);
     LLVMBasicBlockRef inside = cg_block(e);
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, r->first, r->end, ""), inside, r->after);
@@ -137,7 +133,8 @@ void cg_emit_running(cg_emitter *e, uint32_t number) {
   cg_begin_visit(e);
   cg_operands(e->nest, loop->node, false, cg_visit, e);
   cg_emit_visited(e, true);
-  hoist(e, loop, surely_runs(e, loop));
+  if (cg_surely_runs(e, loop)) hoist(e, loop, true);
+  hoist(e, loop, false);
   size_t scope = e->log_count;
   running r = {0};
   enter(e, loop, &r);

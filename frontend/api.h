@@ -4,10 +4,10 @@
 
 #include <stdatomic.h>
 
+#include "frontend/compile.h"
 #include "frontend/lazy.h"
 #include "frontend/viewfold.h"
 #include "ir/parse.h"
-#include "runtime/runtime.h"
 
 struct vf_context {
   ir_mem mem; /* the hook below, which counts failures */
@@ -48,8 +48,9 @@ vf_graph *fe_graph_make(vf_context *context, const char *name, size_t length, ir
 void fe_graph_free(vf_graph *graph);
 const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *name, size_t length);
 bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, const char *name, size_t length, ir_ref ref);
-/* The outputs as a TUPLE. 0 after failing: a builder's error, no graph, no outputs. */
-ir_ref fe_graph_results(vf_graph *graph, ir_error *error);
+/* What compiling the outputs takes. False after failing: a builder's error, no outputs. Free it before adding names. */
+bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
+void fe_graph_request_free(vf_graph *graph, fe_request *request);
 
 /* value_call.c: one call of a builder */
 typedef struct fe_call {
@@ -57,6 +58,7 @@ typedef struct fe_call {
   ir_graph *ir;
   const char *who;
   unsigned failures;
+  bool failed_before;
 } fe_call;
 /* Find the graph of the operands and check them. False: return fe_end(call, 0). */
 bool fe_begin(fe_call *call, const char *who, const vf_value *operands, size_t count);

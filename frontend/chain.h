@@ -1,9 +1,9 @@
 /* Chain expressions: one buffer and the views applied to it, in one line, such as
  *
- *   f32[3,2].permute(1,0).reshape(3,2)      f32[4].pad((1,2)).flip(0)      f32[n=4..64:4,32].reshape(n//4,128)
+ *   f32[3,2].permute(1,0).reshape(3,2)      f32[4].pad((1,2)).flip(0) f32[n=4..64:4,32].reshape(n//4,128)
  *
- * and the same steps given by name, for other spellings of a chain. The result is a tensor of the operation registry: a
- * view of an INPUT named x. */
+ * and the same steps given by name, for other spellings of a chain. The result is a tensor of the operation
+ * registry: a view of an INPUT named x. */
 #ifndef VIEWFOLD_FRONTEND_CHAIN_H
 #define VIEWFOLD_FRONTEND_CHAIN_H
 
@@ -19,7 +19,6 @@ typedef enum fe_form {
 typedef struct fe_step {
   const char *name;
   fe_form form;
-  bool per_axis;         /* takes exactly one entry for each axis of its operand */
   const char *params[2]; /* attributes of the operation, in the order of the values */
 } fe_step;
 

@@ -24,7 +24,8 @@ static const command commands[] = {
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void help(FILE *out) {
-  fputs("viewfold folds chains of tensor views into index expressions, and runs graphs of tensor operations.\n\n"
+  fputs("viewfold folds chains of tensor views into index expressions, and runs graphs of tensor "
+        "operations.\n\n"
         "Usage: viewfold COMMAND ...\n\n"
         "Commands:\n",
         out);
@@ -34,7 +35,7 @@ static void help(FILE *out) {
         "  viewfold --version\n\n"
         "Try it:\n"
         "  $ viewfold index 'f32[3,2].permute(1,0)'\n"
-        "  ((ridx1*2)+ridx0)\n\n"
+        "  (ridx0+(ridx1*2))\n\n"
         "Exit status: 0 done; 1 a check failed; 2 bad usage or bad input; 3 device or compiler failure.\n",
         out);
 }
@@ -46,9 +47,10 @@ static const command *find(const char *name) {
 }
 
 static int unknown(const char *name) {
-  const char *names[COMMANDS];
+  const char *names[COMMANDS + 2];
   for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i].name;
-  const char *near = fe_nearest(name, strlen(name), names, COMMANDS);
+  names[COMMANDS] = "--help", names[COMMANDS + 1] = "--version";
+  const char *near = fe_nearest(name, strlen(name), names, COMMANDS + 2);
   const char *kind = name[0] == '-' ? "option" : "command";
   return near ? cli_usage("", "unknown %s '%s'; did you mean %s?", kind, name, near)
               : cli_usage("", "unknown %s '%s'", kind, name);

@@ -1,6 +1,8 @@
-/* The command `viewfold`: one function per subcommand, each in frontend/cli_NAME.c with its row in the table of cli.c.
+/* The command `viewfold`: one function per subcommand, each in frontend/cli_NAME.c with its row in the table
+ * of cli.c.
  *
- * A subcommand gets its own name as argv[0]. Results go to standard output, everything else to standard error. */
+ * A subcommand gets its own name as argv[0]. Results go to standard output, everything else to standard
+ * error. */
 #ifndef VIEWFOLD_FRONTEND_CLI_H
 #define VIEWFOLD_FRONTEND_CLI_H
 

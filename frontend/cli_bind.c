@@ -56,7 +56,8 @@ static int check_type(cli_binder *b, size_t param) {
   int rank = (int)ir_rank(g, ref);
   if (a->dtype != dtype)
     return cli_misfit(b, param, "the dtypes differ; convert the file to %s", ir_dtypes[dtype].name);
-  if (a->rank != rank) return cli_misfit(b, param, "%d axes found, %d expected", a->rank, rank);
+  if (a->rank != rank)
+    return cli_misfit(b, param, "%d ax%s found, %d expected", a->rank, a->rank == 1 ? "is" : "es", rank);
   return CLI_OK;
 }
 

@@ -27,14 +27,22 @@ static const char help_text[] =
     "\n"
     "Exit status: 0; 1 when verify found a damaged entry; 2 when the cache cannot be read.\n";
 
+static const char *entries(uint64_t count) { return count == 1 ? "entry" : "entries"; }
+
+static int by_kind(const void *a, const void *b) {
+  const struct rt_disk_kind_stat *x = a, *y = b;
+  return strcmp(x->kind, y->kind);
+}
+
 static int stat_cache(rt_disk *disk, ir_error *error) {
   rt_disk_stats stats;
   if (rt_disk_stat(disk, &stats, error) != IR_OK) return cli_failure("cache", error);
+  qsort(stats.kind, (size_t)stats.kinds, sizeof *stats.kind, by_kind);
   printf("directory %s\n", rt_disk_directory(disk));
   for (int i = 0; i < stats.kinds; i++)
-    printf("%-9s %llu entries, %llu bytes\n", stats.kind[i].kind, (unsigned long long)stats.kind[i].entries,
-           (unsigned long long)stats.kind[i].bytes);
-  printf("total     %llu entries, %llu bytes\n", (unsigned long long)stats.entries,
+    printf("%-9s %llu %s, %llu bytes\n", stats.kind[i].kind, (unsigned long long)stats.kind[i].entries,
+           entries(stats.kind[i].entries), (unsigned long long)stats.kind[i].bytes);
+  printf("total     %llu %s, %llu bytes\n", (unsigned long long)stats.entries, entries(stats.entries),
          (unsigned long long)stats.bytes);
   return CLI_OK;
 }
@@ -59,8 +67,8 @@ static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
     return cli_usage("cache", "--max takes a number of bytes, or one followed by K, M or G, found '%s'", max);
   if (rt_disk_prune(disk, size, &removed, error) != IR_OK || rt_disk_stat(disk, &stats, error) != IR_OK)
     return cli_failure("cache", error);
-  printf("removed %llu entries; %llu entries, %llu bytes are left\n", (unsigned long long)removed,
-         (unsigned long long)stats.entries, (unsigned long long)stats.bytes);
+  printf("removed %llu %s; %llu %s, %llu bytes are left\n", (unsigned long long)removed, entries(removed),
+         (unsigned long long)stats.entries, entries(stats.entries), (unsigned long long)stats.bytes);
   return CLI_OK;
 }
 
@@ -72,7 +80,8 @@ static void report(void *context, const char *path, const char *why) {
 static int verify_cache(rt_disk *disk, ir_error *error) {
   uint64_t checked = 0, bad = 0;
   if (rt_disk_verify(disk, report, NULL, &checked, &bad, error) != IR_OK) return cli_failure("cache", error);
-  printf("%llu entries checked, %llu damaged\n", (unsigned long long)checked, (unsigned long long)bad);
+  printf("%llu %s checked, %llu damaged\n", (unsigned long long)checked, entries(checked),
+         (unsigned long long)bad);
   return bad ? CLI_CHECK_FAILED : CLI_OK;
 }
 

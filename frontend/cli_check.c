@@ -7,43 +7,7 @@
 #include "frontend/cli_arrays.h"
 #include "ir/lex.h"
 
-enum { WIDE_UNITS = 1024, NARROW_UNITS = 4, DISCRETE_SHARE = 100 };
-
-/* Half the distance from 1 to the next number. */
-static double unit_of(ir_dtype t) {
-  switch (t) {
-  case IR_F16: return 0x1p-11;
-  case IR_BF16: return 0x1p-8;
-  case IR_F32: return 0x1p-24;
-  default: return 0x1p-53;
-  }
-}
-
-static double allowance_of(ir_dtype t) {
-  return unit_of(t) * (t == IR_F16 || t == IR_BF16 ? NARROW_UNITS : WIDE_UNITS);
-}
-
-/* How far a value may be off, relative to the largest of its tensor: 0 when no float reduction goes into it.
- */
-static double *find_allowances(const ir_graph *g, ir_ref results) {
-  ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
-  double *allowance = calloc((size_t)results + 1, sizeof *allowance);
-  bool ok = allowance && ir_reachable(g, &results, 1, &live, &count, &cap) == IR_OK;
-  for (size_t i = 0; i < count && ok; i++) {
-    const ir_node *n = ir_get(g, live[i]);
-    double worst = 0;
-    for (uint32_t k = 0; k < ir_operand_count(n); k++) worst = fmax(worst, allowance[n->src[k]]);
-    bool sums = n->op == IR_OP_SUM || n->op == IR_OP_PROD || n->op == IR_OP_MEAN || n->op == IR_OP_MATMUL;
-    if (ir_is_float((ir_dtype)n->dtype) && (sums || worst > 0))
-      worst = fmax(worst, allowance_of((ir_dtype)n->dtype));
-    allowance[live[i]] = worst;
-  }
-  ir_free(g->mem, live, cap * sizeof *live);
-  if (ok) return allowance;
-  free(allowance);
-  return NULL;
-}
+enum { DISCRETE_SHARE = 100 };
 
 typedef struct comparison {
   int64_t count, different, worst_at; /* elements not alike; -1: none */
@@ -60,22 +24,13 @@ static bool alike(const void *a, const void *b, ir_dtype t, int64_t i) {
   return ir_is_float(t) && isnan(element(a, t, i).f) && isnan(element(b, t, i).f);
 }
 
-static double largest(const void *data, ir_dtype t, int64_t count) {
-  double most = 0;
-  for (int64_t i = 0; i < count; i++) {
-    double x = fabs(element(data, t, i).f);
-    if (isfinite(x)) most = fmax(most, x);
-  }
-  return most;
-}
-
-static comparison compare(const void *got, const void *want, ir_dtype t, int64_t count, double allowance) {
-  comparison c = {.count = count, .worst_at = -1};
-  bool floats = ir_is_float(t);
-  if (floats && allowance > 0) c.allowed = largest(want, t, count) * (allowance + 2 * unit_of(t));
-  for (int64_t i = 0; i < count; i++) {
-    if (alike(got, want, t, i)) continue;
-    double error = floats ? fabs(element(got, t, i).f - element(want, t, i).f) : 0;
+/* allowed: as cli_tolerances_apply gives it */
+static comparison compare(const void *got, const ir_eval_result *want, double allowed) {
+  comparison c = {.count = want->count, .worst_at = -1, .allowed = allowed};
+  ir_dtype t = want->dtype;
+  for (int64_t i = 0; i < want->count; i++) {
+    if (alike(got, want->data, t, i)) continue;
+    double error = ir_is_float(t) ? fabs(element(got, t, i).f - element(want->data, t, i).f) : 0;
     if (isnan(error)) error = INFINITY;
     c.different++;
     if (c.worst_at < 0 || error > c.worst) {
@@ -86,10 +41,9 @@ static comparison compare(const void *got, const void *want, ir_dtype t, int64_t
   return c;
 }
 
-static bool passes(const comparison *c, ir_dtype t, double allowance) {
-  if (c->different == 0) return true;
-  if (allowance == 0) return false;
-  return ir_is_float(t) ? c->worst <= c->allowed : c->different <= c->count / DISCRETE_SHARE;
+static bool passes(const comparison *c) {
+  if (c->different == 0 || c->allowed == 0) return c->different == 0;
+  return c->allowed > 0 ? c->worst <= c->allowed : c->different <= c->count / DISCRETE_SHARE;
 }
 
 static void put_place(const ir_eval_result *want, int64_t at, ir_text *out) {
@@ -99,7 +53,7 @@ static void put_place(const ir_eval_result *want, int64_t at, ir_text *out) {
   ir_text_str(out, want->rank ? "]" : "");
 }
 
-static bool report(const char *name, const fe_array *got, const ir_eval_result *want, double allowance,
+static bool report(const char *name, const fe_array *got, const ir_eval_result *want, double allowed,
                    ir_text *out) {
   bool same_shape = got->dtype == want->dtype && got->rank == (int)want->rank;
   for (int k = 0; k < got->rank && same_shape; k++) same_shape = got->shape[k] == want->shape[k];
@@ -108,16 +62,16 @@ static bool report(const char *name, const fe_array *got, const ir_eval_result *
     ir_text_str(out, "FAILED: dtype or shape differs from the reference\n");
     return false;
   }
-  comparison c = compare(got->data, want->data, want->dtype, want->count, allowance);
-  bool good = passes(&c, want->dtype, allowance);
+  comparison c = compare(got->data, want, allowed);
+  bool good = passes(&c);
   if (c.different == 0) {
-    ir_textf(out, "%lld elements, bit-equal\n", (long long)c.count);
+    ir_textf(out, "%lld element%s, bit-equal\n", (long long)c.count, c.count == 1 ? "" : "s");
     return true;
   }
-  ir_textf(out, "%s%lld of %lld elements differ", good ? "" : "FAILED: ", (long long)c.different,
-           (long long)c.count);
+  ir_textf(out, "%s%lld of %lld element%s differ%s", good ? "" : "FAILED: ", (long long)c.different,
+           (long long)c.count, c.count == 1 ? "" : "s", c.different == 1 ? "s" : "");
   if (ir_is_float(want->dtype)) ir_textf(out, ", by at most %.3g, allowed %.3g", c.worst, c.allowed);
-  else ir_textf(out, ", allowed %lld", allowance > 0 ? (long long)(c.count / DISCRETE_SHARE) : 0);
+  else ir_textf(out, ", allowed %lld", allowed ? (long long)(c.count / DISCRETE_SHARE) : 0);
   if (!good) {
     ir_textf(out, "; %s", name);
     put_place(want, c.worst_at, out);
@@ -130,41 +84,73 @@ static bool report(const char *name, const fe_array *got, const ir_eval_result *
   return good;
 }
 
-static ir_status evaluate(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *b,
-                          ir_eval_result *out) {
-  ir_binding_input *inputs = calloc(block->param_count + 1, sizeof *inputs);
-  ir_var_value *vars = calloc(b->var_count + 1, sizeof *vars);
-  const ir_node *roots = ir_get(&s->g, results);
-  if (inputs && vars) {
-    for (size_t i = 0; i < block->param_count; i++)
-      inputs[i] = (ir_binding_input){block->params[i].ref, b->arrays[i].data};
-    for (size_t i = 0; i < b->var_count; i++) vars[i] = (ir_var_value){b->vars[i], b->values[i]};
-    ir_eval(&s->g, roots->src, roots->nsrc, inputs, block->param_count, vars, b->var_count, out, &s->error);
-  } else {
-    ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+typedef struct checker {
+  cli_graph *s;
+  const ir_parsed_graph *block;
+  ir_ref results;
+  uint32_t count;
+  cli_tolerances tolerances;
+  ir_binding_input *inputs;
+  ir_var_value *vars;
+  ir_ref *roots;        /* the results, then each reduction and its magnitude */
+  ir_eval_result *want; /* of the roots */
+  size_t root_count;
+  double *largest, *allowed; /* by result */
+} checker;
+
+static bool prepare(checker *c, const cli_binding *b) {
+  c->inputs = calloc(c->block->param_count + 1, sizeof *c->inputs);
+  c->vars = calloc(b->var_count + 1, sizeof *c->vars);
+  c->largest = calloc(c->count, sizeof *c->largest);
+  c->allowed = calloc(c->count, sizeof *c->allowed);
+  if (!c->inputs || !c->vars || !c->largest || !c->allowed) return false;
+  for (size_t i = 0; i < c->block->param_count; i++)
+    c->inputs[i] = (ir_binding_input){c->block->params[i].ref, b->arrays[i].data};
+  for (size_t i = 0; i < b->var_count; i++) c->vars[i] = (ir_var_value){b->vars[i], b->values[i]};
+  if (!cli_tolerances_find(&c->s->g, c->results, c->vars, b->var_count, &c->tolerances)) return false;
+  c->root_count = c->count + 2 * c->tolerances.count;
+  c->roots = calloc(c->root_count, sizeof *c->roots);
+  c->want = calloc(c->root_count, sizeof *c->want);
+  if (!c->roots || !c->want) return false;
+  memcpy(c->roots, ir_get(&c->s->g, c->results)->src, c->count * sizeof *c->roots);
+  for (size_t i = 0; i < c->tolerances.count; i++) {
+    c->roots[c->count + 2 * i] = c->tolerances.items[i].node;
+    c->roots[c->count + 2 * i + 1] = c->tolerances.items[i].magnitude;
   }
-  free(inputs);
-  free(vars);
-  return s->error.status;
+  return true;
+}
+
+/* CLI_OK or CLI_CHECK_FAILED; the error is in s->error. */
+static int check(checker *c, const cli_binding *b, const fe_array *outputs, ir_text *out) {
+  cli_graph *s = c->s;
+  int status = CLI_OK;
+  if (!prepare(c, b)) {
+    ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+    return status;
+  }
+  if (ir_eval(&s->g, c->roots, c->root_count, c->inputs, c->block->param_count, c->vars, b->var_count,
+              c->want, &s->error) != IR_OK)
+    return status;
+  for (uint32_t i = 0; i < c->count; i++) c->largest[i] = cli_largest(&c->want[i]);
+  if (!cli_tolerances_apply(&c->tolerances, &s->g, c->results, c->want + c->count, c->largest, c->allowed))
+    ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+  for (uint32_t i = 0; i < c->count && !s->error.status; i++)
+    if (!report(c->block->results[i].name, &outputs[i], &c->want[i], c->allowed[i], out))
+      status = CLI_CHECK_FAILED;
+  ir_eval_free(&s->g, c->want, c->root_count);
+  return status;
 }
 
 int cli_check(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *inputs,
               const fe_array *outputs, ir_text *out) {
-  uint32_t count = ir_get(&s->g, results)->nsrc;
-  double *allowances = find_allowances(&s->g, results);
-  ir_eval_result *want = calloc(count, sizeof *want);
-  int status = CLI_OK;
-  if (!allowances || !want) ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
-  else evaluate(s, block, results, inputs, want);
-  if (s->error.status) {
-    status = cli_failure(s->command, &s->error);
-  } else {
-    for (uint32_t i = 0; i < count; i++)
-      if (!report(block->results[i].name, &outputs[i], &want[i], allowances[ir_src(&s->g, results, i)], out))
-        status = CLI_CHECK_FAILED;
-    ir_eval_free(&s->g, want, count);
-  }
-  free(want);
-  free(allowances);
-  return status;
+  checker c = {.s = s, .block = block, .results = results, .count = ir_get(&s->g, results)->nsrc};
+  int status = check(&c, inputs, outputs, out);
+  cli_tolerances_free(&c.tolerances);
+  free(c.inputs);
+  free(c.vars);
+  free(c.roots);
+  free(c.want);
+  free(c.largest);
+  free(c.allowed);
+  return s->error.status ? cli_failure(s->command, &s->error) : status;
 }

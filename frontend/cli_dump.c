@@ -35,6 +35,12 @@ static void help(void) {
         "input.\n"
         "\n"
         "  $ viewfold dump --stage=index 'f32[3,2].permute(1,0)'\n"
+        "  index @chain_0(p0: f32[6], p1: f32[6]) {\n"
+        "    range ridx0 in 0..2\n"
+        "    range ridx1 in 0..3\n"
+        "    %0 = load p1[(ridx0+(ridx1*2))] : f32\n"
+        "    store p0[((ridx0*3)+ridx1)] = %0\n"
+        "  }\n"
         "\n"
         "Stages:\n",
         stdout);
@@ -152,6 +158,7 @@ static int one_graph(dump *d) {
   ir_status status = pass_pipeline(&d->s.g, results, &options, &d->plan, &d->s.error);
   free(inputs);
   if (status == IR_OK) {
+    if (d->stage == KERNELS && d->out.len) ir_text_str(&d->out, "\n");
     if (d->stage == KERNELS) cli_kernels_print(&d->kernels, &d->s.g, d->block, &d->plan, &d->out);
     if (d->stage == LLVM || d->stage == ASM) status = put_all_code(d);
     ir_plan_free(&d->plan);

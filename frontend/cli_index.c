@@ -19,11 +19,13 @@ static const char help_text[] =
     "Usage: viewfold index [--raw | --views] CHAIN\n"
     "       viewfold index --json [--raw] < CHAINS.jsonl\n"
     "\n"
-    "Prints where each element of a chain of views lies in its buffer, as an expression of the ranges ridx0, ridx1, ...\n"
-    "of the result's axes. `//` and `%` round down. A second line `valid: EXPR` follows when some positions are padding.\n"
+    "Prints where each element of a chain of views lies in its buffer, as an expression of the ranges ridx0, "
+    "ridx1, ...\n"
+    "of the result's axes. `//` and `%` round down. A second line `valid: EXPR` follows when some positions "
+    "are padding.\n"
     "\n"
     "  $ viewfold index 'f32[3,2].permute(1,0)'          the transpose of a 3x2 matrix\n"
-    "  ((ridx1*2)+ridx0)\n"
+    "  (ridx0+(ridx1*2))\n"
     "  $ viewfold index 'f32[4].pad((1,2))'              one element before, two after\n"
     "  (ridx0+-1)\n"
     "  valid: ((ridx0>=1)&(ridx0<5))\n"
@@ -42,10 +44,13 @@ static const char help_text[] =
     "\n"
     "Options:\n"
     "  --raw    stop after the textbook rules: what folding starts from\n"
-    "  --views  print the chain as views V(shape;strides;offset;mask), the one next to the buffer first; masks are\n"
+    "  --views  print the chain as views V(shape;strides;offset;mask), the one next to the buffer first; "
+    "masks are\n"
     "           half-open; each later view addresses the elements of the one before, in row-major order\n"
-    "  --json   read one chain per line, {\"name\":\"t\",\"base\":[3,2],\"ops\":[[\"permute\",[1,0]],[\"reshape\",[3,2]]]},\n"
-    "           and print one line each, {\"name\":\"t\",\"shape\":[3,2],\"index\":\"EXPR\",\"valid\":\"EXPR\"}; a bad line gives\n"
+    "  --json   read one chain per line, "
+    "{\"name\":\"t\",\"base\":[3,2],\"ops\":[[\"permute\",[1,0]],[\"reshape\",[3,2]]]},\n"
+    "           and print one line each, "
+    "{\"name\":\"t\",\"shape\":[3,2],\"index\":\"EXPR\",\"valid\":\"EXPR\"}; a bad line gives\n"
     "           {\"name\":\"t\",\"error\":\"...\"}, and exit status 2 at the end\n"
     "\n"
     "Exit status: 0, or 2 when a chain is wrong.\n";
@@ -97,7 +102,8 @@ static int one_chain(const char *chain, bool raw, bool views) {
   ir_ref x = done ? fe_chain_parse(&g, "<chain>", chain, strlen(chain)) : 0;
   done = x && (views ? print_views(&g, x, &out) : print_access(&g, x, raw, &out));
   if (done) fwrite(out.data, 1, out.len, stdout);
-  else fprintf(stderr, "%s%s\n", strncmp(error.text, "<chain>:", 8) == 0 ? "" : "viewfold index: ", error.text);
+  else
+    fprintf(stderr, "%s%s\n", strncmp(error.text, "<chain>:", 8) == 0 ? "" : "viewfold index: ", error.text);
   ir_text_free(&out);
   ir_graph_free(&g);
   return done ? CLI_OK : CLI_BAD_INPUT;
@@ -116,13 +122,17 @@ int cli_index(int argc, char **argv) {
       return CLI_OK;
     }
     if (next >= 0) given[next] = true;
-    else if (chain) return cli_usage("index", "one chain at a time, found '%s' as well; quote the chain for the shell", args.value);
+    else if (chain)
+      return cli_usage("index", "one chain at a time, found '%s' as well; quote the chain for the shell",
+                       args.value);
     else chain = args.value;
   }
   if (given[VIEWS] && (given[RAW] || given[JSON]))
     return cli_usage("index", "--views goes with neither --raw nor --json");
   if (given[JSON])
-    return chain ? cli_usage("index", "--json reads chains from standard input, found '%s'", chain) : cli_index_json(stdin, stdout, given[RAW]);
-  if (!chain) return cli_usage("index", "no chain given; for example: viewfold index 'f32[3,2].permute(1,0)'");
+    return chain ? cli_usage("index", "--json reads chains from standard input, found '%s'", chain)
+                 : cli_index_json(stdin, stdout, given[RAW]);
+  if (!chain)
+    return cli_usage("index", "no chain given; for example: viewfold index 'f32[3,2].permute(1,0)'");
   return one_chain(chain, given[RAW], given[VIEWS]);
 }

@@ -24,12 +24,15 @@ typedef struct answer {
 } answer;
 
 static const char *kind_of(const json_t *j) {
-  static const char *const names[] = {"an object", "a list", "a string", "an integer", "a float", "true", "false", "null"};
+  static const char *const names[] = {"an object", "a list", "a string", "an integer",
+                                      "a float",   "true",   "false",    "null"};
   return j ? names[json_typeof(j)] : "nothing";
 }
 
+/* what: the place, with a colon after it; "" within a place that is named later */
 static bool wrong(ir_graph *g, const char *what, const json_t *found, const char *expected) {
-  ir_fail(g->error, IR_ERR_INVALID, "%s: found %s, expected %s", what, kind_of(found), expected);
+  ir_fail(g->error, IR_ERR_INVALID, "%.60s%sfound %s, expected %s", what, *what ? ": " : "", kind_of(found),
+          expected);
   return false;
 }
 
@@ -59,30 +62,37 @@ static bool read_entry(ir_graph *g, const char *name, const json_t *j, ir_attr *
     return false;
   }
   *out = (ir_attr){.name = "", .kind = IR_ATTR_LIST, .items = pair, .count = 2};
-  return read_entry(g, name, json_array_get(j, 0), &pair[0], NULL) && read_entry(g, name, json_array_get(j, 1), &pair[1], NULL);
+  return read_entry(g, name, json_array_get(j, 0), &pair[0], NULL) &&
+         read_entry(g, name, json_array_get(j, 1), &pair[1], NULL);
 }
 
-static bool unknown(ir_graph *g, const char *name) {
-  const char *near = fe_step_nearest(name, strlen(name));
-  ir_fail(g->error, IR_ERR_INVALID, "unknown view '%.40s'%s%s", name, near ? "; did you mean " : "", near ? near : "");
+static bool unknown(ir_graph *g, const char *name, const fe_step *other) {
+  const char *near = other ? NULL : fe_step_nearest(name, strlen(name));
+  if (near) ir_fail(g->error, IR_ERR_INVALID, "unknown view '%.40s'; did you mean %s?", name, near);
+  else
+    ir_fail(g->error, IR_ERR_INVALID,
+            "%s view '%.40s', expected permute, reshape, expand, pad, shrink, flip or stride",
+            other ? "unsupported" : "unknown", name);
   return false;
 }
 
 static bool read_step(ir_graph *g, const json_t *op, ir_ref *x) {
   const char *name = json_string_value(json_array_get(op, 0));
   const json_t *list = json_array_get(op, 1);
-  if (!json_is_array(op) || json_array_size(op) != 2 || !name) return wrong(g, "ops", op, "[\"name\",[...]]");
+  if (!json_is_array(op) || json_array_size(op) != 2 || !name) return wrong(g, "", op, "[\"name\",[...]]");
   const fe_step *step = fe_step_find(name, strlen(name));
-  if (!step || step->form == FE_FORM_EACH) return unknown(g, name);
+  if (!step || step->form == FE_FORM_EACH) return unknown(g, name, step);
   if (!json_is_array(list)) return wrong(g, name, list, "a list");
   ir_attr entries[MAX_ENTRIES], pairs[2 * MAX_ENTRIES];
   size_t count = json_array_size(list);
   if (count > MAX_ENTRIES) {
-    ir_fail(g->error, IR_ERR_INVALID, "%s: found a list of %zu, expected at most %d", name, count, IR_MAX_RANK);
+    ir_fail(g->error, IR_ERR_INVALID, "%s: found a list of %zu, expected at most %d", name, count,
+            IR_MAX_RANK);
     return false;
   }
   for (size_t i = 0; i < count; i++)
-    if (!read_entry(g, name, json_array_get(list, i), &entries[i], step->form == FE_FORM_PAIRS ? &pairs[2 * i] : NULL))
+    if (!read_entry(g, name, json_array_get(list, i), &entries[i],
+                    step->form == FE_FORM_PAIRS ? &pairs[2 * i] : NULL))
       return false;
   ir_attr attr = {.name = step->params[0], .kind = IR_ATTR_LIST, .items = entries, .count = count};
   attr.name_length = strlen(attr.name);
@@ -90,8 +100,9 @@ static bool read_step(ir_graph *g, const json_t *op, ir_ref *x) {
 }
 
 static bool read_chain(ir_graph *g, const json_t *line, ir_ref *x) {
-  const json_t *ops = json_object_get(line, "ops");
+  const json_t *ops = json_object_get(line, "ops"), *name = json_object_get(line, "name");
   if (!json_is_object(line)) return wrong(g, "line", line, "an object with name, base and ops");
+  if (name && !json_is_string(name)) return wrong(g, "name", name, "a string");
   if (!read_base(g, json_object_get(line, "base"), x)) return false;
   if (!json_is_array(ops)) return wrong(g, "ops", ops, "a list of [\"name\",[...]]");
   for (size_t i = 0; i < json_array_size(ops); i++) {
@@ -133,7 +144,8 @@ static bool answer_line(const char *text, size_t length, bool raw, FILE *out) {
   ir_text_init(&a.valid, &ir_mem_libc);
   json_error_t where;
   json_t *line = NULL, *name = NULL, *result = json_object();
-  if (length > MAX_LINE) ir_fail(&a.error, IR_ERR_INVALID, "line: found %zu bytes, expected at most %d", length, MAX_LINE);
+  if (length > MAX_LINE)
+    ir_fail(&a.error, IR_ERR_INVALID, "line: found %zu bytes, expected at most %d", length, MAX_LINE);
   else if (!(line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where)))
     ir_fail(&a.error, IR_ERR_INVALID, "not JSON: column %d: %s", where.column, where.text);
   bool good = line && fold(&a, line, raw);
@@ -146,7 +158,8 @@ static bool answer_line(const char *text, size_t length, bool raw, FILE *out) {
   } else {
     json_object_set_new(result, "error", message(a.error.text));
   }
-  if (json_dumpf(result, out, JSON_COMPACT) != 0) fputs("{\"name\":null,\"error\":\"out of memory\"}", out), good = false;
+  if (json_dumpf(result, out, JSON_COMPACT) != 0)
+    fputs("{\"name\":null,\"error\":\"out of memory\"}", out), good = false;
   fputc('\n', out);
   json_decref(result);
   json_decref(line);

@@ -54,6 +54,7 @@ typedef struct printer {
   const ir_parsed_graph *block;
   const ir_plan *plan;
   ir_text *out;
+  uint8_t *stored; /* by node: it lies in memory */
 } printer;
 
 /* Its place among the slots of its kind. */
@@ -82,12 +83,6 @@ static void put_slot(printer *p, uint32_t slot) {
   ir_print_type(p->g, s->value, p->out);
 }
 
-static bool in_memory(const printer *p, ir_ref ref) {
-  for (size_t i = 0; i < p->plan->slot_count; i++)
-    if (p->plan->slots[i].value == ref) return true;
-  return false;
-}
-
 /* The operations between the value and what its kernel reads, operands first. */
 static void put_fused(printer *p, ir_ref value) {
   ir_graph *g = p->g;
@@ -95,6 +90,7 @@ static void put_fused(printer *p, ir_ref value) {
   uint8_t *inside = ir_alloc(mem, size);
   const char *before = NULL;
   unsigned times = 0;
+  bool any = false;
   if (!inside) {
     p->out->failed = true;
     return;
@@ -103,7 +99,7 @@ static void put_fused(printer *p, ir_ref value) {
   inside[value] = 1;
   for (ir_ref r = value; r > 0; r--) {
     const ir_node *n = ir_get(g, r);
-    if (!inside[r] || (r != value && in_memory(p, r))) {
+    if (!inside[r] || (r != value && p->stored[r])) {
       inside[r] = 0;
       continue;
     }
@@ -117,12 +113,15 @@ static void put_fused(printer *p, ir_ref value) {
     if (r <= value && !shown) continue;
     if (before && strcmp(before, name) != 0) {
       ir_textf(p->out, times > 1 ? " %s x%u" : " %s", before, times);
+      any = true;
       times = 0;
     }
     before = name;
     times++;
   }
-  ir_text_str(p->out, before && p->out->data[p->out->len - 1] == ' ' ? "nothing: a copy\n" : "\n");
+  ir_text_str(p->out, any                                 ? "\n"
+                      : ir_op_of(g, value) == IR_OP_CONST ? " nothing: a constant\n"
+                                                          : " nothing: a copy\n");
   ir_free(mem, inside, size);
 }
 
@@ -147,10 +146,20 @@ static void put_kernel(printer *p, size_t number) {
 
 void cli_kernels_print(const cli_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
                        ir_text *out) {
-  printer p = {k, g, block, plan, out};
   unsigned temporaries = 0;
-  for (size_t i = 0; i < plan->slot_count; i++) temporaries += plan->slots[i].kind == IR_SLOT_TEMP;
+  size_t nodes = g->count;
+  printer p = {k, g, block, plan, out, ir_alloc(mem, nodes)};
+  if (!p.stored) {
+    out->failed = true;
+    return;
+  }
+  memset(p.stored, 0, nodes);
+  for (size_t i = 0; i < plan->slot_count; i++) {
+    temporaries += plan->slots[i].kind == IR_SLOT_TEMP;
+    p.stored[plan->slots[i].value] = 1;
+  }
   ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, plan->launch_count,
            plan->launch_count == 1 ? "" : "s", temporaries, temporaries == 1 ? "y" : "ies");
   for (size_t i = 0; i < plan->launch_count && !out->failed; i++) put_kernel(&p, i);
+  ir_free(mem, p.stored, nodes);
 }

@@ -24,7 +24,8 @@ static int unknown(const cli_args *a, const char *name, size_t length) {
   for (size_t i = 0; i < a->count && count < 63; i++) names[count++] = a->options[i].name;
   names[count++] = "--help";
   const char *near = fe_nearest(name, length, names, count);
-  cli_usage(a->argv[0], near ? "unknown option '%.*s'; did you mean %s?" : "unknown option '%.*s'", (int)length, name, near);
+  cli_usage(a->argv[0], near ? "unknown option '%.*s'; did you mean %s?" : "unknown option '%.*s'",
+            (int)length, name, near);
   return CLI_WRONG;
 }
 

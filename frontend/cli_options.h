@@ -1,4 +1,5 @@
-/* Options of a subcommand, read one at a time: --name, --name=value, --name value, -- ends them; -h and --help. */
+/* Options of a subcommand, read one at a time: --name, --name=value, --name value, -- ends them; -h and
+ * --help. */
 #ifndef VIEWFOLD_FRONTEND_CLI_OPTIONS_H
 #define VIEWFOLD_FRONTEND_CLI_OPTIONS_H
 

@@ -149,11 +149,23 @@ static int make_outputs(runner *r) {
     a->rank = (int)port.rank;
     if (rt_program_output_shape(r->program, i, r->inputs.values, a->shape, &r->s.error) != IR_OK)
       return failed(r);
-    if (!fe_shape_bytes(a->dtype, a->rank, a->shape, &a->bytes) ||
-        !(a->data = ir_alloc(&cli_array_mem, a->bytes)))
-      return no_memory(r);
+    bool counted = fe_shape_bytes(a->dtype, a->rank, a->shape, &a->bytes);
+    a->data = counted ? ir_alloc(&cli_array_mem, a->bytes) : NULL;
+    if (!a->data) {
+      ir_fail(&r->s.error, IR_ERR_MEMORY, "not enough memory for the %zu bytes of result %%%s", a->bytes,
+              r->block->results[i].name);
+      return failed(r);
+    }
     r->out_data[i] = a->data;
   }
+  return CLI_OK;
+}
+
+static int check_files(const cli_pairs *out) {
+  for (size_t i = 0; i < out->count; i++)
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(out->items[i].text, out->items[k].text) == 0)
+        return cli_usage("run", "--out: two results go to %s", out->items[i].text);
   return CLI_OK;
 }
 
@@ -161,13 +173,9 @@ static int make_outputs(runner *r) {
 static int open_files(runner *r) {
   r->files = calloc(r->out.count + 1, sizeof *r->files);
   if (!r->files) return no_memory(r);
-  for (size_t i = 0; i < r->out.count; i++) {
-    for (size_t k = 0; k < i; k++)
-      if (strcmp(r->out.items[i].text, r->out.items[k].text) == 0)
-        return cli_usage("run", "--out: two results go to %s", r->out.items[i].text);
-    if (fe_atomic_open(&r->files[i], r->out.items[i].text, &r->s.error) != IR_OK) return failed(r);
-    r->file_count++;
-  }
+  for (; r->file_count < r->out.count; r->file_count++)
+    if (fe_atomic_open(&r->files[r->file_count], r->out.items[r->file_count].text, &r->s.error) != IR_OK)
+      return failed(r);
   return CLI_OK;
 }
 
@@ -261,6 +269,7 @@ static int run(runner *r) {
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
   status =
       cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
+  if (!status) status = check_files(&r->out);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile(r);
   if (!status) status = find_inputs(r);

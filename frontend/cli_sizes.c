@@ -40,10 +40,10 @@ static void check_value(const cli_binder *b, size_t var, int64_t value, char *re
   const char *name = var_name(b, var);
   *reason = '\0';
   if (value < d.lo || value > d.hi)
-    snprintf(reason, size, "%s = %lld is not within its bounds %lld..%lld", name, (long long)value,
+    snprintf(reason, size, "%s = %lld, which is not within its bounds %lld..%lld", name, (long long)value,
              (long long)d.lo, (long long)d.hi);
   else if (value % d.divisor != 0)
-    snprintf(reason, size, "%s = %lld is not a multiple of %lld, its divisor", name, (long long)value,
+    snprintf(reason, size, "%s = %lld, which is not a multiple of its divisor %lld", name, (long long)value,
              (long long)d.divisor);
 }
 
@@ -85,12 +85,14 @@ static int64_t try_value(cli_binder *b, ir_ref expr, size_t var, declared d, uin
   return value;
 }
 
-/* Find the one value of the variable for which expr, taken to be monotone in it, has this size. */
-static bool solve(cli_binder *b, ir_ref expr, size_t var, int64_t size) {
+typedef enum answers { NO_ANSWER, ONE_ANSWER, MORE_ANSWERS } answers;
+
+/* Find the value of the variable for which expr, taken to be monotone in it, has this size. */
+static answers solve(cli_binder *b, ir_ref expr, size_t var, int64_t size) {
   declared d = declared_of(b, var);
   int64_t past = d.lo % d.divisor;
   if (past) d.lo += past > 0 ? d.divisor - past : -past;
-  if (d.lo > d.hi) return false;
+  if (d.lo > d.hi) return NO_ANSWER;
   uint64_t last = ((uint64_t)d.hi - (uint64_t)d.lo) / (uint64_t)d.divisor, from = 0, to = last;
   bool falls = try_value(b, expr, var, d, last) < try_value(b, expr, var, d, 0);
   while (from < to) { /* the first step that is not before the size */
@@ -99,66 +101,81 @@ static bool solve(cli_binder *b, ir_ref expr, size_t var, int64_t size) {
     if (falls ? value > size : value < size) from = middle + 1;
     else to = middle;
   }
-  bool unique = try_value(b, expr, var, d, from) == size &&
-                (from == last || try_value(b, expr, var, d, from + 1) != size);
-  if (unique) try_value(b, expr, var, d, from); /* leaves the value */
-  return b->known[var] = unique;
+  if (try_value(b, expr, var, d, from) != size) return NO_ANSWER;
+  if (from < last && try_value(b, expr, var, d, from + 1) == size) return MORE_ANSWERS;
+  try_value(b, expr, var, d, from); /* leaves the value */
+  b->known[var] = true;
+  return ONE_ANSWER;
 }
 
-/* Take what the axes tell until they tell nothing new. */
+/* "axis 0, (n*2)," */
+static void name_axis(const cli_binder *b, size_t p, int axis, char *out, size_t size) {
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  ir_print_expr(&b->s->g, dim_of(b, p, axis), &text);
+  snprintf(out, size, "axis %d, %.100s,", axis, ir_text_get(&text));
+  ir_text_free(&text);
+}
+
+/* What one axis tells about a variable: by being it (direct), or by an expression of it. */
+static int take_axis(cli_binder *b, size_t p, int axis, bool direct, bool *progress) {
+  ir_ref dim = dim_of(b, p, axis);
+  int64_t size = b->out->arrays[p].shape[axis];
+  size_t var = lone_unknown(b, dim);
+  char reason[200];
+  if (var == b->out->var_count || (dim == b->out->vars[var]) != direct) return CLI_OK;
+  if (!direct) {
+    answers found = solve(b, dim, var, size);
+    if (found == NO_ANSWER) {
+      name_axis(b, p, axis, reason, sizeof reason);
+      return cli_misfit(b, p, "no %.60s makes %s equal to %lld", var_name(b, var), reason, (long long)size);
+    }
+    *progress |= found == ONE_ANSWER;
+    return CLI_OK;
+  }
+  check_value(b, var, size, reason, sizeof reason);
+  if (*reason) return cli_misfit(b, p, "axis %d makes %s", axis, reason);
+  b->out->values[var] = size;
+  *progress = b->known[var] = true;
+  return CLI_OK;
+}
+
+/* Take what the axes tell until they tell nothing new, the variables themselves first. */
 static int solve_all(cli_binder *b) {
-  for (bool progress = true; progress;) {
+  bool direct = true;
+  for (bool progress = true; progress || direct;) {
+    if (!progress) direct = false;
     progress = false;
     for (size_t p = 0; p < b->block->param_count; p++)
       for (int axis = 0; axis < b->out->arrays[p].rank; axis++) {
-        ir_ref dim = dim_of(b, p, axis);
-        int64_t size = b->out->arrays[p].shape[axis];
-        size_t var = lone_unknown(b, dim);
-        char reason[200];
-        if (var == b->out->var_count) continue;
-        if (dim == b->out->vars[var]) {
-          check_value(b, var, size, reason, sizeof reason);
-          if (*reason) return cli_misfit(b, p, "axis %d says that %s", axis, reason);
-          b->out->values[var] = size;
-          progress = b->known[var] = true;
-        } else if (solve(b, dim, var, size)) {
-          progress = true;
-        }
+        int status = take_axis(b, p, axis, direct, &progress);
+        if (status) return status;
       }
   }
   return CLI_OK;
 }
 
 static int check_axis(cli_binder *b, size_t p, int axis) {
-  ir_graph *g = &b->s->g;
   ir_ref dim = dim_of(b, p, axis);
   int64_t value = 0, size = b->out->arrays[p].shape[axis];
   bool done = evaluate(b, dim, &value);
   if (done && value == size) return CLI_OK;
-  ir_text text;
-  ir_text_init(&text, &ir_mem_libc);
-  ir_print_expr(g, dim, &text);
-  int status;
-  if (ir_is_const(g, dim, &value))
-    status = cli_misfit(b, p, "axis %d has to be %lld", axis, (long long)value);
-  else if (!done)
-    status = cli_misfit(b, p, "no sizes make %.100s, axis %d, equal to %lld", ir_text_get(&text), axis,
-                        (long long)size);
-  else
-    status = cli_misfit(b, p, "axis %d is %.100s, which has to be %lld by the other axes", axis,
-                        ir_text_get(&text), (long long)value);
-  ir_text_free(&text);
-  return status;
+  if (ir_is_const(&b->s->g, dim, &value))
+    return cli_misfit(b, p, "axis %d has to be %lld", axis, (long long)value);
+  char name[200];
+  name_axis(b, p, axis, name, sizeof name);
+  if (!done) return cli_misfit(b, p, "%s is too large, or divides by zero", name);
+  return cli_misfit(b, p, "%s has to be %lld by the other sizes", name, (long long)value);
 }
 
 static int check_sizes(cli_binder *b) {
   int status = CLI_OK;
-  for (size_t p = 0; p < b->block->param_count && !status; p++)
-    for (int axis = 0; axis < b->out->arrays[p].rank && !status; axis++) status = check_axis(b, p, axis);
   for (size_t i = 0; i < b->out->var_count && !status; i++)
     if (!b->known[i])
-      status = cli_usage(b->s->command, "no input tells the size %s; give it as --size %s=VALUE",
+      status = cli_usage(b->s->command, "the inputs do not tell the size %s; give it as --size %s=VALUE",
                          var_name(b, i), var_name(b, i));
+  for (size_t p = 0; p < b->block->param_count && !status; p++)
+    for (int axis = 0; axis < b->out->arrays[p].rank && !status; axis++) status = check_axis(b, p, axis);
   return status;
 }
 

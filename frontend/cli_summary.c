@@ -5,6 +5,7 @@
 #include "ir/lex.h"
 
 enum { WHOLE = 16, FIRST = 6 }; /* elements */
+#define WRITTEN_OUT 1e15
 
 static int64_t count_of(const fe_array *a) { return (int64_t)(a->bytes / ir_dtypes[a->dtype].bytes); }
 
@@ -18,8 +19,13 @@ static double number(const fe_array *a, int64_t i) {
   return a->dtype == IR_U64 ? (double)(uint64_t)v.i : (double)v.i;
 }
 
+/* As in text graphs, but that round numbers are written out and NaNs are alike. */
 static void put_element(const fe_array *a, int64_t i, ir_text *out) {
-  ir_print_value(out, element(a, i), a->dtype);
+  ir_value v = element(a, i);
+  bool is_float = ir_is_float(a->dtype);
+  if (is_float && isnan(v.f)) ir_text_str(out, "nan");
+  else if (is_float && fabs(v.f) < WRITTEN_OUT && v.f == trunc(v.f)) ir_textf(out, "%.1f", v.f);
+  else ir_print_value(out, v, a->dtype);
 }
 
 /* [[0.0, 1.0], [2.0, 3.0]] */

@@ -22,4 +22,17 @@ ir_status fe_compile(rt_context *context, const fe_request *request, rt_program 
 /* The canonical text that identifies the request. */
 void fe_request_text(const fe_request *request, ir_text *out);
 
+/* A request on a graph of its own, which passes may add to. The copied request refers to the fe_copy. */
+typedef struct fe_copy {
+  ir_graph graph;
+  fe_request request;
+  ir_ref *refs;
+  size_t count;
+} fe_copy;
+ir_status fe_request_copy(const fe_request *request, fe_copy *out, ir_error *error); /* nothing to free after failing */
+void fe_copy_free(fe_copy *copy);
+
+/* The options that every compilation of a request has; target must outlive them. */
+pass_options fe_pass_options(const fe_request *request, const ir_target *target);
+
 #endif

@@ -15,7 +15,8 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m) {
     for (size_t j = 1; j <= m; j++) {
       unsigned best = least(row[i - 1][j], row[i][j - 1]) + 1;
       best = least(best, row[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) best = least(best, row[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        best = least(best, row[i - 2][j - 2] + 1);
       row[i][j] = best;
     }
   return row[n][m];

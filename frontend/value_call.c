@@ -19,7 +19,8 @@ bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
   if (!graph) return false;
   c->ir = &graph->ir;
   c->failures = fe_failures(graph->context);
-  return graph->error.status == IR_OK;
+  c->failed_before = graph->error.status != IR_OK;
+  return !c->failed_before;
 }
 
 bool fe_operands(fe_call *c, const vf_value *x, size_t count) {
@@ -51,7 +52,7 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   if (!made && !g->error.status && fe_failures(g->context) == c->failures)
     ir_fail(&g->error, IR_ERR_INTERNAL, "%s: recording failed without a reason", c->who);
   if (!made && !g->error.status) ir_fail(&g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
-  if (g->error.status) fe_blame_memory(g->context, c->failures, &g->error);
+  if (!c->failed_before) fe_blame_memory(g->context, c->failures, &g->error);
   return (vf_value){g, g->error.status ? 0 : made, g->epoch};
 }
 

@@ -1,4 +1,5 @@
-/* Integer arithmetic that says when it overflows, and the floor division and modulo that viewfold means everywhere. */
+/* Integer arithmetic that says when it overflows, and the floor division and modulo that viewfold means
+ * everywhere. */
 #ifndef VIEWFOLD_IR_ARITH_H
 #define VIEWFOLD_IR_ARITH_H
 
@@ -42,7 +43,8 @@ static inline bool ir_mul_ok(int64_t a, int64_t b, int64_t *r) {
 static inline int64_t ir_floor_div(int64_t a, int64_t d) { return a / d - (a % d < 0); }
 static inline int64_t ir_floor_mod(int64_t a, int64_t d) { return a % d < 0 ? a % d + d : a % d; }
 
-/* Never negative; gcd(0, a) = |a|. INT64_MIN counts as 2^62, which divides it, so that every result is representable. */
+/* Never negative; gcd(0, a) = |a|. INT64_MIN counts as 2^62, which divides it, so that every result is
+ * representable. */
 static inline int64_t ir_gcd(int64_t a, int64_t b) {
   a = a == INT64_MIN ? INT64_MIN / -2 : a < 0 ? -a : a;
   b = b == INT64_MIN ? INT64_MIN / -2 : b < 0 ? -b : b;

@@ -1,10 +1,10 @@
 /* Facts about integer expressions, memoised per node: an interval and a congruence.
  *
- * lo <= value <= hi, where INT64_MIN and INT64_MAX mean "no bound known", and value = rem (mod div) with div >= 1 and
- * 0 <= rem < div; a constant has div 0, rem = lo = hi. Interval ends saturate: an end that would leave int64 becomes
- * "unknown" or moves towards the safe side, so every fact holds for the mathematical integer. An expression that can
- * never be evaluated (a range of extent 0) may have any facts. Where memory is short the answer is "unknown" and is not
- * remembered. */
+ * lo <= value <= hi, where INT64_MIN and INT64_MAX mean "no bound known", and value = rem (mod div) with div
+ * >= 1 and 0 <= rem < div; a constant has div 0, rem = lo = hi. Interval ends saturate: an end that would
+ * leave int64 becomes "unknown" or moves towards the safe side, so every fact holds for the mathematical
+ * integer. An expression that can never be evaluated (a range of extent 0) may have any facts. Where memory
+ * is short the answer is "unknown" and is not remembered. */
 #include "ir.h"
 #include "arith.h"
 
@@ -69,7 +69,8 @@ static ir_bounds between(int64_t lo, int64_t hi) { return congruent(lo, hi, 1, 0
 static ir_bounds add(ir_bounds a, ir_bounds b) {
   int64_t div = ir_gcd(a.div, b.div), rem;
   if (div && !ir_add_ok(ir_floor_mod(a.rem, div), ir_floor_mod(b.rem, div), &rem)) div = 1, rem = 0;
-  if (!div && !ir_add_ok(a.rem, b.rem, &rem)) return (ir_bounds){add_lo(a.lo, b.lo), add_hi(a.hi, b.hi), 1, 0};
+  if (!div && !ir_add_ok(a.rem, b.rem, &rem))
+    return (ir_bounds){add_lo(a.lo, b.lo), add_hi(a.hi, b.hi), 1, 0};
   return congruent(add_lo(a.lo, b.lo), add_hi(a.hi, b.hi), div, rem);
 }
 
@@ -129,21 +130,28 @@ static ir_bounds equality(ir_bounds a, ir_bounds b, bool negated) {
   return negated ? decide(never, always) : decide(always, never);
 }
 
-static ir_bounds less(ir_bounds a, ir_bounds b) { return decide(a.hi < b.lo, b.hi <= a.lo && !no_hi(b) && !no_lo(a)); }
-static ir_bounds at_most(ir_bounds a, ir_bounds b) { return decide(a.hi <= b.lo && !no_hi(a) && !no_lo(b), b.hi < a.lo); }
+static ir_bounds less(ir_bounds a, ir_bounds b) {
+  return decide(a.hi < b.lo, b.hi <= a.lo && !no_hi(b) && !no_lo(a));
+}
+static ir_bounds at_most(ir_bounds a, ir_bounds b) {
+  return decide(a.hi <= b.lo && !no_hi(a) && !no_lo(b), b.hi < a.lo);
+}
 
 /* what the dtype alone says */
 static ir_bounds of_type(ir_dtype type) {
   int bits = 8 * ir_dtypes[type].bytes;
   switch (ir_dtypes[type].kind) {
   case IR_KIND_BOOL: return between(0, 1);
-  case IR_KIND_SIGNED: return bits < 64 ? between(-((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1) : unknown;
+  case IR_KIND_SIGNED:
+    return bits < 64 ? between(-((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1) : unknown;
   case IR_KIND_UNSIGNED: return bits < 64 ? between(0, ((int64_t)1 << bits) - 1) : unknown;
   default: return unknown;
   }
 }
 
-static ir_bounds of_extent(ir_bounds extent) { return between(0, no_hi(extent) ? INT64_MAX : max64(extent.hi - 1, 0)); }
+static ir_bounds of_extent(ir_bounds extent) {
+  return between(0, no_hi(extent) ? INT64_MAX : max64(extent.hi - 1, 0));
+}
 
 /* s: facts of the sources */
 static ir_bounds compute(const ir_graph *g, const ir_node *n, const ir_bounds *s) {
@@ -152,7 +160,9 @@ static ir_bounds compute(const ir_graph *g, const ir_node *n, const ir_bounds *s
   ir_bounds r;
   switch ((ir_op)n->op) {
   case IR_OP_CONST: return ir_is_float(type) || type == IR_U64 ? unknown : exactly(n->arg);
-  case IR_OP_VAR: return n->nsrc == 3 ? congruent(s[0].lo, s[1].hi, s[2].div == 0 && s[2].lo >= 1 ? s[2].lo : 1, 0) : unknown;
+  case IR_OP_VAR:
+    return n->nsrc == 3 ? congruent(s[0].lo, s[1].hi, s[2].div == 0 && s[2].lo >= 1 ? s[2].lo : 1, 0)
+                        : unknown;
   case IR_OP_RANGE:
   case IR_OP_BOUND: return of_extent(s[n->op == IR_OP_RANGE ? 0 : 1]);
   case IR_OP_NEG: return index ? negate(s[0]) : of_type(type);
@@ -182,7 +192,8 @@ static ir_bounds compute(const ir_graph *g, const ir_node *n, const ir_bounds *s
     r = s[0];
     for (uint32_t i = 1; i < n->nsrc; i++) {
       bool conjunction = n->op == IR_OP_AND;
-      r = conjunction ? between(min64(r.lo, s[i].lo), min64(r.hi, s[i].hi)) : between(max64(r.lo, s[i].lo), max64(r.hi, s[i].hi));
+      r = conjunction ? between(min64(r.lo, s[i].lo), min64(r.hi, s[i].hi))
+                      : between(max64(r.lo, s[i].lo), max64(r.hi, s[i].hi));
     }
     return r;
   case IR_OP_EQ:
@@ -191,7 +202,8 @@ static ir_bounds compute(const ir_graph *g, const ir_node *n, const ir_bounds *s
   case IR_OP_LE:
   case IR_OP_GT:
   case IR_OP_GE:
-    switch (ir_dtypes[ir_dtype_of(g, n->src[0])].kind) { /* facts order indices and bools; data keeps its own rules */
+    switch (ir_dtypes[ir_dtype_of(g, n->src[0])]
+                .kind) { /* facts order indices and bools; data keeps its own rules */
     case IR_KIND_INDEX:
     case IR_KIND_BOOL: break;
     default: return between(0, 1);
@@ -238,7 +250,8 @@ static bool reserve(ir_graph *g) {
   return true;
 }
 
-/* A node's facts come from its sources', so tensors and effects, whose facts nobody can use, are cut off here. */
+/* A node's facts come from its sources', so tensors and effects, whose facts nobody can use, are cut off
+ * here. */
 static bool has_facts(const ir_node *n) {
   ir_kind kind = (ir_kind)ir_dtypes[n->dtype].kind;
   return kind == IR_KIND_INDEX || kind == IR_KIND_BOOL || kind == IR_KIND_SIGNED || kind == IR_KIND_UNSIGNED;

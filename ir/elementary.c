@@ -1,4 +1,5 @@
-/* Elementary functions in primitive operations: dispatch, shared builders, and the functions built from others. */
+/* Elementary functions in primitive operations: dispatch, shared builders, and the functions built from
+ * others. */
 #include "elementary.h"
 
 #include "elementary_parts.h"
@@ -15,7 +16,8 @@ ir_ref ir_el_fma(const ir_format *m, ir_ref a, ir_ref b, ir_ref c) {
     ir_ref s = ir_shape(m->g, src[i]);
     if (s && (!shape || ir_get(m->g, s)->nsrc > ir_get(m->g, shape)->nsrc)) shape = s;
   }
-  return shape ? ir_make_tensor(m->g, IR_OP_FMA, m->type, shape, 0, src, 3) : ir_make(m->g, IR_OP_FMA, m->type, 0, src, 3);
+  return shape ? ir_make_tensor(m->g, IR_OP_FMA, m->type, shape, 0, src, 3)
+               : ir_make(m->g, IR_OP_FMA, m->type, 0, src, 3);
 }
 
 ir_ref ir_el_clamp(const ir_format *m, ir_ref x, double lo, double hi) {
@@ -51,8 +53,8 @@ ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size, ir_ref sign) {
   return ir_el_float(m, ir_el_or(m, ir_el_bits(m, size), ir_el_and(m, ir_el_bits(m, sign), sign_bit(m))));
 }
 
-/* With z = exp(-|x|), which cannot overflow, and h = z/(1+z): 1/(1+z) = 1 - h for x >= 0, h = z - z h for x < 0. Taken as
- * differences, the errors of the quotient weigh little. */
+/* With z = exp(-|x|), which cannot overflow, and h = z/(1+z): 1/(1+z) = 1 - h for x >= 0, h = z - z h for x <
+ * 0. Taken as differences, the errors of the quotient weigh little. */
 static ir_ref sigmoid(const ir_format *m, ir_ref x) {
   ir_ref z = ir_el_exp_negative(m, ir_el_neg(m, ir_el_abs(m, x))), one = ir_el_const(m, 1);
   ir_ref h = ir_el_div(m, z, ir_el_add(m, one, z));
@@ -60,28 +62,31 @@ static ir_ref sigmoid(const ir_format *m, ir_ref x) {
   return ir_el_fma(m, ir_el_neg(m, whole), h, whole);
 }
 
-/* |x| < 0.55: x + x^3 q(x^2), relative error 2^-29.4 (f32) and 2^-57.8 (f64). Above: 1 - 2 / (exp(2|x|) + 1), which is 1
- * from |x| = 10 (f32) and 20 (f64) on. */
+/* |x| < 0.55: x + x^3 q(x^2), relative error 2^-29.4 (f32) and 2^-57.8 (f64). Above: 1 - 2 / (exp(2|x|) + 1),
+ * which is 1 from |x| = 10 (f32) and 20 (f64) on. */
 static ir_ref tanh_of(const ir_format *m, ir_ref x) {
   static const double q32[] = {-0x1.555548p-2, 0x1.110c5ep-3, -0x1.b905c4p-5, 0x1.5811f6p-6, -0x1.9454ecp-8};
-  static const double q64[] = {-0x1.555555555554cp-2,  0x1.11111111103dap-3,  -0x1.ba1ba1b94647ap-5, 0x1.664f484cf5a36p-6,
-                               -0x1.226e2d77996c6p-7,  0x1.d6d259d6c088dp-9,  -0x1.7d8c7dd3fa5afp-10, 0x1.346805dc7ab1cp-11,
-                               -0x1.e8544064757f6p-13, 0x1.5a4247dbd5209p-14, -0x1.3f20e5b323d67p-16};
+  static const double q64[] = {-0x1.555555555554cp-2,  0x1.11111111103dap-3,  -0x1.ba1ba1b94647ap-5,
+                               0x1.664f484cf5a36p-6,   -0x1.226e2d77996c6p-7, 0x1.d6d259d6c088dp-9,
+                               -0x1.7d8c7dd3fa5afp-10, 0x1.346805dc7ab1cp-11, -0x1.e8544064757f6p-13,
+                               0x1.5a4247dbd5209p-14,  -0x1.3f20e5b323d67p-16};
   bool wide = m->type == IR_F64;
   ir_ref size = ir_el_abs(m, x), one = ir_el_const(m, 1), z = ir_el_mul(m, x, x);
   ir_ref q = wide ? ir_el_poly(m, z, q64, 11) : ir_el_poly(m, z, q32, 5);
-  ir_ref small = ir_el_fma(m, ir_el_mul(m, x, z), q, x);
+  ir_ref small = ir_el_fma(m, ir_el_mul(m, size, z), q, size);
   ir_ref near = ir_binary(m->g, IR_OP_MIN, size, ir_el_const(m, wide ? 20 : 10));
   ir_ref e = ir_el_exp_moderate(m, ir_el_add(m, near, near));
   ir_ref large = ir_el_sub(m, one, ir_el_div(m, ir_el_const(m, 2), ir_el_add(m, e, one)));
-  return ir_el_where(m, ir_el_lt(m, size, ir_el_const(m, 0.55)), small, ir_el_copy_sign(m, large, x));
+  ir_ref below = ir_el_lt(m, size, ir_el_const(m, 0.55));
+  return ir_el_copy_sign(m, ir_el_where(m, below, small, large), x);
 }
 
-/* erf|x| = 1 - exp(-P) with P = -log(1 - erf|x|) = |x| (c + |x| Q(|x|)), c = 2 / sqrt(pi) in two parts. Q is a minimax
- * polynomial weighted by dP/derf, so that erf is accurate relatively everywhere: on [0, 3.95] of degree 7 with error
- * 2^-27.8 (f32), on [0, 5.95] of degree 23 with error 2^-56.9 (f64). Beyond, the result is 1. */
+/* erf|x| = 1 - exp(-P) with P = -log(1 - erf|x|) = |x| (c + |x| Q(|x|)), c = 2 / sqrt(pi) in two parts. Q is
+ * a minimax polynomial weighted by dP/derf, so that erf is accurate relatively everywhere: on [0, 3.95] of
+ * degree 7 with error 2^-27.8 (f32), on [0, 5.95] of degree 23 with error 2^-56.9 (f64). Beyond, the result
+ * is 1. */
 static ir_ref erf_of(const ir_format *m, ir_ref x) {
-  static const double q32[] = {0x1.45f2fep-1,   0x1.a4f95ep-4,   -0x1.39c0dap-6, -0x1.5b0e0ap-13,
+  static const double q32[] = {0x1.45f2fep-1,  0x1.a4f95ep-4,   -0x1.39c0dap-6, -0x1.5b0e0ap-13,
                                0x1.b63756p-10, -0x1.4d04d4p-11, 0x1.f00646p-14, -0x1.38d67ep-17};
   static const double q64[] = {
       0x1.45f306dc9c890p-1,   0x1.a4f4e2a1b296bp-4,   -0x1.39668594010fap-6,  -0x1.b6b68b15eb0bcp-13,

@@ -1,13 +1,15 @@
 /* exp, exp2 and exp - 1.
  *
- * Range reduction (Cody and Waite, "Software Manual for the Elementary Functions", 1980): n = round(x / ln 2) by adding
- * the magic number, r = x - n ln 2 with ln 2 in two parts and fma, |r| <= ln 2 / 2. Then exp(x) = 2^n exp(r). The power of
- * two is made from the bits of n, in two factors where the result may be subnormal or overflow: the first product is
- * exact, so there is one rounding. Polynomials are minimax (Remez), coefficients rounded to the format one by one. */
+ * Range reduction (Cody and Waite, "Software Manual for the Elementary Functions", 1980): n = round(x / ln 2)
+ * by adding the magic number, r = x - n ln 2 with ln 2 in two parts and fma, |r| <= ln 2 / 2. Then exp(x) =
+ * 2^n exp(r). The power of two is made from the bits of n, in two factors where the result may be subnormal
+ * or overflow: the first product is exact, so there is one rounding. Polynomials are minimax (Remez),
+ * coefficients rounded to the format one by one. */
 #include "elementary_parts.h"
 
 /* exp(r) = 1 + r + r^2 q(r): relative error 2^-28.2 (f32), 2^-56.4 (f64) */
-static const double exp32[] = {1, 1, 0x1.fffffcp-2, 0x1.55548ap-3, 0x1.55584ep-5, 0x1.123f3p-7, 0x1.6ad114p-10};
+static const double exp32[] = {
+    1, 1, 0x1.fffffcp-2, 0x1.55548ap-3, 0x1.55584ep-5, 0x1.123f3p-7, 0x1.6ad114p-10};
 static const double exp64[] = {1,
                                1,
                                0x1.000000000000ap-1,
@@ -21,13 +23,15 @@ static const double exp64[] = {1,
                                0x1.28b590982c5c5p-22,
                                0x1.b25437a0dc964p-26};
 /* exp(r) - 1 = r + r^2 q(r), relative to exp(r) - 1: 2^-28.7 (f32), 2^-61.2 (f64) */
-static const double expm1_32[] = {0x1p-1, 0x1.555554p-3, 0x1.5554bp-5, 0x1.11118cp-7, 0x1.6d7348p-10, 0x1.a03002p-13};
+static const double expm1_32[] = {0x1p-1,        0x1.555554p-3,  0x1.5554bp-5,
+                                  0x1.11118cp-7, 0x1.6d7348p-10, 0x1.a03002p-13};
 static const double expm1_64[] = {0x1.0000000000000p-1,  0x1.5555555555559p-3,  0x1.5555555555558p-5,
                                   0x1.111111110f946p-7,  0x1.6c16c16c175ccp-10, 0x1.a01a01ae6e516p-13,
                                   0x1.a01a0198a7140p-16, 0x1.71ddfc6cebf1dp-19, 0x1.27e506c1bf26cp-22,
                                   0x1.af5764de64c5dp-26, 0x1.1f2153756e205p-29};
 /* 2^r on [-1/2, 1/2]: relative error 2^-26.3 (f32), 2^-56.1 (f64) */
-static const double exp2_32[] = {1, 0x1.62e43p-1, 0x1.ebfb94p-3, 0x1.c6af9ep-5, 0x1.3b681ap-7, 0x1.5ef4c2p-10, 0x1.1793b4p-13};
+static const double exp2_32[] = {
+    1, 0x1.62e43p-1, 0x1.ebfb94p-3, 0x1.c6af9ep-5, 0x1.3b681ap-7, 0x1.5ef4c2p-10, 0x1.1793b4p-13};
 static const double exp2_64[] = {1,
                                  0x1.62e42fefa39efp-1,
                                  0x1.ebfbdff82c5b3p-3,
@@ -40,12 +44,12 @@ static const double exp2_64[] = {1,
                                  0x1.b5208a6594a90p-24,
                                  0x1.e63c40dcc327bp-28,
                                  0x1.f0d14d66c43c8p-32};
-#define POLY(m, r, name)                                                                                               \
-  ((m)->type == IR_F64 ? ir_el_poly(m, r, name##64, sizeof name##64 / sizeof *name##64)                                \
+#define POLY(m, r, name)                                                                                     \
+  ((m)->type == IR_F64 ? ir_el_poly(m, r, name##64, sizeof name##64 / sizeof *name##64)                      \
                        : ir_el_poly(m, r, name##32, sizeof name##32 / sizeof *name##32))
 
-/* p * 2^n, n in the low bits of `bits`: with h = floor(n / 2), (p * 2^h) * 2^(n - h). The upper bits, those of the magic
- * number, leave with the shifts. */
+/* p * 2^n, n in the low bits of `bits`: with h = floor(n / 2), (p * 2^h) * 2^(n - h). The upper bits, those
+ * of the magic number, leave with the shifts. */
 static ir_ref scale(const ir_format *m, ir_ref p, ir_ref bits) {
   ir_ref half = ir_el_shr(m, bits, 1), one = ir_el_int(m, m->one);
   ir_ref first = ir_el_add(m, ir_el_shl(m, half, m->fraction), one);
@@ -89,8 +93,8 @@ ir_ref ir_el_exp_moderate(const ir_format *m, ir_ref x) {
   return ir_el_mul(m, POLY(m, r, exp), power_of_two(m, bits));
 }
 
-/* With exp(r + rest) - 1 = r + w: 2^n (1 + r + w) - 1 = 2^n w + (2^n r + (2^n - 1)), the last exact until it no longer
- * matters */
+/* With exp(r + rest) - 1 = r + w: 2^n (1 + r + w) - 1 = 2^n w + (2^n r + (2^n - 1)), the last exact until it
+ * no longer matters */
 ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
   ir_ref bits, rest, r = reduce(m, x, &bits, &rest);
   ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), ir_el_add(m, rest, low));

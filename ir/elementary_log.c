@@ -1,22 +1,24 @@
 /* log and log2.
  *
- * x = 2^e s with s near 1 and f = s - 1 exact. Then log x = e ln 2 + log(1 + f). In f32 log(1 + f) is a polynomial in f; in
- * f64 it is 2 atanh(t), t = f / (2 + f), a much shorter polynomial in t^2, with the correction terms arranged as in Ng
- * and Tang (K. C. Ng, fdlibm's description of log): log(1 + f) = f - (f^2/2 - t (f^2/2 + R)). */
+ * x = 2^e s with s near 1 and f = s - 1 exact. Then log x = e ln 2 + log(1 + f). In f32 log(1 + f) is a
+ * polynomial in f; in f64 it is 2 atanh(t), t = f / (2 + f), a much shorter polynomial in t^2, with the
+ * correction terms arranged as in Ng and Tang (K. C. Ng, fdlibm's description of log): log(1 + f) = f -
+ * (f^2/2 - t (f^2/2 + R)). */
 #include "elementary_parts.h"
 
 /* log(1 + f) = f + f^2 q(f) on [-1/3, 1/3], and the same over ln 2: relative errors 2^-27.6 and 2^-27.5 */
-static const double log32[] = {-0x1p-1,         0x1.5554fap-2, -0x1.ffff94p-3, 0x1.99d594p-3, -0x1.557df6p-3,
+static const double log32[] = {-0x1p-1,       0x1.5554fap-2,  -0x1.ffff94p-3, 0x1.99d594p-3, -0x1.557df6p-3,
                                0x1.1e8144p-3, -0x1.f6c14ap-4, 0x1.1ffd08p-3,  -0x1.ff4b92p-4};
 static const double log2_32[] = {-0x1.715476p-1, 0x1.ec7014p-2, -0x1.715492p-2, 0x1.27a38cp-2, -0x1.ec8b7ap-3,
                                  0x1.9d1fccp-3,  -0x1.6c5fap-3, 0x1.a0a962p-3,  -0x1.6907dcp-3};
 /* 2 atanh(t) = 2t + t R(t^2), R/t^2 on t^2 <= 0.0295: error of the logarithm 2^-59.5 */
-static const double atanh64[] = {0x1.5555555555592p-1, 0x1.999999997fef0p-2, 0x1.24924941e535bp-2, 0x1.c71c5210226c6p-3,
-                                 0x1.74663df703ac0p-3, 0x1.39a1c9e8e0b4ep-3, 0x1.2f05172c75516p-3};
+static const double atanh64[] = {0x1.5555555555592p-1, 0x1.999999997fef0p-2, 0x1.24924941e535bp-2,
+                                 0x1.c71c5210226c6p-3, 0x1.74663df703ac0p-3, 0x1.39a1c9e8e0b4ep-3,
+                                 0x1.2f05172c75516p-3};
 
-/* Adding (bits of 1) - (bits of base) to the bits of x carries into the exponent exactly when the significand is at least
- * that of base, so the upper bits are e + bias and the lower ones are those of s - base. e becomes a float by planting
- * it in the low bits of a power of two. */
+/* Adding (bits of 1) - (bits of base) to the bits of x carries into the exponent exactly when the significand
+ * is at least that of base, so the upper bits are e + bias and the lower ones are those of s - base. e
+ * becomes a float by planting it in the low bits of a power of two. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f) {
   double plant = ldexp(1, m->fraction), bias = plant + (m->type == IR_F64 ? 1023 : 127);
   int64_t plant_bits = (m->one >> m->fraction) + m->fraction; /* exponent field of 2^fraction */

@@ -1,5 +1,5 @@
-/* Shared by the files that define elementary functions: short builders, and the constants of the two formats in which
- * everything is computed. */
+/* Shared by the files that define elementary functions: short builders, and the constants of the two formats
+ * in which everything is computed. */
 #ifndef VIEWFOLD_IR_ELEMENTARY_PARTS_H
 #define VIEWFOLD_IR_ELEMENTARY_PARTS_H
 
@@ -13,27 +13,52 @@ typedef struct ir_format {
   ir_dtype type, bits;
   int fraction;  /* bits of the stored significand: 23 or 52 */
   int64_t one;   /* bits of 1.0 */
-  double magic;  /* 1.5 * 2^fraction: adding it rounds |x| <= 2^(fraction-2) to an integer, left in the low bits */
+  double magic;  /* 1.5 * 2^fraction: adding it rounds |x| <= 2^(fraction-2) to an integer, left in the low
+                    bits */
   double lowest; /* least normal number */
 } ir_format;
 ir_format ir_format_of(ir_graph *g, ir_dtype type); /* f32 or f64 */
 
 static inline ir_ref ir_el_const(const ir_format *m, double v) { return ir_float(m->g, m->type, v); }
 static inline ir_ref ir_el_int(const ir_format *m, int64_t v) { return ir_int(m->g, m->bits, v); }
-static inline ir_ref ir_el_add(const ir_format *m, ir_ref a, ir_ref b) { return ir_binary(m->g, IR_OP_ADD, a, b); }
-static inline ir_ref ir_el_sub(const ir_format *m, ir_ref a, ir_ref b) { return ir_binary(m->g, IR_OP_SUB, a, b); }
-static inline ir_ref ir_el_mul(const ir_format *m, ir_ref a, ir_ref b) { return ir_binary(m->g, IR_OP_MUL, a, b); }
-static inline ir_ref ir_el_div(const ir_format *m, ir_ref a, ir_ref b) { return ir_binary(m->g, IR_OP_DIV, a, b); }
-static inline ir_ref ir_el_and(const ir_format *m, ir_ref a, ir_ref b) { return ir_binary(m->g, IR_OP_AND, a, b); }
-static inline ir_ref ir_el_or(const ir_format *m, ir_ref a, ir_ref b) { return ir_binary(m->g, IR_OP_OR, a, b); }
-static inline ir_ref ir_el_xor(const ir_format *m, ir_ref a, ir_ref b) { return ir_binary(m->g, IR_OP_XOR, a, b); }
-static inline ir_ref ir_el_lt(const ir_format *m, ir_ref a, ir_ref b) { return ir_binary(m->g, IR_OP_LT, a, b); }
-static inline ir_ref ir_el_eq(const ir_format *m, ir_ref a, ir_ref b) { return ir_binary(m->g, IR_OP_EQ, a, b); }
+static inline ir_ref ir_el_add(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_ADD, a, b);
+}
+static inline ir_ref ir_el_sub(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_SUB, a, b);
+}
+static inline ir_ref ir_el_mul(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_MUL, a, b);
+}
+static inline ir_ref ir_el_div(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_DIV, a, b);
+}
+static inline ir_ref ir_el_and(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_AND, a, b);
+}
+static inline ir_ref ir_el_or(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_OR, a, b);
+}
+static inline ir_ref ir_el_xor(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_XOR, a, b);
+}
+static inline ir_ref ir_el_lt(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_LT, a, b);
+}
+static inline ir_ref ir_el_eq(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_EQ, a, b);
+}
 static inline ir_ref ir_el_neg(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_NEG, a); }
 static inline ir_ref ir_el_abs(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_ABS, a); }
-static inline ir_ref ir_el_shl(const ir_format *m, ir_ref a, int n) { return ir_binary(m->g, IR_OP_SHL, a, ir_el_int(m, n)); }
-static inline ir_ref ir_el_shr(const ir_format *m, ir_ref a, int n) { return ir_binary(m->g, IR_OP_SHR, a, ir_el_int(m, n)); }
-static inline ir_ref ir_el_where(const ir_format *m, ir_ref c, ir_ref a, ir_ref b) { return ir_where(m->g, c, a, b); }
+static inline ir_ref ir_el_shl(const ir_format *m, ir_ref a, int n) {
+  return ir_binary(m->g, IR_OP_SHL, a, ir_el_int(m, n));
+}
+static inline ir_ref ir_el_shr(const ir_format *m, ir_ref a, int n) {
+  return ir_binary(m->g, IR_OP_SHR, a, ir_el_int(m, n));
+}
+static inline ir_ref ir_el_where(const ir_format *m, ir_ref c, ir_ref a, ir_ref b) {
+  return ir_where(m->g, c, a, b);
+}
 static inline ir_ref ir_el_bits(const ir_format *m, ir_ref a) { return ir_bitcast(m->g, a, m->bits); }
 static inline ir_ref ir_el_float(const ir_format *m, ir_ref a) { return ir_bitcast(m->g, a, m->type); }
 ir_ref ir_el_fma(const ir_format *m, ir_ref a, ir_ref b, ir_ref c);
@@ -46,18 +71,21 @@ void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_
 void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, ir_ref *rest);
 /* x rounded to an integer n by the format's magic number: *bits ends in n, in two's complement */
 ir_ref ir_el_round(const ir_format *m, ir_ref x_plus_magic, ir_ref *bits);
-ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size, ir_ref sign); /* size >= 0 or NaN, with the sign of `sign` */
+ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size,
+                       ir_ref sign); /* size >= 0 or NaN, with the sign of `sign` */
 
 /* elementary_exp.c */
 ir_ref ir_el_exp(const ir_format *m, ir_ref x);
 ir_ref ir_el_exp_negative(const ir_format *m, ir_ref x); /* x <= 0 or NaN */
 ir_ref ir_el_exp2(const ir_format *m, ir_ref x);
-ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi, ir_ref lo); /* 2^(hi+lo), |lo| <= ulp(hi), |hi| <= 2^11 */
+ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi,
+                      ir_ref lo);                        /* 2^(hi+lo), |lo| <= ulp(hi), |hi| <= 2^11 */
 ir_ref ir_el_exp_moderate(const ir_format *m, ir_ref x); /* |x| <= 45 or NaN */
 /* exp(x + low) - 1, accurate near 0; |x| <= 45 or NaN, |low| <= ulp(x) */
 ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low);
 
-/* elementary_log.c. x > 0 is split as 2^e * s with s in [base, 2*base), the bits of base given, and f = s - 1. */
+/* elementary_log.c. x > 0 is split as 2^e * s with s in [base, 2*base), the bits of base given, and f = s
+ * - 1. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
 ir_ref ir_el_log(const ir_format *m, ir_ref x);
 ir_ref ir_el_log2(const ir_format *m, ir_ref x);

@@ -1,14 +1,16 @@
 /* pow: |x|^y = 2^(y log2|x|), with log2|x| carried in more digits than the result has.
  *
- * With x = 2^e s, f = s - 1 and t = f / (2 + f): log2 x = e + (2 atanh t) / ln 2. For f32 that is plain f64; for f64 the
- * leading terms are pairs of f64, good to about 2^-65. */
+ * With x = 2^e s, f = s - 1 and t = f / (2 + f): log2 x = e + (2 atanh t) / ln 2. For f32 that is plain f64;
+ * for f64 the leading terms are pairs of f64, good to about 2^-65. */
 #include "elementary_parts.h"
 
 enum { PAIR = 2 };
 static const int64_t base = 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
 
-/* For f32. log2 s = t L(t^2), relative error 2^-37.8: at |y log2 x| <= 150 that is 2^-30.5 of the exponent. 2^r on
- * [-1/2, 1/2]: error 2^-34.3. No f32 result is subnormal in f64, so one scaling does; the cast rounds once. */
+/* For f32. log2 s = t L(t^2), relative error 2^-37.8: at |y log2 x| <= 150 that is 2^-30.5 of the exponent.
+ * 2^r on
+ * [-1/2, 1/2]: error 2^-34.3. No f32 result is subnormal in f64, so one scaling does; the cast rounds once.
+ */
 static const double log2_narrow[] = {0x1.71547652bee89p+1, 0x1.ec709d122ba56p-1, 0x1.27778058caf93p-1,
                                      0x1.a58d56ec81f9ep-2, 0x1.5cebd1fcf4c0fp-2};
 static const double exp2_narrow[] = {1,
@@ -20,22 +22,25 @@ static const double exp2_narrow[] = {1,
                                      0x1.445c7ccc176e3p-13,
                                      0x1.fde11687dc0d6p-17};
 /* For f64. (2 atanh t)/ln 2 = K1 t + K3 t^3 + t^5 T(t^2): error 2^-64.5 */
-static const double log2_tail[] = {0x1.2776c50ef9d24p-1, 0x1.a61762a7599c6p-2, 0x1.484b14218b0f2p-2, 0x1.0c9a63dab848ep-2,
-                                   0x1.c69f8ae5db50bp-3, 0x1.87b0d91837d9cp-3, 0x1.85e8650c3af1dp-3};
+static const double log2_tail[] = {0x1.2776c50ef9d24p-1, 0x1.a61762a7599c6p-2, 0x1.484b14218b0f2p-2,
+                                   0x1.0c9a63dab848ep-2, 0x1.c69f8ae5db50bp-3, 0x1.87b0d91837d9cp-3,
+                                   0x1.85e8650c3af1dp-3};
 static const double K1[PAIR] = {0x1.71547652b82fep+1, 0x1.777d0ffda0d24p-55};
 static const double K3[PAIR] = {0x1.ec709dc3a03fdp-1, 0x1.d27f05548af0cp-55};
 
 /* log2 at the ends: -inf at 0, x itself at infinity and NaN */
 static ir_ref with_limits(const ir_format *m, ir_ref x, ir_ref y) {
   ir_ref finite = ir_el_lt(m, x, ir_el_const(m, INFINITY));
-  return ir_el_where(m, ir_el_eq(m, x, ir_el_const(m, 0)), ir_el_const(m, -INFINITY), ir_el_where(m, finite, y, x));
+  return ir_el_where(m, ir_el_eq(m, x, ir_el_const(m, 0)), ir_el_const(m, -INFINITY),
+                     ir_el_where(m, finite, y, x));
 }
 
 static ir_ref power_narrow(const ir_format *m, ir_ref x, ir_ref y) {
   ir_ref e, f, bits;
   ir_el_split(m, x, base, &e, &f);
   ir_ref t = ir_el_div(m, f, ir_el_add(m, f, ir_el_const(m, 2)));
-  ir_ref l = ir_el_fma(m, t, ir_el_poly(m, ir_el_mul(m, t, t), log2_narrow, sizeof log2_narrow / sizeof *log2_narrow), e);
+  ir_ref l = ir_el_fma(
+      m, t, ir_el_poly(m, ir_el_mul(m, t, t), log2_narrow, sizeof log2_narrow / sizeof *log2_narrow), e);
   ir_ref p = ir_el_clamp(m, ir_el_mul(m, y, with_limits(m, x, l)), -160, 160);
   ir_ref n = ir_el_round(m, ir_el_add(m, p, ir_el_const(m, m->magic)), &bits);
   ir_ref q = ir_el_poly(m, ir_el_sub(m, p, n), exp2_narrow, sizeof exp2_narrow / sizeof *exp2_narrow);
@@ -72,7 +77,8 @@ static void log2_pair(const ir_format *m, ir_ref x, ir_ref l[PAIR]) {
   ir_el_fast_two_sum(m, b, ir_el_add(m, ir_el_add(m, a_left, b_left), rest), &l[0], &l[1]);
 }
 
-/* 2^1100 overflows and 2^-1100 is 0, so beyond the low part does not matter; it may be NaN there (inf - inf). */
+/* 2^1100 overflows and 2^-1100 is 0, so beyond the low part does not matter; it may be NaN there (inf - inf).
+ */
 static ir_ref power_wide(const ir_format *m, ir_ref x, ir_ref y) {
   ir_ref l[PAIR], p, rest;
   log2_pair(m, x, l);
@@ -82,8 +88,8 @@ static ir_ref power_wide(const ir_format *m, ir_ref x, ir_ref y) {
   return ir_el_exp2_sum(m, ir_el_clamp(m, p, -1100, 1100), rest);
 }
 
-/* Signs and special cases, from |x|^y: x ** 0 = 1 and 1 ** y = 1 for every y; (-1) ** inf = 1; a negative finite x to no
- * integer is NaN; an odd integer y keeps the sign of x. */
+/* Signs and special cases, from |x|^y: x ** 0 = 1 and 1 ** y = 1 for every y; (-1) ** inf = 1; a negative
+ * finite x to no integer is NaN; an odd integer y keeps the sign of x. */
 static ir_ref finish(const ir_format *m, ir_ref x, ir_ref size, ir_ref y, ir_ref power) {
   ir_ref zero = ir_el_const(m, 0), one = ir_el_const(m, 1), half = ir_el_mul(m, y, ir_el_const(m, 0.5));
   ir_ref whole = ir_el_eq(m, y, ir_unary(m->g, IR_OP_TRUNC, y));
@@ -113,7 +119,7 @@ ir_ref ir_el_pow_int(ir_graph *g, ir_ref x, ir_ref y) {
   int bits = ir_dtypes[type].bytes * 8 - is_signed;
   ir_ref zero = ir_int(g, type, 0), one = ir_int(g, type, 1), result = one, power = x;
   for (int i = 0; i < bits; i++) {
-    ir_ref bit = binary(g, IR_OP_AND, y, ir_int(g, type, (int64_t)1 << i));
+    ir_ref bit = binary(g, IR_OP_AND, y, ir_int(g, type, (int64_t)((uint64_t)1 << i)));
     result = ir_where(g, binary(g, IR_OP_NE, bit, zero), binary(g, IR_OP_MUL, result, power), result);
     if (i + 1 < bits) power = binary(g, IR_OP_MUL, power, power);
   }
@@ -121,6 +127,7 @@ ir_ref ir_el_pow_int(ir_graph *g, ir_ref x, ir_ref y) {
   /* x ** -n for n > 0 is 1 / x ** n, truncated: 0 but for x = 1 and x = -1 */
   ir_ref minus = ir_int(g, type, -1), odd = binary(g, IR_OP_NE, binary(g, IR_OP_AND, y, one), zero);
   ir_ref sign = ir_where(g, odd, minus, one);
-  ir_ref inverse = ir_where(g, binary(g, IR_OP_EQ, x, one), one, ir_where(g, binary(g, IR_OP_EQ, x, minus), sign, zero));
+  ir_ref inverse =
+      ir_where(g, binary(g, IR_OP_EQ, x, one), one, ir_where(g, binary(g, IR_OP_EQ, x, minus), sign, zero));
   return ir_where(g, binary(g, IR_OP_LT, y, zero), inverse, result);
 }

@@ -1,15 +1,15 @@
 /* sin and cos.
  *
- * One odd polynomial on half a period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r gives
- * cos x = -(-1)^n sin r. n comes from the low bits of x / pi + magic. */
+ * One odd polynomial on half a period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r
+ * gives cos x = -(-1)^n sin r. n comes from the low bits of x / pi + magic. */
 #include "elementary_parts.h"
 
 /* sin(pi h) = h S(h^2) on |h| <= 0.5626: relative error 2^-33.3 */
 static const double sin_half_turns[] = {0x1.921fb543a4243p+1,  -0x1.4abbce2187174p+2, 0x1.466bb4ddf7722p+1,
                                         -0x1.32cf3ff8ee3d2p-1, 0x1.4fd073906174cp-4,  -0x1.c6261ab909e1fp-8};
 /* sin r = r + r^3 q(r^2) on |r| <= pi/2: relative error 2^-61.5 */
-static const double sin_radians[] = {-0x1.5555555555555p-3, 0x1.11111111110c8p-7,  -0x1.a01a01a014d6fp-13,
-                                     0x1.71de3a52a0af5p-19, -0x1.ae6454d4717d9p-26, 0x1.6123cd05cfc70p-33,
+static const double sin_radians[] = {-0x1.5555555555555p-3,  0x1.11111111110c8p-7,   -0x1.a01a01a014d6fp-13,
+                                     0x1.71de3a52a0af5p-19,  -0x1.ae6454d4717d9p-26, 0x1.6123cd05cfc70p-33,
                                      -0x1.ae4383d31cb9fp-41, 0x1.88328fadcd63cp-49};
 
 /* y with its sign changed where n is odd */
@@ -25,14 +25,17 @@ static ir_ref nearest(const ir_format *m, ir_ref x, ir_ref inverse, bool cosine,
   return ir_el_add(m, n, ir_el_const(m, 0.5));
 }
 
-/* An f32 argument, in f64 and in half turns. 1/pi is taken modulo 2 in the units of x: from 2^50 on x is a multiple of
- * 2^27, so 2^27/pi modulo 2 serves, from 2^77 on 2^54/pi, from 2^104 on 2^81/pi, each in two parts of 53 bits
- * (the first rounded down for the smallest, which keeps the sign of sin(-0)). With x < 2^50 times the unit, the fraction
- * h = x * high - n is exact and the error of x * low is below 2^-57; no f32 is nearer to a multiple of pi/2 than 2^-31. */
+/* An f32 argument, in f64 and in half turns. 1/pi is taken modulo 2 in the units of x: from 2^50 on x is a
+ * multiple of 2^27, so 2^27/pi modulo 2 serves, from 2^77 on 2^54/pi, from 2^104 on 2^81/pi, each in two
+ * parts of 53 bits (the first rounded down for the smallest, which keeps the sign of sin(-0)). With x < 2^50
+ * times the unit, the fraction h = x * high - n is exact and the error of x * low is below 2^-57; no f32 is
+ * nearer to a multiple of pi/2 than 2^-31. */
 static ir_ref sin_narrow(const ir_format *m, ir_ref x, bool cosine) {
   static const double limit[] = {0x1p50, 0x1p77, 0x1p104};
-  static const double high[] = {0x1.45f306dc9c882p-2, -0x1.1b1bbead603d9p-29, 0x1.4a7f09d5f47d5p-55, -0x1.505c1596447e5p-82};
-  static const double low[] = {0x1.4a7f09d5f47d5p-55, 0x1.5f47d4d377037p-83, -0x1.6447e493ad4cep-110, 0x1.b14acc9e21c82p-136};
+  static const double high[] = {0x1.45f306dc9c882p-2, -0x1.1b1bbead603d9p-29, 0x1.4a7f09d5f47d5p-55,
+                                -0x1.505c1596447e5p-82};
+  static const double low[] = {0x1.4a7f09d5f47d5p-55, 0x1.5f47d4d377037p-83, -0x1.6447e493ad4cep-110,
+                               0x1.b14acc9e21c82p-136};
   ir_ref size = ir_el_abs(m, x), a = ir_el_const(m, high[3]), b = ir_el_const(m, low[3]), bits;
   for (int i = 2; i >= 0; i--) {
     ir_ref within = ir_el_lt(m, size, ir_el_const(m, limit[i]));
@@ -41,12 +44,13 @@ static ir_ref sin_narrow(const ir_format *m, ir_ref x, bool cosine) {
   }
   ir_ref n = nearest(m, x, a, cosine, &bits);
   ir_ref h = ir_el_fma(m, x, b, ir_el_fma(m, x, a, ir_el_neg(m, n)));
-  ir_ref s = ir_el_poly(m, ir_el_mul(m, h, h), sin_half_turns, sizeof sin_half_turns / sizeof *sin_half_turns);
+  ir_ref s =
+      ir_el_poly(m, ir_el_mul(m, h, h), sin_half_turns, sizeof sin_half_turns / sizeof *sin_half_turns);
   return alternate(m, ir_el_mul(m, cosine ? ir_el_neg(m, h) : h, s), bits);
 }
 
-/* r + rest = x - k pi with pi in three parts of 53 bits: the first product with fma is exact but for cosines of |x| < 1,
- * whose rounding `lost` recovers; the second is split exactly. */
+/* r + rest = x - k pi with pi in three parts of 53 bits: the first product with fma is exact but for cosines
+ * of |x| < 1, whose rounding `lost` recovers; the second is split exactly. */
 static ir_ref reduce(const ir_format *m, ir_ref x, ir_ref k, bool cosine, ir_ref *rest) {
   ir_ref minus = ir_el_neg(m, k), pi = ir_el_const(m, 0x1.921fb54442d18p+1), product, low;
   ir_ref a = ir_el_fma(m, minus, pi, x), lost = 0;

@@ -24,7 +24,8 @@ ir_status ir_eval_count(const int64_t *shape, uint32_t rank, size_t element, int
     if (shape[k] == 0) return *count = 0, IR_OK;
   for (uint32_t k = 0; k < rank; k++)
     if (!ir_mul_ok(*count, shape[k], count)) return IR_ERR_INVALID;
-  return ir_mul_ok(*count, (int64_t)element, &bytes) && (uint64_t)bytes <= PTRDIFF_MAX ? IR_OK : IR_ERR_INVALID;
+  return ir_mul_ok(*count, (int64_t)element, &bytes) && (uint64_t)bytes <= PTRDIFF_MAX ? IR_OK
+                                                                                       : IR_ERR_INVALID;
 }
 
 void ir_eval_strides(const int64_t *shape, uint32_t rank, int64_t *strides) {
@@ -41,14 +42,15 @@ bool ir_eval_next(int64_t *coord, const int64_t *shape, uint32_t rank) {
 }
 
 ir_status ir_eval_no_memory(ir_eval_run *run, ir_ref ref) {
-  return ir_fail(run->error, IR_ERR_MEMORY, "%s: out of memory evaluating node %u", ir_ops[ir_op_of(run->g, ref)].text, ref);
+  return ir_fail(run->error, IR_ERR_MEMORY, "%s: out of memory evaluating node %u",
+                 ir_ops[ir_op_of(run->g, ref)].text, ref);
 }
 
 ir_status ir_eval_attribute(ir_eval_run *run, ir_ref ref, uint32_t source, int64_t *out) {
   const ir_node *n = ir_get(run->g, ref);
   if (source < n->nsrc && run->index_known[n->src[source]]) return *out = run->index[n->src[source]], IR_OK;
-  return ir_fail(run->error, IR_ERR_INTERNAL, "%s: attribute %u of node %u is no index expression", ir_ops[n->op].text,
-                 source, ref);
+  return ir_fail(run->error, IR_ERR_INTERNAL, "%s: attribute %u of node %u is no index expression",
+                 ir_ops[n->op].text, source, ref);
 }
 
 static ir_status recorded_shape(ir_eval_run *run, ir_ref ref, ir_slot *out) {
@@ -56,15 +58,17 @@ static ir_status recorded_shape(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_ref tuple = ir_shape(run->g, ref);
   const ir_node *shape = ir_get(run->g, tuple);
   if (!tuple || shape->nsrc > IR_MAX_RANK)
-    return ir_fail(run->error, IR_ERR_INTERNAL, "%s: node %u has %s", text, ref, tuple ? "too many axes" : "no shape");
+    return ir_fail(run->error, IR_ERR_INTERNAL, "%s: node %u has %s", text, ref,
+                   tuple ? "too many axes" : "no shape");
   out->rank = shape->nsrc;
   for (uint32_t k = 0; k < shape->nsrc; k++) {
     if (!run->index_known[shape->src[k]])
       return ir_fail(run->error, IR_ERR_INTERNAL, "%s: axis %u of node %u has no known size", text, k, ref);
     out->shape[k] = run->index[shape->src[k]];
     if (out->shape[k] < 0)
-      return ir_fail(run->error, IR_ERR_INVALID, "%s: axis %u has the negative size %" PRId64 "; sizes must be at least 0",
-                     text, k, out->shape[k]);
+      return ir_fail(run->error, IR_ERR_INVALID,
+                     "%s: axis %u has the negative size %" PRId64 "; sizes must be at least 0", text, k,
+                     out->shape[k]);
   }
   return IR_OK;
 }
@@ -76,18 +80,20 @@ ir_status ir_eval_alloc(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted
   ir_status status = recorded_shape(run, ref, &recorded);
   if (status) return status;
   if (recorded.rank != out->rank || memcmp(recorded.shape, out->shape, out->rank * sizeof *out->shape) != 0)
-    return ir_fail(run->error, IR_ERR_INVALID, "%s: the result has shape %s, but %s is recorded for node %u", text,
-                   ir_eval_shape_text(out->shape, out->rank, left),
+    return ir_fail(run->error, IR_ERR_INVALID, "%s: the result has shape %s, but %s is recorded for node %u",
+                   text, ir_eval_shape_text(out->shape, out->rank, left),
                    ir_eval_shape_text(recorded.shape, recorded.rank, right), ref);
   size_t element = ir_dtypes[out->dtype].bytes;
   if (ir_eval_count(out->shape, out->rank, element > 4 ? element : 4, &out->count))
-    return ir_fail(run->error, IR_ERR_INVALID, "%s: a result of type %s%s is larger than memory can be addressed", text,
+    return ir_fail(run->error, IR_ERR_INVALID,
+                   "%s: a result of type %s%s is larger than memory can be addressed", text,
                    ir_dtypes[out->dtype].name, ir_eval_shape_text(out->shape, out->rank, left));
   size_t bytes = (size_t)out->count * element;
   if (!(out->data = ir_alloc(run->mem, bytes))) return ir_eval_no_memory(run, ref);
   out->bytes = bytes;
   if (!tainted) return IR_OK;
-  if (!(out->taint = ir_alloc(run->mem, (size_t)out->count * sizeof *out->taint))) return ir_eval_no_memory(run, ref);
+  if (!(out->taint = ir_alloc(run->mem, (size_t)out->count * sizeof *out->taint)))
+    return ir_eval_no_memory(run, ref);
   memset(out->taint, 0, (size_t)out->count * sizeof *out->taint);
   return IR_OK;
 }
@@ -108,12 +114,14 @@ static ir_status eval_input(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   while (i < run->input_count && run->inputs[i].ref != ref) i++;
   bool named = n->op == IR_OP_INPUT;
   if (ir_eval_count(out->shape, out->rank, element, &out->count))
-    return ir_fail(run->error, IR_ERR_INVALID, "%s: %s%s is larger than memory can be addressed", ir_ops[n->op].text,
-                   ir_dtypes[out->dtype].name, ir_eval_shape_text(out->shape, out->rank, shape));
-  if (i == run->input_count || (!run->inputs[i].data && out->count))
-    return ir_fail(run->error, IR_ERR_INVALID, "%s %s%s of type %s%s has no data; bind every input that a result depends on",
-                   ir_ops[n->op].text, named ? "%" : "", named ? ir_name_text(run->g, n->arg) : "", ir_dtypes[out->dtype].name,
+    return ir_fail(run->error, IR_ERR_INVALID, "%s: %s%s is larger than memory can be addressed",
+                   ir_ops[n->op].text, ir_dtypes[out->dtype].name,
                    ir_eval_shape_text(out->shape, out->rank, shape));
+  if (i == run->input_count || (!run->inputs[i].data && out->count))
+    return ir_fail(run->error, IR_ERR_INVALID,
+                   "%s %s%s of type %s%s has no data; bind every input that a result depends on",
+                   ir_ops[n->op].text, named ? "%" : "", named ? ir_name_text(run->g, n->arg) : "",
+                   ir_dtypes[out->dtype].name, ir_eval_shape_text(out->shape, out->rank, shape));
   out->data = (unsigned char *)run->inputs[i].data; /* borrowed: never written */
   out->bytes = (size_t)out->count * element;
   out->borrowed = true;
@@ -125,7 +133,8 @@ static ir_status eval_data(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   if (status) return status;
   int64_t name = ir_get(run->g, ref)->arg;
   if (ir_name_length(run->g, name) != out->bytes)
-    return ir_fail(run->error, IR_ERR_INVALID, "data: %zu bytes are given for %zu", ir_name_length(run->g, name), out->bytes);
+    return ir_fail(run->error, IR_ERR_INVALID, "data: %zu bytes are given for %zu",
+                   ir_name_length(run->g, name), out->bytes);
   if (out->bytes) memcpy(out->data, ir_name_text(run->g, name), out->bytes);
   return IR_OK;
 }
@@ -135,7 +144,8 @@ static ir_status eval_iota(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_status status = ir_eval_alloc(run, ref, out, false);
   if (status) return status;
   if (axis < 0 || axis >= out->rank)
-    return ir_fail(run->error, IR_ERR_INVALID, "iota: axis %" PRId64 " of a shape of rank %u", axis, out->rank);
+    return ir_fail(run->error, IR_ERR_INVALID, "iota: axis %" PRId64 " of a shape of rank %u", axis,
+                   out->rank);
   size_t element = ir_dtypes[out->dtype].bytes;
   for (int64_t i = 0; i < out->count; i++, ir_eval_next(coord, out->shape, out->rank))
     ir_value_store(out->data + (size_t)i * element, out->dtype,
@@ -147,14 +157,16 @@ static ir_status eval_const(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_status status = ir_eval_alloc(run, ref, out, false);
   if (status) return status;
   ir_value value = ir_const_value(run->g, ref);
-  for (int64_t i = 0; i < out->count; i++) ir_value_store(out->data + (size_t)i * ir_dtypes[out->dtype].bytes, out->dtype, value);
+  for (int64_t i = 0; i < out->count; i++)
+    ir_value_store(out->data + (size_t)i * ir_dtypes[out->dtype].bytes, out->dtype, value);
   return IR_OK;
 }
 
 /* An index expression used as an operand: a scalar. */
 static ir_status eval_index_scalar(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   if (!run->index_known[ref])
-    return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[ir_op_of(run->g, ref)].text, ref);
+    return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation",
+                   ir_ops[ir_op_of(run->g, ref)].text, ref);
   bool is_bool = out->dtype == IR_BOOL;
   out->dtype = is_bool ? IR_BOOL : IR_I64;
   out->count = 1;
@@ -180,7 +192,9 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   case IR_CLASS_CONTRACT: return ir_eval_matmul(run, ref, out);
   case IR_CLASS_INDIRECT: return ir_eval_gather(run, ref, out);
   case IR_CLASS_LEAF: break;
-  default: return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[op].text, ref);
+  default:
+    return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[op].text,
+                   ref);
   }
   switch ((int)op) {
   case IR_OP_CONST: return eval_const(run, ref, out);
@@ -188,7 +202,9 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   case IR_OP_BUFFER: return eval_input(run, ref, out);
   case IR_OP_DATA: return eval_data(run, ref, out);
   case IR_OP_IOTA: return eval_iota(run, ref, out);
-  default: return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[op].text, ref);
+  default:
+    return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[op].text,
+                   ref);
   }
 }
 
@@ -206,19 +222,22 @@ static ir_status eval_indices(ir_eval_run *run) {
     seeds[k++] = run->live[i];
     if (ir_shape(g, run->live[i])) seeds[k++] = ir_shape(g, run->live[i]);
   }
-  if (!status && ir_reachable(g, seeds, k, &all, &all_count, &all_cap) != IR_OK) status = ir_eval_no_memory(run, 0);
+  if (!status && ir_reachable(g, seeds, k, &all, &all_count, &all_cap) != IR_OK)
+    status = ir_eval_no_memory(run, 0);
   for (size_t i = 0; i < all_count && !status; i++) {
     ir_ref ref = all[i];
     const ir_node *n = ir_get(g, ref);
     bool known = n->dtype == IR_INDEX || n->dtype == IR_BOOL;
     if (known && n->op == IR_OP_CONST) run->index[ref] = n->arg;
-    else if (n->op == IR_OP_VAR) status = ir_var_lookup(g, ref, run->vars, run->var_count, &run->index[ref], run->error);
+    else if (n->op == IR_OP_VAR)
+      status = ir_var_lookup(g, ref, run->vars, run->var_count, &run->index[ref], run->error);
     else if ((known = known && ir_index_supported((ir_op)n->op, n->nsrc))) {
       if (!IR_RESERVE(run->mem, args, arg_cap, n->nsrc)) status = ir_eval_no_memory(run, ref);
       for (uint32_t s = 0; s < n->nsrc && known && !status; s++)
         if ((known = run->index_known[n->src[s]])) args[s] = run->index[n->src[s]];
       if (known && !status)
-        status = ir_index_apply((ir_op)n->op, n->dtype == IR_INDEX, args, n->nsrc, &run->index[ref], run->error);
+        status =
+            ir_index_apply((ir_op)n->op, n->dtype == IR_INDEX, args, n->nsrc, &run->index[ref], run->error);
     }
     run->index_known[ref] = known && !status;
   }
@@ -257,7 +276,8 @@ static ir_status prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
     if (roots[i] == 0 || !ir_shape(g, roots[i]))
       return ir_fail(run->error, IR_ERR_INVALID, "evaluate: result %zu is %s, not a tensor", i,
                      roots[i] ? ir_ops[ir_op_of(g, roots[i])].text : "the error value");
-  if (ir_reachable(g, roots, n, &run->live, &run->live_count, &run->live_cap) != IR_OK) return ir_eval_no_memory(run, 0);
+  if (ir_reachable(g, roots, n, &run->live, &run->live_count, &run->live_cap) != IR_OK)
+    return ir_eval_no_memory(run, 0);
   run->table_count = g->count;
   run->position = ir_alloc(run->mem, run->table_count * sizeof *run->position);
   run->index = ir_alloc(run->mem, run->table_count * sizeof *run->index);
@@ -280,8 +300,11 @@ static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
     char value[32];
     snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->position);
     if (o->size == 0)
-      return ir_fail(run->error, IR_ERR_RANGE, "gather: index %s is out of range: axis %u has size 0 and no positions", value, o->axis);
-    return ir_fail(run->error, IR_ERR_RANGE, "gather: index %s is out of range for axis %u of size %" PRId64 "; it must be in %" PRId64 "..%" PRId64,
+      return ir_fail(run->error, IR_ERR_RANGE,
+                     "gather: index %s is out of range: axis %u has size 0 and no positions", value, o->axis);
+    return ir_fail(run->error, IR_ERR_RANGE,
+                   "gather: index %s is out of range for axis %u of size %" PRId64 "; it must be in %" PRId64
+                   "..%" PRId64,
                    value, o->axis, o->size, -o->size, o->size - 1);
   }
   return IR_OK;
@@ -291,7 +314,8 @@ static ir_status take_result(ir_eval_run *run, ir_ref root, ir_eval_result *out)
   const ir_slot *slot = &run->slots[run->position[root]];
   ir_status status = check_taint(run, slot);
   if (status) return status;
-  *out = (ir_eval_result){.dtype = slot->dtype, .rank = slot->rank, .count = slot->count, .bytes = slot->bytes};
+  *out =
+      (ir_eval_result){.dtype = slot->dtype, .rank = slot->rank, .count = slot->count, .bytes = slot->bytes};
   memcpy(out->shape, slot->shape, sizeof out->shape);
   if (!(out->data = ir_alloc(run->mem, out->bytes))) return ir_eval_no_memory(run, root);
   if (out->bytes) memcpy(out->data, slot->data, out->bytes);
@@ -324,8 +348,9 @@ static void finish(ir_eval_run *run) {
   ir_free(run->mem, run->offences, run->offence_cap * sizeof *run->offences);
 }
 
-ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs, size_t input_count,
-                  const ir_var_value *vars, size_t var_count, ir_eval_result *out, ir_error *error) {
+ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
+                  size_t input_count, const ir_var_value *vars, size_t var_count, ir_eval_result *out,
+                  ir_error *error) {
   ir_error unused = {0};
   ir_eval_run run = {.g = g, .mem = g->mem, .error = error ? error : &unused, .inputs = inputs, .vars = vars};
   run.input_count = input_count;

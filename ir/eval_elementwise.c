@@ -1,5 +1,6 @@
-/* Elementwise operations with NumPy broadcasting. Each kind of operation is compiled once per run to the list of primitive
- * steps for one element: itself, or the expansion of an elementary function, built in a scratch graph. */
+/* Elementwise operations with NumPy broadcasting. Each kind of operation is compiled once per run to the list
+ * of primitive steps for one element: itself, or the expansion of an elementary function, built in a scratch
+ * graph. */
 #include "eval_impl.h"
 
 #include "elementary.h"
@@ -12,13 +13,14 @@ enum { OPERANDS = 3 };
 /* The operation on placeholders, and its refs in topological order. */
 static ir_ref scratch_expression(ir_graph *scratch, const ir_scalar_program *p, uint32_t operands) {
   ir_ref src[OPERANDS];
-  for (uint32_t i = 0; i < operands; i++) src[i] = ir_make(scratch, IR_OP_INPUT, (ir_dtype)p->from[i], i, NULL, 0);
+  for (uint32_t i = 0; i < operands; i++)
+    src[i] = ir_make(scratch, IR_OP_INPUT, (ir_dtype)p->from[i], i, NULL, 0);
   ir_ref node = ir_make(scratch, (ir_op)p->op, (ir_dtype)p->type, 0, src, operands);
   return node ? ir_elementary(scratch, node) : 0;
 }
 
-static bool add_steps(ir_eval_run *run, ir_scalar_program *p, const ir_graph *scratch, const ir_ref *order, size_t count,
-                      uint32_t *slot_of) {
+static bool add_steps(ir_eval_run *run, ir_scalar_program *p, const ir_graph *scratch, const ir_ref *order,
+                      size_t count, uint32_t *slot_of) {
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(scratch, order[i]);
     if (n->op == IR_OP_TUPLE) continue;
@@ -28,7 +30,8 @@ static bool add_steps(ir_eval_run *run, ir_scalar_program *p, const ir_graph *sc
     if (n->op == IR_OP_INPUT || n->op == IR_OP_CONST) continue;
     if (!IR_RESERVE(run->mem, p->steps, p->step_cap, p->step_count + 1)) return false;
     ir_scalar_step *step = &p->steps[p->step_count++];
-    *step = (ir_scalar_step){.op = n->op, .type = n->dtype, .from = (uint8_t)ir_dtype_of(scratch, n->src[0]), .result = slot};
+    *step = (ir_scalar_step){
+        .op = n->op, .type = n->dtype, .from = (uint8_t)ir_dtype_of(scratch, n->src[0]), .result = slot};
     for (uint32_t s = 0; s < n->nsrc; s++) step->arg[s] = slot_of[n->src[s]];
   }
   return true;
@@ -54,15 +57,18 @@ static ir_status compile(ir_eval_run *run, ir_ref ref, ir_scalar_program *p, uin
   return ok ? IR_OK : ir_eval_no_memory(run, ref);
 }
 
-static ir_status program_for(ir_eval_run *run, ir_ref ref, const ir_slot *const *operand, uint32_t operands, ir_scalar_program **out) {
+static ir_status program_for(ir_eval_run *run, ir_ref ref, const ir_slot *const *operand, uint32_t operands,
+                             ir_scalar_program **out) {
   const ir_node *n = ir_get(run->g, ref);
   ir_scalar_program key = {.op = n->op, .type = n->dtype};
   for (uint32_t i = 0; i < operands; i++) key.from[i] = (uint8_t)operand[i]->dtype;
   for (size_t i = 0; i < run->program_count; i++) {
     ir_scalar_program *p = &run->programs[i];
-    if (p->op == key.op && p->type == key.type && memcmp(p->from, key.from, sizeof key.from) == 0) return *out = p, IR_OK;
+    if (p->op == key.op && p->type == key.type && memcmp(p->from, key.from, sizeof key.from) == 0)
+      return *out = p, IR_OK;
   }
-  if (!IR_RESERVE(run->mem, run->programs, run->program_cap, run->program_count + 1)) return ir_eval_no_memory(run, ref);
+  if (!IR_RESERVE(run->mem, run->programs, run->program_cap, run->program_count + 1))
+    return ir_eval_no_memory(run, ref);
   *out = &run->programs[run->program_count++];
   **out = key;
   ir_status status = compile(run, ref, *out, operands);
@@ -88,19 +94,22 @@ static ir_value apply(ir_scalar_program *p) {
   return p->values[p->root];
 }
 
-static ir_status broadcast_shape(ir_eval_run *run, ir_ref ref, const ir_slot *const *operand, uint32_t operands, ir_slot *out) {
+static ir_status broadcast_shape(ir_eval_run *run, ir_ref ref, const ir_slot *const *operand,
+                                 uint32_t operands, ir_slot *out) {
   char left[IR_SHAPE_TEXT], right[IR_SHAPE_TEXT];
   out->rank = 0;
-  for (uint32_t i = 0; i < operands; i++) out->rank = operand[i]->rank > out->rank ? operand[i]->rank : out->rank;
+  for (uint32_t i = 0; i < operands; i++)
+    out->rank = operand[i]->rank > out->rank ? operand[i]->rank : out->rank;
   for (uint32_t k = 0; k < out->rank; k++) out->shape[k] = 1;
   for (uint32_t i = 0; i < operands; i++)
     for (uint32_t k = 0; k < operand[i]->rank; k++) {
       int64_t size = operand[i]->shape[k], *have = &out->shape[k + out->rank - operand[i]->rank];
       if (*have == 1) *have = size;
       if (size != 1 && size != *have)
-        return ir_fail(run->error, IR_ERR_INVALID, "%s: shapes %s and %s do not broadcast; sizes must be equal or 1",
-                       ir_ops[ir_op_of(run->g, ref)].text, ir_eval_shape_text(operand[0]->shape, operand[0]->rank, left),
-                       ir_eval_shape_text(operand[i]->shape, operand[i]->rank, right));
+        return ir_fail(
+            run->error, IR_ERR_INVALID, "%s: shapes %s and %s do not broadcast; sizes must be equal or 1",
+            ir_ops[ir_op_of(run->g, ref)].text, ir_eval_shape_text(operand[0]->shape, operand[0]->rank, left),
+            ir_eval_shape_text(operand[i]->shape, operand[i]->rank, right));
     }
   return IR_OK;
 }
@@ -118,8 +127,8 @@ static void operand_strides(const ir_slot *operand, const ir_slot *out, int64_t 
 static ir_status eval_bitcast(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_slot *from = ir_eval_operand(run, ref, 0);
   if (ir_dtypes[from->dtype].bytes != ir_dtypes[out->dtype].bytes)
-    return ir_fail(run->error, IR_ERR_INVALID, "bitcast: %s and %s differ in size", ir_dtypes[from->dtype].name,
-                   ir_dtypes[out->dtype].name);
+    return ir_fail(run->error, IR_ERR_INVALID, "bitcast: %s and %s differ in size",
+                   ir_dtypes[from->dtype].name, ir_dtypes[out->dtype].name);
   out->rank = from->rank;
   memcpy(out->shape, from->shape, sizeof out->shape);
   ir_status status = ir_eval_alloc(run, ref, out, from->taint != NULL);
@@ -150,7 +159,8 @@ ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out) {
     for (uint32_t k = 0; k < operands; k++) {
       int64_t at = 0;
       for (uint32_t a = 0; a < out->rank; a++) at += coord[a] * strides[k][a];
-      program->values[k] = ir_value_load(operand[k]->data + (size_t)at * ir_dtypes[operand[k]->dtype].bytes, operand[k]->dtype);
+      program->values[k] = ir_value_load(operand[k]->data + (size_t)at * ir_dtypes[operand[k]->dtype].bytes,
+                                         operand[k]->dtype);
       if (operand[k]->taint && !out->taint[i]) out->taint[i] = operand[k]->taint[at];
     }
     ir_value_store(out->data + (size_t)i * ir_dtypes[out->dtype].bytes, out->dtype, apply(program));

@@ -4,8 +4,8 @@
 
 #include "eval.h"
 
-/* The value of one node. Positions gathered out of range are an error only where they reach a root, so each element may
- * carry a taint: 0, or 1 + the number of the offence that it depends on. */
+/* The value of one node. Positions gathered out of range are an error only where they reach a root, so each
+ * element may carry a taint: 0, or 1 + the number of the offence that it depends on. */
 typedef struct ir_slot {
   ir_dtype dtype; /* an index scalar is held as i64 */
   uint32_t rank;
@@ -65,7 +65,8 @@ ir_status ir_eval_attribute(ir_eval_run *run, ir_ref ref, uint32_t source, int64
 /* Check the shape set in `out` against the node's recorded one and allocate its elements (and taints). */
 ir_status ir_eval_alloc(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted);
 ir_status ir_eval_no_memory(ir_eval_run *run, ir_ref ref);
-ir_status ir_eval_count(const int64_t *shape, uint32_t rank, size_t element, int64_t *count); /* IR_OK or overflow */
+ir_status ir_eval_count(const int64_t *shape, uint32_t rank, size_t element,
+                        int64_t *count); /* IR_OK or overflow */
 void ir_eval_strides(const int64_t *shape, uint32_t rank, int64_t *strides);
 /* The next coordinate in row-major order; false after the last. Start from zeros with no size 0. */
 bool ir_eval_next(int64_t *coord, const int64_t *shape, uint32_t rank);
@@ -82,7 +83,9 @@ void ir_eval_free_programs(ir_eval_run *run);
 
 /* eval_index.c */
 bool ir_index_supported(ir_op op, uint32_t operands);
-ir_status ir_index_apply(ir_op op, bool is_index, const int64_t *v, uint32_t count, int64_t *out, ir_error *error);
-ir_status ir_var_lookup(const ir_graph *g, ir_ref ref, const ir_var_value *vars, size_t count, int64_t *out, ir_error *error);
+ir_status ir_index_apply(ir_op op, bool is_index, const int64_t *v, uint32_t count, int64_t *out,
+                         ir_error *error);
+ir_status ir_var_lookup(const ir_graph *g, ir_ref ref, const ir_var_value *vars, size_t count, int64_t *out,
+                        ir_error *error);
 
 #endif

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A reduction: the operand's axes in two groups, each walked in row-major order. Kept axes have size 1 in `inner`, reduced
- * ones size 1 in `outer`. */
+/* A reduction: the operand's axes in two groups, each walked in row-major order. Kept axes have size 1 in
+ * `inner`, reduced ones size 1 in `outer`. */
 typedef struct reduction {
   ir_op op;
   ir_dtype type; /* of the result */
@@ -22,7 +22,8 @@ static ir_status find_axes(ir_eval_run *run, ir_ref ref, reduction *r, ir_slot *
     ir_status status = one_axis ? IR_OK : ir_eval_attribute(run, ref, i, &axis);
     if (status) return status;
     if (axis < 0 || axis >= r->x->rank || r->reduced[axis])
-      return ir_fail(run->error, IR_ERR_INVALID, "%s: axis %" PRId64 " of an operand of rank %u", ir_ops[n->op].text, axis, r->x->rank);
+      return ir_fail(run->error, IR_ERR_INVALID, "%s: axis %" PRId64 " of an operand of rank %u",
+                     ir_ops[n->op].text, axis, r->x->rank);
     r->reduced[axis] = true;
   }
   bool keep = ir_arg_mode(n) != 0;
@@ -42,7 +43,9 @@ static ir_value element(const ir_slot *x, int64_t at) {
 
 /* A number of any dtype as long double, which holds each exactly. */
 static long double exact(ir_value v, ir_dtype type) {
-  return ir_is_float(type) ? (long double)v.f : type == IR_U64 ? (long double)(uint64_t)v.i : (long double)v.i;
+  return ir_is_float(type) ? (long double)v.f
+         : type == IR_U64  ? (long double)(uint64_t)v.i
+                           : (long double)v.i;
 }
 
 static ir_value rounded(long double v, ir_dtype type) {
@@ -93,7 +96,9 @@ static void accumulate(const reduction *r, accumulator *a, ir_value v) {
     a->product *= exact(v, from);
   } else {
     ir_value next = ir_value_cast(v, from, r->type);
-    a->value = a->seen == 0 ? next : ir_scalar_apply(combining(r->op), r->type, r->type, (ir_value[]){a->value, next});
+    a->value = a->seen == 0
+                   ? next
+                   : ir_scalar_apply(combining(r->op), r->type, r->type, (ir_value[]){a->value, next});
   }
   a->seen++;
 }
@@ -117,8 +122,8 @@ ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   if (!status) status = ir_eval_alloc(run, ref, out, r.x->taint != NULL);
   if (status) return status;
   if (needs_elements(r.op) && r.x->count == 0 && out->count > 0)
-    return ir_fail(run->error, IR_ERR_INVALID, "%s: an operand of shape %s has no elements to choose from", ir_ops[r.op].text,
-                   ir_eval_shape_text(r.x->shape, r.x->rank, text));
+    return ir_fail(run->error, IR_ERR_INVALID, "%s: an operand of shape %s has no elements to choose from",
+                   ir_ops[r.op].text, ir_eval_shape_text(r.x->shape, r.x->rank, text));
   int64_t kept[IR_MAX_RANK] = {0};
   for (int64_t i = 0; i < out->count; i++, ir_eval_next(kept, r.outer, r.x->rank)) {
     accumulator a = {.product = 1};
@@ -181,12 +186,15 @@ static ir_status matmul_shape(ir_eval_run *run, factor *a, factor *b, ir_slot *o
   if (!b->vector) out->shape[out->rank++] = b->free_size;
   if (fits) return IR_OK;
   return ir_fail(run->error, IR_ERR_INVALID,
-                 "matmul: shapes %s and %s do not match; the last axis of the left must equal the second last of the right, "
+                 "matmul: shapes %s and %s do not match; the last axis of the left must equal the second "
+                 "last of the right, "
                  "and batch axes must be equal or 1",
-                 ir_eval_shape_text(a->x->shape, a->x->rank, left), ir_eval_shape_text(b->x->shape, b->x->rank, right));
+                 ir_eval_shape_text(a->x->shape, a->x->rank, left),
+                 ir_eval_shape_text(b->x->shape, b->x->rank, right));
 }
 
-static ir_value dot(const factor *a, const factor *b, int64_t at, int64_t bt, ir_dtype type, uint32_t *taint) {
+static ir_value dot(const factor *a, const factor *b, int64_t at, int64_t bt, ir_dtype type,
+                    uint32_t *taint) {
   long double sum = 0;
   uint64_t whole = 0;
   for (int64_t k = 0; k < a->inner_size; k++, at += a->inner_stride, bt += b->inner_stride) {
@@ -196,12 +204,14 @@ static ir_value dot(const factor *a, const factor *b, int64_t at, int64_t bt, ir
     if (taint && !*taint && a->x->taint) *taint = a->x->taint[at];
     if (taint && !*taint && b->x->taint) *taint = b->x->taint[bt];
   }
-  return ir_is_float(type) ? rounded(sum, type) : ir_value_cast((ir_value){.i = (int64_t)whole}, IR_I64, type);
+  return ir_is_float(type) ? rounded(sum, type)
+                           : ir_value_cast((ir_value){.i = (int64_t)whole}, IR_I64, type);
 }
 
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_slot *x = ir_eval_operand(run, ref, 0), *y = ir_eval_operand(run, ref, 1);
-  if (x->rank == 0 || y->rank == 0) return ir_fail(run->error, IR_ERR_INVALID, "matmul: an operand has rank 0; it needs at least one axis");
+  if (x->rank == 0 || y->rank == 0)
+    return ir_fail(run->error, IR_ERR_INVALID, "matmul: an operand has rank 0; it needs at least one axis");
   factor a = factor_of(x, true), b = factor_of(y, false);
   uint32_t batch_rank;
   ir_status status = matmul_shape(run, &a, &b, out, &batch_rank);
@@ -209,7 +219,8 @@ ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   if (status) return status;
   int64_t coord[IR_MAX_RANK] = {0};
   for (int64_t i = 0; i < out->count; i++, ir_eval_next(coord, out->shape, out->rank)) {
-    int64_t at = a.vector ? 0 : coord[batch_rank] * a.free_stride, bt = b.vector ? 0 : coord[out->rank - 1] * b.free_stride;
+    int64_t at = a.vector ? 0 : coord[batch_rank] * a.free_stride,
+            bt = b.vector ? 0 : coord[out->rank - 1] * b.free_stride;
     for (uint32_t k = 0; k < batch_rank; k++) {
       at += coord[k] * a.batch[k];
       bt += coord[k] * b.batch[k];
@@ -230,11 +241,15 @@ static bool locate(const ir_slot *indices, int64_t at, int64_t size, int64_t *po
   return inside;
 }
 
-static ir_status add_offence(ir_eval_run *run, ir_ref ref, const ir_slot *indices, int64_t at, uint32_t axis, int64_t size, uint32_t *taint) {
-  if (run->offence_count >= UINT32_MAX - 1 || !IR_RESERVE(run->mem, run->offences, run->offence_cap, run->offence_count + 1))
+static ir_status add_offence(ir_eval_run *run, ir_ref ref, const ir_slot *indices, int64_t at, uint32_t axis,
+                             int64_t size, uint32_t *taint) {
+  if (run->offence_count >= UINT32_MAX - 1 ||
+      !IR_RESERVE(run->mem, run->offences, run->offence_cap, run->offence_count + 1))
     return ir_eval_no_memory(run, ref);
-  run->offences[run->offence_count] = (ir_offence){
-      .position = element(indices, at).i, .size = size, .axis = axis, .is_unsigned = indices->dtype == IR_U64};
+  run->offences[run->offence_count] = (ir_offence){.position = element(indices, at).i,
+                                                   .size = size,
+                                                   .axis = axis,
+                                                   .is_unsigned = indices->dtype == IR_U64};
   *taint = (uint32_t)++run->offence_count;
   return IR_OK;
 }
@@ -243,15 +258,18 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_node *n = ir_get(run->g, ref);
   const ir_slot *data = ir_eval_operand(run, ref, 0), *indices = ir_eval_operand(run, ref, 1);
   int64_t axis = ir_arg_int(n), mode = ir_arg_mode(n);
-  if (axis < 0 || axis >= data->rank || data->rank - 1 + indices->rank > IR_MAX_RANK || !ir_is_data_int(indices->dtype))
-    return ir_fail(run->error, IR_ERR_INVALID, "gather: axis %" PRId64 " of data of rank %u with indices of %s and rank %u",
-                   axis, data->rank, ir_dtypes[indices->dtype].name, indices->rank);
+  if (axis < 0 || axis >= data->rank || data->rank - 1 + indices->rank > IR_MAX_RANK ||
+      !ir_is_data_int(indices->dtype))
+    return ir_fail(run->error, IR_ERR_INVALID,
+                   "gather: axis %" PRId64 " of data of rank %u with indices of %s and rank %u", axis,
+                   data->rank, ir_dtypes[indices->dtype].name, indices->rank);
   out->rank = data->rank - 1 + indices->rank;
   for (uint32_t k = 0; k < out->rank; k++)
-    out->shape[k] = k < axis                    ? data->shape[k]
+    out->shape[k] = k < axis                   ? data->shape[k]
                     : k < axis + indices->rank ? indices->shape[k - axis]
-                                                : data->shape[k - indices->rank + 1];
-  int64_t size = data->shape[axis], coord[IR_MAX_RANK] = {0}, strides[IR_MAX_RANK], index_strides[IR_MAX_RANK];
+                                               : data->shape[k - indices->rank + 1];
+  int64_t size = data->shape[axis], coord[IR_MAX_RANK] = {0}, strides[IR_MAX_RANK],
+          index_strides[IR_MAX_RANK];
   /* nothing is nearest on an empty axis, so clip is out of range there */
   bool checked = mode == IR_GATHER_CHECK || (mode == IR_GATHER_CLIP && size == 0);
   ir_status status = ir_eval_alloc(run, ref, out, checked || data->taint || indices->taint);
@@ -268,7 +286,8 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
     if (readable) memcpy(out->data + (size_t)i * bytes, data->data + (size_t)from * bytes, bytes);
     else memset(out->data + (size_t)i * bytes, 0, bytes);
     if (indices->taint && indices->taint[at]) out->taint[i] = indices->taint[at];
-    else if (!inside && checked) status = add_offence(run, ref, indices, at, (uint32_t)axis, size, &out->taint[i]);
+    else if (!inside && checked)
+      status = add_offence(run, ref, indices, at, (uint32_t)axis, size, &out->taint[i]);
     else if (readable && data->taint) out->taint[i] = data->taint[from];
   }
   return status;

@@ -5,36 +5,37 @@
 #include <string.h>
 
 #if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF /* gcc has only the command line's -ffp-contract=off; no expression here could contract */
+#pragma STDC FP_CONTRACT                                                                                     \
+    OFF /* gcc has only the command line's -ffp-contract=off; no expression here could contract */
 #endif
 
 /* Arithmetic in one C type. Minimum and maximum keep NaN and order -0 below +0. */
-#define FLOAT_ARITHMETIC(name, type, f)                                                                                \
-  static type name##_least(type a, type b, bool greatest) {                                                            \
-    if (isnan(a) || isnan(b)) return isnan(a) ? a : b;                                                                 \
-    if (a == b) return (signbit(a) != 0) != greatest ? a : b;                                                          \
-    return (a < b) != greatest ? a : b;                                                                                \
-  }                                                                                                                    \
-  static type name(ir_op op, type a, type b, type c) {                                                                 \
-    switch ((int)op) {                                                                                                 \
-    case IR_OP_NEG: return -a;                                                                                         \
-    case IR_OP_ABS: return fabs##f(a);                                                                                 \
-    case IR_OP_SQRT: return sqrt##f(a);                                                                                \
-    case IR_OP_FLOOR: return floor##f(a);                                                                              \
-    case IR_OP_CEIL: return ceil##f(a);                                                                                \
-    case IR_OP_TRUNC: return trunc##f(a);                                                                              \
-    case IR_OP_ROUND: return rint##f(a);                                                                               \
-    case IR_OP_ADD: return a + b;                                                                                      \
-    case IR_OP_SUB: return a - b;                                                                                      \
-    case IR_OP_MUL: return a * b;                                                                                      \
-    case IR_OP_DIV: return a / b;                                                                                      \
-    case IR_OP_FLOORDIV: return floor##f(a / b);                                                                       \
-    case IR_OP_MOD: return fma##f(-floor##f(a / b), b, a);                                                             \
-    case IR_OP_MIN: return name##_least(a, b, false);                                                                  \
-    case IR_OP_MAX: return name##_least(a, b, true);                                                                   \
-    case IR_OP_FMA: return fma##f(a, b, c);                                                                            \
-    default: return 0;                                                                                                 \
-    }                                                                                                                  \
+#define FLOAT_ARITHMETIC(name, type, f)                                                                      \
+  static type name##_least(type a, type b, bool greatest) {                                                  \
+    if (isnan(a) || isnan(b)) return isnan(a) ? a : b;                                                       \
+    if (a == b) return (signbit(a) != 0) != greatest ? a : b;                                                \
+    return (a < b) != greatest ? a : b;                                                                      \
+  }                                                                                                          \
+  static type name(ir_op op, type a, type b, type c) {                                                       \
+    switch ((int)op) {                                                                                       \
+    case IR_OP_NEG: return -a;                                                                               \
+    case IR_OP_ABS: return fabs##f(a);                                                                       \
+    case IR_OP_SQRT: return sqrt##f(a);                                                                      \
+    case IR_OP_FLOOR: return floor##f(a);                                                                    \
+    case IR_OP_CEIL: return ceil##f(a);                                                                      \
+    case IR_OP_TRUNC: return trunc##f(a);                                                                    \
+    case IR_OP_ROUND: return rint##f(a);                                                                     \
+    case IR_OP_ADD: return a + b;                                                                            \
+    case IR_OP_SUB: return a - b;                                                                            \
+    case IR_OP_MUL: return a * b;                                                                            \
+    case IR_OP_DIV: return a / b;                                                                            \
+    case IR_OP_FLOORDIV: return floor##f(a / b);                                                             \
+    case IR_OP_MOD: return fma##f(-floor##f(a / b), b, a);                                                   \
+    case IR_OP_MIN: return name##_least(a, b, false);                                                        \
+    case IR_OP_MAX: return name##_least(a, b, true);                                                         \
+    case IR_OP_FMA: return fma##f(a, b, c);                                                                  \
+    default: return 0;                                                                                       \
+    }                                                                                                        \
   }
 FLOAT_ARITHMETIC(single, float, f)
 FLOAT_ARITHMETIC(wide, double, )
@@ -130,7 +131,8 @@ ir_value ir_scalar_apply(ir_op op, ir_dtype type, ir_dtype from, const ir_value 
   if (op == IR_OP_CAST) return from == type ? v[0] : ir_value_cast(v[0], from, type);
   if (op == IR_OP_BITCAST) return reinterpret(type, from, v[0]);
   if (ir_ops[op].cls == IR_CLASS_COMPARE) {
-    if (ir_is_float(from)) return (ir_value){.i = compare(op, v[0].f < v[1].f, v[0].f == v[1].f, v[0].f > v[1].f)};
+    if (ir_is_float(from))
+      return (ir_value){.i = compare(op, v[0].f<v[1].f, v[0].f == v[1].f, v[0].f> v[1].f)};
     bool less = int_less(from, v[0].i, v[1].i), equal = v[0].i == v[1].i;
     return (ir_value){.i = compare(op, less, equal, !less && !equal)};
   }

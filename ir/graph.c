@@ -209,31 +209,47 @@ size_t ir_name_length(const ir_graph *g, int64_t name) {
 
 /* walking and copying */
 
+static unsigned lowest_bit(uint64_t bits) {
+#if defined(__GNUC__)
+  return (unsigned)__builtin_ctzll(bits);
+#else
+  unsigned at = 0;
+  for (; !(bits & 1); bits >>= 1) at++;
+  return at;
+#endif
+}
+
+/* Marks ref in the bitmap and appends it to the list, once. */
+static bool mark(const ir_graph *g, ir_ref ref, uint64_t *seen, ir_ref **list, size_t *count, size_t *cap) {
+  uint64_t bit = (uint64_t)1 << (ref & 63);
+  if (seen[ref >> 6] & bit) return true;
+  seen[ref >> 6] |= bit;
+  if (!ir_reserve(g->mem, (void **)list, cap, *count + 1, sizeof **list)) return false;
+  (*list)[(*count)++] = ref;
+  return true;
+}
+
+/* Time goes with what is reached, but for one bit per ref below the largest root. */
 ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                        size_t *cap) {
   *count = 0;
   ir_ref top = 0;
   for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
-  uint8_t *seen = ir_alloc(g->mem, (size_t)top + 1);
-  if (!seen) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory walking a graph");
-  memset(seen, 0, (size_t)top + 1);
-  for (size_t i = 0; i < n; i++) seen[roots[i]] = 1;
-  size_t total = 0;
-  for (ir_ref r = top; r > 0;
-       r--) { /* users come before sources in this order, so one pass marks everything */
-    if (!seen[r]) continue;
-    total++;
-    const ir_node *node = ir_get(g, r);
-    for (uint32_t i = 0; i < node->nsrc; i++) seen[node->src[i]] = 1;
+  size_t words = ((size_t)top >> 6) + 1;
+  uint64_t *seen = ir_alloc(g->mem, words * sizeof *seen);
+  bool done = seen != NULL;
+  if (seen) memset(seen, 0, words * sizeof *seen);
+  for (size_t i = 0; i < n && done; i++)
+    if (roots[i]) done = mark(g, roots[i], seen, out, count, cap);
+  for (size_t i = 0; i < *count && done; i++) {
+    const ir_node *node = ir_get(g, (*out)[i]);
+    for (uint32_t k = 0; k < node->nsrc && done; k++) done = mark(g, node->src[k], seen, out, count, cap);
   }
-  ir_status status = IR_OK;
-  if (!IR_RESERVE(g->mem, *out, *cap, total))
-    status = ir_fail(g->error, IR_ERR_MEMORY, "out of memory walking a graph");
-  else
-    for (ir_ref r = 1; r <= top && top; r++)
-      if (seen[r]) (*out)[(*count)++] = r;
-  ir_free(g->mem, seen, (size_t)top + 1);
-  return status;
+  size_t at = 0;
+  for (size_t w = 0; w < words && done; w++)
+    for (uint64_t left = seen[w]; left; left &= left - 1) (*out)[at++] = (ir_ref)(w * 64 + lowest_bit(left));
+  ir_free(g->mem, seen, words * sizeof *seen);
+  return done ? IR_OK : ir_fail(g->error, IR_ERR_MEMORY, "out of memory walking a graph");
 }
 
 static bool arg_is_name(ir_op op) { return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA; }

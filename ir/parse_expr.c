@@ -2,6 +2,7 @@
  *
  * Expressions are read with two explicit stacks, values and pending operators, so parentheses may nest as
  * deep as memory allows. a+b+c becomes one node of three sources, (a+b)+c two nodes; so too for * & |. */
+#include "ir/arith.h"
 #include "ir/parse_impl.h"
 
 #include <stdio.h>
@@ -189,7 +190,7 @@ static ir_ref declare(ir_parser *p, const ir_token *name) {
     return 0;
   if (ir_lex_accept(&p->lex, ':') && !ir_parse_int(p, &divisor, "bad divisor of a variable")) return 0;
   int64_t over =
-      divisor >= 1 ? (hi % divisor + divisor) % divisor : 0; /* hi - over is the largest multiple <= hi */
+      divisor >= 1 ? ir_floor_mod(hi, divisor) : 0; /* hi - over is the largest multiple <= hi */
   if (lo > hi || divisor < 1 || (uint64_t)hi - (uint64_t)lo < (uint64_t)over)
     return ir_lex_fail_at(
         &p->lex, line, column,

@@ -88,7 +88,8 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
   if (lanes && !ir_is_const(k->graph, ir_src(k->graph, n->src[0], 0), &extent))
     return ir_broken(k->v, ref, "the extent of an unroll or vector loop is a constant");
   if (lanes && paired && !power_of_two(extent))
-    return ir_broken(k->v, ref, "the extent of a loop over lanes that are combined in pairs is a power of two");
+    return ir_broken(k->v, ref,
+                     "the extent of a loop over lanes that are combined in pairs is a power of two");
   if (carries == 0)
     return is_effect(k->graph, n->src[1]) && n->dtype == IR_NONE
                ? true

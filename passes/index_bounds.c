@@ -92,8 +92,10 @@ ir_bounds pass_bounds(pass_build *b, ir_ref ref) {
   pass_interval in = {r.lo, r.hi};
   for (uint32_t i = 0; i < b->facts->count; i++)
     if (b->facts->fact[i].node == ref) meet(&in, b->facts->fact[i].in);
-  if (pass_enter(b)) {
+  if (b->looks < PASS_LOOKS && pass_enter(b)) {
+    b->looks++;
     meet(&in, through(b, ir_get(b->g, ref)));
+    b->looks--;
     pass_leave(b);
   }
   return in.lo <= in.hi ? (ir_bounds){in.lo, in.hi, r.div, r.rem} : r;

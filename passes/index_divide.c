@@ -333,7 +333,11 @@ static ir_ref symbolic_remainder(pass_build *b, ir_ref x, ir_ref y) {
 
 /* the builders */
 
-static ir_ref refuse_divisor(ir_graph *g, ir_op op, ir_bounds by) {
+static ir_ref refuse_divisor(ir_graph *g, ir_op op, ir_ref divisor, ir_bounds by) {
+  if (divisor >= g->bounds_cap || !g->bounds_known[divisor]) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory while bounding a divisor");
+    return 0;
+  }
   ir_fail(g->error, IR_ERR_INVALID,
           "%s: the divisor's lower bound is %lld, but an index divisor must be proven >= 1", ir_ops[op].text,
           (long long)by.lo);
@@ -344,8 +348,8 @@ static ir_ref make(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   if (!x || !y) return 0;
   int64_t d;
   bool fixed = ir_is_const(b->g, y, &d);
-  ir_bounds by = ir_bounds_of(b->g, y);
-  if (by.lo < 1) return refuse_divisor(b->g, op, by);
+  ir_bounds by = fixed && d >= 1 ? (ir_bounds){d, d, 0, d} : ir_bounds_of(b->g, y);
+  if (by.lo < 1) return refuse_divisor(b->g, op, y, by);
   if (!pass_enter(b)) return plain(b, op, x, y);
   ir_ref r = pass_index_rules(b, op, (ir_ref[]){x, y}, 2);
   if (!r && b->g->error->status != IR_ERR_MEMORY) {

@@ -15,6 +15,7 @@ enum {
   PASS_FACTORS = 8,  /* of one product */
   PASS_CLAUSES = 32, /* of one conjunction */
   PASS_FACTS = 16,   /* that one validity contributes */
+  PASS_LOOKS = 2,    /* levels of operands that facts are carried through */
   PASS_DEPTH = 16,   /* of builders calling builders */
   PASS_STEPS = 2000  /* builder calls that one public call may cause */
 };
@@ -48,8 +49,8 @@ typedef struct pass_facts {
 
 typedef struct pass_build {
   ir_graph *g;
-  const pass_facts *facts; /* or NULL: only what the nodes themselves say */
-  uint32_t depth, steps;
+  const pass_facts *facts;      /* or NULL: only what the nodes themselves say */
+  uint32_t depth, steps, looks; /* looks: levels of operands that facts are being carried through */
 } pass_build;
 
 static inline pass_build pass_begin(ir_graph *g) { return (pass_build){.g = g}; }

@@ -60,19 +60,26 @@ static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
     uint32_t m = 0;
     for (uint32_t j = 0; j < n; j++)
       if (j != i) rest[m++] = f[j];
-    ir_ref others = pass_product(b->g, rest, m), value = 0;
-    int64_t scale = coef;
-    if (fixed && d >= 1 && coef % d == 0 && pass_residue(b, q->src[0], d, &r) && r != INT64_MIN) {
-      value = pass_make_mul(b, pass_make_sub(b, q->src[0], ir_index(b->g, r)), others);
-      scale = coef / d;
-    } else if (!fixed && others == q->src[1]) {
-      value = pass_make_sub(b, q->src[0], pass_make_mod(b, q->src[0], q->src[1]));
-    }
-    pass_linear next = *in, part;
+    ir_ref others = pass_product(b->g, rest, m);
+    pass_linear next = *in, part, low;
     pass_linear_drop(&next, t);
-    if (!value) continue;
-    pass_linear_read(b->g, value, &part);
-    if (!pass_linear_add(&next, &part, scale) || (!fixed && next.count >= in->count)) continue;
+    if (fixed && d >= 1 && coef % d == 0 && pass_residue(b, q->src[0], d, &r)) {
+      ir_ref value = pass_make_mul(b, pass_make_sub(b, q->src[0], ir_index(b->g, r)), others);
+      if (!value) continue;
+      pass_linear_read(b->g, value, &part);
+      if (!pass_linear_add(&next, &part, coef / d)) continue;
+    } else if (!fixed &&
+               others == q->src[1]) { /* in linear forms: a sum built here would be recombined in turn */
+      ir_ref remainder = pass_make_mod(b, q->src[0], q->src[1]);
+      if (!remainder) continue;
+      pass_linear_read(b->g, q->src[0], &part);
+      pass_linear_read(b->g, remainder, &low);
+      if (!pass_linear_add(&part, &low, -1) || !pass_linear_add(&next, &part, coef) ||
+          next.count >= in->count)
+        continue;
+    } else {
+      continue;
+    }
     *in = next;
     return true;
   }

@@ -39,6 +39,9 @@ static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
     return 0;
   }
   for (uint32_t i = 0; i < n->nsrc; i++) w->scratch[i] = w->map[n->src[i]];
+  bool divides = n->dtype == IR_INDEX && (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD);
+  if (facts && divides && ir_bounds_of(w->g, w->scratch[1]).lo < 1) /* a divisor is >= 1 on every lane */
+    w->scratch[1] = n->src[1];
   pass_build b = pass_begin(w->g);
   b.facts = facts;
   return pass_make_node(&b, node, w->scratch, n->nsrc);

@@ -64,12 +64,11 @@ static void sum_read(const ir_graph *g, ir_ref ref, sum *s) {
     ir_ref top = stack[--depth];
     const ir_node *n = ir_get(g, top);
     int64_t value;
-    if (n->op == IR_OP_ADD && depth + 2 <= TERMS) {
-      stack[depth++] = n->src[1];
-      stack[depth++] = n->src[0];
+    if (n->op == IR_OP_ADD && depth + n->nsrc <= TERMS) { /* sizes come as sums of any number of terms */
+      for (uint32_t i = n->nsrc; i-- > 0;) stack[depth++] = n->src[i];
     } else if (ir_is_const(g, top, &value)) {
       s->fits &= ir_add_ok(s->constant, value, &s->constant);
-    } else if (n->op == IR_OP_MUL && ir_is_const(g, n->src[1], &value)) {
+    } else if (n->op == IR_OP_MUL && n->nsrc == 2 && ir_is_const(g, n->src[1], &value)) {
       sum_add(s, n->src[0], value);
     } else {
       sum_add(s, top, 1);
@@ -136,7 +135,7 @@ static ir_ref without_constant(const ir_graph *g, ir_ref ref, int64_t *constant)
   const ir_node *n = ir_get(g, ref);
   *constant = 0;
   if (ir_is_const(g, ref, constant)) return 0;
-  return n->op == IR_OP_ADD && ir_is_const(g, n->src[1], constant) ? n->src[0] : ref;
+  return n->op == IR_OP_ADD && n->nsrc == 2 && ir_is_const(g, n->src[1], constant) ? n->src[0] : ref;
 }
 
 static ir_ref add(ir_graph *g, ir_ref a, ir_ref b) {
@@ -170,9 +169,9 @@ static ir_ref multiply(ir_graph *g, ir_ref a, ir_ref b) {
   if (y == 1) return a;
   if (ir_is_const(g, a, &x)) return ir_mul_ok(x, y, &z) ? ir_index(g, z) : node2(g, IR_OP_MUL, a, b);
   const ir_node *n = ir_get(g, a);
-  if (n->op == IR_OP_MUL && ir_is_const(g, n->src[1], &x) && ir_mul_ok(x, y, &z))
+  if (n->op == IR_OP_MUL && n->nsrc == 2 && ir_is_const(g, n->src[1], &x) && ir_mul_ok(x, y, &z))
     return multiply(g, n->src[0], ir_index(g, z));
-  if (n->op == IR_OP_ADD && ir_is_const(g, n->src[1], &x) &&
+  if (n->op == IR_OP_ADD && n->nsrc == 2 && ir_is_const(g, n->src[1], &x) &&
       ir_mul_ok(x, y, &z)) /* constants leave the product */
     return node2(g, IR_OP_ADD, multiply(g, n->src[0], b), ir_index(g, z));
   return sorted(g, IR_OP_MUL, a, b);

@@ -189,8 +189,13 @@ static uint32_t blocks_of(const pass_view *v, block *out) {
     block *last = count ? &out[count - 1] : NULL;
     if (last && size == 1) continue;
     bool joins = last && (single || (ir_mul_ok(size, stride, &whole) && whole == last->stride));
-    if (joins) *last = (block){last->size * size, stride, single ? size : last->real * size};
-    else out[count++] = (block){size, stride, count == 0 && stride == 0 ? 0 : size};
+    if (joins) {
+      *last = (block){last->size * size, stride, single ? size : last->real * size};
+    }
+    else {
+      bool repeats = count == 0 && stride == 0; /* one position after the other, all the same */
+      out[count++] = (block){size, stride, repeats ? 0 : size};
+    }
     single = v->masked ? v->end[i] - v->begin[i] == 1 : size == 1;
   }
   return count;

@@ -167,11 +167,13 @@ static ir_ref reshape(const view_step *s, pass_position *p) {
         have = pass_mul(g, have, from_dims[from_axes[i]]);
       }
     }
-    ir_ref unit = ir_index(g, 1);
+    ir_ref unit = ir_index(g, 1), quotient = flat;
     for (uint32_t k = end; k-- > j;) {
-      ir_ref size = divisor(g, to_dims[to_axes[k]]), quotient = s->a->div(g, flat, unit);
+      ir_ref size = divisor(g, to_dims[to_axes[k]]);
       p->at[to_axes[k]] = k == j ? quotient : s->a->mod(g, quotient, size);
-      unit = pass_mul(g, unit, size);
+      unit = pass_mul(g, unit, size); /* where its bounds do not show it to be >= 1, divide step by step */
+      if (k > j)
+        quotient = ir_bounds_of(g, unit).lo >= 1 ? s->a->div(g, flat, unit) : s->a->div(g, quotient, size);
     }
   }
   return ir_bool(g, true);

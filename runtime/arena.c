@@ -21,7 +21,8 @@ void rt_arenas_free(rt_arenas *a) {
   pthread_mutex_destroy(&a->lock);
 }
 
-/* Large blocks begin at a huge page and ask for such pages: six times faster to touch first, and fewer TLB misses. */
+/* Large blocks begin at a huge page and ask for such pages: six times faster to touch first, and fewer TLB
+ * misses. */
 static bool allocate(const rt_arenas *a, size_t size, rt_block *out) {
   size_t align = size >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : SMALL_ALIGN;
   if (size > PTRDIFF_MAX - align) return false;

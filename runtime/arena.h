@@ -1,5 +1,5 @@
-/* Blocks of memory for intermediates, kept for the next program that needs one: touching fresh memory for the first
- * time costs ten times as much as using it again. */
+/* Blocks of memory for intermediates, kept for the next program that needs one: touching fresh memory for the
+ * first time costs ten times as much as using it again. */
 #ifndef VIEWFOLD_RUNTIME_ARENA_H
 #define VIEWFOLD_RUNTIME_ARENA_H
 

@@ -29,7 +29,8 @@ static ir_status short_of_memory(ir_error *error) {
 
 /* What must be there before rt_context_destroy may be called. */
 static ir_status set_up(rt_context *c, ir_error *error) {
-  bool cache_dir = copy_string(&c->mem, &c->options.cache_dir), target = copy_string(&c->mem, &c->options.target);
+  bool cache_dir = copy_string(&c->mem, &c->options.cache_dir),
+       target = copy_string(&c->mem, &c->options.target);
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0, arenas = lock && rt_arenas_init(&c->arenas, &c->mem);
   if (arenas && cg_module_init(&c->codegen, error) == IR_OK) {
     if (cache_dir && target) return IR_OK;
@@ -87,7 +88,8 @@ const ir_mem *rt_context_mem(const rt_context *c) { return &c->mem; }
 int rt_context_threads(rt_context *c) { return rt_pool_threads(c->pool); }
 cg_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
 
-/* Under the lock. Compiled code depends on LLVM's level as well, which cg_compile fixes: it is part of the sources. */
+/* Under the lock. Compiled code depends on LLVM's level as well, which cg_compile fixes: it is part of the
+ * sources. */
 static ir_status look_up(rt_context *c, ir_error *error) {
   if (c->looked_up) return IR_OK;
   ir_status status = rt_target_host(&c->target, error);

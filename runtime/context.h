@@ -24,14 +24,15 @@ struct rt_context {
   rt_memo kernels;  /* kernel's bytes -> rt_kernel */
 };
 
-/* The key of an entry on disk: `what`, then all that it depends on besides: target, identity, options. Looks these up
- * at the first call. */
+/* The key of an entry on disk: `what`, then all that it depends on besides: target, identity, options. Looks
+ * these up at the first call. */
 typedef struct rt_full_key {
   const ir_mem *mem;
   uint8_t *bytes;
   size_t size;
 } rt_full_key;
-ir_status rt_full_key_make(rt_context *context, const void *what, size_t size, rt_full_key *out, ir_error *error);
+ir_status rt_full_key_make(rt_context *context, const void *what, size_t size, rt_full_key *out,
+                           ir_error *error);
 void rt_full_key_free(rt_full_key *key);
 
 #endif

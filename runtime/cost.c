@@ -23,17 +23,18 @@ static uint32_t weight(const ir_node *n) {
 }
 
 /* Number of the value "passes of this loop in all": its extent times those of the loops around it. */
-static bool passes_of(rt_value_list *list, const ir_graph *g, ir_ref loop, uint32_t *number_of, uint32_t around,
-                      uint32_t *out) {
+static bool passes_of(rt_value_list *list, const ir_graph *g, ir_ref loop, uint32_t *number_of,
+                      uint32_t around, uint32_t *out) {
   ir_ref extent = ir_src(g, ir_src(g, loop, 0), 0);
   if (rt_values_append(list, g, &extent, 1, number_of, NULL)) return false;
-  uint32_t zero = rt_value_number(list, 0), inside = rt_value_add(list, IR_OP_MAX, number_of[extent] - 1, zero, 0);
+  uint32_t zero = rt_value_number(list, 0),
+           inside = rt_value_add(list, IR_OP_MAX, number_of[extent] - 1, zero, 0);
   *out = rt_value_add(list, IR_OP_MUL, inside, around, 0);
   return true;
 }
 
-/* Loops from the outside in: a loop stands after its range and before nothing that we need, so repeat until all loops
- * whose surroundings are known are done; nests are shallow. */
+/* Loops from the outside in: a loop stands after its range and before nothing that we need, so repeat until
+ * all loops whose surroundings are known are done; nests are shallow. */
 static bool count_passes(rt_value_list *list, const ir_graph *g, const ir_regions *r, uint32_t *number_of,
                          uint32_t *passes) {
   for (bool more = true, missing = true; more && missing;) {
@@ -57,7 +58,8 @@ uint32_t rt_flops(rt_value_list *list, const ir_graph *g, ir_ref kernel, uint32_
   uint32_t zero = rt_value_number(list, 0), total = zero;
   bool found = ir_regions_find(g, kernel, &r) == IR_OK;
   size_t size = r.limit * sizeof(uint32_t);
-  uint32_t *passes = found ? ir_alloc(list->mem, size) : NULL;  /* by loop: number + 1; 0 stands for the kernel's body */
+  uint32_t *passes =
+      found ? ir_alloc(list->mem, size) : NULL; /* by loop: number + 1; 0 stands for the kernel's body */
   uint32_t *weights = found ? ir_alloc(list->mem, size) : NULL; /* by loop: of the operations right in it */
   if (passes && weights) {
     memset(passes, 0, size);
@@ -73,7 +75,8 @@ uint32_t rt_flops(rt_value_list *list, const ir_graph *g, ir_ref kernel, uint32_
         ir_ref loop = i < r.count ? r.order[i] : 0;
         if (!weights[loop] || !passes[loop]) continue;
         uint32_t each = rt_value_number(list, weights[loop]);
-        total = rt_value_add(list, IR_OP_ADD, total, rt_value_add(list, IR_OP_MUL, each, passes[loop] - 1, 0), 0);
+        total =
+            rt_value_add(list, IR_OP_ADD, total, rt_value_add(list, IR_OP_MUL, each, passes[loop] - 1, 0), 0);
       }
   }
   if (passes) ir_free(list->mem, passes, size);

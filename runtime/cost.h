@@ -4,9 +4,10 @@
 
 #include "runtime/values.h"
 
-/* Number of a value: operations on floats (+ - * / % sqrt min max; a fused multiply-add is two) of one launch. Each
- * counts once per pass of the loops it stands in. An extent that depends on an outer position counts as it is at
- * position 0, so that a last block that is not full counts as a full one. 0 where that cannot be told. */
+/* Number of a value: operations on floats (+ - * / % sqrt min max; a fused multiply-add is two) of one
+ * launch. Each counts once per pass of the loops it stands in. An extent that depends on an outer position
+ * counts as it is at position 0, so that a last block that is not full counts as a full one. 0 where that
+ * cannot be told. */
 uint32_t rt_flops(rt_value_list *list, const ir_graph *graph, ir_ref kernel, uint32_t *number_of);
 
 #endif

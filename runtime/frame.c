@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-/* When threads pay. Work is bytes and scalar operations together, and one core does about 64 of either per nanosecond
- * when everything lies in its first cache. Fork and join cost 0.2 us among threads that are awake, so two threads break
- * even at 2 * 0.2 us * 64/ns = 26 K and gain a quarter at 64 K, more for slower memory. A piece should outlast the few
- * tens of nanoseconds that taking one costs. */
-enum { SPLIT_WORK = 64 << 10, PIECE_WORK = 16 << 10 };
+/* When threads pay. Work is bytes and scalar operations together; one core does about 64 of either per
+ * nanosecond from its own caches, so SPLIT_WORK is 8 us. Threads that are awake cost 0.2 us, but what lies in
+ * one core's cache has to be fetched by the other: measured on two cores, copies gain nothing below 256 K of
+ * work and nearly a half from 1 M on. Threads that are asleep cost their caller 9 us: at this threshold a
+ * launch then takes twice as long, and never worse. A piece outlasts by far the tens of nanoseconds that
+ * taking one costs. */
+enum { SPLIT_WORK = 512 << 10, PIECE_WORK = 64 << 10 };
 
 static uintptr_t carve(const rt_program *p, rt_frame *f, uintptr_t at) {
   const rt_plan_head *h = p->plan.head;
@@ -32,15 +34,18 @@ void rt_frame_carve(const rt_program *p, rt_frame *f, void *memory) {
 ir_status rt_check_vars(const rt_program *p, const int64_t *vars, ir_error *error) {
   const rt_plan_head *h = p->plan.head;
   if (h->vars && !vars)
-    return ir_fail(error, IR_ERR_INVALID, "graph @%s: no value for variable %s, and %u in all", rt_program_name(p),
-                   p->plan.names + p->plan.vars[0].name, h->vars);
+    return ir_fail(error, IR_ERR_INVALID, "graph @%s: no value for variable %s, and %u in all",
+                   rt_program_name(p), p->plan.names + p->plan.vars[0].name, h->vars);
   for (uint32_t i = 0; i < h->vars; i++) {
     const rt_plan_var *v = &p->plan.vars[i];
     if (vars[i] < v->lo || vars[i] > v->hi)
-      return ir_fail(error, IR_ERR_INVALID, "graph @%s: variable %s = %lld is out of its bounds; accepted are %lld to %lld",
-                     rt_program_name(p), p->plan.names + v->name, (long long)vars[i], (long long)v->lo, (long long)v->hi);
+      return ir_fail(error, IR_ERR_INVALID,
+                     "graph @%s: variable %s = %lld is out of its bounds; accepted are %lld to %lld",
+                     rt_program_name(p), p->plan.names + v->name, (long long)vars[i], (long long)v->lo,
+                     (long long)v->hi);
     if (vars[i] % v->divisor)
-      return ir_fail(error, IR_ERR_INVALID, "graph @%s: variable %s = %lld is no multiple of %lld, as it was declared to be",
+      return ir_fail(error, IR_ERR_INVALID,
+                     "graph @%s: variable %s = %lld is no multiple of %lld, as it was declared to be",
                      rt_program_name(p), p->plan.names + v->name, (long long)vars[i], (long long)v->divisor);
   }
   return IR_OK;
@@ -54,8 +59,11 @@ static ir_status check_sizes(const rt_program *p, const rt_frame *f, ir_error *e
     if (elements >= 0 && elements <= PTRDIFF_MAX / ir_dtypes[s->dtype].bytes) continue;
     const char *name = p->plan.names + s->name;
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: %s%s of dtype %s has a size that memory cannot hold",
-                   rt_program_name(p), *name ? "%" : s->kind == IR_SLOT_TEMP ? "an intermediate" : "a result", name,
-                   ir_dtypes[s->dtype].name);
+                   rt_program_name(p),
+                   *name                     ? "%"
+                   : s->kind == IR_SLOT_TEMP ? "an intermediate"
+                                             : "a result",
+                   name, ir_dtypes[s->dtype].name);
   }
   return IR_OK;
 }
@@ -80,7 +88,8 @@ static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *var
                      rt_program_name(p));
     if (count <= 0) continue;
     rt_entry entry;
-    rt_image_entry(p->code.base, p->code.size, l->kernel, &entry); /* there: checked when the program was made */
+    rt_image_entry(p->code.base, p->code.size, l->kernel,
+                   &entry); /* there: checked when the program was made */
     f->steps[f->step_count++] = (rt_step){.function = (cg_kernel)(uintptr_t)(p->code.base + entry.offset),
                                           .sources = p->sources + l->slots,
                                           .params = l->slot_count,

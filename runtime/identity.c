@@ -1,4 +1,5 @@
-/* Identities of the tools. The build names both: VIEWFOLD_SOURCE_ID, VIEWFOLD_LLVM_FILE. Source: elf(5), notes. */
+/* Identities of the tools. The build names both: VIEWFOLD_SOURCE_ID, VIEWFOLD_LLVM_FILE. Source: elf(5),
+ * notes. */
 #include "runtime/identity.h"
 
 #include <elf.h>
@@ -26,10 +27,11 @@ static bool id_from_notes(const uint8_t *notes, size_t size, char *hex, size_t r
     Elf64_Nhdr note;
     memcpy(&note, notes + at, sizeof note);
     at += sizeof note;
-    uint64_t name = ((uint64_t)note.n_namesz + 3) & ~(uint64_t)3, bytes = ((uint64_t)note.n_descsz + 3) & ~(uint64_t)3;
+    uint64_t name = ((uint64_t)note.n_namesz + 3) & ~(uint64_t)3,
+             bytes = ((uint64_t)note.n_descsz + 3) & ~(uint64_t)3;
     if (name + bytes > size - at) return false;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(notes + at, "GNU", 4) && note.n_descsz > 0 &&
-        note.n_descsz * 2 < room) {
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(notes + at, "GNU", 4) &&
+        note.n_descsz > 0 && note.n_descsz * 2 < room) {
       for (uint32_t i = 0; i < note.n_descsz; i++) snprintf(hex + 2 * i, 3, "%02x", notes[at + name + i]);
       return true;
     }
@@ -46,7 +48,8 @@ static bool id_of(int fd, char *hex, size_t room) {
   uint8_t notes[NOTES];
   if (!read_at(fd, 0, &page, sizeof page)) return false;
   const Elf64_Ehdr *e = &page.head;
-  if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 || e->e_phentsize != sizeof(Elf64_Phdr))
+  if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
+      e->e_phentsize != sizeof(Elf64_Phdr))
     return false;
   for (uint32_t i = 0; i < e->e_phnum; i++) {
     Elf64_Phdr segment;
@@ -56,8 +59,7 @@ static bool id_of(int fd, char *hex, size_t room) {
     if (segment.p_type != PT_NOTE || segment.p_filesz > NOTES) continue;
     if (segment.p_offset <= PAGE && segment.p_filesz <= PAGE - segment.p_offset)
       memcpy(notes, page.bytes + segment.p_offset, segment.p_filesz);
-    else if (!read_at(fd, segment.p_offset, notes, segment.p_filesz))
-      continue;
+    else if (!read_at(fd, segment.p_offset, notes, segment.p_filesz)) continue;
     if (id_from_notes(notes, segment.p_filesz, hex, room)) return true;
   }
   return false;
@@ -75,11 +77,18 @@ bool rt_build_id(const char *path, char *hex, size_t size) {
 static bool llvm_id(char *hex, size_t size) {
   static const char *const places[] = {
 #if defined(__x86_64__)
-      "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
 #elif defined(__aarch64__)
-      "/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
 #endif
-      "/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib64", "/lib", "/usr/lib/llvm-19/lib",
+    "/usr/local/lib",
+    "/usr/lib64",
+    "/usr/lib",
+    "/lib64",
+    "/lib",
+    "/usr/lib/llvm-19/lib",
   };
   static const char file[] = VIEWFOLD_LLVM_FILE;
   const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;

@@ -4,12 +4,12 @@
 
 #include "ir/base.h"
 
-/* The GNU build-id of an ELF file as hexadecimal text; false when there is none to be had. Reads a few pages and loads
- * nothing. */
+/* The GNU build-id of an ELF file as hexadecimal text; false when there is none to be had. Reads a few pages
+ * and loads nothing. */
 bool rt_build_id(const char *path, char *hex, size_t size);
 
-/* "source=DIGEST llvm=BUILD-ID": of the sources this library was built from, and of the libLLVM that its code generator
- * was linked with, "none" where that file is not to be found. */
+/* "source=DIGEST llvm=BUILD-ID": of the sources this library was built from, and of the libLLVM that its code
+ * generator was linked with, "none" where that file is not to be found. */
 void rt_identity_text(ir_text *text);
 
 #endif

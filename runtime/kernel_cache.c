@@ -81,7 +81,8 @@ static ir_status compile_object(rt_context *c, const job *j, cg_blob *object, ir
   if (status) return status;
   status = rt_kernel_key_read(j->key, &graph, &kernel, error);
   if (!status && c->options.compile)
-    status = c->options.compile(c->options.compile_user, &graph, kernel, j->key->symbol, &c->target, object, error);
+    status = c->options.compile(c->options.compile_user, &graph, kernel, j->key->symbol, &c->target, object,
+                                error);
   else if (!status)
     status = cg_compile(&c->codegen, &graph, kernel, j->key->symbol, &c->target, CG_OBJECT, object, error);
   ir_graph_free(&graph);
@@ -116,20 +117,23 @@ static int64_t now_ns(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t count, rt_stats *stats, ir_error *error) {
+static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t count, rt_stats *stats,
+                             ir_error *error) {
   if (count == 0) return IR_OK;
   if (c->options.no_compile)
-    return ir_fail(error, IR_ERR_COMPILE,
-                   "VIEWFOLD_COMPILE=0: graph @%s needs %zu kernel%s that the cache does not hold, the first is %s; run "
-                   "once without VIEWFOLD_COMPILE=0 to compile and keep them",
-                   name, count, count == 1 ? "" : "s", jobs[0]->key->symbol);
+    return ir_fail(
+        error, IR_ERR_COMPILE,
+        "VIEWFOLD_COMPILE=0: graph @%s needs %zu kernel%s that the cache does not hold, the first is %s; run "
+        "once without VIEWFOLD_COMPILE=0 to compile and keep them",
+        name, count, count == 1 ? "" : "s", jobs[0]->key->symbol);
   int64_t start = now_ns();
   batch b = {c, jobs};
   rt_pool_run(c->pool, compile_some, &b, (int64_t)count, 1);
   stats->compile_ns += now_ns() - start;
   stats->compiled += (uint32_t)count;
   for (size_t i = 0; i < count; i++)
-    if (jobs[i]->error.status) return ir_fail(error, jobs[i]->error.status, "graph @%s: %s", name, jobs[i]->error.text);
+    if (jobs[i]->error.status)
+      return ir_fail(error, jobs[i]->error.status, "graph @%s: %s", name, jobs[i]->error.text);
   return IR_OK;
 }
 
@@ -154,7 +158,8 @@ static ir_status get(rt_context *c, const char *name, job *jobs, job **missing, 
     missing[missing_count++] = j;
   }
   ir_status status = compile_all(c, name, missing, missing_count, stats, error);
-  for (size_t i = 0; i < missing_count; i++) { /* what was compiled is kept even where another kernel failed */
+  for (size_t i = 0; i < missing_count;
+       i++) { /* what was compiled is kept even where another kernel failed */
     job *j = missing[i];
     if (!j->image->bytes) continue;
     keep_in_memory(c, j);
@@ -163,8 +168,8 @@ static ir_status get(rt_context *c, const char *name, job *jobs, job **missing, 
   return status;
 }
 
-ir_status rt_kernels_get(rt_context *c, const char *name, const rt_kernel_key *keys, size_t count, rt_flat *images,
-                         rt_stats *stats, ir_error *error) {
+ir_status rt_kernels_get(rt_context *c, const char *name, const rt_kernel_key *keys, size_t count,
+                         rt_flat *images, rt_stats *stats, ir_error *error) {
   stats->kernels += (uint32_t)count;
   job *jobs = ir_alloc(&c->mem, count * sizeof *jobs), **missing = ir_alloc(&c->mem, count * sizeof(job *));
   memset(images, 0, count * sizeof *images);

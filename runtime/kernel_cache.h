@@ -6,9 +6,9 @@
 #include "runtime/kernel_key.h"
 #include "runtime/runtime.h"
 
-/* The image of each of `count` different kernels, allocated from the context's memory: images[i] is for keys[i]. What is
- * missing is compiled, each kernel in one piece, on as many threads as there are. `name` is the graph's. On failure all
- * images are freed. Adds to stats. */
+/* The image of each of `count` different kernels, allocated from the context's memory: images[i] is for
+ * keys[i]. What is missing is compiled, each kernel in one piece, on as many threads as there are. `name` is
+ * the graph's. On failure all images are freed. Adds to stats. */
 ir_status rt_kernels_get(rt_context *context, const char *name, const rt_kernel_key *keys, size_t count,
                          rt_flat *images, rt_stats *stats, ir_error *error);
 

@@ -1,5 +1,5 @@
-/* Canonical bytes of a kernel. Each node: op, dtype, number of sources, argument, sources; numbers as base-128 digits,
- * lowest first, the argument after zigzag folding, of float constants as it is. */
+/* Canonical bytes of a kernel. Each node: op, dtype, number of sources, argument, sources; numbers as
+ * base-128 digits, lowest first, the argument after zigzag folding, of float constants as it is. */
 #include "runtime/kernel_key.h"
 
 #include <stdio.h>
@@ -42,7 +42,8 @@ static void say(writer *w, const ir_graph *g, const ir_node *n) {
   enum { WORDS = 4 };
   if (n->op == IR_OP_STORE) w->dtype = ir_dtype_of(g, n->src[0]);
   ir_class cls = (ir_class)ir_ops[n->op].cls;
-  bool computes = cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY;
+  bool computes =
+      cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY;
   if (!computes || n->dtype == IR_INDEX || w->seen[n->op] || w->words == WORDS) return;
   w->seen[n->op] = true;
   w->words++;
@@ -58,8 +59,7 @@ static void put_node(writer *w, const ir_graph *g, ir_ref ref) {
   put_number(w, n->nsrc);
   if (raw_argument((ir_op)n->op, (ir_dtype)n->dtype))
     for (int i = 0; i < 8; i++) put_byte(w, (uint8_t)((uint64_t)arg >> (8 * i)));
-  else
-    put_number(w, zigzag(arg));
+  else put_number(w, zigzag(arg));
   for (uint32_t i = 0; i < n->nsrc; i++) put_number(w, w->nodes + 1 - w->place[n->src[i]]);
   w->place[ref] = ++w->nodes;
   say(w, g, n);
@@ -94,11 +94,12 @@ static ir_ref put_all(writer *w, const ir_graph *g, ir_ref kernel) {
 
 static void name_kernel(const writer *w) {
   rt_digest digest = rt_digest_of(w->key->bytes, w->key->size);
-  snprintf(w->key->symbol, RT_SYMBOL, "vf%s_%s_%016llx", w->words ? w->said : "_copy", ir_dtypes[w->dtype].name,
-           (unsigned long long)digest.hi);
+  snprintf(w->key->symbol, RT_SYMBOL, "vf%s_%s_%016llx", w->words ? w->said : "_copy",
+           ir_dtypes[w->dtype].name, (unsigned long long)digest.hi);
 }
 
-ir_status rt_kernel_key_make(const ir_mem *mem, const ir_graph *g, ir_ref kernel, rt_kernel_key *out, ir_error *error) {
+ir_status rt_kernel_key_make(const ir_mem *mem, const ir_graph *g, ir_ref kernel, rt_kernel_key *out,
+                             ir_error *error) {
   *out = (rt_kernel_key){0};
   if (kernel == 0 || ir_op_of(g, kernel) != IR_OP_KERNEL)
     return ir_fail(error, IR_ERR_INTERNAL, "plan: a launch holds a '%s' where a kernel should be",
@@ -156,7 +157,8 @@ static int64_t get_argument(reader *r, ir_op op, ir_dtype dtype) {
   return (int64_t)bits;
 }
 
-static ir_ref make_node(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src, uint32_t nsrc) {
+static ir_ref make_node(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src,
+                        uint32_t nsrc) {
   if (op == IR_OP_VAR) {
     char name[24];
     int length = snprintf(name, sizeof name, "v%lld", (long long)arg);

@@ -1,9 +1,10 @@
 /* A kernel as canonical bytes, and back.
  *
- * The bytes list the kernel's nodes in the order in which the KERNEL node needs them, sources as distances back in that
- * list, variables by number instead of name. Kernels that differ only in naming, or in the graph around them, give the
- * same bytes. Code is made from a graph made from these bytes, so the bytes are all that code generation can read of a
- * kernel: with the target and the versions of the tools they are a complete cache key. */
+ * The bytes list the kernel's nodes in the order in which the KERNEL node needs them, sources as distances
+ * back in that list, variables by number instead of name. Kernels that differ only in naming, or in the graph
+ * around them, give the same bytes. Code is made from a graph made from these bytes, so the bytes are all
+ * that code generation can read of a kernel: with the target and the versions of the tools they are a
+ * complete cache key. */
 #ifndef VIEWFOLD_RUNTIME_KERNEL_KEY_H
 #define VIEWFOLD_RUNTIME_KERNEL_KEY_H
 
@@ -14,7 +15,8 @@ enum { RT_SYMBOL = 96 };
 typedef struct rt_kernel_key {
   uint8_t *bytes;
   size_t size, cap;
-  char symbol[RT_SYMBOL]; /* of the function: a few of its operations, its result's dtype, a digest of the bytes */
+  char symbol[RT_SYMBOL]; /* of the function: a few of its operations, its result's dtype, a digest of the
+                             bytes */
 } rt_kernel_key;
 
 /* IR_ERR_INTERNAL when the node is no KERNEL or holds nodes that a kernel may not hold. */

@@ -1,6 +1,7 @@
-/* Greedy best fit by size. Known to come within a few percent of optimal on neural networks (Pisarchyk and Lee,
- * "Efficient Memory Management for Deep Neural Net Inference", 2020); O(n^2) for n spans. The order field of the spans
- * holds two lists, one after the other: numbers by size, then those already placed by offset. */
+/* Greedy best fit by size. Known to come within a few percent of optimal on neural networks (Pisarchyk and
+ * Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020); O(n^2) for n spans. The order
+ * field of the spans holds two lists, one after the other: numbers by size, then those already placed by
+ * offset. */
 #include "runtime/layout.h"
 
 static size_t rounded(size_t bytes) { return (bytes + RT_LAYOUT_ALIGN - 1) & ~(size_t)(RT_LAYOUT_ALIGN - 1); }
@@ -32,10 +33,12 @@ static void sort_by_size(rt_span *spans, size_t count) {
   }
 }
 
-static bool together(const rt_span *a, const rt_span *b) { return a->first <= b->last && b->first <= a->last; }
+static bool together(const rt_span *a, const rt_span *b) {
+  return a->first <= b->last && b->first <= a->last;
+}
 
-/* The start of the smallest gap of at least `bytes` among the placed spans (those in order[0..placed), by offset) that
- * are needed together with s; behind them all where none is large enough. */
+/* The start of the smallest gap of at least `bytes` among the placed spans (those in order[0..placed), by
+ * offset) that are needed together with s; behind them all where none is large enough. */
 static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s) {
   size_t top = 0, best = SIZE_MAX, best_size = SIZE_MAX;
   for (size_t i = 0; i < placed; i++) {
@@ -54,7 +57,8 @@ static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s) {
 /* Keep order[0..placed] sorted by offset. */
 static void insert(rt_span *spans, size_t placed, uint32_t number) {
   size_t i = placed;
-  for (; i > 0 && spans[spans[i - 1].order].offset > spans[number].offset; i--) spans[i].order = spans[i - 1].order;
+  for (; i > 0 && spans[spans[i - 1].order].offset > spans[number].offset; i--)
+    spans[i].order = spans[i - 1].order;
   spans[i].order = number;
 }
 

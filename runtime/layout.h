@@ -16,8 +16,9 @@ typedef struct rt_span {
   uint32_t order; /* scratch */
 } rt_span;
 
-/* Place every span so that no two needed at one time overlap, the largest first, each in the tightest gap that is left
- * for it. Deterministic. *total receives the size of the arena; false when it exceeds PTRDIFF_MAX. */
+/* Place every span so that no two needed at one time overlap, the largest first, each in the tightest gap
+ * that is left for it. Deterministic. *total receives the size of the arena; false when it exceeds
+ * PTRDIFF_MAX. */
 bool rt_layout(rt_span *spans, size_t count, size_t *total);
 
 #endif

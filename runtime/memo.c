@@ -58,7 +58,8 @@ void *rt_memo_find(rt_memo *m, const void *key, size_t size) {
   if (!m->bucket_count) return NULL;
   rt_digest digest = rt_digest_of(key, size);
   for (rt_memo_item *item = *bucket_of(m, digest); item; item = item->next) {
-    if (!rt_digest_equal(item->digest, digest) || item->key_size != size || memcmp(item->key, key, size)) continue;
+    if (!rt_digest_equal(item->digest, digest) || item->key_size != size || memcmp(item->key, key, size))
+      continue;
     list_remove(m, item);
     list_add(m, item);
     return item->value;
@@ -88,7 +89,8 @@ bool rt_memo_put(rt_memo *m, const void *key, size_t size, void *value, size_t w
   if (weight > m->max_weight || !grow(m)) return false;
   rt_memo_item *item = ir_alloc(m->mem, sizeof *item + size);
   if (!item) return false;
-  *item = (rt_memo_item){.digest = rt_digest_of(key, size), .value = value, .weight = weight, .key_size = size};
+  *item =
+      (rt_memo_item){.digest = rt_digest_of(key, size), .value = value, .weight = weight, .key_size = size};
   memcpy(item->key, key, size);
   while (m->weight > m->max_weight - weight) forget(m, m->oldest);
   rt_memo_item **head = bucket_of(m, item->digest);

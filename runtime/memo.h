@@ -1,4 +1,5 @@
-/* A table from byte strings to objects that forgets what was not used for longest. Not locked: callers are. */
+/* A table from byte strings to objects that forgets what was not used for longest. Not locked: callers are.
+ */
 #ifndef VIEWFOLD_RUNTIME_MEMO_H
 #define VIEWFOLD_RUNTIME_MEMO_H
 
@@ -19,8 +20,8 @@ void rt_memo_init(rt_memo *memo, const ir_mem *mem, size_t max_weight, void (*dr
 void rt_memo_free(rt_memo *memo);
 void *rt_memo_find(rt_memo *memo, const void *key, size_t size); /* NULL: not there */
 
-/* Keep a value under a key that is not there; others leave until all weights together are within max_weight. False,
- * and nothing changed, when memory is short or the value alone is too heavy. */
+/* Keep a value under a key that is not there; others leave until all weights together are within max_weight.
+ * False, and nothing changed, when memory is short or the value alone is too heavy. */
 bool rt_memo_put(rt_memo *memo, const void *key, size_t size, void *value, size_t weight);
 
 #endif

@@ -7,7 +7,8 @@
 
 static size_t aligned(size_t at) { return (at + RT_IMAGE_ALIGN - 1) & ~(size_t)(RT_IMAGE_ALIGN - 1); }
 
-ir_status rt_image_pack(const ir_mem *mem, const rt_flat *images, size_t count, rt_flat *out, ir_error *error) {
+ir_status rt_image_pack(const ir_mem *mem, const rt_flat *images, size_t count, rt_flat *out,
+                        ir_error *error) {
   *out = (rt_flat){0};
   size_t names = sizeof(rt_image_head) + count * sizeof(rt_image_row), code = names, size;
   rt_entry entry;
@@ -18,7 +19,8 @@ ir_status rt_image_pack(const ir_mem *mem, const rt_flat *images, size_t count, 
   }
   code = size = aligned(code);
   for (size_t i = 0; i < count; i++) size += aligned(images[i].size);
-  if (size > UINT32_MAX) return ir_fail(error, IR_ERR_UNSUPPORTED, "code: %zu bytes; at most 4 GiB go into one program", size);
+  if (size > UINT32_MAX)
+    return ir_fail(error, IR_ERR_UNSUPPORTED, "code: %zu bytes; at most 4 GiB go into one program", size);
   uint8_t *bytes = ir_alloc(mem, size);
   if (!bytes) return ir_fail(error, IR_ERR_MEMORY, "out of memory packing %zu bytes of code", size);
   memset(bytes, 0, size);

@@ -4,8 +4,9 @@
 
 #include "runtime/image.h"
 
-/* An image whose entry i is the first entry of images[i]; the images stand in it whole. IR_ERR_INVALID when one of them
- * is no image or has no entry. */
-ir_status rt_image_pack(const ir_mem *mem, const rt_flat *images, size_t count, rt_flat *out, ir_error *error);
+/* An image whose entry i is the first entry of images[i]; the images stand in it whole. IR_ERR_INVALID when
+ * one of them is no image or has no entry. */
+ir_status rt_image_pack(const ir_mem *mem, const rt_flat *images, size_t count, rt_flat *out,
+                        ir_error *error);
 
 #endif

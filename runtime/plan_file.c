@@ -27,7 +27,9 @@ bool rt_plan_offsets(const rt_plan_head *h, uint64_t offset[RT_PLAN_ARRAYS + 1])
   return true;
 }
 
-static uint64_t padded(uint64_t bytes) { return (bytes + RT_PLAN_ALIGN - 1) & ~(uint64_t)(RT_PLAN_ALIGN - 1); }
+static uint64_t padded(uint64_t bytes) {
+  return (bytes + RT_PLAN_ALIGN - 1) & ~(uint64_t)(RT_PLAN_ALIGN - 1);
+}
 
 size_t rt_plan_size(const void *bytes, size_t size) {
   rt_plan_head head;
@@ -60,7 +62,8 @@ static bool good_slots(const rt_plan *p) {
     const rt_plan_slot *s = &p->slots[i];
     if (s->kind > IR_SLOT_DATA || s->dtype >= IR_DTYPE_COUNT || ir_dtypes[s->dtype].bytes == 0) return false;
     if (s->rank > IR_MAX_RANK || s->dims > h->dims || s->rank > h->dims - s->dims) return false;
-    if (s->elements >= h->values || s->name >= h->names || s->data > h->data || s->data % RT_PLAN_ALIGN) return false;
+    if (s->elements >= h->values || s->name >= h->names || s->data > h->data || s->data % RT_PLAN_ALIGN)
+      return false;
     const rt_value v = p->values[s->elements];
     int64_t elements = (int64_t)((uint64_t)v.c << 32 | v.b);
     if (s->kind != IR_SLOT_DATA) continue;
@@ -78,7 +81,8 @@ static bool good_launches(const rt_plan *p) {
   const rt_plan_head *h = p->head;
   for (uint32_t i = 0; i < h->launches; i++) {
     const rt_plan_launch *l = &p->launches[i];
-    if (l->kernel >= h->kernels || l->count >= h->values || l->work >= h->values || l->flops >= h->values) return false;
+    if (l->kernel >= h->kernels || l->count >= h->values || l->work >= h->values || l->flops >= h->values)
+      return false;
     if (l->slots > h->launch_slots || l->slot_count > h->launch_slots - l->slots) return false;
     if (l->vars > h->launch_vars || l->var_count > h->launch_vars - l->vars) return false;
   }
@@ -93,7 +97,8 @@ bool rt_plan_read(const void *bytes, size_t size, rt_plan *out) {
   uint64_t at[RT_PLAN_ARRAYS + 1];
   const uint8_t *base = bytes;
   const rt_plan_head *h = bytes;
-  if ((uintptr_t)bytes % RT_PLAN_ALIGN || size == 0 || rt_plan_size(bytes, size) != size) return false;
+  if ((uintptr_t)bytes % _Alignof(rt_plan_head) || size == 0 || rt_plan_size(bytes, size) != size)
+    return false;
   if (!rt_plan_offsets(h, at) || at[RT_PLAN_ARRAYS] + padded(h->data) != size) return false;
   *out = (rt_plan){
       .head = h,

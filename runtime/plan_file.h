@@ -1,8 +1,8 @@
 /* A plan as bytes that need no graph: what the cache keeps of a program besides its code.
  *
- * A head with counts, then arrays in the order of rt_plan below, each at a multiple of 8, the literal arrays last and at
- * multiples of 64; the whole is a multiple of 64 long. Everything is by number or offset, so the bytes may lie
- * anywhere. Host byte order: the cache key names the machine. */
+ * A head with counts, then arrays in the order of rt_plan below, each at a multiple of 8, the literal arrays
+ * last and at multiples of 64; the whole is a multiple of 64 long. Everything is by number or offset, so the
+ * bytes may lie anywhere. Host byte order: the cache key names the machine. */
 #ifndef VIEWFOLD_RUNTIME_PLAN_FILE_H
 #define VIEWFOLD_RUNTIME_PLAN_FILE_H
 
@@ -62,12 +62,13 @@ typedef struct rt_plan {
 /* Size of the plan that begins these bytes, or 0 when none does. */
 size_t rt_plan_size(const void *bytes, size_t size);
 
-/* Check everything and point into the bytes, which must be aligned to RT_PLAN_ALIGN. False when anything is amiss;
- * afterwards nothing needs checking but that sizes are sensible, which values decide. */
+/* Check everything and point into the bytes, which must be aligned to 8 (to RT_PLAN_ALIGN for the literal
+ * arrays to be). False when anything is amiss; afterwards nothing needs checking but that sizes are sensible,
+ * which values decide. */
 bool rt_plan_read(const void *bytes, size_t size, rt_plan *out);
 
-/* Make the bytes of a plan, size rounded up to RT_PLAN_ALIGN. *kernels receives one key per different kernel, in the
- * order of their numbers: `*kernel_count` of them in an array of room for *kernel_cap. */
+/* Make the bytes of a plan, size rounded up to RT_PLAN_ALIGN. *kernels receives one key per different kernel,
+ * in the order of their numbers: `*kernel_count` of them in an array of room for *kernel_cap. */
 typedef struct rt_plan_bytes {
   uint8_t *bytes;
   size_t size;
@@ -78,7 +79,8 @@ ir_status rt_plan_make(const ir_mem *mem, const char *name, const ir_graph *grap
                        rt_plan_bytes *out, ir_error *error);
 void rt_plan_bytes_free(const ir_mem *mem, rt_plan_bytes *bytes);
 
-/* Where each array of a plan begins, and in the last place where the plan ends. False when a head's counts are absurd. */
+/* Where each array of a plan begins, and in the last place where the plan ends. False when a head's counts
+ * are absurd. */
 enum { RT_PLAN_ARRAYS = 10 };
 bool rt_plan_offsets(const rt_plan_head *head, uint64_t offset[RT_PLAN_ARRAYS + 1]);
 

@@ -97,7 +97,8 @@ static bool add_values(maker *m) {
   size_t count = 0, cap = 0, all_count = 0, all_cap = 0;
   bool good = collect_roots(m, &roots, &count, &cap);
   size_t sizes = count;
-  for (size_t i = 0; good && i < m->plan->launch_count; i++) { /* a kernel's own variables are sources of it */
+  for (size_t i = 0; good && i < m->plan->launch_count;
+       i++) { /* a kernel's own variables are sources of it */
     const ir_node *kernel = ir_get(m->g, m->plan->launches[i].kernel);
     for (uint32_t k = 0; k < kernel->nsrc; k++)
       if (ir_op_of(m->g, kernel->src[k]) == IR_OP_VAR) roots[count++] = kernel->src[k];
@@ -133,7 +134,8 @@ static bool add_slots(maker *m) {
     for (uint32_t k = 0; k < m->slots[i].rank; k++)
       if (!append(m, &m->dims, m->number_of[ir_dim(m->g, s->value, k)] - 1)) return false;
     bool named = s->kind == IR_SLOT_INPUT && n->op == IR_OP_INPUT;
-    m->slots[i].name = named ? add_name(m, ir_name_text(m->g, n->arg), ir_name_length(m->g, n->arg)) : add_name(m, "", 0);
+    m->slots[i].name =
+        named ? add_name(m, ir_name_text(m->g, n->arg), ir_name_length(m->g, n->arg)) : add_name(m, "", 0);
     if (s->kind != IR_SLOT_DATA) continue;
     if (n->op != IR_OP_DATA) return broken(m, "a literal array is missing");
     m->slots[i].data = m->data;
@@ -152,8 +154,8 @@ static bool add_kernel(maker *m, size_t launch) {
   m->status = rt_kernel_key_make(m->mem, m->g, ref, &key, m->error);
   if (m->status) return false;
   uint32_t number = 0;
-  while (number < out->kernel_count && (out->kernels[number].size != key.size ||
-                                        memcmp(out->kernels[number].bytes, key.bytes, key.size)))
+  while (number < out->kernel_count &&
+         (out->kernels[number].size != key.size || memcmp(out->kernels[number].bytes, key.bytes, key.size)))
     number++;
   m->kernel_of[launch] = number;
   if (number < out->kernel_count) {
@@ -172,7 +174,8 @@ static bool add_launch(maker *m, size_t number) {
   const ir_launch *from = &m->plan->launches[number];
   if (!add_kernel(m, number)) return false;
   const ir_node *kernel = ir_get(m->g, from->kernel);
-  int64_t params = ir_arg_int(kernel); /* trailing slots that the kernel does not touch are not passed to it */
+  int64_t params =
+      ir_arg_int(kernel); /* trailing slots that the kernel does not touch are not passed to it */
   if (params < 0 || params > from->slot_count)
     return broken(m, "a kernel has more parameters than its launch has slots");
   uint32_t flops = rt_flops(&m->values, m->g, from->kernel, m->number_of);
@@ -248,14 +251,16 @@ static bool write_out(maker *m) {
   for (size_t i = 0; i < p->slot_count; i++) {
     if (p->slots[i].kind != IR_SLOT_DATA) continue;
     int64_t array = ir_get(m->g, p->slots[i].value)->arg;
-    copy_array(bytes + at[RT_PLAN_ARRAYS] + m->slots[i].data, ir_name_text(m->g, array), ir_name_length(m->g, array));
+    copy_array(bytes + at[RT_PLAN_ARRAYS] + m->slots[i].data, ir_name_text(m->g, array),
+               ir_name_length(m->g, array));
   }
   return true;
 }
 
 static bool in_range(maker *m) {
   for (size_t i = 0; i < m->plan->slot_count; i++)
-    if (!m->plan->slots[i].value || m->plan->slots[i].value >= m->g->count) return broken(m, "a slot holds no value");
+    if (!m->plan->slots[i].value || m->plan->slots[i].value >= m->g->count)
+      return broken(m, "a slot holds no value");
   for (size_t i = 0; i < m->plan->launch_count; i++) {
     ir_ref kernel = m->plan->launches[i].kernel;
     if (!kernel || kernel >= m->g->count || ir_op_of(m->g, kernel) != IR_OP_KERNEL)
@@ -264,8 +269,8 @@ static bool in_range(maker *m) {
   return true;
 }
 
-ir_status rt_plan_make(const ir_mem *mem, const char *name, const ir_graph *g, const ir_plan *plan, rt_plan_bytes *out,
-                       ir_error *error) {
+ir_status rt_plan_make(const ir_mem *mem, const char *name, const ir_graph *g, const ir_plan *plan,
+                       rt_plan_bytes *out, ir_error *error) {
   *out = (rt_plan_bytes){0};
   size_t refs = g->count * sizeof(uint32_t);
   maker m = {.mem = mem, .g = g, .plan = plan, .out = out, .error = error, .number_of = ir_alloc(mem, refs)};

@@ -65,7 +65,8 @@ static void find_lives(rt_program *p) {
       life->last = i;
     }
   for (uint32_t k = 0; k < plan->head->results; k++)
-    if (plan->slots[plan->results[k]].kind == IR_SLOT_TEMP) p->lives[p->place[plan->results[k]]].last = UINT32_MAX;
+    if (plan->slots[plan->results[k]].kind == IR_SLOT_TEMP)
+      p->lives[p->place[plan->results[k]]].last = UINT32_MAX;
 }
 
 static bool has_kernels(const rt_program *p) {
@@ -79,7 +80,8 @@ static ir_status prepare(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   if (!number_slots(p) || !has_kernels(p))
     return ir_fail(error, IR_ERR_INVALID, "a plan and its code do not belong together");
-  for (uint32_t i = 0; i < p->plan.head->launch_slots; i++) p->sources[i] = source_of(p, p->plan.launch_slots[i]);
+  for (uint32_t i = 0; i < p->plan.head->launch_slots; i++)
+    p->sources[i] = source_of(p, p->plan.launch_slots[i]);
   for (uint32_t i = 0; i < p->plan.head->launches; i++)
     if (p->plan.launches[i].slot_count > p->max_params) p->max_params = p->plan.launches[i].slot_count;
   find_copies(p);
@@ -115,8 +117,8 @@ static bool copy_plan(rt_program *p, const ir_mem *mem, const void *bytes, size_
   return rt_plan_read(base, size, &p->plan);
 }
 
-ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code, rt_program **out,
-                          ir_error *error) {
+ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code,
+                          rt_program **out, ir_error *error) {
   const ir_mem *mem = rt_context_mem(context);
   *out = NULL;
   rt_program *p = ir_alloc(mem, sizeof *p);
@@ -135,7 +137,8 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
   pthread_mutex_init(&p->lock, NULL);
   ir_status status = IR_OK;
   if (!copy_plan(p, mem, bytes, size))
-    status = p->raw ? ir_fail(error, IR_ERR_INVALID, "a plan is damaged") : ir_fail(error, IR_ERR_MEMORY, "out of memory");
+    status = p->raw ? ir_fail(error, IR_ERR_INVALID, "a plan is damaged")
+                    : ir_fail(error, IR_ERR_MEMORY, "out of memory");
   if (!status) {
     p->table_size = (size_t)carve(p, 0);
     p->tables = ir_alloc(mem, p->table_size);
@@ -192,14 +195,15 @@ rt_variable rt_program_variable(const rt_program *p, size_t i) {
 }
 
 /* A frame for these values of the variables: the program's own, or one in *memory, to be freed. */
-static ir_status frame_for(const rt_program *p, const int64_t *vars, const rt_frame **out, rt_frame *own, void **memory,
-                           ir_error *error) {
+static ir_status frame_for(const rt_program *p, const int64_t *vars, const rt_frame **out, rt_frame *own,
+                           void **memory, ir_error *error) {
   *memory = NULL;
   *out = &p->frame;
   if (p->plan.head->vars == 0) return IR_OK;
   *out = own;
   *memory = ir_alloc(rt_context_mem(p->context), rt_frame_size(p));
-  if (!*memory) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for its sizes", rt_program_name(p));
+  if (!*memory)
+    return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for its sizes", rt_program_name(p));
   rt_frame_carve(p, own, *memory);
   return rt_frame_fill(p, own, vars, error);
 }
@@ -208,7 +212,8 @@ static void free_frame(const rt_program *p, void *memory) {
   ir_free(rt_context_mem(p->context), memory, memory ? rt_frame_size(p) : 0);
 }
 
-static ir_status shape_of(const rt_program *p, uint32_t slot, const int64_t *vars, int64_t *dims, ir_error *error) {
+static ir_status shape_of(const rt_program *p, uint32_t slot, const int64_t *vars, int64_t *dims,
+                          ir_error *error) {
   rt_frame own;
   const rt_frame *f;
   void *memory;
@@ -218,10 +223,12 @@ static ir_status shape_of(const rt_program *p, uint32_t slot, const int64_t *var
   free_frame(p, memory);
   return status;
 }
-ir_status rt_program_input_shape(const rt_program *p, size_t i, const int64_t *vars, int64_t *dims, ir_error *error) {
+ir_status rt_program_input_shape(const rt_program *p, size_t i, const int64_t *vars, int64_t *dims,
+                                 ir_error *error) {
   return shape_of(p, p->inputs[i], vars, dims, error);
 }
-ir_status rt_program_output_shape(const rt_program *p, size_t i, const int64_t *vars, int64_t *dims, ir_error *error) {
+ir_status rt_program_output_shape(const rt_program *p, size_t i, const int64_t *vars, int64_t *dims,
+                                  ir_error *error) {
   return shape_of(p, p->plan.results[i], vars, dims, error);
 }
 

@@ -1,4 +1,5 @@
-/* A program in memory: a plan, its code, and what is worked out from them once so that running needs no thought. */
+/* A program in memory: a plan, its code, and what is worked out from them once so that running needs no
+ * thought. */
 #ifndef VIEWFOLD_RUNTIME_PROGRAM_H
 #define VIEWFOLD_RUNTIME_PROGRAM_H
 
@@ -82,10 +83,10 @@ struct rt_program {
   size_t table_size;
 };
 
-/* A program of the plan `bytes` (copied) and its code (taken over, also on failure). IR_ERR_INVALID when they do not
- * hold together. */
-ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code, rt_program **out,
-                          ir_error *error);
+/* A program of the plan `bytes` (copied) and its code (taken over, also on failure). IR_ERR_INVALID when they
+ * do not hold together. */
+ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, rt_code *code,
+                          rt_program **out, ir_error *error);
 void rt_program_drop(void *program); /* the table of programs lets go of it */
 
 /* frame.c: a frame and its arrays, as one allocation of rt_frame_size bytes */
@@ -97,8 +98,8 @@ ir_status rt_check_vars(const rt_program *program, const int64_t *vars, ir_error
 /* run.c */
 void rt_program_trim(rt_program *program); /* gives the memory of idle runs back */
 
-/* Cut `count` items of `size` bytes from memory at *at, or only count how many bytes that takes when *at is NULL-based:
- * the same code measures and cuts. */
+/* Cut `count` items of `size` bytes from memory at *at, or only count how many bytes that takes when *at is
+ * NULL-based: the same code measures and cuts. */
 static inline void *rt_carve(uintptr_t *at, size_t count, size_t size) {
   uintptr_t start = *at;
   *at += (count * size + 15) & ~(uintptr_t)15;

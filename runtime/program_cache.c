@@ -1,6 +1,6 @@
-/* Finding programs and building them. An entry on disk (kind "plan") is a plan followed by the image of all its kernels,
- * so that a warm start opens one file. Kernels are kept by themselves as well (kernel_cache.c), so that graphs share
- * them: building a new graph of known kernels compiles nothing. */
+/* Finding programs and building them. An entry on disk (kind "plan") is a plan followed by the image of all
+ * its kernels, so that a warm start opens one file. Kernels are kept by themselves as well (kernel_cache.c),
+ * so that graphs share them: building a new graph of known kernels compiles nothing. */
 #include <string.h>
 
 #include "runtime/context.h"
@@ -60,7 +60,8 @@ static ir_status load(rt_context *c, rt_found *found, rt_program **out, ir_error
   rt_flat_free(&c->mem, &plan);
   if (!status) {
     uint32_t kernels = (*out)->plan.head->kernels;
-    (*out)->stats = (rt_stats){.launches = (*out)->plan.head->launches, .kernels = kernels, .from_disk = kernels};
+    (*out)->stats =
+        (rt_stats){.launches = (*out)->plan.head->launches, .kernels = kernels, .from_disk = kernels};
   }
   return status;
 }
@@ -86,9 +87,11 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
 }
 
 /* The bytes of an entry: the plan, then the image of its kernels where it has any. */
-static ir_status join(rt_context *c, const rt_plan_bytes *plan, const rt_flat *images, rt_flat *out, ir_error *error) {
+static ir_status join(rt_context *c, const rt_plan_bytes *plan, const rt_flat *images, rt_flat *out,
+                      ir_error *error) {
   rt_flat image = {0};
-  ir_status status = plan->kernel_count ? rt_image_pack(&c->mem, images, plan->kernel_count, &image, error) : IR_OK;
+  ir_status status =
+      plan->kernel_count ? rt_image_pack(&c->mem, images, plan->kernel_count, &image, error) : IR_OK;
   if (status) return status;
   *out = (rt_flat){ir_alloc(&c->mem, plan->size + image.size), plan->size + image.size};
   if (out->bytes) {
@@ -101,8 +104,8 @@ static ir_status join(rt_context *c, const rt_plan_bytes *plan, const rt_flat *i
   return status;
 }
 
-static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images, rt_flat *entry,
-                          rt_program **out, ir_error *error) {
+static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images,
+                          rt_flat *entry, rt_program **out, ir_error *error) {
   rt_stats stats = {0};
   ir_status status = rt_kernels_get(c, name, plan->kernels, plan->kernel_count, images, &stats, error);
   if (status) return status;
@@ -127,8 +130,8 @@ static void keep_on_disk(rt_context *c, const void *key, size_t size, const rt_f
   rt_full_key_free(&full);
 }
 
-ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, const ir_plan *plan, const void *key,
-                           size_t size, rt_program **out, ir_error *error) {
+ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, const ir_plan *plan,
+                           const void *key, size_t size, rt_program **out, ir_error *error) {
   *out = NULL;
   rt_plan_bytes bytes;
   ir_error own = {0}; /* what the caller recorded earlier must not stand in for our message while we work */

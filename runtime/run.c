@@ -1,5 +1,5 @@
-/* Running a program: nothing here allocates, locks or divides when a program is run again with the same sizes and no
- * other run of it is under way. */
+/* Running a program: nothing here allocates, locks or divides when a program is run again with the same sizes
+ * and no other run of it is under way. */
 #include "runtime/program.h"
 
 #include <string.h>
@@ -25,10 +25,12 @@ static void run_split(const rt_program *p, const rt_step *s, void *const *buffer
 static ir_status out_of_range(const rt_program *p, const rt_step *s, ir_error *error) {
   rt_entry entry = {.name = "?"};
   rt_image_entry(p->code.base, p->code.size, p->plan.launches[s->launch].kernel, &entry);
-  return ir_fail(error, IR_ERR_RANGE,
-                 "graph @%s: launch %u of %u (%s) read an index that is out of range; accepted are -n to n-1 for an axis "
-                 "of n elements, or any index with mode=\"clip\" or mode=\"fill\". The results are unspecified",
-                 rt_program_name(p), s->launch + 1, p->plan.head->launches, entry.name);
+  return ir_fail(
+      error, IR_ERR_RANGE,
+      "graph @%s: launch %u of %u (%s) read an index that is out of range; accepted are -n to n-1 for an "
+      "axis "
+      "of n elements, or any index with mode=\"clip\" or mode=\"fill\". The results are unspecified",
+      rt_program_name(p), s->launch + 1, p->plan.head->launches, entry.name);
 }
 
 static inline void *address(void *const *const bases[4], uint32_t source) {
@@ -43,8 +45,8 @@ static void copy_results(const rt_program *p, const rt_frame *f, void *const *co
 }
 
 /* bases: the pointers of each kind of slot. buffers: room for the parameters of any launch and one more. */
-static inline ir_status run_steps(const rt_program *p, const rt_frame *f, void *const *const bases[4], void **buffers,
-                                  ir_error *error) {
+static inline ir_status run_steps(const rt_program *p, const rt_frame *f, void *const *const bases[4],
+                                  void **buffers, ir_error *error) {
   int64_t status = 0;
   const rt_step *end = f->steps + f->step_count;
   for (const rt_step *s = f->steps; s < end; s++) {
@@ -103,7 +105,9 @@ static rt_run *take_run(rt_program *p, ir_error *error) {
 
 static void give_run(rt_program *p, rt_run *r) {
   rt_run *none = NULL;
-  if (atomic_compare_exchange_strong_explicit(&p->spare, &none, r, memory_order_release, memory_order_relaxed)) return;
+  if (atomic_compare_exchange_strong_explicit(&p->spare, &none, r, memory_order_release,
+                                              memory_order_relaxed))
+    return;
   pthread_mutex_lock(&p->lock);
   r->next = p->runs;
   p->runs = r;
@@ -137,10 +141,11 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
   if (f->arena_bytes > r->block.size) {
     rt_arena_give(&p->context->arenas, &r->block);
     if (!rt_arena_take(&p->context->arenas, f->arena_bytes, &r->block))
-      return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates", rt_program_name(p),
-                     f->arena_bytes);
+      return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
+                     rt_program_name(p), f->arena_bytes);
   }
-  for (size_t i = 0; i < p->temp_count; i++) r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
+  for (size_t i = 0; i < p->temp_count; i++)
+    r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
   r->filled = true;
   return IR_OK;
 }
@@ -157,9 +162,12 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
   rt_run *r = take_run(p, error);
   if (!r) return IR_ERR_MEMORY;
   ir_status status = IR_OK;
-  if (!r->filled || (var_count && (!vars || !same(r->vars, vars, var_count)))) status = fill_run(p, r, vars, error);
-  void *const *const bases[4] = {
-      [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = r->temps, [IR_SLOT_DATA] = p->data};
+  if (!r->filled || (var_count && (!vars || !same(r->vars, vars, var_count))))
+    status = fill_run(p, r, vars, error);
+  void *const *const bases[4] = {[IR_SLOT_INPUT] = inputs,
+                                 [IR_SLOT_OUTPUT] = outputs,
+                                 [IR_SLOT_TEMP] = r->temps,
+                                 [IR_SLOT_DATA] = p->data};
   if (!status) status = run_steps(p, var_count ? &r->frame : &p->frame, bases, r->buffers, error);
   give_run(p, r);
   return status;

@@ -1,13 +1,13 @@
 /* The runtime's public face: contexts, compiled programs, how they are found, built and run.
  *
- * A context owns everything: threads, caches, the code generator's module. Nothing is global. Contexts are independent;
- * one context may be used from several threads at once, and one program may be run from several threads at once. The
- * allocator is therefore called from several threads.
+ * A context owns everything: threads, caches, the code generator's module. Nothing is global. Contexts are
+ * independent; one context may be used from several threads at once, and one program may be run from several
+ * threads at once. The allocator is therefore called from several threads.
  *
- * A program comes out of the cache (rt_program_find: memory, then disk; no graph, no plan and no LLVM needed) or is made
- * from a plan (rt_program_build) and cached. Both look under the caller's key, the canonical text of the graph and
- * whatever options shaped it, joined by the runtime with everything else that code generation reads: the target, the
- * sources viewfold was built from, LLVM's build-id. */
+ * A program comes out of the cache (rt_program_find: memory, then disk; no graph, no plan and no LLVM needed)
+ * or is made from a plan (rt_program_build) and cached. Both look under the caller's key, the canonical text
+ * of the graph and whatever options shaped it, joined by the runtime with everything else that code
+ * generation reads: the target, the sources viewfold was built from, LLVM's build-id. */
 #ifndef VIEWFOLD_RUNTIME_RUNTIME_H
 #define VIEWFOLD_RUNTIME_RUNTIME_H
 
@@ -19,14 +19,14 @@
 typedef struct rt_context rt_context;
 typedef struct rt_program rt_program;
 
-/* Makes a relocatable object with the function `symbol` (see cg_kernel) out of a KERNEL; called from several threads,
- * each with a graph of its own. */
+/* Makes a relocatable object with the function `symbol` (see cg_kernel) out of a KERNEL; called from several
+ * threads, each with a graph of its own. */
 typedef ir_status (*rt_compile)(void *user, const ir_graph *graph, ir_ref kernel, const char *symbol,
                                 const ir_target *target, cg_blob *object, ir_error *error);
 
 /* All zero is the default. Strings are copied. */
 typedef struct rt_options {
-  int threads;           /* that a loop may be spread over, the caller's included; 0: every processor we may use */
+  int threads; /* that a loop may be spread over, the caller's included; 0: every processor we may use */
   const char *cache_dir; /* NULL: as rt_disk_open chooses */
   int64_t cache_bytes;   /* cap of the cache on disk; 0: RT_DISK_DEFAULT_BYTES */
   const char *target;    /* settings for rt_target_override; NULL: the processor as it is */
@@ -44,17 +44,20 @@ const ir_mem *rt_context_mem(const rt_context *context);
 const ir_target *rt_context_target(rt_context *context, ir_error *error); /* NULL on failure */
 rt_disk *rt_context_disk(rt_context *context, ir_error *error);           /* NULL: none, or failure */
 int rt_context_threads(rt_context *context);
-cg_module *rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; loaded at the first use */
+cg_module *
+rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; loaded at the first use */
 
-/* Plain text about the devices that programs may run on: one line that names the device, indented lines below it. */
+/* Plain text about the devices that programs may run on: one line that names the device, indented lines below
+ * it. */
 ir_status rt_devices_text(rt_context *context, ir_text *out, ir_error *error);
 
 /* The program of this key, or *out NULL where it is not cached (IR_OK all the same). */
-ir_status rt_program_find(rt_context *context, const void *key, size_t key_size, rt_program **out, ir_error *error);
+ir_status rt_program_find(rt_context *context, const void *key, size_t key_size, rt_program **out,
+                          ir_error *error);
 
-/* Make the program of a plan: kernels come from memory, from disk, or are compiled, on as many threads as there are
- * kernels; the whole is cached under `key` (key_size 0: not cached). `name` is the graph's, for messages.
- * IR_ERR_COMPILE where a kernel is missing and the context forbids compiling. */
+/* Make the program of a plan: kernels come from memory, from disk, or are compiled, on as many threads as
+ * there are kernels; the whole is cached under `key` (key_size 0: not cached). `name` is the graph's, for
+ * messages. IR_ERR_COMPILE where a kernel is missing and the context forbids compiling. */
 ir_status rt_program_build(rt_context *context, const char *name, const ir_graph *graph, const ir_plan *plan,
                            const void *key, size_t key_size, rt_program **out, ir_error *error);
 
@@ -62,12 +65,13 @@ ir_status rt_program_build(rt_context *context, const char *name, const ir_graph
 void rt_program_retain(rt_program *program);
 void rt_program_release(rt_program *program);
 
-/* Run once. inputs and outputs are buffers in the order of rt_program_input and rt_program_output, contiguous,
- * row-major, aligned as their dtype asks; outputs overlap nothing. vars are the values of rt_program_variable's, in
- * order (NULL when there are none). IR_ERR_INVALID: a value outside its declared bounds, or sizes too large;
- * IR_ERR_RANGE: an index loaded at run time was out of range, the outputs are unspecified. */
-ir_status rt_program_run(const rt_program *program, void *const *inputs, void *const *outputs, const int64_t *vars,
-                         ir_error *error);
+/* Run once. inputs and outputs are buffers in the order of rt_program_input and rt_program_output,
+ * contiguous, row-major, aligned as their dtype asks; outputs overlap nothing. vars are the values of
+ * rt_program_variable's, in order (NULL when there are none). IR_ERR_INVALID: a value outside its declared
+ * bounds, or sizes too large; IR_ERR_RANGE: an index loaded at run time was out of range, the outputs are
+ * unspecified. */
+ir_status rt_program_run(const rt_program *program, void *const *inputs, void *const *outputs,
+                         const int64_t *vars, ir_error *error);
 
 typedef struct rt_port {
   const char *name; /* of an input; "" for outputs and for buffers */
@@ -80,7 +84,8 @@ typedef struct rt_variable {
 } rt_variable;
 
 const char *rt_program_name(const rt_program *program);
-size_t rt_program_input_count(const rt_program *program); /* inputs that results depend on, in order of slots */
+size_t
+rt_program_input_count(const rt_program *program); /* inputs that results depend on, in order of slots */
 size_t rt_program_output_count(const rt_program *program);
 size_t rt_program_variable_count(const rt_program *program);
 rt_port rt_program_input(const rt_program *program, size_t number);
@@ -90,8 +95,8 @@ rt_variable rt_program_variable(const rt_program *program, size_t number);
 /* dims has room for the port's rank. Fails like rt_program_run on bad values of variables. */
 ir_status rt_program_input_shape(const rt_program *program, size_t number, const int64_t *vars, int64_t *dims,
                                  ir_error *error);
-ir_status rt_program_output_shape(const rt_program *program, size_t number, const int64_t *vars, int64_t *dims,
-                                  ir_error *error);
+ir_status rt_program_output_shape(const rt_program *program, size_t number, const int64_t *vars,
+                                  int64_t *dims, ir_error *error);
 
 /* What one run costs. bytes: size of every buffer of every launch, counted once per launch. flops: arithmetic
  * operations on floats as the kernels are written, a fused multiply-add being two. */

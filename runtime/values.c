@@ -64,7 +64,8 @@ void rt_values_evaluate(const rt_value *list, size_t count, const int64_t *vars,
     case IR_OP_NOT: out[i] = out[v.a] == RT_NO_VALUE ? RT_NO_VALUE : !out[v.a]; break;
     case IR_OP_WHERE: out[i] = out[v.a] == RT_NO_VALUE ? RT_NO_VALUE : out[v.a] ? out[v.b] : out[v.c]; break;
     default:
-      out[i] = out[v.a] == RT_NO_VALUE || out[v.b] == RT_NO_VALUE ? RT_NO_VALUE : two(v.op, out[v.a], out[v.b]);
+      out[i] =
+          out[v.a] == RT_NO_VALUE || out[v.b] == RT_NO_VALUE ? RT_NO_VALUE : two(v.op, out[v.a], out[v.b]);
     }
   }
 }

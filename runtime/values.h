@@ -1,12 +1,12 @@
-/* Sizes as data: index expressions of a graph's variables, as a list of operations in which each uses earlier ones.
- * What a plan keeps of its graph, evaluated in one pass when variables get values. */
+/* Sizes as data: index expressions of a graph's variables, as a list of operations in which each uses earlier
+ * ones. What a plan keeps of its graph, evaluated in one pass when variables get values. */
 #ifndef VIEWFOLD_RUNTIME_VALUES_H
 #define VIEWFOLD_RUNTIME_VALUES_H
 
 #include "ir/ir.h"
 
-/* CONST: the number is b | c << 32. VAR: a is its place among the program's variables. Otherwise a, b, c are numbers
- * of earlier operations, as many as the operation takes. */
+/* CONST: the number is b | c << 32. VAR: a is its place among the program's variables. Otherwise a, b, c are
+ * numbers of earlier operations, as many as the operation takes. */
 typedef struct rt_value {
   uint32_t op; /* ir_op */
   uint32_t a, b, c;
@@ -31,8 +31,8 @@ typedef struct rt_value_list {
 uint32_t rt_value_add(rt_value_list *list, ir_op op, uint32_t a, uint32_t b, uint32_t c);
 uint32_t rt_value_number(rt_value_list *list, int64_t number);
 
-/* Append what roots[0..n) need. number_of has one entry per ref of the graph: number + 1 of what is in the list
- * already, else 0; variables must be there. IR_ERR_INTERNAL for what is no expression of variables. */
+/* Append what roots[0..n) need. number_of has one entry per ref of the graph: number + 1 of what is in the
+ * list already, else 0; variables must be there. IR_ERR_INTERNAL for what is no expression of variables. */
 ir_status rt_values_append(rt_value_list *list, const ir_graph *graph, const ir_ref *roots, size_t n,
                            uint32_t *number_of, ir_error *error);
 

@@ -1,5 +1,5 @@
-/* libFuzzer entry: no bytes upset the reader of graphs and kernels; errors have a position; what is read and found
- * valid prints as text that reads back as the same node. */
+/* libFuzzer entry: no bytes upset the reader of graphs and kernels; errors have a position; what is read and
+ * found valid prints as text that reads back as the same node. */
 #include "frontend/reader.h"
 #include "ir/print.h"
 

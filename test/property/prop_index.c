@@ -2,12 +2,13 @@
  *
  *   prop_index --seed S --count N
  *
- * Each case makes a random expression over a few ranges and variables twice, once from plain nodes and once through the
- * canonical builders, and evaluates both on every lane. It also holds that the facts of every node (interval, congruence)
- * contain every value seen, that simplifying the canonical form gives the same node and makes none, that simplifying the
- * plain form gives the canonical node, that what is said to be proven is true, and that an index simplified under a
- * validity is unchanged wherever that validity holds. On failure the smallest failing sub-expression is printed. A rule
- * that no case of a long run fires is a failure too. */
+ * Each case makes a random expression over a few ranges and variables twice, once from plain nodes and once
+ * through the canonical builders, and evaluates both on every lane. It also holds that the facts of every
+ * node (interval, congruence) contain every value seen, that simplifying the canonical form gives the same
+ * node and makes none, that simplifying the plain form gives the canonical node, that what is said to be
+ * proven is true, and that an index simplified under a validity is unchanged wherever that validity holds. On
+ * failure the smallest failing sub-expression is printed. A rule that no case of a long run fires is a
+ * failure too. */
 #include "ir/ir.h"
 #include "passes/index.h"
 #include "passes/rule.h"
@@ -39,9 +40,12 @@ static uint64_t next(world *w) {
   z = (z ^ z >> 27) * 0x94d049bb133111ebu;
   return z ^ z >> 31;
 }
-static int64_t pick(world *w, int64_t lo, int64_t hi) { return lo + (int64_t)(next(w) % (uint64_t)(hi - lo + 1)); }
+static int64_t pick(world *w, int64_t lo, int64_t hi) {
+  return lo + (int64_t)(next(w) % (uint64_t)(hi - lo + 1));
+}
 
-/* ------------------------------------------------------------------------------------------------------ evaluation */
+/* ------------------------------------------------------------------------------------------------------
+ * evaluation */
 
 static int64_t floor_div(int64_t a, int64_t d) { return d < 1 ? 0 : a / d - (a % d < 0); }
 
@@ -100,7 +104,8 @@ static void evaluate(world *w, ir_ref root) {
   ir_free(w->g.mem, live, cap * sizeof *live);
 }
 
-/* ------------------------------------------------------------------------------------------------------- generation */
+/* -------------------------------------------------------------------------------------------------------
+ * generation */
 
 static pair keep(world *w, ir_ref plain, ir_ref canon) {
   pair p = {plain, canon};
@@ -142,7 +147,8 @@ static pair divisor(world *w) { /* proven at least 1 */
   if (kind >= 2) return number(w, 1 + (int64_t)(next(w) % 12));
   for (int tries = 0; tries < 4; tries++) {
     pair p = w->extent[next(w) % (uint64_t)w->leaves];
-    if (p.plain && ir_bounds_of(&w->g, p.canon).lo >= 1) return kind ? p : combine(w, IR_OP_MUL, p, number(w, pick(w, 1, 3)));
+    if (p.plain && ir_bounds_of(&w->g, p.canon).lo >= 1)
+      return kind ? p : combine(w, IR_OP_MUL, p, number(w, pick(w, 1, 3)));
   }
   return number(w, pick(w, 1, 12));
 }
@@ -184,7 +190,8 @@ static pair index_of(world *w, int depth) {
 static pair truth(world *w, int depth) {
   uint64_t kind = depth <= 0 ? 0 : next(w) % 9;
   if (kind < 4) {
-    static const ir_op ops[] = {IR_OP_LT, IR_OP_GE, IR_OP_LT, IR_OP_GE, IR_OP_LE, IR_OP_GT, IR_OP_EQ, IR_OP_NE};
+    static const ir_op ops[] = {IR_OP_LT, IR_OP_GE, IR_OP_LT, IR_OP_GE,
+                                IR_OP_LE, IR_OP_GT, IR_OP_EQ, IR_OP_NE};
     pair a = index_of(w, depth - 1), b = next(w) % 4 ? number(w, pick(w, -4, 30)) : index_of(w, depth - 1);
     return combine(w, ops[next(w) % 8], a, b);
   }
@@ -195,7 +202,8 @@ static pair truth(world *w, int depth) {
   pair a = truth(w, depth - 1);
   if (kind == 8) {
     ir_ref yes = ir_bool(&w->g, next(w) % 2), no = ir_bool(&w->g, next(w) % 2);
-    return next(w) % 2 ? choose(w, a, (pair){yes, yes}, (pair){no, no}) : choose(w, a, truth(w, depth - 1), (pair){no, no});
+    return next(w) % 2 ? choose(w, a, (pair){yes, yes}, (pair){no, no})
+                       : choose(w, a, truth(w, depth - 1), (pair){no, no});
   }
   return keep(w, ir_unary(&w->g, IR_OP_NOT, a.plain), pass_not(&w->g, a.canon));
 }
@@ -267,7 +275,8 @@ static void make_lanes(world *w) {
   }
 }
 
-/* ----------------------------------------------------------------------------------------------------------- checks */
+/* -----------------------------------------------------------------------------------------------------------
+ * checks */
 
 static void show(world *w, const char *what, ir_ref ref) {
   ir_text t;
@@ -292,7 +301,8 @@ static void show_lane(world *w, int lane) {
 static bool check_equal(world *w, pair p, const char *what) {
   for (int l = 0; l < w->lanes; l++)
     if (w->value[p.plain][l] != w->value[p.canon][l]) {
-      printf("%s: values differ, %" PRId64 " became %" PRId64 "\n", what, w->value[p.plain][l], w->value[p.canon][l]);
+      printf("%s: values differ, %" PRId64 " became %" PRId64 "\n", what, w->value[p.plain][l],
+             w->value[p.canon][l]);
       show(w, "written", p.plain);
       show(w, "built", p.canon);
       show_lane(w, l);
@@ -307,7 +317,8 @@ static bool check_bounds(world *w, ir_ref ref) {
     int64_t v = w->value[ref][l];
     bool congruent = b.div == 0 ? v == b.rem : ((v - b.rem) % b.div == 0);
     if (v >= b.lo && v <= b.hi && congruent) continue;
-    printf("bounds [%" PRId64 ", %" PRId64 "], %" PRId64 " mod %" PRId64 " do not hold %" PRId64 "\n", b.lo, b.hi, b.rem, b.div, v);
+    printf("bounds [%" PRId64 ", %" PRId64 "], %" PRId64 " mod %" PRId64 " do not hold %" PRId64 "\n", b.lo,
+           b.hi, b.rem, b.div, v);
     show(w, "expression", ref);
     show_lane(w, l);
     return false;
@@ -324,11 +335,13 @@ static bool check_pair(world *w, pair p) {
   }
   evaluate(w, p.plain);
   evaluate(w, p.canon);
-  if (!check_equal(w, p, "canonical form") || !check_bounds(w, p.plain) || !check_bounds(w, p.canon)) return false;
+  if (!check_equal(w, p, "canonical form") || !check_bounds(w, p.plain) || !check_bounds(w, p.canon))
+    return false;
   uint32_t before = g->count;
   ir_ref again = pass_simplify(g, p.canon);
   if (again != p.canon || g->count != before) {
-    printf(again != p.canon ? "not idempotent\n" : "simplifying a canonical form made %u nodes\n", g->count - before);
+    printf(again != p.canon ? "not idempotent\n" : "simplifying a canonical form made %u nodes\n",
+           g->count - before);
     show(w, "once", p.canon);
     show(w, "twice", again);
     return false;
@@ -358,7 +371,8 @@ static bool check_given(world *w, pair index, pair valid) {
   evaluate(w, given);
   for (int l = 0; l < w->lanes; l++)
     if (w->value[valid.plain][l] && w->value[given][l] != w->value[index.plain][l]) {
-      printf("simplified under a validity: %" PRId64 " became %" PRId64 "\n", w->value[index.plain][l], w->value[given][l]);
+      printf("simplified under a validity: %" PRId64 " became %" PRId64 "\n", w->value[index.plain][l],
+             w->value[given][l]);
       show(w, "index", index.canon);
       show(w, "valid", valid.canon);
       show(w, "given", given);
@@ -373,7 +387,8 @@ static bool check_case(world *w) {
   make_lanes(w);
   int depth = 1 + (int)(next(w) % 5);
   pair a = index_of(w, depth), v = truth(w, 1 + (int)(next(w) % 4)), b = index_of(w, 2);
-  for (int i = 0; i < w->count; i++) /* children come before their users: the first failure is a smallest one */
+  for (int i = 0; i < w->count;
+       i++) /* children come before their users: the first failure is a smallest one */
     if (!check_pair(w, w->made[i])) return false;
   if (!check_pair(w, a) || !check_pair(w, v) || !check_pair(w, b)) return false;
   if (pass_simplify(&w->g, a.plain) != a.canon) {
@@ -389,7 +404,8 @@ static bool check_case(world *w) {
 enum { RULES = 256, LONG_RUN = 200000 };
 static uint64_t fired[RULES];
 
-static bool count_rule(void *user, ir_graph *g, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc, ir_ref result) {
+static bool count_rule(void *user, ir_graph *g, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc,
+                       ir_ref result) {
   (void)user, (void)g, (void)op, (void)src, (void)nsrc, (void)result;
   for (size_t i = 0; i < pass_index_rule_set.rule_count && i < RULES; i++)
     if (strcmp(pass_index_rule_set.rules[i].name, rule) == 0) fired[i]++;

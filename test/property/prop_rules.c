@@ -1,11 +1,12 @@
-/* Every index rule by enumeration: a second oracle, which shares nothing with the compiled matcher but the rule's text.
+/* Every index rule by enumeration: a second oracle, which shares nothing with the compiled matcher but the
+ * rule's text.
  *
  *   prop_rules --seed S --count N
  *
- * The text of each rule is parsed and both sides are evaluated: constants in -9...9, expressions in -16...16, conditions
- * in 0, 1, divisors at least 1. A rule with more than N points is sampled at N seeded random ones. Where the side condition
- * holds the sides must agree and divide by nothing below 1. Then each part of a condition is dropped in turn: some point
- * must show that it was needed. */
+ * The text of each rule is parsed and both sides are evaluated: constants in -9...9, expressions in -16...16,
+ * conditions in 0, 1, divisors at least 1. A rule with more than N points is sampled at N seeded random ones.
+ * Where the side condition holds the sides must agree and divide by nothing below 1. Then each part of a
+ * condition is dropped in turn: some point must show that it was needed. */
 #include "passes/rule.h"
 
 #include <ctype.h>
@@ -28,7 +29,8 @@ static bool accept(reader *r, const char *token) {
   while (*r->at == ' ') r->at++;
   size_t n = strlen(token);
   if (strncmp(r->at, token, n) != 0) return false;
-  if (n == 1 && ((*token == '/' && r->at[1] == '/') || (strchr("<>!", *token) && r->at[1] == '='))) return false;
+  if (n == 1 && ((*token == '/' && r->at[1] == '/') || (strchr("<>!", *token) && r->at[1] == '=')))
+    return false;
   r->at += n;
   return true;
 }
@@ -60,7 +62,8 @@ static int64_t call(reader *r, const char *name) {
   if (strcmp(name, "max") == 0) return v[0] > v[1] ? v[0] : v[1];
   if (strcmp(name, "gcd") == 0) return gcd(v[0], v[1]);
   if (strcmp(name, "where") == 0) return v[0] ? v[1] : v[2];
-  if (strcmp(name, "known") == 0) return v[0] - v[1] * divide(r, v[0], v[1]); /* where it is known, it is this */
+  if (strcmp(name, "known") == 0)
+    return v[0] - v[1] * divide(r, v[0], v[1]); /* where it is known, it is this */
   printf("prop_rules: no meaning for '%s'\n", name);
   exit(1);
 }
@@ -99,7 +102,8 @@ static int64_t apply(reader *r, const char *op, int64_t a, int64_t b) {
 }
 
 static int64_t parse(reader *r, int level) {
-  static const char *const ops[][7] = {{"|"}, {"&"}, {"<=", ">=", "==", "!=", "<", ">"}, {"+", "-"}, {"*", "//", "/", "%"}};
+  static const char *const ops[][7] = {
+      {"|"}, {"&"}, {"<=", ">=", "==", "!=", "<", ">"}, {"+", "-"}, {"*", "//", "/", "%"}};
   if (level == 5) return primary(r);
   int64_t left = parse(r, level + 1);
   for (int i = 0; ops[level][i];) {
@@ -178,7 +182,8 @@ static bool step(const domain *d, int64_t *value, bool sampled) {
 }
 
 /* Points where the condition holds and the sides differ; stops at the first. */
-static bool refuted(const pass_rule *rule, const char *condition, uint64_t limit, uint64_t *points, int64_t *value) {
+static bool refuted(const pass_rule *rule, const char *condition, uint64_t limit, uint64_t *points,
+                    int64_t *value) {
   domain d = domain_of(rule->left);
   uint64_t total = 1;
   for (int i = 0; i < d.count; i++) {
@@ -198,7 +203,8 @@ static bool refuted(const pass_rule *rule, const char *condition, uint64_t limit
 
 static void show(const pass_rule *rule, const int64_t *value) {
   domain d = domain_of(rule->left);
-  printf("%s: %s => %s %s%s is wrong at", rule->name, rule->left, rule->right, *rule->condition ? "if " : "", rule->condition);
+  printf("%s: %s => %s %s%s is wrong at", rule->name, rule->left, rule->right, *rule->condition ? "if " : "",
+         rule->condition);
   for (int i = 0; i < d.count; i++) printf(" %c=%" PRId64, d.letter[i], value[d.letter[i]]);
   printf("\n");
 }
@@ -245,7 +251,7 @@ int main(int argc, char **argv) {
       }
     }
   }
-  printf("prop_rules: %zu rules at %" PRIu64 " points, %d conditions needed, %d failed, seed %" PRIu64 "\n", set->rule_count, points,
-         caught, failed, seed);
+  printf("prop_rules: %zu rules at %" PRIu64 " points, %d conditions needed, %d failed, seed %" PRIu64 "\n",
+         set->rule_count, points, caught, failed, seed);
   return failed != 0;
 }

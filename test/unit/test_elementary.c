@@ -1,8 +1,10 @@
-/* Elementary functions: the error of their one definition, in units in the last place, against the C library in a wider
- * format (f32 against double, f64 against 80-bit long double), special values, and the shape of the expansions.
+/* Elementary functions: the error of their one definition, in units in the last place, against the C library
+ * in a wider format (f32 against double, f64 against 80-bit long double), special values, and the shape of
+ * the expansions.
  *
  *   test_elementary                 seeded samples
- *   test_elementary soak [OP [N]]   every f32 (or every N-th) through each function of one operand, or through OP alone */
+ *   test_elementary soak [OP [N]]   every f32 (or every N-th) through each function of one operand, or
+ * through OP alone */
 #include "ir/elementary.h"
 #include "ir/eval.h"
 
@@ -79,7 +81,8 @@ static void start(machine *m, ir_op op, ir_dtype type, int64_t count) {
   ir_ref size = ir_index(&m->g, count), shape = ir_tuple(&m->g, &size, 1);
   for (int i = 0; i < 2; i++)
     m->input[i] = ir_make_tensor(&m->g, IR_OP_INPUT, type, shape, ir_name(&m->g, i ? "y" : "x", 1), &size, 1);
-  m->root = ir_ops[op].operands == 1 ? ir_unary(&m->g, op, m->input[0]) : ir_binary(&m->g, op, m->input[0], m->input[1]);
+  m->root = ir_ops[op].operands == 1 ? ir_unary(&m->g, op, m->input[0])
+                                     : ir_binary(&m->g, op, m->input[0], m->input[1]);
 }
 
 static void run(machine *m, const void *x, const void *y, void *out) {
@@ -99,7 +102,9 @@ static double error_in_ulp(double got, long double exact, ir_dtype type) {
   if (isnan(exact) || isnan(got)) return isnan(exact) && isnan(got) ? 0 : INFINITY;
   if (isinf(nearest) || isinf(got)) {
     double top = wide ? DBL_MAX : FLT_MAX; /* one step below overflow still counts as near */
-    return got == nearest ? 0 : isinf(got) == isinf(nearest) || fabs(isinf(got) ? (double)nearest : got) < top ? INFINITY : 1;
+    return got == nearest                                                                   ? 0
+           : isinf(got) == isinf(nearest) || fabs(isinf(got) ? (double)nearest : got) < top ? INFINITY
+                                                                                            : 1;
   }
   int exponent, least = wide ? -1074 : -149, digits = wide ? 53 : 24;
   frexpl(exact, &exponent);
@@ -108,13 +113,22 @@ static double error_in_ulp(double got, long double exact, ir_dtype type) {
 }
 
 static double special(size_t i, ir_dtype type) {
-  static const double values[] = {0.0,  -0.0, INFINITY, -INFINITY, NAN,   1,     -1,     0.5,    -0.5,   2,
-                                  -2,   3,    -3,       10,        -10,   100,   -100,   88.72,  -87.4,  -103.97,
-                                  88.8, -104, 709.7,    -745.1,    -745.2, 709.8, 1e-10, -1e-10, 1e-300, 1e-5,
-                                  1e6,  1e10, 3e38,     1e15,      1024,  -1075, 128,    -149,   -150,   0.70710678118};
-  static const uint32_t bits32[] = {1, 0x80000001, 0x7fffff, 0x807fffff, 0x800000, 0x7f7fffff, 0xff7fffff, 0x3f7fffff, 0x3f800001};
-  static const uint64_t bits64[] = {1, 0x8000000000000001, 0xfffffffffffff, 0x10000000000000, 0x7fefffffffffffff,
-                                    0xffefffffffffffff, 0x3fefffffffffffff, 0x3ff0000000000001, 0x8010000000000000};
+  static const double values[] = {0.0,    -0.0,  INFINITY, -INFINITY, NAN,    1,    -1,    0.5,
+                                  -0.5,   2,     -2,       3,         -3,     10,   -10,   100,
+                                  -100,   88.72, -87.4,    -103.97,   88.8,   -104, 709.7, -745.1,
+                                  -745.2, 709.8, 1e-10,    -1e-10,    1e-300, 1e-5, 1e6,   1e10,
+                                  3e38,   1e15,  1024,     -1075,     128,    -149, -150,  0.70710678118};
+  static const uint32_t bits32[] = {1,          0x80000001, 0x7fffff,   0x807fffff, 0x800000,
+                                    0x7f7fffff, 0xff7fffff, 0x3f7fffff, 0x3f800001};
+  static const uint64_t bits64[] = {1,
+                                    0x8000000000000001,
+                                    0xfffffffffffff,
+                                    0x10000000000000,
+                                    0x7fefffffffffffff,
+                                    0xffefffffffffffff,
+                                    0x3fefffffffffffff,
+                                    0x3ff0000000000001,
+                                    0x8010000000000000};
   size_t plain = sizeof values / sizeof *values;
   i %= plain + 9;
   if (i < plain) return values[i];
@@ -122,8 +136,8 @@ static double special(size_t i, ir_dtype type) {
 }
 
 static double sample(uint64_t *state, size_t i, ir_dtype type, double lo, double hi) {
-  double value = i < 64 ? special(i, type)
-                 : i % 2 ? lo + (hi - lo) * unit(state)
+  double value = i < 64           ? special(i, type)
+                 : i % 2          ? lo + (hi - lo) * unit(state)
                  : type == IR_F64 ? double_of(random_bits(state))
                                   : float_of((uint32_t)random_bits(state));
   return type == IR_F64 ? value : (float)value;
@@ -138,13 +152,16 @@ static double measure(const function *f, ir_dtype type, double *worst_at) {
   start(&m, f->op, type, BLOCK);
   for (int round = 0; round < ROUNDS; round++) {
     double scale = type == IR_F64 && (f->op == IR_OP_EXP || f->op == IR_OP_EXP2) ? 8 : 1;
-    for (size_t i = 0; i < BLOCK; i++) x32[i] = (float)(x[i] = sample(&state, i, type, f->lo * scale, f->hi * scale));
-    run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)y : y32);
+    for (size_t i = 0; i < BLOCK; i++)
+      x32[i] = (float)(x[i] = sample(&state, i, type, f->lo * scale, f->hi * scale));
+    run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)x : x32,
+        type == IR_F64 ? (void *)y : y32);
     for (size_t i = 0; i < BLOCK; i++) {
       double got = type == IR_F64 ? y[i] : y32[i];
       if (type == IR_F64 && fabs(x[i]) > f->reach) assert_true(isnan(got));
       if (type == IR_F64 && fabs(x[i]) > f->reach) continue;
-      double e = error_in_ulp(got, type == IR_F64 ? f->exact(x[i]) : (long double)f->exact_double(x[i]), type);
+      double e =
+          error_in_ulp(got, type == IR_F64 ? f->exact(x[i]) : (long double)f->exact_double(x[i]), type);
       if (e > worst) worst = e, *worst_at = x[i];
     }
   }
@@ -155,8 +172,10 @@ static double measure(const function *f, ir_dtype type, double *worst_at) {
 static void check_bound(ir_dtype type) {
   bool failed = false;
   for (size_t i = 0; i < FUNCTIONS; i++) {
-    double at = 0, worst = measure(&functions[i], type, &at), bound = type == IR_F64 ? functions[i].bound64 : functions[i].bound32;
-    print_message("%s %s: at most %.3f ulp, at %.17g (stated bound %g)\n", ir_ops[functions[i].op].text, ir_dtypes[type].name, worst, at, bound);
+    double at = 0, worst = measure(&functions[i], type, &at),
+           bound = type == IR_F64 ? functions[i].bound64 : functions[i].bound32;
+    print_message("%s %s: at most %.3f ulp, at %.17g (stated bound %g)\n", ir_ops[functions[i].op].text,
+                  ir_dtypes[type].name, worst, at, bound);
     failed |= !(worst <= bound);
   }
   assert_false(failed);
@@ -182,14 +201,16 @@ static void check_pow(ir_dtype type, double bound) {
   for (int round = 0; round < ROUNDS; round++) {
     for (size_t i = 0; i < BLOCK; i++) {
       if (round == 0) x[i] = special(i % 49, type), y[i] = special(i / 49, type);
-      else if (i % 4 == 0) x[i] = 0.5 + unit(&state), y[i] = (unit(&state) - 0.5) * (type == IR_F64 ? 2048 : 256);
+      else if (i % 4 == 0)
+        x[i] = 0.5 + unit(&state), y[i] = (unit(&state) - 0.5) * (type == IR_F64 ? 2048 : 256);
       else if (i % 4 == 1) x[i] = exp(700 * (unit(&state) - 0.5)), y[i] = (unit(&state) - 0.5) * 4;
       else if (i % 4 == 2) x[i] = (unit(&state) - 0.5) * 20, y[i] = floor(unit(&state) * 100 - 50);
       else x[i] = 1 + (unit(&state) - 0.5) * 1e-4, y[i] = (unit(&state) - 0.5) * 1e7;
       if (type == IR_F32) x[i] = (float)x[i], y[i] = (float)y[i];
       x32[i] = (float)x[i], y32[i] = (float)y[i];
     }
-    run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)y : y32, type == IR_F64 ? (void *)z : z32);
+    run(&m, type == IR_F64 ? (void *)x : x32, type == IR_F64 ? (void *)y : y32,
+        type == IR_F64 ? (void *)z : z32);
     for (size_t i = 0; i < BLOCK; i++) {
       double got = type == IR_F64 ? z[i] : z32[i];
       long double exact = type == IR_F64 ? powl(x[i], y[i]) : (long double)pow(x[i], y[i]);
@@ -199,7 +220,8 @@ static void check_pow(ir_dtype type, double bound) {
     }
   }
   ir_graph_free(&m.g);
-  print_message("pow %s: at most %.3f ulp, at %.17g, %.17g (stated bound %g)\n", ir_dtypes[type].name, worst, at[0], at[1], bound);
+  print_message("pow %s: at most %.3f ulp, at %.17g, %.17g (stated bound %g)\n", ir_dtypes[type].name, worst,
+                at[0], at[1], bound);
   assert_true(worst <= bound);
 }
 
@@ -223,16 +245,22 @@ static float one(ir_op op, float x, float y) {
 
 static void exact_values(void **s) {
   (void)s;
-  assert_true(one(IR_OP_EXP, 0, 0) == 1 && one(IR_OP_EXP, -INFINITY, 0) == 0 && one(IR_OP_EXP, INFINITY, 0) == INFINITY);
+  assert_true(one(IR_OP_EXP, 0, 0) == 1 && one(IR_OP_EXP, -INFINITY, 0) == 0 &&
+              one(IR_OP_EXP, INFINITY, 0) == INFINITY);
   for (int n = -149; n < 128; n++) assert_true(one(IR_OP_EXP2, (float)n, 0) == ldexpf(1, n));
   for (int n = -149; n < 128; n++) assert_true(one(IR_OP_LOG2, ldexpf(1, n), 0) == (float)n);
   assert_true(one(IR_OP_LOG, 0.0f, 0) == -INFINITY && one(IR_OP_LOG, -0.0f, 0) == -INFINITY);
-  assert_true(isnan(one(IR_OP_LOG, -1, 0)) && one(IR_OP_LOG, 1, 0) == 0 && one(IR_OP_LOG, INFINITY, 0) == INFINITY);
-  assert_true(one(IR_OP_COS, 0, 0) == 1 && isnan(one(IR_OP_SIN, INFINITY, 0)) && isnan(one(IR_OP_COS, -INFINITY, 0)));
-  assert_true(one(IR_OP_TANH, INFINITY, 0) == 1 && one(IR_OP_TANH, -INFINITY, 0) == -1 && one(IR_OP_TANH, -40, 0) == -1);
+  assert_true(isnan(one(IR_OP_LOG, -1, 0)) && one(IR_OP_LOG, 1, 0) == 0 &&
+              one(IR_OP_LOG, INFINITY, 0) == INFINITY);
+  assert_true(one(IR_OP_COS, 0, 0) == 1 && isnan(one(IR_OP_SIN, INFINITY, 0)) &&
+              isnan(one(IR_OP_COS, -INFINITY, 0)));
+  assert_true(one(IR_OP_TANH, INFINITY, 0) == 1 && one(IR_OP_TANH, -INFINITY, 0) == -1 &&
+              one(IR_OP_TANH, -40, 0) == -1);
   assert_true(one(IR_OP_ERF, INFINITY, 0) == 1 && one(IR_OP_ERF, -INFINITY, 0) == -1);
-  assert_true(one(IR_OP_SIGMOID, 0, 0) == 0.5f && one(IR_OP_SIGMOID, -INFINITY, 0) == 0 && one(IR_OP_SIGMOID, INFINITY, 0) == 1);
-  assert_true(one(IR_OP_RSQRT, 0.25f, 0) == 2 && one(IR_OP_RSQRT, 0, 0) == INFINITY && one(IR_OP_RSQRT, INFINITY, 0) == 0);
+  assert_true(one(IR_OP_SIGMOID, 0, 0) == 0.5f && one(IR_OP_SIGMOID, -INFINITY, 0) == 0 &&
+              one(IR_OP_SIGMOID, INFINITY, 0) == 1);
+  assert_true(one(IR_OP_RSQRT, 0.25f, 0) == 2 && one(IR_OP_RSQRT, 0, 0) == INFINITY &&
+              one(IR_OP_RSQRT, INFINITY, 0) == 0);
   static const ir_op odd[] = {IR_OP_SIN, IR_OP_TANH, IR_OP_ERF};
   for (int i = 0; i < 3; i++) {
     assert_true(signbit(one(odd[i], -0.0f, 0)) && !signbit(one(odd[i], 0.0f, 0)));
@@ -242,25 +270,29 @@ static void exact_values(void **s) {
 
 static void relu_of_zeros_and_nan(void **s) {
   (void)s;
-  assert_true(one(IR_OP_RELU, 2.5f, 0) == 2.5f && one(IR_OP_RELU, -2.5f, 0) == 0 && one(IR_OP_RELU, -INFINITY, 0) == 0);
+  assert_true(one(IR_OP_RELU, 2.5f, 0) == 2.5f && one(IR_OP_RELU, -2.5f, 0) == 0 &&
+              one(IR_OP_RELU, -INFINITY, 0) == 0);
   assert_false(signbit(one(IR_OP_RELU, -0.0f, 0)));
   assert_true(isnan(one(IR_OP_RELU, NAN, 0)));
 }
 
 static void pow_special_cases(void **s) {
   (void)s;
-  assert_true(one(IR_OP_POW, NAN, 0) == 1 && one(IR_OP_POW, 1, NAN) == 1 && one(IR_OP_POW, -1, INFINITY) == 1);
-  assert_true(isnan(one(IR_OP_POW, -8, 1.0f / 3)) && isnan(one(IR_OP_POW, -1, NAN)) && isnan(one(IR_OP_POW, NAN, 2)));
+  assert_true(one(IR_OP_POW, NAN, 0) == 1 && one(IR_OP_POW, 1, NAN) == 1 &&
+              one(IR_OP_POW, -1, INFINITY) == 1);
+  assert_true(isnan(one(IR_OP_POW, -8, 1.0f / 3)) && isnan(one(IR_OP_POW, -1, NAN)) &&
+              isnan(one(IR_OP_POW, NAN, 2)));
   assert_true(one(IR_OP_POW, -2, 3) == -8 && one(IR_OP_POW, -2, -1) == -0.5f && one(IR_OP_POW, 3, 4) == 81);
   assert_true(one(IR_OP_POW, -0.0f, -3) == -INFINITY && one(IR_OP_POW, -0.0f, -2) == INFINITY);
   assert_true(one(IR_OP_POW, -INFINITY, 0.5f) == INFINITY && one(IR_OP_POW, -INFINITY, 3) == -INFINITY);
-  assert_true(one(IR_OP_POW, 0, 1e-3f) == 0 && one(IR_OP_POW, 0.5f, -INFINITY) == INFINITY && one(IR_OP_POW, 2, 127.5f) > 2e38f);
+  assert_true(one(IR_OP_POW, 0, 1e-3f) == 0 && one(IR_OP_POW, 0.5f, -INFINITY) == INFINITY &&
+              one(IR_OP_POW, 2, 127.5f) > 2e38f);
 }
 
-/* Full range in f64: arguments near multiples of pi/2, where the reduction cancels most */
+/* The floats nearest to multiples of pi/2, where the reduction cancels most; and large f32, up to the last
+ * one. The library's own result in f64 may be off by one. */
 static void sine_near_its_zeros(void **s) {
   (void)s;
-#if LDBL_MANT_DIG >= 64
   static double x[BLOCK], y[BLOCK];
   static float x32[BLOCK], y32[BLOCK];
   uint64_t state = 99;
@@ -269,23 +301,22 @@ static void sine_near_its_zeros(void **s) {
     start(&m, cosine ? IR_OP_COS : IR_OP_SIN, IR_F64, BLOCK);
     start(&m32, cosine ? IR_OP_COS : IR_OP_SIN, IR_F32, BLOCK);
     for (size_t i = 0; i < BLOCK; i++) {
-      x[i] = floor(unit(&state) * 0x1p20) * 1.57079632679489661923;
-      x32[i] = (float)(floor(unit(&state) * 0x1p20) * 1.57079632679489661923);
+      x[i] = floor(unit(&state) * ldexp(1, (int)(i % 49))) * 1.57079632679489661923;
+      x32[i] = i % 2 ? (float)x[i] : ldexpf(1 + (float)unit(&state), (int)(unit(&state) * 128));
     }
+    x32[0] = 0x1.f37c8ap+95f, x32[1] = 0x1.47d0fep+34f; /* within 2^-29 turns of a multiple of pi/2 */
+    x32[2] = FLT_MAX;
     run(&m, x, x, y);
     run(&m32, x32, x32, y32);
     for (size_t i = 0; i < BLOCK; i++) {
-      /* x87 reduces by its own pi of 66 bits, so the reference reduces first: 2^20 pi/2 in two exact parts */
-      assert_true(error_in_ulp(y32[i], cosine ? cos(x32[i]) : sin(x32[i]), IR_F32) <= 1);
-      double library = cosine ? cos(x[i]) : sin(x[i]); /* within 1 ulp itself */
-      assert_true(error_in_ulp(y[i], library, IR_F64) <= 2.5);
+      double e32 = error_in_ulp(y32[i], cosine ? cos(x32[i]) : sin(x32[i]), IR_F32);
+      double e64 = error_in_ulp(y[i], cosine ? cos(x[i]) : sin(x[i]), IR_F64);
+      if (!(e32 <= 1)) fail_msg("f32 argument %a is off by %g ulp", x32[i], e32);
+      if (!(e64 <= 3)) fail_msg("f64 argument %a is off by %g ulp", x[i], e64);
     }
     ir_graph_free(&m.g);
     ir_graph_free(&m32.g);
   }
-#else
-  skip();
-#endif
 }
 
 static int64_t int_pow(ir_dtype type, int64_t x, int64_t y) {
@@ -311,7 +342,7 @@ static void integer_pow(void **s) {
   assert_int_equal(int_pow(IR_I8, 3, 127), (int8_t)-85);
   assert_int_equal(int_pow(IR_U8, 3, 255), 171);
   assert_int_equal(int_pow(IR_U8, 2, 8), 0);
-  assert_int_equal(int_pow(IR_I64, 3, 41), (int64_t)0x9e0f9d9cd8c6ffffu == 0 ? 0 : int_pow(IR_U64, 3, 41));
+  assert_int_equal(int_pow(IR_I64, 3, 41), -420491770248316829); /* 36472996377170786403 - 2 * 2^64 */
   assert_int_equal(int_pow(IR_U64, 10, 19), (int64_t)10000000000000000000u);
   assert_int_equal(int_pow(IR_BOOL, 0, 0), 1);
   assert_int_equal(int_pow(IR_BOOL, 0, 1), 0);
@@ -344,7 +375,8 @@ static void narrow_floats_are_f32_rounded(void **s) {
     }
 }
 
-/* Only primitive operations are left, on a tensor and on a scalar inside a kernel, and shapes are carried through. */
+/* Only primitive operations are left, on a tensor and on a scalar inside a kernel, and shapes are carried
+ * through. */
 static void expansions_are_primitive(void **s) {
   (void)s;
   for (int op = 0; op < IR_OP_COUNT; op++) {
@@ -396,7 +428,8 @@ static void memory_shortage_gives_the_error_value(void **s) {
     ir_graph g;
     ir_ref done = 0;
     if (ir_graph_init(&g, &mem, &error) == IR_OK) {
-      ir_ref node = ir_make(&g, IR_OP_POW, IR_F64, 0, (ir_ref[]){ir_float(&g, IR_F64, 2), ir_float(&g, IR_F64, 3)}, 2);
+      ir_ref node =
+          ir_make(&g, IR_OP_POW, IR_F64, 0, (ir_ref[]){ir_float(&g, IR_F64, 2), ir_float(&g, IR_F64, 3)}, 2);
       done = node ? ir_elementary(&g, node) : 0;
       if (!done) assert_int_equal(error.status, IR_ERR_MEMORY);
       ir_graph_free(&g);
@@ -437,7 +470,8 @@ static int soak(const char *only, uint32_t step) {
 
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "soak") == 0)
-    return soak(argc > 2 && strcmp(argv[2], "all") ? argv[2] : NULL, argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1);
+    return soak(argc > 2 && strcmp(argv[2], "all") ? argv[2] : NULL,
+                argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(f32_is_within_its_bounds),
       cmocka_unit_test(f64_is_within_its_bounds),

@@ -351,6 +351,31 @@ static void test_nothing_read(void **state) {
   end();
 }
 
+/* The same where the loop that may not run lies inside one that does. */
+static void test_nothing_read_inside(void **state) {
+  begin();
+  ir_ref n = ir_var(g, "n", 1, 0, 8, 1), p[] = {k_param(g, IR_F32, 0, 24), k_param(g, IR_F32, 1, 4)};
+  ir_ref o = k_range(g, index_of(3), 0), i = k_range(g, n, 1), j = k_range(g, n, 2),
+         k = k_range(g, index_of(4), 3);
+  ir_ref sum =
+      k_fold(g, k, IR_SERIAL, IR_OP_ADD, f32(0), k_load(g, p[1], k)); /* depends on no loop outside */
+  ir_ref total = k_fold(g, j, IR_SERIAL, IR_OP_ADD, f32(0), sum);
+  ir_ref inner = k_loop(g, i, IR_SERIAL,
+                        k_store(g, p[0], k_sum(g, k_times(g, o, 8), i), ir_binary(g, IR_OP_ADD, sum, total)));
+  ir_ref kernel = k_kernel(g, k_loop(g, o, IR_SERIAL, inner), p, 2, &n, 1);
+  EACH_TARGET(t) {
+    k_code code = k_compile(g, kernel, &t.target);
+    int64_t status = 0, size = 0;
+    code.run((void *[]){NULL, NULL, &status}, &size, 0, 0);
+    float out[24], x[4] = {1, 2, 3, 4};
+    size = 3;
+    code.run((void *[]){out, x, &status}, &size, 0, 0);
+    assert_true(out[0] == 40 && out[18] == 40);
+    k_free(&code);
+  }
+  end();
+}
+
 /* out[i] = x[bound(at[i])]: positions checked, clipped, and checked only where valid */
 static void test_bound(void **state) {
   begin();
@@ -625,13 +650,21 @@ static void test_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_elementwise),    cmocka_unit_test(test_elementwise_code),
-      cmocka_unit_test(test_access),         cmocka_unit_test(test_masked),
-      cmocka_unit_test(test_masked_rows),    cmocka_unit_test(test_reduce_all),
-      cmocka_unit_test(test_reduce_columns), cmocka_unit_test(test_nothing_read),
-      cmocka_unit_test(test_bound),          cmocka_unit_test(test_carried),
-      cmocka_unit_test(test_register_tile),  cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_long),           cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_elementwise),
+      cmocka_unit_test(test_elementwise_code),
+      cmocka_unit_test(test_access),
+      cmocka_unit_test(test_masked),
+      cmocka_unit_test(test_masked_rows),
+      cmocka_unit_test(test_reduce_all),
+      cmocka_unit_test(test_reduce_columns),
+      cmocka_unit_test(test_nothing_read),
+      cmocka_unit_test(test_nothing_read_inside),
+      cmocka_unit_test(test_bound),
+      cmocka_unit_test(test_carried),
+      cmocka_unit_test(test_register_tile),
+      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_long),
+      cmocka_unit_test(test_threads),
       cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

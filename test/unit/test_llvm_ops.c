@@ -207,7 +207,7 @@ static int64_t model_divide(bool want_quotient, bool is_unsigned, int64_t a, int
   return want_quotient ? q : r;
 }
 
-static ir_value model_int(ir_op op, ir_dtype type, int64_t a, int64_t b) {
+static ir_value model_int(ir_op op, ir_dtype type, int64_t a, int64_t b, int64_t c) {
   bool is_unsigned = ir_dtypes[type].kind != IR_KIND_SIGNED,
        less = is_unsigned ? (uint64_t)a < (uint64_t)b : a < b;
   int bits = type == IR_BOOL ? 1 : 8 * ir_dtypes[type].bytes;
@@ -217,6 +217,7 @@ static ir_value model_int(ir_op op, ir_dtype type, int64_t a, int64_t b) {
   case IR_OP_ADD: r = type == IR_BOOL ? x | y : x + y; break;
   case IR_OP_SUB: r = x - y; break;
   case IR_OP_MUL: r = x * y; break;
+  case IR_OP_FMA: r = type == IR_BOOL ? (x & y) | (uint64_t)c : x * y + (uint64_t)c; break;
   case IR_OP_FLOORDIV: r = (uint64_t)model_divide(true, is_unsigned, a, b); break;
   case IR_OP_MOD: r = (uint64_t)model_divide(false, is_unsigned, a, b); break;
   case IR_OP_MIN: r = less ? x : y; break;
@@ -257,7 +258,7 @@ static ir_value model_compare(ir_op op, ir_dtype type, ir_value a, ir_value b) {
 
 static ir_value model(ir_op op, ir_dtype type, ir_value a, ir_value b, ir_value c) {
   if (ir_ops[op].cls == IR_CLASS_COMPARE) return model_compare(op, type, a, b);
-  return ir_is_float(type) ? model_real(op, type, a.f, b.f, c.f) : model_int(op, type, a.i, b.i);
+  return ir_is_float(type) ? model_real(op, type, a.f, b.f, c.f) : model_int(op, type, a.i, b.i, c.i);
 }
 
 /* running */
@@ -343,8 +344,9 @@ static bool has(ir_op op, ir_dtype type) {
   case IR_OP_SHL:
   case IR_OP_SHR: return !is_float && !is_bool;
   case IR_OP_DIV:
-  case IR_OP_SQRT:
-  case IR_OP_FMA: return is_float;
+  case IR_OP_SQRT: return is_float;
+  case IR_OP_SUB:
+  case IR_OP_FMA: return true;
   default: return !is_bool || ir_ops[op].cls == IR_CLASS_COMPARE;
   }
 }

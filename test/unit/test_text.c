@@ -493,7 +493,8 @@ static void test_verify_kernels(void **state) {
   check_broken(
       "kernel @k(p0: f32[8]) {\n  for ridx0 in 0..6 vector {\n    store p0[ridx0] = f32(0.0)\n  }\n}\n",
       IR_LEVEL_LOOP,
-      "broken loop: `for ridx0 in 0..6 vector {`: the extent of an unroll or vector loop is a power of two");
+      "broken loop: `for ridx0 in 0..6 vector {`: the extent of a loop over lanes that are combined "
+      "in pairs is a power of two");
   check_broken("kernel @k(p0: f32[8]) {\n  for ridx0 in 0..8 vector {\n    for ridx1 in 0..4 vector {\n"
                "      store p0[ridx0] = f32(0.0)\n    }\n  }\n}\n",
                IR_LEVEL_LOOP,

@@ -1,0 +1,163 @@
+/* What a call costs. A one-kernel program on 4 floats, beside the kernel called straight through its pointer;
+ * a program with an intermediate; one with a variable; finding a program in the cache, as a warm process
+ * does.
+ *
+ *   make build/bench/bench_call && build/bench/bench_call [DIRECTORY-FOR-THE-CACHE] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/context.h"
+#include "runtime/program.h"
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+enum { ROUNDS = 51, CALLS = 20000 };
+
+static double median(double *times) {
+  qsort(times, ROUNDS, sizeof *times, by_value);
+  return times[ROUNDS / 2];
+}
+
+/* ---- plans: out = a * 2 + 1 over `size` elements, `launches` times one after the other */
+
+static ir_ref param(ir_graph *g, int number, ir_ref size) {
+  return ir_make(g, IR_OP_PARAM, IR_F32, number, &size, 1);
+}
+
+static ir_ref kernel(ir_graph *g, ir_ref size) {
+  bool variable = ir_op_of(g, size) == IR_OP_VAR;
+  ir_ref out = param(g, 0, size), in = param(g, 1, size), i = ir_make(g, IR_OP_RANGE, IR_INDEX, 0, &size, 1);
+  ir_ref load =
+      ir_make(g, IR_OP_LOAD, IR_F32, 0, (ir_ref[]){in, i, ir_bool(g, true), ir_float(g, IR_F32, 0)}, 4);
+  ir_ref value =
+      ir_binary(g, IR_OP_ADD, ir_binary(g, IR_OP_MUL, load, ir_float(g, IR_F32, 2)), ir_float(g, IR_F32, 1));
+  ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){out, i, value}, 3);
+  ir_ref loop = ir_make(g, IR_OP_LOOP, IR_NONE, ir_pack_arg(0, IR_THREAD), (ir_ref[]){i, store}, 2);
+  return ir_make(g, IR_OP_KERNEL, IR_NONE, 2, (ir_ref[]){loop, out, in, size}, 3 + variable);
+}
+
+static rt_program *build(rt_context *c, const char *key, bool variable, uint32_t launches) {
+  ir_error error = {0};
+  ir_graph graph, *g = &graph;
+  if (ir_graph_init(g, &ir_mem_libc, &error)) exit(1);
+  ir_ref size = variable ? ir_var(g, "n", 1, 1, 100, 1) : ir_index(g, 4);
+  ir_ref value = ir_make_tensor(g, IR_OP_INPUT, IR_F32, ir_tuple(g, &size, 1), ir_name(g, "x", 1), &size, 1);
+  ir_slot slots[8] = {{IR_SLOT_INPUT, value, size}};
+  uint32_t places[8][2], result = launches;
+  ir_launch list[8];
+  for (uint32_t i = 0; i < launches; i++) {
+    slots[i + 1] = (ir_slot){i + 1 < launches ? IR_SLOT_TEMP : IR_SLOT_OUTPUT, value, size};
+    places[i][0] = i + 1;
+    places[i][1] = i;
+    list[i] = (ir_launch){kernel(g, size), size, size, places[i], 2};
+  }
+  ir_plan plan = {&ir_mem_libc, slots, launches + 1, 8, list, launches, 8, &result, 1};
+  rt_program *p;
+  if (rt_program_build(c, "bench", g, &plan, key, strlen(key), &p, &error)) {
+    fprintf(stderr, "%s\n", error.text);
+    exit(1);
+  }
+  ir_graph_free(g);
+  return p;
+}
+
+static void empty(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end) {
+  __asm__ volatile("" : : "r"(buffers), "r"(vars), "r"(begin), "r"(end) : "memory");
+}
+
+static double time_direct(cg_kernel f, void **buffers) {
+  double times[ROUNDS];
+  for (int r = 0; r < ROUNDS; r++) {
+    double start = now();
+    for (int i = 0; i < CALLS; i++) {
+      __asm__ volatile("" : "+r"(f));
+      f(buffers, NULL, 0, 4);
+    }
+    times[r] = (now() - start) / CALLS;
+  }
+  return median(times);
+}
+
+static double time_program(const rt_program *p, void **in, void **out, const int64_t *vars) {
+  double times[ROUNDS];
+  ir_error error = {0};
+  for (int r = 0; r < ROUNDS; r++) {
+    double start = now();
+    for (int i = 0; i < CALLS; i++)
+      if (rt_program_run(p, in, out, vars, &error)) exit(1);
+    times[r] = (now() - start) / CALLS;
+  }
+  return median(times);
+}
+
+static double time_find(const char *directory, bool fresh) {
+  double times[ROUNDS];
+  ir_error error = {0};
+  rt_options options = {.cache_dir = directory, .no_compile = true};
+  rt_context *c = NULL;
+  for (int r = 0; r < ROUNDS; r++) {
+    rt_program *p = NULL;
+    double start = now();
+    if (fresh && rt_context_create(&ir_mem_libc, &options, &c, &error)) exit(1);
+    if (!fresh && !c && rt_context_create(&ir_mem_libc, &options, &c, &error)) exit(1);
+    if (!fresh) rt_context_target(c, &error), rt_memo_free(&c->programs);
+    if (!fresh) start = now();
+    if (rt_program_find(c, "one", 3, &p, &error) || !p) exit(1);
+    times[r] = now() - start;
+    rt_program_release(p);
+    if (fresh) rt_context_destroy(c);
+  }
+  if (!fresh) rt_context_destroy(c);
+  return median(times);
+}
+
+int main(int argc, char **argv) {
+  ir_error error = {0};
+  char directory[] = "/tmp/viewfold-bench-XXXXXX";
+  const char *cache = argc > 1 ? argv[1] : mkdtemp(directory);
+  rt_options options = {.cache_dir = cache};
+  rt_context *c;
+  if (rt_context_create(&ir_mem_libc, &options, &c, &error)) return 1;
+  double start = now();
+  rt_program *one = build(c, "one", false, 1);
+  double cold = now() - start, compile = (double)rt_program_stats(one).compile_ns;
+  start = now();
+  rt_program *three = build(c, "three", false, 3);
+  double known = now() - start;
+  rt_program *sized = build(c, "sized", true, 1);
+  float x[100] = {1, 2, 3, 4}, y[100];
+  int64_t status = 0, n = 4;
+  void *buffers[] = {y, x, &status}, *in[] = {x}, *out[] = {y};
+  double call = time_direct(empty, buffers), direct = time_direct(one->frame.steps[0].function, buffers);
+  double plain = time_program(one, in, out, NULL);
+  printf("indirect call of an empty function      %7.1f ns\n", call);
+  printf("the kernel through its pointer          %7.1f ns\n", direct);
+  printf("rt_program_run, one kernel, 4 floats    %7.1f ns   %.1f times the empty call\n", plain,
+         plain / call);
+  printf("rt_program_run, three kernels in a row  %7.1f ns\n", time_program(three, in, out, NULL));
+  printf("rt_program_run, one kernel, a variable  %7.1f ns\n", time_program(sized, in, out, &n));
+  rt_program_release(one);
+  rt_program_release(three);
+  rt_program_release(sized);
+  rt_context_destroy(c);
+  printf("rt_program_build, all cold              %7.1f us   of which %.1f us compile and link\n", cold / 1e3,
+         compile / 1e3);
+  printf("rt_program_build of known kernels       %7.1f us\n", known / 1e3);
+  printf("rt_program_find on disk                 %7.1f us\n", time_find(cache, false) / 1e3);
+  printf("the same from a new context             %7.1f us\n", time_find(cache, true) / 1e3);
+  if (argc > 1) return 0;
+  char command[64];
+  snprintf(command, sizeof command, "rm -rf %s", directory);
+  return system(command);
+}

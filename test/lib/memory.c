@@ -1,0 +1,32 @@
+/* The counting allocator: each block starts with its size. */
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEAD = 16 };
+
+static void note_peak(test_memory *m) {
+  size_t live = atomic_load(&m->live), peak = atomic_load(&m->peak);
+  while (live > peak && !atomic_compare_exchange_weak(&m->peak, &peak, live)) {}
+}
+
+void *test_memory_hook(void *user, void *ptr, size_t old_size, size_t new_size) {
+  test_memory *m = user;
+  char *block = ptr ? (char *)ptr - HEAD : NULL;
+  size_t true_size = 0;
+  if (block) memcpy(&true_size, block, sizeof true_size);
+  if (true_size != old_size) atomic_fetch_add(&m->wrong_sizes, 1);
+  if (new_size == 0) {
+    atomic_fetch_sub(&m->live, true_size);
+    free(block);
+    return NULL;
+  }
+  if (atomic_fetch_add(&m->allocations, 1) + 1 == m->fail_at) return NULL;
+  char *moved = realloc(block, new_size + HEAD);
+  if (!moved) return NULL;
+  memcpy(moved, &new_size, sizeof new_size);
+  atomic_fetch_add(&m->live, new_size - true_size);
+  note_peak(m);
+  return moved + HEAD;
+}

@@ -1,0 +1,70 @@
+/* Views as a reader would explain them: each operation says which element of its operand each element of its
+ * result is, and arrays of elements are copied one by one. The oracle of the tests of folding; nothing of the
+ * library is used. */
+#ifndef VIEWFOLD_TEST_VIEW_MODEL_H
+#define VIEWFOLD_TEST_VIEW_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MODEL_RANK = 6, MODEL_STEPS = 8, MODEL_ELEMENTS = 4096, MODEL_TEXT = 4096 };
+
+typedef enum model_kind {
+  MODEL_PERMUTE,   /* a: order */
+  MODEL_RESHAPE,   /* a: n sizes */
+  MODEL_MERGE,     /* axes a[0] and a[0]+1 become one */
+  MODEL_SPLIT,     /* axis a[0] becomes two, the second of size b[0] */
+  MODEL_EXPAND,    /* a: sizes */
+  MODEL_SHRINK,    /* a: taken from the beginning, b: from the end */
+  MODEL_PAD,       /* a: before, b: after; mode */
+  MODEL_FLIP,      /* a: n axes */
+  MODEL_STRIDE,    /* a: steps */
+  MODEL_UNSQUEEZE, /* a[0]: axis */
+  MODEL_SQUEEZE,   /* a[0]: axis */
+  MODEL_POINT,     /* a[0]: axis, b[0]: position, perhaps from the end */
+  MODEL_GATHER,    /* a[0]: axis, b: n positions, perhaps from the end */
+  MODEL_KINDS
+} model_kind;
+enum { MODEL_CONSTANT, MODEL_EDGE, MODEL_REFLECT, MODEL_WRAP };
+
+typedef struct model_step {
+  int8_t kind, mode, n;
+  int8_t a[MODEL_RANK], b[MODEL_RANK];
+} model_step;
+
+typedef struct model_shape {
+  int rank, size[MODEL_RANK];
+} model_shape;
+typedef struct model_array {
+  model_shape shape;
+  int count;
+  int64_t at[MODEL_ELEMENTS]; /* position in the base; -1: padding */
+} model_array;
+
+/* A base and the steps applied to it. Axes of the bit set `varies` have the size n. */
+typedef struct model_chain {
+  model_shape base;
+  unsigned varies;
+  int lo, hi, divisor; /* of n */
+  model_step steps[MODEL_STEPS];
+  int count;
+} model_chain;
+
+int model_elements(const model_shape *shape); /* MODEL_ELEMENTS + 1 when there are more */
+/* The shape of the result; false when the step cannot be taken. */
+bool model_shape_after(const model_shape *from, const model_step *step, model_shape *to);
+void model_base(const model_shape *shape, model_array *out);
+/* Which element of its operand, of shape `from`, is the element `position` of the result? -1: padding. */
+int model_source(const model_shape *from, const model_step *step, const model_shape *to, int position);
+bool model_apply(const model_array *from, const model_step *step, model_array *to);
+bool model_run(const model_chain *chain, model_array *out);
+/* As a chain expression. */
+void model_print(const model_chain *chain, char text[MODEL_TEXT]);
+
+/* A random chain of 1 to MODEL_STEPS steps that can all be taken, at n and at its least value. */
+void model_random(uint64_t *state, model_chain *out);
+/* A smaller chain, the number-th of them, perhaps one that makes no sense; false after the last. */
+bool model_smaller(const model_chain *chain, int number, model_chain *out);
+
+#endif

@@ -1,0 +1,35 @@
+# The programs of docs/examples, built against the public header and the library alone.
+<<< build.sh
+tree=$(dirname "$(command -v viewfold)")
+case $tree in
+*san-address) flags=-fsanitize=address,undefined ;;
+*san-*) flags=-fsanitize=${tree##*san-} ;;
+*) flags= ;;
+esac
+exec ${CC:-cc} -std=c99 -Wall -Wextra -pedantic -Werror $flags -I"$TEST_ROOT/frontend" "$TEST_ROOT/docs/examples/$1.c" \
+  "$tree/libviewfold.so.0" -Wl,-rpath,"$tree" -o "$1"
+>>>
+
+== the program of the README
+$ sh build.sh scale && ./scale
+0 1.5
+0.5 2
+1 2.5
+
+== sizes that a run supplies
+$ sh build.sh sizes && ./sizes
+n=8: 2.5 25
+program @means: variable n is 10; it was declared as 4..1048576:4
+n=12: 2.5 25 0.25
+
+== lazy tensors
+$ sh build.sh fit && ./fit
+y = 3.000 x + -1.000
+
+== a second run compiles nothing
+$ sh build.sh scale && ./scale > first && VIEWFOLD_COMPILE=0 ./scale | cmp - first
+
+== nothing in the cache and no leave to compile
+$ sh build.sh sizes && VIEWFOLD_COMPILE=0 ./sizes
+! [..]VIEWFOLD_COMPILE[..]
+? 1

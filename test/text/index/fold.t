@@ -1,0 +1,87 @@
+# viewfold index: index expressions of chains.
+
+== a contiguous buffer
+$ viewfold index 'f32[2,2]'
+((ridx0*2)+ridx1)
+
+== the examples of the help are what the command prints
+$ viewfold index 'f32[3,2].permute(1,0)'
+(ridx0+(ridx1*2))
+$ viewfold index 'f32[4].pad((1,2))'
+(ridx0+-1)
+valid: ((ridx0>=1)&(ridx0<5))
+$ viewfold index --help | grep -c -F "$(viewfold index 'f32[3,2].permute(1,0)')"
+1
+$ viewfold index --help | grep -c -F "$(viewfold index 'f32[4].pad((1,2))')"
+2
+
+== one element has one place
+$ viewfold index 'f32[]'
+0
+$ viewfold index 'f32[1,1].expand(1,1)'
+0
+
+== nothing is read from an empty buffer, nor where everything is padding
+$ viewfold index 'f32[0,3]'
+0
+valid: False
+$ viewfold index 'f32[2].pad((0,2)).shrink((2,4))'
+0
+valid: False
+
+== transposed and reshaped
+$ viewfold index 'f32[3,2].permute(1,0).reshape(3,2)'
+(((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))
+$ viewfold index 'f32[4,6].permute(1,0).reshape(2,12)'
+(((ridx0*3)+((ridx1%4)*6))+(ridx1//4))
+
+== what two reshapes undo is gone
+$ viewfold index 'f32[4,6].reshape(2,2,3,2).reshape(24).reshape(4,6)'
+((ridx0*6)+ridx1)
+
+== a window of padding and what is left of it
+$ viewfold index 'f32[3].pad((1,2)).reshape(2,3)'
+(((ridx0*3)+ridx1)+-1)
+valid: ((((ridx0*3)+ridx1)>=1)&(((ridx0*3)+ridx1)<4))
+$ viewfold index 'f32[2,3].pad((1,1),(1,1)).shrink((1,3),(1,4))'
+((ridx0*3)+ridx1)
+
+== a pool of four by windows of three
+$ viewfold index 'f32[4].reshape(1,4).expand(3,4).reshape(12).shrink((0,10)).reshape(2,5).shrink((0,2),(0,3))'
+(ridx0+ridx1)
+
+== flips and steps
+$ viewfold index 'f32[5,4].flip(0)'
+(((ridx0*-4)+ridx1)+16)
+$ viewfold index 'f32[6].stride(-4)'
+((ridx0*-4)+5)
+
+== padding by elements
+$ viewfold index 'f32[4].pad((1,2),mode=edge)'
+max(min((ridx0+-1), 3), 0)
+$ viewfold index 'f32[4].pad((1,2),mode=reflect)'
+where((ridx0<1), ((ridx0*-1)+1), where((ridx0<5), (ridx0+-1), ((ridx0*-1)+7)))
+$ viewfold index 'f32[4].pad((1,2),mode=wrap)'
+((ridx0+3)%4)
+
+== axes come and go
+$ viewfold index 'f32[4,6].unsqueeze(1).squeeze(1).point(0,-1)'
+(ridx0+18)
+
+== gathers show their look-up
+$ viewfold index 'f32[3,4].gather(0,[2,0,-1])'
+(ridx1+([2,0,2][ridx0]*4))
+$ viewfold index 'f32[8].gather(0,[[0,2],[4,6]])'
+[0,2,4,6][((ridx0*2)+ridx1)]
+$ viewfold index 'f32[8].gather(0,[6]).pad((1,0))'
+6
+valid: (ridx0>=1)
+
+== sizes that vary
+$ viewfold index 'f32[n=4..64:4,32].reshape(n//4,128)'
+((ridx0*128)+ridx1)
+$ viewfold index 'f32[n=4..64,32].permute(1,0)'
+(ridx0+(ridx1*32))
+$ viewfold index 'f32[n=4..64].pad((1,1))'
+(ridx0+-1)
+valid: ((ridx0>=1)&((n+(ridx0*-1))>=0))

@@ -1,0 +1,178 @@
+# `viewfold run`: arrays in, arrays out.
+<<< blur.vf
+# the mean of the rows above and below
+graph @blur(%x: f32[4,3]) {
+  %p = pad %x pads=[[1,1],[0,0]]
+  %a = shrink %p bounds=[[0,4],[0,3]]
+  %b = shrink %p bounds=[[2,6],[0,3]]
+  %s = add %a, %b
+  %h = mul %s, 0.5
+  return %h
+}
+>>>
+<<< count.vf
+graph @count() {
+  %i = iota shape=[4,3] axis=0 dtype=f32
+  %j = iota shape=[4,3] axis=1 dtype=f32
+  %t = mul %i, 10.0
+  %x = add %t, %j
+  return %x
+}
+>>>
+
+== a result that is not written is summarised
+$ viewfold run count.vf
+x: f32[4,3] = [[0.0, 1.0, 2.0], [10.0, 11.0, 12.0], [20.0, 21.0, 22.0], [30.0, 31.0, 32.0]]
+
+== results and parameters as files
+$ viewfold run count.vf --out x=x.npy
+$ viewfold run blur.vf --in x=x.npy
+h: f32[4,3] = [[5.0, 5.5, 6.0], [10.0, 11.0, 12.0], [20.0, 21.0, 22.0], [10.0, 10.5, 11.0]]
+$ viewfold run blur.vf --in x=x.npy --out h=h.npy
+$ viewfold run 'f32[4,3]' --in x=h.npy
+y: f32[4,3] = [[5.0, 5.5, 6.0], [10.0, 11.0, 12.0], [20.0, 21.0, 22.0], [10.0, 10.5, 11.0]]
+
+== a file is what numpy would write
+$ viewfold run count.vf --out x=x.npy
+$ head -c 128 x.npy | tail -c +11 | tr -s ' ' | sed 's/ $//'
+{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }
+$ wc -c < x.npy
+176
+
+== the file of an input may be that of a result
+$ viewfold run count.vf --out x=x.npy
+$ viewfold run blur.vf --in x=x.npy --out h=x.npy
+$ viewfold run 'f32[4,3]' --in x=x.npy
+y: f32[4,3] = [[5.0, 5.5, 6.0], [10.0, 11.0, 12.0], [20.0, 21.0, 22.0], [10.0, 10.5, 11.0]]
+
+== several results, some written
+<<< parts.vf
+graph @parts(%x: i32[6]) {
+  %r = reshape %x shape=[2,3]
+  %t = permute %r order=[1,0]
+  %s = sum %r axes=[0]
+  %m = max %x
+  return %t, %s, %m, 7
+}
+>>>
+$ viewfold run parts.vf --in x=[1,2,3,4,5,6] --out s=s.npy
+t: i32[3,2] = [[1, 4], [2, 5], [3, 6]]
+m: i32[] = 6
+3: i32[] = 7
+$ viewfold run 'i32[3]' --in x=s.npy
+y: i32[3] = [5, 7, 9]
+
+== a parameter as a result
+$ viewfold run 'f32[2].reshape(2)' --in x=[1,2]
+y: f32[2] = [1.0, 2.0]
+
+== a value that is used by nothing
+<<< idle.vf
+graph @idle(%x: f32[2], %y: f32[2]) {
+  %z = neg %y
+  return %z
+}
+>>>
+$ viewfold run idle.vf --in x=[1,2] --in y=[3,4]
+z: f32[2] = [-3.0, -4.0]
+
+== the same result twice
+<<< twice.vf
+graph @twice(%x: f32[2]) {
+  %z = neg %x
+  return %z, %z
+}
+>>>
+$ viewfold run twice.vf --in x=[1,2] --out z=z.npy
+$ viewfold run 'f32[2]' --in x=z.npy
+y: f32[2] = [-1.0, -2.0]
+
+== a graph from standard input
+<<< twice.vf
+graph @twice(%x: f32[2]) {
+  %z = neg %x
+  return %z, %z
+}
+>>>
+$ viewfold run - --in x=[1,2] < twice.vf
+z: f32[2] = [-1.0, -2.0]
+z: f32[2] = [-1.0, -2.0]
+
+== one graph of several
+<<< several.vf
+graph @up(%x: f32[2]) {
+  %y = add %x, 1.0
+  return %y
+}
+graph @down(%x: f32[2]) {
+  %y = sub %x, 1.0
+  return %y
+}
+>>>
+$ viewfold run several.vf --graph down --in x=[1,2]
+y: f32[2] = [0.0, 1.0]
+$ viewfold run several.vf --graph=@up --in x=[1,2]
+y: f32[2] = [2.0, 3.0]
+
+== literal inputs of every dtype
+<<< all.vf
+graph @all(%a: bool[2], %b: i8[2], %c: u8[], %d: i64[1], %e: u64[], %f: f16[3], %g: bf16[1], %h: f64[2]) {
+  return %a, %b, %c, %d, %e, %f, %g, %h
+}
+>>>
+$ viewfold run all.vf --in 'a=[true,false]' --in b=[-128,127] --in c=255 --in d=[-9223372036854775808] \
+> --in e=18446744073709551615 --in f=[0.1,-0.0,inf] --in g=[3.14159] --in h=[1e-300,nan]
+a: bool[2] = [true, false]
+b: i8[2] = [-128, 127]
+c: u8[] = 255
+d: i64[1] = [-9223372036854775808]
+e: u64[] = 18446744073709551615
+f: f16[3] = [0.1, -0.0, inf]
+g: bf16[1] = [3.14]
+h: f64[2] = [1e-300, nan]
+
+== nothing in, nothing out
+<<< empty.vf
+graph @empty(%x: f32[0]) {
+  %s = sum %x
+  %m = mean %x
+  %y = exp %x
+  return %y, %s, %m
+}
+>>>
+$ viewfold run empty.vf --in x=[]
+y: f32[0] = []
+s: f32[] = 0.0
+m: f32[] = nan
+
+== NaNs are counted
+$ viewfold run 'f32[20]' --in x=[1,nan,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,nan,20]
+y: f32[20] nan 2 of 20 min 1.0 max 20.0 mean 10.5 first 1.0 nan 3.0 4.0 5.0 6.0 ...
+
+== nothing but NaNs
+$ viewfold run 'f32[17]' --in x=[nan,nan,nan,nan,nan,nan,nan,nan,nan,nan,nan,nan,nan,nan,nan,nan,nan]
+y: f32[17] nan 17 of 17 first nan nan nan nan nan nan ...
+
+== a larger array
+$ viewfold run 'i64[5,5].permute(1,0)' --in 'x=[[1,2,3,4,5],[6,7,8,9,10],[11,12,13,14,15],[16,17,18,19,20],[21,22,23,24,25]]'
+y: i64[5,5] min 1 max 25 mean 13 first 1 6 11 16 21 2 ...
+
+== times as JSON
+$ viewfold run count.vf --time --out x=x.npy
+{"graph":"count","cold_ms":[..],"compile_ms":[..],"ms":[..],"min_ms":[..],"bytes":48,"flops":16}
+
+== the second run compiles nothing
+$ viewfold run count.vf --out x=x.npy
+$ VIEWFOLD_COMPILE=0 viewfold run count.vf --time --out x=x.npy
+{"graph":"count","cold_ms":[..],"compile_ms":0.000,"ms":[..],"min_ms":[..],"bytes":48,"flops":16}
+
+== the second run loads no compiler
+$ LD_DEBUG=libs LD_DEBUG_OUTPUT=cold viewfold run count.vf --out x=x.npy
+$ LD_DEBUG=libs LD_DEBUG_OUTPUT=warm viewfold run count.vf --out x=x.npy
+$ grep -l 'find library=libLLVM' cold.* | wc -l; cat warm.* | grep -c 'libLLVM'
+1
+0
+? 1
+
+== threads make no difference
+$ viewfold run count.vf --threads=1 --out x=1.npy && viewfold run count.vf --threads=7 --out x=7.npy && cmp 1.npy 7.npy
