@@ -130,6 +130,7 @@ $(B)/obj/runtime/identity.o: $(GEN)/source_id
 $(B)/obj/runtime/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
   -DVIEWFOLD_LLVM_FILE=\"$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))\"
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
+$(B)/obj/test/unit/test_image.o: EXTRA = -Wno-unused-parameter $(LLVM_CFLAGS)
 $(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -179,6 +180,7 @@ $(GEN)/%_rules.c: passes/rules/%.rules build/rulec
 
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
+LIBS_test_image = $(LLVM_LIBS)
 tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so)
 
 # The library looks for its module beside itself; in a test, "itself" is the executable.

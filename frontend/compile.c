@@ -105,7 +105,8 @@ static ir_status build(rt_context *context, const fe_request *r, const ir_text *
   if (fe_request_copy(r, &copy, error) != IR_OK) return error->status;
   pass_options options = fe_pass_options(&copy.request, target);
   ir_plan plan;
-  if (pass_pipeline(&copy.graph, copy.request.results, &options, &plan, error) == IR_OK)
+  /* an analysis that runs out of memory notes it and answers "unknown": what comes of that is not kept */
+  if (pass_pipeline(&copy.graph, copy.request.results, &options, &plan, error) == IR_OK && !error->status)
     rt_program_build(context, r->name, &copy.graph, &plan, key->data, key->len, program, error);
   ir_plan_free(&plan);
   fe_copy_free(&copy);

@@ -10,7 +10,7 @@ typedef struct fe_request {
   ir_ref results;       /* TUPLE of tensors */
   const ir_ref *inputs; /* leaves in the order in which a run supplies them; others follow in node order */
   size_t input_count;
-  const ir_ref *vars; /* variables in the order in which a run supplies their values; others follow in node order */
+  const ir_ref *vars; /* variables that the caller declares; the program lists those that it uses, with their names */
   size_t var_count;
   const char *name; /* for messages; not part of the key */
 } fe_request;

@@ -119,10 +119,17 @@ typedef struct statement {
   size_t attr_count, attr_cap;
 } statement;
 
+/* `%x: f32[480,n]`, or a variable declared ahead of its use: `n=1..64` */
 static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
-  ir_token name;
+  ir_token name = p->lex.token;
   ir_dtype dtype;
   ir_ref shape;
+  if (name.kind == IR_TOKEN_WORD) {
+    ir_ref variable = ir_parse_expression(p);
+    if (!variable || ir_op_of(p->graph, variable) == IR_OP_VAR) return variable != 0;
+    return ir_lex_fail_at(&p->lex, name.line, name.column,
+                          "bad parameters, found an expression, expected a variable as in n=1..8");
+  }
   if (!ir_parse_name(p, '%', &name, "bad parameter") ||
       !ir_lex_expect(&p->lex, ':', "missing type of a parameter") || !ir_parse_type(p, &dtype, &shape))
     return false;
@@ -281,9 +288,9 @@ static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
 
 static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
   statement s = {0};
-  bool ok = ir_lex_expect(&p->lex, '(', "missing parameters");
-  while (ok && !ir_lex_is(&p->lex, ')'))
-    ok = (!out->param_count || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_param(p, out);
+  bool ok = ir_lex_expect(&p->lex, '(', "missing parameters"), first = true;
+  for (; ok && !ir_lex_is(&p->lex, ')'); first = false)
+    ok = (first || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_param(p, out);
   ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") &&
        ir_lex_expect(&p->lex, '{', "missing body of the graph");
   while (ok && ir_lex_is(&p->lex, '%')) ok = parse_statement(p, &s);

@@ -189,8 +189,7 @@ static ir_ref declare(ir_parser *p, const ir_token *name) {
       !ir_parse_int(p, &hi, "bad bounds of a variable"))
     return 0;
   if (ir_lex_accept(&p->lex, ':') && !ir_parse_int(p, &divisor, "bad divisor of a variable")) return 0;
-  int64_t over =
-      divisor >= 1 ? ir_floor_mod(hi, divisor) : 0; /* hi - over is the largest multiple <= hi */
+  int64_t over = divisor >= 1 ? ir_floor_mod(hi, divisor) : 0; /* hi - over is the largest multiple <= hi */
   if (lo > hi || divisor < 1 || (uint64_t)hi - (uint64_t)lo < (uint64_t)over)
     return ir_lex_fail_at(
         &p->lex, line, column,

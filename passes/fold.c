@@ -243,6 +243,15 @@ static ir_ref fold_reduce(folder *f, frame *fr, ir_ref node, ir_ref valid, const
   return ir_make(g, IR_OP_REDUCE, (ir_dtype)n->dtype, ir_pack_arg(combining(n), 0), src, count);
 }
 
+/* Is an integer read at run time a position of an axis, from the end when negative? */
+static ir_ref in_axis(folder *f, ir_ref index, ir_ref size) {
+  ir_graph *g = f->g;
+  ir_dtype wide = ir_dtype_of(g, index) == IR_U64 ? IR_U64 : IR_I64;
+  ir_ref at = ir_cast(g, index, wide), end = ir_cast(g, size, wide), below = ir_binary(g, IR_OP_LT, at, end);
+  if (wide == IR_U64) return below;
+  return ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_GE, at, ir_unary(g, IR_OP_NEG, end)), below);
+}
+
 static ir_ref fold_gather(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
@@ -257,14 +266,13 @@ static ir_ref fold_gather(folder *f, frame *fr, ir_ref node, ir_ref valid, const
   }
   int mode = ir_arg_mode(n);
   ir_ref index = reply(f, fr, 0), size = ir_dim(g, data, axis), inside = ir_bool(g, true);
-  if (mode == IR_GATHER_FILL && ir_dtypes[ir_dtype_of(g, index)].kind != IR_KIND_BOOL) {
-    ir_ref wide = ir_cast(g, index, IR_I64), end = ir_cast(g, size, IR_I64);
-    inside = ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_GE, wide, ir_unary(g, IR_OP_NEG, end)),
-                       ir_binary(g, IR_OP_LT, wide, end));
-  }
+  if (mode == IR_GATHER_FILL) inside = in_axis(f, index, size);
+  if (ir_bounds_of(g, size).lo < 1) /* nothing can be taken from an axis that may be empty when it is */
+    inside = pass_and(g, inside, pass_compare(g, IR_OP_GT, size, ir_index(g, 0)));
   if (fr->stage == 1) {
     pass_position from = {.rank = ir_rank(g, data)};
-    for (uint32_t i = 0; i < from.rank; i++) from.at[i] = p->at[i < axis ? i : i + taken - 1];
+    for (uint32_t i = 0; i < from.rank; i++)
+      if (i != axis) from.at[i] = p->at[i < axis ? i : i + taken - 1];
     from.at[axis] =
         ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, mode), (ir_ref[]){index, size, valid}, 3);
     fr->stage = 2;
@@ -272,7 +280,7 @@ static ir_ref fold_gather(folder *f, frame *fr, ir_ref node, ir_ref valid, const
     return 0;
   }
   ir_ref value = reply(f, fr, 1);
-  return mode == IR_GATHER_FILL ? filled(f, inside, value, zero_of(f, (ir_dtype)n->dtype)) : value;
+  return !ir_is_true(g, inside) ? filled(f, inside, value, zero_of(f, (ir_dtype)n->dtype)) : value;
 }
 
 static ir_ref fold_demand(folder *f, frame *fr) {
@@ -357,17 +365,39 @@ static void folder_free(folder *f) {
   ir_free(f->g->mem, f->keys, f->key_cap * sizeof *f->keys);
 }
 
+/* Parameters that no access was left with go, and the others move up. */
+static ir_ref drop_unused_params(ir_graph *g, ir_ref store, pass_slots *slots) {
+  ir_ref *live = NULL, *from = NULL;
+  size_t count = 0, cap = 0, from_cap = 0;
+  uint32_t used = 0, room = slots->param_count;
+  bool done = store && ir_reachable(g, &store, 1, &live, &count, &cap) == IR_OK &&
+              IR_RESERVE(g->mem, from, from_cap, 2 * (size_t)room);
+  for (uint32_t slot = 0; slot < room && done; slot++)
+    for (size_t i = 0; i < count; i++) {
+      const ir_node *n = ir_get(g, live[i]);
+      if (n->op != IR_OP_PARAM || ir_arg_int(n) != slot) continue;
+      from[used] = live[i];
+      from[room + used] = ir_make(g, IR_OP_PARAM, (ir_dtype)n->dtype, ir_pack_arg(used, 0), n->src, 1);
+      slots->params[used++] = slots->params[slot];
+    }
+  if (done && used < room) store = pass_substitute(g, store, from, from + room, used);
+  slots->param_count = used;
+  ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, from, from_cap * sizeof *from);
+  return done ? store : 0;
+}
+
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
   ir_op op = ir_op_of(g, value);
-  bool stored =
-      op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA; /* a copy of what has a slot of its own */
+  bool stored = op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA; /* a copy of what has a slot */
   folder f = {.g = g, .slots = slots, .output = stored ? 0 : value};
   slots->param_count = 0;
   ir_ref param = param_of(&f, value, target);
   pass_position p = output_position(&f, value);
   ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, value), &p), result = fold_at(&f, value, &p);
   folder_free(&f);
-  return ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3);
+  return drop_unused_params(g, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3),
+                            slots);
 }
 
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {

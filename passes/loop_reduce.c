@@ -54,11 +54,11 @@ static ir_ref value_loop(ir_graph *g, ir_ref range, int binding, ir_ref init, ir
                  3);
 }
 
-/* carry op value; a product of floats is added with one rounding */
+/* carry op value; a product of floats is added with one rounding where the machine can */
 static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
   ir_graph *g = r->n->g;
   const ir_node *v = ir_get(g, value);
-  if (r->op == IR_OP_ADD && v->op == IR_OP_MUL && ir_is_float(r->dtype))
+  if (r->op == IR_OP_ADD && v->op == IR_OP_MUL && ir_is_float(r->dtype) && r->n->target->has_fma)
     return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){v->src[0], v->src[1], so_far}, 3);
   return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){so_far, value}, 2);
 }

@@ -9,8 +9,6 @@
 
 #include "index.h"
 
-#include <string.h>
-
 typedef struct lowering {
   ir_graph *g;
   ir_ref *map; /* by old node */
@@ -18,7 +16,7 @@ typedef struct lowering {
 
 static ir_ref view_to(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, uint32_t rank) {
   ir_ref src[IR_MAX_RANK + 1] = {x};
-  memcpy(src + 1, dims, rank * sizeof *dims);
+  for (uint32_t i = 0; i < rank; i++) src[i + 1] = dims[i];
   ir_ref shape = ir_tuple(g, dims, rank);
   return shape == ir_shape(g, x) ? x : ir_make_tensor(g, op, ir_dtype_of(g, x), shape, 0, src, rank + 1);
 }
@@ -40,14 +38,19 @@ static ir_ref reduced(ir_graph *g, const ir_node *n, ir_op op, ir_ref x, ir_dtyp
   return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
 }
 
-/* Number of elements that go into each result, as a value of dtype. */
-static ir_ref reduce_count(ir_graph *g, const ir_node *n, ir_ref x, ir_dtype dtype) {
+/* Number of elements that go into each result, as a value of dtype: a constant, or one value at every
+ * position. */
+static ir_ref reduce_count(ir_graph *g, const ir_node *n, ir_ref x, ir_ref shape, ir_dtype dtype) {
   ir_ref count = ir_index(g, 1);
   for (uint32_t i = 1; i < n->nsrc; i++)
     count = pass_mul(g, count, ir_dim(g, x, (uint32_t)ir_get(g, n->src[i])->arg));
   int64_t value;
   if (ir_is_const(g, count, &value)) return scalar(g, dtype, (double)value);
-  return ir_make_tensor(g, IR_OP_CAST, dtype, ir_tuple(g, NULL, 0), 0, &count, 1);
+  const ir_node *dims = ir_get(g, shape);
+  ir_ref ones[IR_MAX_RANK], each = ir_make_tensor(g, IR_OP_CAST, dtype, ir_tuple(g, NULL, 0), 0, &count, 1);
+  for (uint32_t i = 0; i < dims->nsrc; i++) ones[i] = ir_index(g, 1);
+  each = each ? view_to(g, IR_OP_RESHAPE, each, ones, dims->nsrc) : 0;
+  return each ? view_to(g, IR_OP_EXPAND, each, dims->src, dims->nsrc) : 0;
 }
 
 static ir_ref lower_reduce(ir_graph *g, ir_ref old, ir_ref x) {
@@ -57,7 +60,7 @@ static ir_ref lower_reduce(ir_graph *g, ir_ref old, ir_ref x) {
   switch ((int)n->op) {
   case IR_OP_MEAN: {
     ir_ref total = reduced(g, n, IR_OP_SUM, ir_cast(g, x, wide), wide, shape),
-           count = reduce_count(g, n, x, wide);
+           count = reduce_count(g, n, x, shape, wide);
     return ir_cast(g, ir_binary(g, IR_OP_DIV, total, count), dtype);
   }
   case IR_OP_SUM:

@@ -191,8 +191,7 @@ static uint32_t blocks_of(const pass_view *v, block *out) {
     bool joins = last && (single || (ir_mul_ok(size, stride, &whole) && whole == last->stride));
     if (joins) {
       *last = (block){last->size * size, stride, single ? size : last->real * size};
-    }
-    else {
+    } else {
       bool repeats = count == 0 && stride == 0; /* one position after the other, all the same */
       out[count++] = (block){size, stride, repeats ? 0 : size};
     }

@@ -1,5 +1,5 @@
-/* libFuzzer entry: any bytes are a chain expression or are refused with a place; every form of what was read is made
- * without harm, and what is printed of it stays within bounds. */
+/* libFuzzer entry: any bytes are a chain expression or are refused with a place; every form of what was read
+ * is made without harm, and what is printed of it stays within bounds. */
 #include "frontend/chain.h"
 #include "passes/access.h"
 #include "passes/passes.h"

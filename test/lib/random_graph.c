@@ -149,8 +149,11 @@ static void make_fma(random_graph *r) {
 static void make_cast(random_graph *r) {
   const random_value v = *any_value(r);
   ir_dtype from = ir_dtype_of(&r->g, v.ref), to = any_dtype(r);
-  if (chance(r, 20)) add_value(r, op_bitcast(&r->g, v.ref, to), unknown, 0);
-  else add_value(r, op_cast(&r->g, v.ref, to), ir_is_float(from) ? v.numerator : unknown, v.scale);
+  if (chance(r, 20)) { /* the bits of a NaN are nobody's promise */
+    if (!ir_is_float(from) || v.numerator < unknown) add_value(r, op_bitcast(&r->g, v.ref, to), unknown, 0);
+    return;
+  }
+  add_value(r, op_cast(&r->g, v.ref, to), ir_is_float(from) ? v.numerator : unknown, v.scale);
 }
 
 static void make_permute(random_graph *r) {

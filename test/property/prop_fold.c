@@ -152,18 +152,21 @@ static bool shape_holds(ir_graph *g, ir_ref node, const model_shape *want, int64
   return true;
 }
 
-static bool all_forms_hold(ir_graph *g, ir_ref node, const model_array *want, int64_t size, int64_t n,
-                           bool numbers) {
+/* few: only what kernels are made from, and views */
+static bool forms_hold(ir_graph *g, ir_ref node, const model_array *want, int64_t size, int64_t n,
+                       bool numbers, bool few) {
   ir_ref index, valid;
-  bool gathers = pass_has_gather(g, node), folded;
-  if (!gathers) {
+  bool folded;
+  if (!pass_has_gather(g, node)) {
     folded = pass_fold_chain(g, node, &index, &valid);
     if (!access_holds(g, "fold", folded, index, valid, want, size, n)) return false;
   }
-  folded = pass_access(g, &pass_canonical, node, &index, &valid);
-  if (!access_holds(g, "access", folded, index, valid, want, size, n)) return false;
-  folded = pass_access(g, &pass_textbook, node, &index, &valid);
-  if (!access_holds(g, "textbook", folded, index, valid, want, size, n)) return false;
+  if (!few) {
+    folded = pass_access(g, &pass_canonical, node, &index, &valid);
+    if (!access_holds(g, "access", folded, index, valid, want, size, n)) return false;
+    folded = pass_access(g, &pass_textbook, node, &index, &valid);
+    if (!access_holds(g, "textbook", folded, index, valid, want, size, n)) return false;
+  }
   return !numbers || views_hold(g, node, want);
 }
 
@@ -189,7 +192,7 @@ static verdict try_chain(const model_chain *c) {
     result = c->varies ? UNDECIDED : FAILS; /* what holds for one n need not hold for every n */
     if (!c->varies) failed("recording: %s", error.text);
   } else if (!shape_holds(&g, node, &want.shape, n) ||
-             !all_forms_hold(&g, node, &want, elements_of(&c->base), n, numbers && !c->varies)) {
+             !forms_hold(&g, node, &want, elements_of(&c->base), n, numbers && !c->varies, false)) {
     result = FAILS;
   }
   ir_graph_free(&g);
@@ -407,14 +410,11 @@ static bool take(search *s, int depth, const move *m) {
 
 static bool judge(search *s, int base, const move *const *path, int length) {
   bool numbers = true;
-  int64_t size = elements_of(&shapes[base]);
-  ir_ref index, valid;
   for (int i = 0; i < length; i++)
     numbers &= path[i]->step.kind != MODEL_PAD || path[i]->step.mode == MODEL_CONSTANT;
   s->tried++;
-  if (length < LONGEST) return all_forms_hold(&s->g, s->nodes[length], &s->maps[length], size, 0, numbers);
-  bool folded = pass_fold_chain(&s->g, s->nodes[length], &index, &valid);
-  return access_holds(&s->g, "fold", folded, index, valid, &s->maps[length], size, 0);
+  return forms_hold(&s->g, s->nodes[length], &s->maps[length], elements_of(&shapes[base]), 0, numbers,
+                    length == LONGEST);
 }
 
 static int report_path(int base, const move *const *path, int length) {

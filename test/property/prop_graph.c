@@ -76,7 +76,10 @@ static void run_once(checker *c, const rt_program *program, const ir_ref *roots,
   if (status != IR_OK && status != IR_ERR_RANGE) fail(c, "the evaluator failed", error.text);
   for (size_t i = 0; i < n && status == IR_OK; i++) outputs[i] = calloc(1, want[i].bytes + 1);
   if (status == IR_OK) {
-    if (rt_program_run(program, inputs, outputs, vars, &run_error) != IR_OK) fail(c, "the program failed", run_error.text);
+    int64_t ordered[RANDOM_VARS] = {0};
+    for (size_t i = 0; i < rt_program_variable_count(program); i++)
+      ordered[i] = vars[rt_program_variable(program, i).name[0] == 'n' ? 0 : 1];
+    if (rt_program_run(program, inputs, outputs, ordered, &run_error) != IR_OK) fail(c, "the program failed", run_error.text);
     for (size_t i = 0; i < n && !c->problem; i++) compare(c, i, &want[i], outputs[i]);
   }
   if (status == IR_OK) ir_eval_free(&r->g, want, n);
