@@ -3,13 +3,12 @@
 #include "codegen/llvm.h"
 
 #include <llvm-c/Target.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-/* LLVM's table of targets belongs to the process. */
-static pthread_once_t registered = PTHREAD_ONCE_INIT;
-static void register_native(void) {
+/* LLVM's table of targets belongs to the process, and the loader runs this once in a process, whichever
+ * context opens the module first. */
+__attribute__((constructor)) static void register_native(void) {
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
 }
@@ -35,7 +34,6 @@ bool cg_target_gathers(const ir_target *target) {
 }
 
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error) {
-  pthread_once(&registered, register_native);
   LLVMTargetRef kind = NULL;
   char *message = NULL;
   if (LLVMGetTargetFromTriple(target->triple, &kind, &message)) {

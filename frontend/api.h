@@ -37,18 +37,22 @@ void fe_context_retain(vf_context *context);
 void fe_context_release(vf_context *context);
 /* Copy what happened to the caller's record, which may be NULL. */
 vf_status fe_report(vf_error *out, const ir_error *error);
-/* A failure during which allocations failed is one of memory, whatever was made of it. `failures` is from before. */
+/* A failure during which allocations failed is one of memory, whatever was made of it. `failures` is from
+ * before. */
 void fe_blame_memory(const vf_context *context, unsigned failures, ir_error *error);
 unsigned fe_failures(const vf_context *context);
 /* Bytes that vf_text_free frees; takes text over. NULL, with error set, when memory is short. */
 char *fe_text_out(vf_context *context, ir_text *text, ir_error *error);
 
 /* graph.c */
-vf_graph *fe_graph_make(vf_context *context, const char *name, size_t length, ir_error *error); /* no reference taken */
+vf_graph *fe_graph_make(vf_context *context, const char *name, size_t length,
+                        ir_error *error); /* no reference taken */
 void fe_graph_free(vf_graph *graph);
 const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *name, size_t length);
-bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, const char *name, size_t length, ir_ref ref);
-/* What compiling the outputs takes. False after failing: a builder's error, no outputs. Free it before adding names. */
+bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, const char *name,
+                  size_t length, ir_ref ref);
+/* What compiling the outputs takes. False after failing: a builder's error, no outputs. Free it before adding
+ * names. */
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);
 
@@ -62,7 +66,7 @@ typedef struct fe_call {
 } fe_call;
 /* Find the graph of the operands and check them. False: return fe_end(call, 0). */
 bool fe_begin(fe_call *call, const char *who, const vf_value *operands, size_t count);
-bool fe_begin_in(fe_call *call, const char *who, vf_graph *graph); /* an operation without operands */
+bool fe_begin_in(fe_call *call, const char *who, vf_graph *graph);       /* an operation without operands */
 bool fe_operands(fe_call *call, const vf_value *operands, size_t count); /* further ones */
 bool fe_refuse(fe_call *call, const char *format, ...) IR_PRINTF(2, 3);  /* always false */
 vf_value fe_end(fe_call *call, ir_ref made);
@@ -74,7 +78,8 @@ bool fe_list(fe_call *call, const char *what, int count, const int64_t *list, ir
 bool fe_list_sized(fe_call *call, const char *what, int count, const vf_value *list, ir_ref out[FE_LIST_MAX]);
 ir_ref fe_as_size(ir_graph *g, ir_ref value); /* 0 when it is none, or memory is short */
 
-/* value_index.c: arithmetic on sizes. True when the operation is one: *made is its result, or 0 after failing. */
+/* value_index.c: arithmetic on sizes. True when the operation is one: *made is its result, or 0 after
+ * failing. */
 bool fe_size_unary(ir_graph *g, ir_op op, ir_ref x, ir_ref *made);
 bool fe_size_binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b, ir_ref *made);
 

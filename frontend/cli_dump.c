@@ -107,7 +107,7 @@ static void observe(void *user, const char *pass, ir_graph *g, ir_ref root, int 
 }
 
 /* The kernel as the runtime compiles it: with the names that its code has in a debugger. */
-static ir_status put_code(dump *d, cg_module *module, ir_ref kernel) {
+static ir_status put_code(dump *d, rt_module *module, ir_ref kernel) {
   rt_kernel_key key;
   ir_graph g;
   ir_ref copy = 0;
@@ -115,7 +115,8 @@ static ir_status put_code(dump *d, cg_module *module, ir_ref kernel) {
   ir_error *error = &d->s.error;
   if (rt_kernel_key_make(&ir_mem_libc, &d->s.g, kernel, &key, error) != IR_OK) return error->status;
   if (ir_graph_init(&g, &ir_mem_libc, error) == IR_OK && rt_kernel_key_read(&key, &g, &copy, error) == IR_OK)
-    cg_compile(module, &g, copy, key.symbol, &d->target, d->stage == LLVM ? CG_LLVM : CG_ASM, &text, error);
+    rt_module_compile(module, &g, copy, key.symbol, &d->target, d->stage == LLVM ? CG_LLVM : CG_ASM, &text,
+                      error);
   if (text.bytes) {
     if (d->out.len) ir_text_str(&d->out, "\n");
     ir_text_add(&d->out, text.bytes, text.size);
@@ -127,11 +128,11 @@ static ir_status put_code(dump *d, cg_module *module, ir_ref kernel) {
 }
 
 static ir_status put_all_code(dump *d) {
-  cg_module module;
-  if (cg_module_init(&module, &d->s.error) != IR_OK) return d->s.error.status;
+  rt_module module;
+  if (rt_module_init(&module, &d->s.error) != IR_OK) return d->s.error.status;
   for (size_t i = 0; i < d->plan.launch_count && !d->s.error.status; i++)
     put_code(d, &module, d->plan.launches[i].kernel);
-  cg_module_free(&module);
+  rt_module_free(&module);
   return d->s.error.status;
 }
 

@@ -13,7 +13,8 @@ static bool is_listed(const ir_ref *list, size_t count, ir_ref ref) {
   return k < count;
 }
 
-/* The request's inputs and then the other INPUTs, as parameters: their order and all their types are in the text. */
+/* The request's inputs and then the other INPUTs, as parameters: their order and all their types are in the
+ * text. */
 static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t *cap) {
   const ir_graph *g = r->graph;
   ir_ref *nodes = NULL;
@@ -22,7 +23,8 @@ static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t 
   for (size_t i = 0; i < r->input_count + count && good; i++) {
     ir_ref ref = i < r->input_count ? r->inputs[i] : nodes[i - r->input_count];
     const ir_node *node = ir_get(g, ref);
-    if (node->op != IR_OP_INPUT || (i >= r->input_count && is_listed(r->inputs, r->input_count, ref))) continue;
+    if (node->op != IR_OP_INPUT || (i >= r->input_count && is_listed(r->inputs, r->input_count, ref)))
+      continue;
     good = IR_RESERVE(g->mem, *list, *cap, *n + 1);
     if (good) (*list)[(*n)++] = (ir_named){ir_name_text(g, node->arg), ir_name_length(g, node->arg), ref};
   }
@@ -98,7 +100,8 @@ pass_options fe_pass_options(const fe_request *r, const ir_target *target) {
 
 /* programs */
 
-static ir_status build(rt_context *context, const fe_request *r, const ir_text *key, rt_program **program, ir_error *error) {
+static ir_status build(rt_context *context, const fe_request *r, const ir_text *key, rt_program **program,
+                       ir_error *error) {
   const ir_target *target = rt_context_target(context, error);
   fe_copy copy;
   if (!target) return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");

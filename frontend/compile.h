@@ -1,4 +1,5 @@
-/* From a recorded graph to a program, through the caches: the one way in for the C API, lazy tensors and the command. */
+/* From a recorded graph to a program, through the caches: the one way in for the C API, lazy tensors and the
+ * command. */
 #ifndef VIEWFOLD_FRONTEND_COMPILE_H
 #define VIEWFOLD_FRONTEND_COMPILE_H
 
@@ -10,13 +11,14 @@ typedef struct fe_request {
   ir_ref results;       /* TUPLE of tensors */
   const ir_ref *inputs; /* leaves in the order in which a run supplies them; others follow in node order */
   size_t input_count;
-  const ir_ref *vars; /* variables that the caller declares; the program lists those that it uses, with their names */
+  const ir_ref
+      *vars; /* variables that the caller declares; the program lists those that it uses, with their names */
   size_t var_count;
   const char *name; /* for messages; not part of the key */
 } fe_request;
 
-/* Find the program in memory, then on disk; else run the passes, generate code and store both. The look-up prints the
- * graph and touches nothing else. */
+/* Find the program in memory, then on disk; else run the passes, generate code and store both. The look-up
+ * prints the graph and touches nothing else. */
 ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, ir_error *error);
 
 /* The canonical text that identifies the request. */
@@ -29,7 +31,8 @@ typedef struct fe_copy {
   ir_ref *refs;
   size_t count;
 } fe_copy;
-ir_status fe_request_copy(const fe_request *request, fe_copy *out, ir_error *error); /* nothing to free after failing */
+ir_status fe_request_copy(const fe_request *request, fe_copy *out,
+                          ir_error *error); /* nothing to free after failing */
 void fe_copy_free(fe_copy *copy);
 
 /* The options that every compilation of a request has; target must outlive them. */

@@ -23,14 +23,17 @@ const char *vf_version(void) { return VF_VERSION; }
 int vf_version_number(void) { return VF_VERSION_NUMBER; }
 
 const char *vf_status_text(vf_status status) {
-  static const char *const texts[] = {"success",           "invalid argument",   "out of memory",
-                                      "input or output failed", "not supported", "compilation failed",
-                                      "device failed",     "index out of range", "internal error"};
+  static const char *const texts[] = {
+      "success",       "invalid argument",   "out of memory", "input or output failed",
+      "not supported", "compilation failed", "device failed", "index out of range",
+      "internal error"};
   return (unsigned)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
 
 static bool is_dtype(vf_dtype dtype) { return (unsigned)dtype < IR_DTYPE_COUNT; }
-const char *vf_dtype_name(vf_dtype dtype) { return ir_dtypes[is_dtype(dtype) ? (ir_dtype)dtype : IR_NONE].name; }
+const char *vf_dtype_name(vf_dtype dtype) {
+  return ir_dtypes[is_dtype(dtype) ? (ir_dtype)dtype : IR_NONE].name;
+}
 size_t vf_dtype_bytes(vf_dtype dtype) {
   return is_dtype(dtype) && dtype != VF_NONE && dtype != VF_INDEX ? ir_dtypes[dtype].bytes : 0;
 }
@@ -52,8 +55,8 @@ vf_status fe_report(vf_error *out, const ir_error *error) {
 unsigned fe_failures(const vf_context *c) { return atomic_load_explicit(&c->failures, memory_order_relaxed); }
 
 void fe_blame_memory(const vf_context *c, unsigned failures, ir_error *error) {
-  bool other = error->status == IR_ERR_INVALID || error->status == IR_ERR_INTERNAL || error->status == IR_ERR_UNSUPPORTED ||
-               error->status == IR_ERR_COMPILE;
+  bool other = error->status == IR_ERR_INVALID || error->status == IR_ERR_INTERNAL ||
+               error->status == IR_ERR_UNSUPPORTED || error->status == IR_ERR_COMPILE;
   if (!other || fe_failures(c) == failures) return;
   ir_error_clear(error);
   ir_fail(error, IR_ERR_MEMORY, "out of memory");
@@ -96,19 +99,19 @@ void vf_text_free(vf_context *c, char *text) {
 
 /* settings */
 
-
 static bool read_options(const vf_options *given, vf_options *out, ir_error *error) {
   *out = (vf_options){.size = sizeof *out};
   if (!given) return true;
   size_t known = given->size < sizeof *out ? given->size : sizeof *out;
   if (given->size < offsetof(vf_options, threads)) {
-    ir_fail(error, IR_ERR_INVALID, "options: size is %zu; it must be sizeof(vf_options), which is %zu here", given->size,
-            sizeof *out);
+    ir_fail(error, IR_ERR_INVALID, "options: size is %zu; it must be sizeof(vf_options), which is %zu here",
+            given->size, sizeof *out);
     return false;
   }
   for (size_t i = sizeof *out; i < given->size; i++)
     if (((const unsigned char *)given)[i]) {
-      ir_fail(error, IR_ERR_INVALID, "options: byte %zu is set, which this version (%s) does not know", i, VF_VERSION);
+      ir_fail(error, IR_ERR_INVALID, "options: byte %zu is set, which this version (%s) does not know", i,
+              VF_VERSION);
       return false;
     }
   memcpy(out, given, known);
@@ -123,12 +126,14 @@ static bool has_word(const char *list, const char *word) {
 }
 
 static bool read_environment(vf_options *o, ir_error *error) {
-  const char *threads = getenv("VIEWFOLD_THREADS"), *compile = getenv("VIEWFOLD_COMPILE"), *device = getenv("VIEWFOLD_DEVICE");
+  const char *threads = getenv("VIEWFOLD_THREADS"), *compile = getenv("VIEWFOLD_COMPILE"),
+             *device = getenv("VIEWFOLD_DEVICE");
   if (o->threads == 0 && threads && *threads) {
     char *end;
     long count = strtol(threads, &end, 10);
     if (*end || count < 1 || count > 65536) {
-      ir_fail(error, IR_ERR_INVALID, "VIEWFOLD_THREADS is '%.40s'; it must be a number from 1 to 65536", threads);
+      ir_fail(error, IR_ERR_INVALID, "VIEWFOLD_THREADS is '%.40s'; it must be a number from 1 to 65536",
+              threads);
       return false;
     }
     o->threads = (int)count;
@@ -141,9 +146,11 @@ static bool read_environment(vf_options *o, ir_error *error) {
 
 static bool check_options(const vf_options *o, ir_error *error) {
   if (o->threads < 0 || o->cache_bytes < 0)
-    ir_fail(error, IR_ERR_INVALID, "options: %s is negative; 0 stands for the default", o->threads < 0 ? "threads" : "cache_bytes");
+    ir_fail(error, IR_ERR_INVALID, "options: %s is negative; 0 stands for the default",
+            o->threads < 0 ? "threads" : "cache_bytes");
   else if (o->flags & ~(uint32_t)(VF_NO_DISK | VF_NO_COMPILE | VF_PERF_MAP))
-    ir_fail(error, IR_ERR_INVALID, "options: flags are %#x, of which this version (%s) knows 0x7", (unsigned)o->flags, VF_VERSION);
+    ir_fail(error, IR_ERR_INVALID, "options: flags are %#x, of which this version (%s) knows 0x7",
+            (unsigned)o->flags, VF_VERSION);
   else if (o->device && strcmp(o->device, "cpu") != 0)
     ir_fail(error, IR_ERR_DEVICE, "device '%.60s' is not there; this build has: cpu", o->device);
   return error->status == IR_OK;

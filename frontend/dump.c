@@ -37,7 +37,9 @@ static ir_ref parameter(cutter *c, ir_ref ref) {
   int length = snprintf(name, sizeof name, "slot%u", c->slot_of[ref] - 1);
   const ir_node *dims = ir_get(c->g, ir_shape(c->g, ref));
   int64_t id = ir_name(c->g, name, (size_t)length);
-  return id < 0 ? 0 : ir_make_tensor(c->g, IR_OP_INPUT, (ir_dtype)n->dtype, ir_shape(c->g, ref), id, dims->src, dims->nsrc);
+  return id < 0 ? 0
+                : ir_make_tensor(c->g, IR_OP_INPUT, (ir_dtype)n->dtype, ir_shape(c->g, ref), id, dims->src,
+                                 dims->nsrc);
 }
 
 static ir_ref rebuilt(cutter *c, ir_ref ref) {
@@ -69,17 +71,16 @@ static void put_kernels(dump *d, cutter *c) {
     char name[32];
     kernel_name(name, sizeof name, k);
     ir_ref root = cut(c, p->launches[k].kernel), results = root ? ir_tuple(c->g, &root, 1) : 0;
-    if (results)
-      ir_print_graph(c->g, name, results, d->out);
-    else
-      out_of_memory(d);
+    if (results) ir_print_graph(c->g, name, results, d->out);
+    else out_of_memory(d);
   }
 }
 
 static void dump_kernels(dump *d) {
   ir_graph *g = &d->copy.graph;
   ir_ref lowered = pass_lower(g, d->copy.request.results);
-  if (!lowered || pass_schedule(g, lowered, d->options.inputs, d->options.input_count, &d->plan, d->error) != IR_OK) {
+  if (!lowered ||
+      pass_schedule(g, lowered, d->options.inputs, d->options.input_count, &d->plan, d->error) != IR_OK) {
     out_of_memory(d);
     return;
   }
@@ -129,8 +130,8 @@ static void dump_code(dump *d, cg_output want) {
     char name[32];
     cg_blob code;
     kernel_name(name, sizeof name, k);
-    if (cg_compile(rt_context_codegen(d->context), &d->copy.graph, d->plan.launches[k].kernel, name, d->options.target, want,
-                   &code, d->error) != IR_OK)
+    if (rt_module_compile(rt_context_codegen(d->context), &d->copy.graph, d->plan.launches[k].kernel, name,
+                          d->options.target, want, &code, d->error) != IR_OK)
       return;
     ir_text_add(d->out, code.bytes, code.size);
     cg_blob_free(&code);
@@ -152,11 +153,13 @@ static const struct {
     {"loops", dump_loops}, {"llvm", dump_llvm},       {"asm", dump_asm},
 };
 
-ir_status fe_dump(rt_context *context, const fe_request *request, const char *stage, ir_text *out, ir_error *error) {
+ir_status fe_dump(rt_context *context, const fe_request *request, const char *stage, ir_text *out,
+                  ir_error *error) {
   size_t s = 0;
   while (s < sizeof stages / sizeof *stages && strcmp(stages[s].name, stage) != 0) s++;
   if (s == sizeof stages / sizeof *stages)
-    return ir_fail(error, IR_ERR_INVALID, "dump: no stage '%.40s'; the stages are graph, kernels, index, loops, llvm, asm", stage);
+    return ir_fail(error, IR_ERR_INVALID,
+                   "dump: no stage '%.40s'; the stages are graph, kernels, index, loops, llvm, asm", stage);
   dump d = {.context = context, .out = out, .error = error};
   const ir_target *target = rt_context_target(context, error);
   if (!target) return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");

@@ -38,8 +38,7 @@ void fe_graph_free(vf_graph *g) {
 vf_graph *vf_graph_create(vf_context *c, const char *name, vf_error *error) {
   ir_error failure = {0};
   vf_graph *g = NULL;
-  if (!c)
-    ir_fail(&failure, IR_ERR_INVALID, "graph: the context is NULL");
+  if (!c) ir_fail(&failure, IR_ERR_INVALID, "graph: the context is NULL");
   else if ((g = fe_graph_make(c, name ? name : "graph", name ? strlen(name) : 5, &failure)))
     fe_context_retain(c);
   fe_report(error, &failure);
@@ -61,7 +60,8 @@ const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *n
   return NULL;
 }
 
-bool fe_graph_add(vf_graph *g, ir_named **list, size_t *count, size_t *cap, const char *name, size_t length, ir_ref ref) {
+bool fe_graph_add(vf_graph *g, ir_named **list, size_t *count, size_t *cap, const char *name, size_t length,
+                  ir_ref ref) {
   int64_t id = ir_name(&g->ir, name, length);
   if (id < 0 || !IR_RESERVE(g->ir.mem, *list, *cap, *count + 1)) {
     ir_fail(&g->error, IR_ERR_MEMORY, "out of memory naming %.60s", name);
@@ -76,12 +76,15 @@ vf_value vf_output(vf_graph *g, const char *name, vf_value value) {
   ir_ref made = 0;
   bool good = fe_begin_in(&c, "output", g) && fe_operands(&c, &value, 1);
   if (good && (!name || !*name)) good = fe_refuse(&c, "the output has no name");
-  if (good && g->is_session) good = fe_refuse(&c, "the session has no outputs; keep the value with vf_tensor_keep");
+  if (good && g->is_session)
+    good = fe_refuse(&c, "the session has no outputs; keep the value with vf_tensor_keep");
   if (good && fe_graph_named(g->outputs, g->output_count, name, strlen(name)))
-    good = fe_refuse(&c, "there is an output %.60s already; each has its own name", name);
-  if (good && !ir_shape(c.ir, value.id)) good = fe_refuse(&c, "%.60s is an expression of sizes, not a tensor", name);
+    good = fe_refuse(&c, "the name %.60s is taken by another output", name);
+  if (good && !ir_shape(c.ir, value.id))
+    good = fe_refuse(&c, "%.60s is an expression of sizes, not a tensor", name);
   if (good) made = op_firm(c.ir, value.id);
-  if (made && !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, name, strlen(name), made)) made = 0;
+  if (made && !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, name, strlen(name), made))
+    made = 0;
   return fe_end(&c, made);
 }
 
@@ -99,13 +102,16 @@ vf_value vf_graph_find(vf_graph *g, const char *name) {
 /* errors */
 
 vf_status vf_graph_status(const vf_graph *g) { return g ? (vf_status)g->error.status : VF_ERR_INVALID; }
-const char *vf_graph_message(const vf_graph *g) { return !g ? "the graph is NULL" : g->error.status ? g->error.text : ""; }
+const char *vf_graph_message(const vf_graph *g) {
+  return !g ? "the graph is NULL" : g->error.status ? g->error.text : "";
+}
 void vf_graph_clear_error(vf_graph *g) {
   if (g) ir_error_clear(&g->error);
 }
 
 bool fe_graph_request(vf_graph *g, fe_request *out, ir_error *error) {
-  *out = (fe_request){.graph = &g->ir, .name = g->name, .input_count = g->input_count, .var_count = g->variable_count};
+  *out = (fe_request){
+      .graph = &g->ir, .name = g->name, .input_count = g->input_count, .var_count = g->variable_count};
   if (g->error.status) {
     *error = g->error;
     return false;
@@ -148,12 +154,14 @@ static bool adopt(vf_graph *g, const ir_parsed_graph *block) {
   }
   for (size_t i = 0; i < block->param_count; i++) {
     const ir_named *p = &block->params[i];
-    if (!fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, p->name, p->length, p->ref)) return false;
+    if (!fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, p->name, p->length, p->ref))
+      return false;
   }
   for (size_t i = 0; i < block->result_count; i++) {
     const ir_named *r = &block->results[i];
     ir_ref firm = op_firm(&g->ir, r->ref);
-    if (!firm || !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, r->name, r->length, firm)) return false;
+    if (!firm || !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, r->name, r->length, firm))
+      return false;
   }
   g->name = block->name;
   g->name_length = block->name_length;
@@ -167,23 +175,24 @@ static const ir_parsed_graph *choose(const ir_module *module, const char *which)
   return NULL;
 }
 
-vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const char *file, const char *which, vf_error *error) {
+vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const char *file, const char *which,
+                         vf_error *error) {
   ir_error failure = {0};
   vf_graph *g = NULL;
   if (!file) file = "<text>";
   if (!c || (!text && length))
     ir_fail(&failure, IR_ERR_INVALID, "%.60s: the %s is NULL", file, c ? "text" : "context");
-  else
-    g = fe_graph_make(c, "graph", 5, &failure);
+  else g = fe_graph_make(c, "graph", 5, &failure);
   if (g) {
     ir_module module;
     unsigned failures = fe_failures(c);
     bool good = fe_parse_graphs(&g->ir, file, text ? text : "", length, &module) == IR_OK;
     const ir_parsed_graph *block = good ? choose(&module, which) : NULL;
     if (good && (!block || block->kind != IR_BLOCK_GRAPH))
-      ir_fail(&g->error, IR_ERR_INVALID, "%.200s: error: no graph%s%.60s, found %zu other%s", file, which ? " @" : "",
-              which ? which : "", module.count, module.count == 1 ? "" : "s");
-    if (block && !g->error.status && !adopt(g, block)) ir_fail(&g->error, IR_ERR_MEMORY, "%.200s: out of memory", file);
+      ir_fail(&g->error, IR_ERR_INVALID, "%.200s: error: no graph%s%.60s, found %zu other%s", file,
+              which ? " @" : "", which ? which : "", module.count, module.count == 1 ? "" : "s");
+    if (block && !g->error.status && !adopt(g, block))
+      ir_fail(&g->error, IR_ERR_MEMORY, "%.200s: out of memory", file);
     ir_module_free(&module);
     fe_blame_memory(c, failures, &g->error);
     failure = g->error;
@@ -210,8 +219,8 @@ char *vf_graph_text(vf_graph *g, vf_error *error) {
     ir_text text;
     ir_text_init(&text, g->ir.mem);
     g->ir.error = &failure;
-    ir_print_named(&g->ir, g->name, g->name_length, g->inputs, g->input_count, g->outputs ? g->outputs : &none,
-                   g->output_count, &text);
+    ir_print_named(&g->ir, g->name, g->name_length, g->inputs, g->input_count,
+                   g->outputs ? g->outputs : &none, g->output_count, &text);
     g->ir.error = &g->error;
     made = fe_text_out(g->context, &text, &failure);
   }
@@ -233,10 +242,8 @@ char *vf_graph_dump(vf_graph *g, const char *stage, vf_error *error) {
     fe_dump(g->context->runtime, &request, stage, &text, &failure);
     fe_graph_request_free(g, &request);
     fe_blame_memory(g->context, failures, &failure);
-    if (failure.status)
-      ir_text_free(&text);
-    else
-      made = fe_text_out(g->context, &text, &failure);
+    if (failure.status) ir_text_free(&text);
+    else made = fe_text_out(g->context, &text, &failure);
   }
   fe_report(error, &failure);
   return made;

@@ -1,5 +1,5 @@
-/* Realising tensors of the session, and moving what is needed to a fresh graph: both walk from the needed values down to
- * BUFFERs and realised nodes, and copy what they meet. */
+/* Realising tensors of the session, and moving what is needed to a fresh graph: both walk from the needed
+ * values down to BUFFERs and realised nodes, and copy what they meet. */
 #include "frontend/lazy.h"
 
 #include <stdio.h>
@@ -62,7 +62,8 @@ static void attach(fe_lazy *l, ir_ref buffer, const fe_storage *storage) {
   l->bytes += storage->block_bytes;
 }
 
-ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements, ir_error *error) {
+ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
+                      ir_error *error) {
   ir_graph *g = &c->session->ir;
   ir_error *noted = g->error;
   fe_storage storage = {0};
@@ -72,17 +73,16 @@ ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t
   if (!buffer) return 0;
   size_t bytes = fe_lazy_bytes(g, buffer);
   if (!reserve_storages(c, 1) || !storage_make(&c->mem, bytes, &storage)) return no_memory(error);
-  if (elements)
-    memcpy(storage.data, elements, bytes);
-  else
-    memset(storage.data, 0, bytes);
+  if (elements) memcpy(storage.data, elements, bytes);
+  else memset(storage.data, 0, bytes);
   attach(&c->lazy, buffer, &storage);
   return buffer;
 }
 
 void fe_lazy_free(vf_context *c) {
   fe_lazy *l = &c->lazy;
-  for (size_t i = 0; i < l->storage_count; i++) ir_free(&c->mem, l->storages[i].block, l->storages[i].block_bytes);
+  for (size_t i = 0; i < l->storage_count; i++)
+    ir_free(&c->mem, l->storages[i].block, l->storages[i].block_bytes);
   ir_free(&c->mem, l->storages, l->storage_cap * sizeof *l->storages);
   ir_free(&c->mem, l->notes, l->note_cap * sizeof *l->notes);
   ir_free(&c->mem, l->map, l->map_cap * sizeof *l->map);
@@ -221,11 +221,13 @@ ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
   return error->status;
 }
 
-/* Move when about half of the nodes or bytes may be dead; going on as before is good enough where memory is short. */
+/* Move when about half of the nodes or bytes may be dead; going on as before is good enough where memory is
+ * short. */
 static void move_if_worthwhile(vf_context *c, size_t more_bytes) {
   const fe_lazy *l = &c->lazy;
   ir_error ignored = {0};
-  if (c->session->ir.count > 2 * l->live_nodes + SPARE_NODES || l->bytes + more_bytes > 2 * l->live_bytes + SPARE_BYTES)
+  if (c->session->ir.count > 2 * l->live_nodes + SPARE_NODES ||
+      l->bytes + more_bytes > 2 * l->live_bytes + SPARE_BYTES)
     move(c, &ignored);
 }
 
@@ -271,7 +273,8 @@ static size_t leaf_number(const char *name) {
 }
 
 /* The program's pointers: inputs, then outputs. */
-static bool gather_pointers(vf_context *c, const walk *w, const rt_program *program, const fe_storage *made, size_t root_count) {
+static bool gather_pointers(vf_context *c, const walk *w, const rt_program *program, const fe_storage *made,
+                            size_t root_count) {
   fe_lazy *l = &c->lazy;
   size_t inputs = rt_program_input_count(program);
   if (!IR_RESERVE(&c->mem, l->pointers, l->pointer_cap, inputs + root_count)) return false;
@@ -285,7 +288,8 @@ static bool gather_pointers(vf_context *c, const walk *w, const rt_program *prog
   return true;
 }
 
-/* New BUFFERs for the roots, in place of their copies, and storages for them. The caller frees what is in made[]. */
+/* New BUFFERs for the roots, in place of their copies, and storages for them. The caller frees what is in
+ * made[]. */
 static bool prepare(vf_context *c, size_t root_count, fe_storage *made, ir_error *error) {
   fe_lazy *l = &c->lazy;
   ir_graph *g = &c->session->ir;
@@ -316,10 +320,10 @@ static void run(vf_context *c, walk *w, size_t root_count, const rt_program *pro
     return;
   }
   memset(made, 0, root_count * sizeof *made);
-  if (prepare(c, root_count, made, error) && (gather_pointers(c, w, program, made, root_count) || no_memory(error)))
+  if (prepare(c, root_count, made, error) &&
+      (gather_pointers(c, w, program, made, root_count) || no_memory(error)))
     rt_program_run(program, l->pointers, l->pointers + rt_program_input_count(program), NULL, error);
-  if (!error->status)
-    commit(c, root_count, made);
+  if (!error->status) commit(c, root_count, made);
   else
     for (size_t i = 0; i < root_count; i++) ir_free(&c->mem, made[i].block, made[i].block_bytes);
   if (made != &one) ir_free(&c->mem, made, root_count * sizeof *made);
@@ -343,7 +347,8 @@ static void realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_e
 ir_status fe_lazy_realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
   size_t bytes = 0;
   for (size_t i = 0; i < count; i++)
-    if (!fe_lazy_storage(&c->lazy, tensors[i]->node)) bytes += fe_lazy_bytes(&c->session->ir, tensors[i]->node) + ALIGN;
+    if (!fe_lazy_storage(&c->lazy, tensors[i]->node))
+      bytes += fe_lazy_bytes(&c->session->ir, tensors[i]->node) + ALIGN;
   if (!bytes) return IR_OK;
   c->session->epoch++;
   move_if_worthwhile(c, bytes);

@@ -1,10 +1,10 @@
 /* The session: a graph that never ends, whose tensors are computed on demand.
  *
- * A realised node is remembered together with the BUFFER that holds its elements: whatever is compiled later, and every
- * move to a fresh arena, starts from the BUFFER. Nodes and storages that no tensor needs stay until they are about as
- * many as those needed; then what is needed moves to a fresh graph and the rest goes at once. A program is found by the
- * text of what it computes, in which leaves are numbered in the order in which a walk from the results meets them: equal
- * steps of a loop are one program. */
+ * A realised node is remembered together with the BUFFER that holds its elements: whatever is compiled later,
+ * and every move to a fresh arena, starts from the BUFFER. Nodes and storages that no tensor needs stay until
+ * they are about as many as those needed; then what is needed moves to a fresh graph and the rest goes at
+ * once. A program is found by the text of what it computes, in which leaves are numbered in the order in
+ * which a walk from the results meets them: equal steps of a loop are one program. */
 #ifndef VIEWFOLD_FRONTEND_LAZY_H
 #define VIEWFOLD_FRONTEND_LAZY_H
 
@@ -63,9 +63,10 @@ const fe_storage *fe_lazy_storage(const fe_lazy *lazy, ir_ref node);
 /* Bytes of the elements of a node of the session, whose shapes are constant. */
 size_t fe_lazy_bytes(const ir_graph *g, ir_ref node);
 /* A new BUFFER with a copy of elements (NULL: zeros). 0 after failing. */
-ir_ref fe_lazy_buffer(struct vf_context *context, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
-                      ir_error *error);
-ir_status fe_lazy_realise(struct vf_context *context, struct vf_tensor *const *tensors, size_t count, ir_error *error);
+ir_ref fe_lazy_buffer(struct vf_context *context, ir_dtype dtype, const ir_ref *shape, size_t rank,
+                      const void *elements, ir_error *error);
+ir_status fe_lazy_realise(struct vf_context *context, struct vf_tensor *const *tensors, size_t count,
+                          ir_error *error);
 ir_status fe_lazy_collect(struct vf_context *context, ir_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* Compiled programs: the caller's order of inputs and variables, which may hold more than the results depend on, over the
- * runtime's; names and shapes; running. */
+/* Compiled programs: the caller's order of inputs and variables, which may hold more than the results depend
+ * on, over the runtime's; names and shapes; running. */
 #include <string.h>
 
 #include "frontend/api.h"
@@ -89,7 +89,9 @@ static bool add_ports(vf_program *p, const vf_graph *g, uint32_t *number_of, cha
     const ir_named *named = i < g->input_count ? &g->inputs[i] : &g->outputs[i - g->input_count];
     const ir_node *shape = ir_get(&g->ir, ir_shape(&g->ir, named->ref));
     p->ports[i] = (port){keep_name(names, named), ir_dtype_of(&g->ir, named->ref), shape->nsrc, dim};
-    if (shape->nsrc && rt_values_append(&p->sizes, &g->ir, shape->src, shape->nsrc, number_of, error) != IR_OK) return false;
+    if (shape->nsrc &&
+        rt_values_append(&p->sizes, &g->ir, shape->src, shape->nsrc, number_of, error) != IR_OK)
+      return false;
     for (uint32_t k = 0; k < shape->nsrc; k++) p->dims[dim++] = number_of[shape->src[k]] - 1;
   }
   return true;
@@ -119,7 +121,8 @@ static bool match(vf_program *p, const vf_graph *g, ir_error *error) {
     size_t k = 0;
     while (k < p->counts[VF_INPUT] && strcmp(p->ports[k].name, name) != 0) k++;
     if (k == p->counts[VF_INPUT]) {
-      ir_fail(error, IR_ERR_INVALID, "graph @%.60s reads %s, which is no input of it; declare it with vf_input", g->name,
+      ir_fail(error, IR_ERR_INVALID,
+              "graph @%.60s reads %s, which is no input of it; declare it with vf_input", g->name,
               *name ? name : "a buffer");
       return false;
     }
@@ -131,8 +134,9 @@ static bool match(vf_program *p, const vf_graph *g, ir_error *error) {
     size_t k = 0;
     while (k < p->variable_count && strcmp(p->variables[k].name, name) != 0) k++;
     if (k == p->variable_count) {
-      ir_fail(error, IR_ERR_INVALID, "graph @%.60s depends on %s, which is no variable of it; declare it with vf_variable",
-              g->name, name);
+      ir_fail(error, IR_ERR_INVALID,
+              "graph @%.60s depends on %s, which is no variable of it; declare it with vf_variable", g->name,
+              name);
       return false;
     }
     p->variables_from[i] = (uint32_t)k;
@@ -175,7 +179,8 @@ vf_program *vf_compile(vf_graph *g, vf_error *error) {
   } else if (fe_graph_request(g, &request, &failure)) {
     unsigned failures = fe_failures(g->context);
     rt_program *program;
-    if (fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK) p = make(g, program, &failure);
+    if (fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK)
+      p = make(g, program, &failure);
     fe_graph_request_free(g, &request);
     fe_blame_memory(g->context, failures, &failure);
   }
@@ -192,8 +197,8 @@ void vf_program_destroy(vf_program *p) {
 
 /* running */
 
-static ir_status run_in_order(const vf_program *p, const void *const *inputs, void *const *outputs, const int64_t *variables,
-                              ir_error *error) {
+static ir_status run_in_order(const vf_program *p, const void *const *inputs, void *const *outputs,
+                              const int64_t *variables, ir_error *error) {
   const ir_mem *mem = &p->context->mem;
   void *few_inputs[FEW], **in = few_inputs;
   int64_t few_variables[FEW], *values = few_variables;
@@ -213,14 +218,15 @@ static ir_status run_in_order(const vf_program *p, const void *const *inputs, vo
 
 static bool check_values(const vf_program *p, const int64_t *variables, ir_error *error) {
   if (!variables && p->variable_count) {
-    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of variables is NULL; it has %zu values", rt_program_name(p->program),
-            p->variable_count);
+    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of variables is NULL; it has %zu values",
+            rt_program_name(p->program), p->variable_count);
     return false;
   }
   for (size_t i = 0; i < p->variable_count; i++) {
     const rt_variable *v = &p->variables[i];
     if (variables[i] >= v->lo && variables[i] <= v->hi && variables[i] % v->divisor == 0) continue;
-    ir_fail(error, IR_ERR_INVALID, "program @%.60s: variable %.60s is %lld; it was declared as %lld..%lld:%lld",
+    ir_fail(error, IR_ERR_INVALID,
+            "program @%.60s: variable %.60s is %lld; it was declared as %lld..%lld:%lld",
             rt_program_name(p->program), v->name, (long long)variables[i], (long long)v->lo, (long long)v->hi,
             (long long)v->divisor);
     return false;
@@ -229,32 +235,30 @@ static bool check_values(const vf_program *p, const int64_t *variables, ir_error
 }
 
 /* Everything but the common case: lists in the runtime's order, no variables. */
-static void run_checked(const vf_program *p, const void *const *inputs, void *const *outputs, const int64_t *variables,
-                        ir_error *error) {
-  if (!p)
-    ir_fail(error, IR_ERR_INVALID, "run: the program is NULL");
+static void run_checked(const vf_program *p, const void *const *inputs, void *const *outputs,
+                        const int64_t *variables, ir_error *error) {
+  if (!p) ir_fail(error, IR_ERR_INVALID, "run: the program is NULL");
   else if (!outputs || (!inputs && p->counts[VF_INPUT]))
     ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of %s is NULL", rt_program_name(p->program),
             outputs ? "inputs" : "outputs");
-  else if (check_values(p, variables, error))
-    run_in_order(p, inputs, outputs, variables, error);
+  else if (check_values(p, variables, error)) run_in_order(p, inputs, outputs, variables, error);
 }
 
-vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *const *outputs, const int64_t *variables,
-                         vf_error *error) {
+vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *const *outputs,
+                         const int64_t *variables, vf_error *error) {
   ir_error failure;
   failure.status = IR_OK; /* the text is written only when something failed */
   if (p && p->direct && inputs && outputs)
     rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
-  else
-    run_checked(p, inputs, outputs, variables, &failure);
+  else run_checked(p, inputs, outputs, variables, &failure);
   return failure.status || error ? fe_report(error, &failure) : VF_OK;
 }
 
 /* questions */
 
 static const port *find_port(const vf_program *p, vf_port which, int number) {
-  if (!p || (which != VF_INPUT && which != VF_OUTPUT) || number < 0 || (size_t)number >= p->counts[which]) return NULL;
+  if (!p || (which != VF_INPUT && which != VF_OUTPUT) || number < 0 || (size_t)number >= p->counts[which])
+    return NULL;
   return &p->ports[(which == VF_OUTPUT ? p->counts[VF_INPUT] : 0) + (size_t)number];
 }
 
@@ -274,31 +278,34 @@ int vf_port_rank(const vf_program *p, vf_port which, int number) {
   return found ? (int)found->rank : -1;
 }
 
-static ir_status shape_of(const vf_program *p, const port *found, const int64_t *variables, int64_t *shape, ir_error *error) {
+static ir_status shape_of(const vf_program *p, const port *found, const int64_t *variables, int64_t *shape,
+                          ir_error *error) {
   if (!check_values(p, variables, error)) return error->status;
   int64_t *values = ir_alloc(&p->context->mem, p->sizes.count * sizeof *values);
   if (!values) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the sizes of %.60s", found->name);
   rt_values_evaluate(p->sizes.ops, p->sizes.count, variables, values);
   for (uint32_t i = 0; i < found->rank; i++) {
     shape[i] = values[p->dims[found->dims + i]];
-    if (shape[i] < 0) ir_fail(error, IR_ERR_INVALID, "size %u of %.60s is too large for these variables", i, found->name);
+    if (shape[i] < 0)
+      ir_fail(error, IR_ERR_INVALID, "size %u of %.60s is too large for these variables", i, found->name);
   }
   ir_free(&p->context->mem, values, p->sizes.count * sizeof *values);
   return error->status;
 }
 
-vf_status vf_port_shape(const vf_program *p, vf_port which, int number, const int64_t *variables, int64_t *shape,
-                        vf_error *error) {
+vf_status vf_port_shape(const vf_program *p, vf_port which, int number, const int64_t *variables,
+                        int64_t *shape, vf_error *error) {
   ir_error failure = {0};
   const port *found = find_port(p, which, number);
   if (!found || (!shape && found->rank))
-    ir_fail(&failure, IR_ERR_INVALID, "shape: %s", found ? "there is no room for it: shape is NULL" : "there is no such port");
-  else
-    shape_of(p, found, variables, shape, &failure);
+    ir_fail(&failure, IR_ERR_INVALID, "shape: %s",
+            found ? "there is no room for it: shape is NULL" : "there is no such port");
+  else shape_of(p, found, variables, shape, &failure);
   return fe_report(error, &failure);
 }
 
-int64_t vf_port_bytes(const vf_program *p, vf_port which, int number, const int64_t *variables, vf_error *error) {
+int64_t vf_port_bytes(const vf_program *p, vf_port which, int number, const int64_t *variables,
+                      vf_error *error) {
   ir_error failure = {0};
   int64_t shape[IR_MAX_RANK], bytes = -1;
   const port *found = find_port(p, which, number);
@@ -339,7 +346,8 @@ static bool hand_out(void *to, size_t room, const void *from, size_t size) {
 bool vf_program_stats(const vf_program *p, vf_stats *out) {
   if (!p || !out) return false;
   rt_stats s = rt_program_stats(p->program);
-  vf_stats stats = {sizeof stats, s.launches, s.kernels, s.compiled, s.from_memory, s.from_disk, s.compile_ns};
+  vf_stats stats = {sizeof stats,  s.launches,  s.kernels,   s.compiled,
+                    s.from_memory, s.from_disk, s.compile_ns};
   return hand_out(out, out->size, &stats, sizeof stats);
 }
 
@@ -347,9 +355,9 @@ vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost
   ir_error failure = {0};
   rt_cost cost = {0};
   int64_t few[FEW], *values = few;
-  if (!p || !out)
-    ir_fail(&failure, IR_ERR_INVALID, "cost: the %s is NULL", p ? "result" : "program");
-  else if (p->runtime_variables > FEW && !(values = ir_alloc(&p->context->mem, p->runtime_variables * sizeof *values)))
+  if (!p || !out) ir_fail(&failure, IR_ERR_INVALID, "cost: the %s is NULL", p ? "result" : "program");
+  else if (p->runtime_variables > FEW &&
+           !(values = ir_alloc(&p->context->mem, p->runtime_variables * sizeof *values)))
     ir_fail(&failure, IR_ERR_MEMORY, "out of memory for the cost of a program");
   else if (check_values(p, variables, &failure)) {
     for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];

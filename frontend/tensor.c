@@ -36,7 +36,8 @@ static vf_tensor *handle(vf_context *c, ir_ref node, ir_error *error) {
 
 static bool shape_refs(ir_graph *g, int rank, const int64_t *shape, ir_ref *out, ir_error *error) {
   if (rank < 0 || rank > IR_MAX_RANK || (rank && !shape)) {
-    ir_fail(error, IR_ERR_INVALID, "tensor: the shape %s", shape || rank < 0 ? "has a bad rank; it lies in 0..16" : "is NULL");
+    ir_fail(error, IR_ERR_INVALID, "tensor: the shape %s",
+            shape || rank < 0 ? "has a bad rank; it lies in 0..16" : "is NULL");
     return false;
   }
   for (int i = 0; i < rank; i++)
@@ -44,8 +45,8 @@ static bool shape_refs(ir_graph *g, int rank, const int64_t *shape, ir_ref *out,
   return true;
 }
 
-vf_tensor *vf_tensor_create(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape, const void *elements,
-                            vf_error *error) {
+vf_tensor *vf_tensor_create(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape,
+                            const void *elements, vf_error *error) {
   ir_error failure = {0};
   vf_tensor *t = NULL;
   ir_ref refs[IR_MAX_RANK];
@@ -75,7 +76,8 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
   } else {
     ir_ref node = 0;
     bool good = fe_begin(&call, "keep", &value, 1);
-    if (good && !ir_shape(call.ir, value.id)) good = fe_refuse(&call, "the value is an expression of sizes, not a tensor");
+    if (good && !ir_shape(call.ir, value.id))
+      good = fe_refuse(&call, "the value is an expression of sizes, not a tensor");
     if (good) node = op_firm(call.ir, value.id);
     node = fe_end(&call, node).id;
     if (node) t = handle(value.graph->context, node, &failure);
@@ -88,7 +90,8 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
 
 vf_value vf_tensor_value(const vf_tensor *t) {
   if (!t) return (vf_value){0};
-  return (vf_value){t->context->session, fe_lazy_resolve(&t->context->lazy, t->node), t->context->session->epoch};
+  return (vf_value){t->context->session, fe_lazy_resolve(&t->context->lazy, t->node),
+                    t->context->session->epoch};
 }
 
 void vf_tensor_retain(vf_tensor *t) {
@@ -119,8 +122,7 @@ vf_status vf_tensor_realise(vf_tensor *const *tensors, int count, vf_error *erro
   for (int i = 0; i < count && good; i++) good = tensors[i] && tensors[i]->context == tensors[0]->context;
   if (!good)
     ir_fail(&failure, IR_ERR_INVALID, "realise: a tensor is NULL, or of another context than the first");
-  else if (count > 0)
-    realise(tensors[0]->context, tensors, (size_t)count, &failure);
+  else if (count > 0) realise(tensors[0]->context, tensors, (size_t)count, &failure);
   return fe_report(error, &failure);
 }
 
@@ -128,8 +130,7 @@ const void *vf_tensor_data(vf_tensor *t, vf_error *error) {
   ir_error failure;
   failure.status = IR_OK;
   const fe_storage *storage = t ? fe_lazy_storage(&t->context->lazy, t->node) : NULL;
-  if (!t)
-    ir_fail(&failure, IR_ERR_INVALID, "data: the tensor is NULL");
+  if (!t) ir_fail(&failure, IR_ERR_INVALID, "data: the tensor is NULL");
   else if (!storage && realise(t->context, &t, 1, &failure) == IR_OK)
     storage = fe_lazy_storage(&t->context->lazy, t->node);
   fe_report(error, &failure);
@@ -138,10 +139,8 @@ const void *vf_tensor_data(vf_tensor *t, vf_error *error) {
 
 vf_status vf_session_collect(vf_context *c, vf_error *error) {
   ir_error failure = {0};
-  if (c)
-    fe_lazy_collect(c, &failure);
-  else
-    ir_fail(&failure, IR_ERR_INVALID, "session: the context is NULL");
+  if (c) fe_lazy_collect(c, &failure);
+  else ir_fail(&failure, IR_ERR_INVALID, "session: the context is NULL");
   return fe_report(error, &failure);
 }
 
@@ -151,4 +150,6 @@ bool vf_tensor_is_realised(const vf_tensor *t) { return t && fe_lazy_storage(&t-
 vf_dtype vf_tensor_dtype(const vf_tensor *t) { return vf_value_dtype(vf_tensor_value(t)); }
 int vf_tensor_rank(const vf_tensor *t) { return vf_value_rank(vf_tensor_value(t)); }
 int vf_tensor_shape(const vf_tensor *t, int64_t *shape) { return vf_value_shape(vf_tensor_value(t), shape); }
-size_t vf_tensor_bytes(const vf_tensor *t) { return t ? fe_lazy_bytes(&t->context->session->ir, t->node) : 0; }
+size_t vf_tensor_bytes(const vf_tensor *t) {
+  return t ? fe_lazy_bytes(&t->context->session->ir, t->node) : 0;
+}

@@ -13,8 +13,8 @@ static bool declare(ir_parser *p, const vf_graph *g, ir_text *text) {
   for (size_t i = 0; i < g->variable_count; i++) {
     const ir_node *n = ir_get(ir, g->variables[i].ref);
     ir_text_str(text, g->variables[i].name);
-    ir_textf(text, "=%lld..%lld:%lld ", (long long)ir_get(ir, n->src[0])->arg, (long long)ir_get(ir, n->src[1])->arg,
-             (long long)ir_get(ir, n->src[2])->arg);
+    ir_textf(text, "=%lld..%lld:%lld ", (long long)ir_get(ir, n->src[0])->arg,
+             (long long)ir_get(ir, n->src[1])->arg, (long long)ir_get(ir, n->src[2])->arg);
   }
   ir_lex_start(&p->lex, ir->error, "variables", ir_text_get(text), text->len);
   bool good = !text->failed;
@@ -32,8 +32,8 @@ static bool attribute(ir_parser *p, ir_attr *out) {
   return true;
 }
 
-static ir_ref parse_and_apply(fe_call *c, ir_parser *p, const char *operation, const ir_ref *operands, size_t count,
-                              const char *text) {
+static ir_ref parse_and_apply(fe_call *c, ir_parser *p, const char *operation, const ir_ref *operands,
+                              size_t count, const char *text) {
   ir_attr attrs[MAX_ATTRIBUTES];
   size_t n = 0, known = p->var_count;
   ir_lex_start(&p->lex, c->ir->error, operation, text, strlen(text));
@@ -44,13 +44,15 @@ static ir_ref parse_and_apply(fe_call *c, ir_parser *p, const char *operation, c
   if (c->ir->error->status) return 0;
   if (p->var_count > known) {
     const ir_node *var = ir_get(c->ir, p->vars[known]);
-    fe_refuse(c, "variable %.60s is declared by an attribute; declare it with vf_variable", ir_name_text(c->ir, var->arg));
+    fe_refuse(c, "variable %.60s is declared by an attribute; declare it with vf_variable",
+              ir_name_text(c->ir, var->arg));
     return 0;
   }
   return op_apply(c->ir, operation, strlen(operation), operands, count, attrs, n);
 }
 
-vf_value vf_apply(vf_graph *g, const char *operation, const vf_value *operands, int count, const char *attributes) {
+vf_value vf_apply(vf_graph *g, const char *operation, const vf_value *operands, int count,
+                  const char *attributes) {
   fe_call c;
   ir_ref made = 0, *refs = NULL;
   ir_parser p = {0};

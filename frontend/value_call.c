@@ -25,15 +25,18 @@ bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
 
 bool fe_operands(fe_call *c, const vf_value *x, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    if (!x[i].graph) return fe_refuse(c, "operand %zu is no value; a value is what a builder returned", i + 1);
+    if (!x[i].graph)
+      return fe_refuse(c, "operand %zu is no value; a value is what a builder returned", i + 1);
     if (x[i].graph != c->graph)
-      return fe_refuse(c, "operand %zu belongs to graph @%.60s, others to @%.60s; operands belong to one graph", i + 1,
-                       x[i].graph->name, c->graph->name);
-    if (x[i].epoch != c->graph->epoch)
       return fe_refuse(c,
-                       "operand %zu is a value from before the session last realised a tensor; take it again with "
-                       "vf_tensor_value",
-                       i + 1);
+                       "operand %zu belongs to graph @%.60s, others to @%.60s; operands belong to one graph",
+                       i + 1, x[i].graph->name, c->graph->name);
+    if (x[i].epoch != c->graph->epoch)
+      return fe_refuse(
+          c,
+          "operand %zu is a value from before the session last realised a tensor; take it again with "
+          "vf_tensor_value",
+          i + 1);
     if (x[i].id == 0 || x[i].id >= c->ir->count)
       return fe_refuse(c, "operand %zu is the error value of an earlier failure", i + 1);
   }
@@ -79,6 +82,7 @@ bool fe_list_sized(fe_call *c, const char *what, int count, const vf_value *list
   if (!fits(c, what, count, list != NULL) || !fe_operands(c, list, (size_t)count)) return false;
   for (int i = 0; i < count; i++)
     if (!(out[i] = fe_as_size(c->ir, list[i].id)))
-      return fe_refuse(c, "entry %d of %s is a tensor; takes variables, integers and expressions of them", i, what);
+      return fe_refuse(c, "entry %d of %s is a tensor; takes variables, integers and expressions of them", i,
+                       what);
   return true;
 }

@@ -5,7 +5,8 @@
 static vf_value unary(ir_op op, vf_value x) {
   fe_call c;
   ir_ref made = 0;
-  if (fe_begin(&c, ir_ops[op].text, &x, 1) && !fe_size_unary(c.ir, op, x.id, &made)) made = op_unary(c.ir, op, x.id);
+  if (fe_begin(&c, ir_ops[op].text, &x, 1) && !fe_size_unary(c.ir, op, x.id, &made))
+    made = op_unary(c.ir, op, x.id);
   return fe_end(&c, made);
 }
 
@@ -23,11 +24,11 @@ static vf_value logical(ir_op op, vf_value a, vf_value b) {
   return fe_end(&c, good ? op_logical(c.ir, op, a.id, b.id) : 0);
 }
 
-#define UNARY(name, op)                                                                                                 \
+#define UNARY(name, op)                                                                                      \
   vf_value vf_##name(vf_value x) { return unary(IR_OP_##op, x); }
-#define BINARY(name, op)                                                                                                \
+#define BINARY(name, op)                                                                                     \
   vf_value vf_##name(vf_value a, vf_value b) { return binary(IR_OP_##op, a, b); }
-#define LOGICAL(name, op)                                                                                               \
+#define LOGICAL(name, op)                                                                                    \
   vf_value vf_##name(vf_value a, vf_value b) { return logical(IR_OP_##op, a, b); }
 
 UNARY(neg, NEG)

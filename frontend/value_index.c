@@ -10,8 +10,8 @@ bool fe_size_unary(ir_graph *g, ir_op op, ir_ref x, ir_ref *made) {
 
 bool fe_size_binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b, ir_ref *made) {
   static ir_ref (*const builders[IR_OP_COUNT])(ir_graph *, ir_ref, ir_ref) = {
-      [IR_OP_ADD] = pass_add,      [IR_OP_SUB] = pass_sub, [IR_OP_MUL] = pass_mul, [IR_OP_FLOORDIV] = pass_div,
-      [IR_OP_MOD] = pass_mod,      [IR_OP_MIN] = pass_min, [IR_OP_MAX] = pass_max,
+      [IR_OP_ADD] = pass_add, [IR_OP_SUB] = pass_sub, [IR_OP_MUL] = pass_mul, [IR_OP_FLOORDIV] = pass_div,
+      [IR_OP_MOD] = pass_mod, [IR_OP_MIN] = pass_min, [IR_OP_MAX] = pass_max,
   };
   if (!builders[op] || (ir_dtype_of(g, a) != IR_INDEX && ir_dtype_of(g, b) != IR_INDEX)) return false;
   if (!(a = fe_as_size(g, a)) || !(b = fe_as_size(g, b))) return false;

@@ -45,12 +45,9 @@ char *vf_value_text(vf_value v) {
   ir_text text;
   ir_text_init(&text, v.graph->ir.mem);
   v.graph->ir.error = &error; /* a text that cannot be made is no failure of the graph */
-  if (!g)
-    ir_text_str(&text, "error");
-  else if (ir_shape(g, v.id))
-    ir_print_line(g, v.id, v.id, &text);
-  else
-    ir_print_expr(g, v.id, &text);
+  if (!g) ir_text_str(&text, "error");
+  else if (ir_shape(g, v.id)) ir_print_line(g, v.id, v.id, &text);
+  else ir_print_expr(g, v.id, &text);
   v.graph->ir.error = noted;
   return fe_text_out(v.graph->context, &text, &error);
 }

@@ -9,9 +9,9 @@ static vf_value reduce(ir_op op, vf_value x, int count, const int64_t *axes, boo
   return fe_end(&c, good ? op_reduce(c.ir, op, x.id, axes ? refs : NULL, (size_t)count, keepdims) : 0);
 }
 
-#define REDUCE(name, op)                                                                                                \
-  vf_value vf_##name(vf_value x, int count, const int64_t *axes, bool keepdims) {                                       \
-    return reduce(IR_OP_##op, x, count, axes, keepdims);                                                                \
+#define REDUCE(name, op)                                                                                     \
+  vf_value vf_##name(vf_value x, int count, const int64_t *axes, bool keepdims) {                            \
+    return reduce(IR_OP_##op, x, count, axes, keepdims);                                                     \
   }
 REDUCE(sum, SUM)
 REDUCE(prod, PROD)

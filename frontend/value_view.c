@@ -5,14 +5,16 @@
 /* A builder with one list of entries, integers or sizes. */
 typedef ir_ref (*list_builder)(ir_graph *g, ir_ref x, const ir_ref *list, size_t count);
 
-static vf_value with_list(const char *who, list_builder build, vf_value x, const char *what, int count, const int64_t *list) {
+static vf_value with_list(const char *who, list_builder build, vf_value x, const char *what, int count,
+                          const int64_t *list) {
   fe_call c;
   ir_ref refs[FE_LIST_MAX];
   bool good = fe_begin(&c, who, &x, 1) && fe_list(&c, what, count, list, refs);
   return fe_end(&c, good ? build(c.ir, x.id, refs, (size_t)count) : 0);
 }
 
-static vf_value with_sizes(const char *who, list_builder build, vf_value x, const char *what, int count, const vf_value *list) {
+static vf_value with_sizes(const char *who, list_builder build, vf_value x, const char *what, int count,
+                           const vf_value *list) {
   fe_call c;
   ir_ref refs[FE_LIST_MAX];
   bool good = fe_begin(&c, who, &x, 1) && fe_list_sized(&c, what, count, list, refs);
@@ -84,9 +86,12 @@ static bool pairs(fe_call *c, const char *what, int count) {
 static ir_ref pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t count) {
   return op_pad(g, x, pads, count / 2, 0, IR_PAD_CONSTANT);
 }
-static ir_ref shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t count) { return op_shrink(g, x, bounds, count / 2); }
+static ir_ref shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t count) {
+  return op_shrink(g, x, bounds, count / 2);
+}
 
-static vf_value with_pairs(const char *who, list_builder build, vf_value x, const char *what, int count, const int64_t *list) {
+static vf_value with_pairs(const char *who, list_builder build, vf_value x, const char *what, int count,
+                           const int64_t *list) {
   fe_call c;
   bool good = fe_begin(&c, who, &x, 1) && pairs(&c, what, count);
   return good ? with_list(who, build, x, what, count, list) : fe_end(&c, 0);
@@ -119,7 +124,8 @@ vf_value vf_pad_with(vf_value x, int count, const int64_t *pads, vf_pad_mode mod
               fe_list(&c, "the list of pads", count, pads, refs);
   if (good && (unsigned)mode > VF_PAD_WRAP) good = fe_refuse(&c, "there is no mode %d", (int)mode);
   if (good && mode != VF_PAD_CONSTANT && value.id)
-    good = fe_refuse(&c, "mode=%s fills with elements of x, so a value has no use; give the error value", ir_pad_modes[mode]);
+    good = fe_refuse(&c, "mode=%s fills with elements of x, so a value has no use; give the error value",
+                     ir_pad_modes[mode]);
   if (good && mode == VF_PAD_CONSTANT) good = fe_operands(&c, &value, 1);
   return fe_end(&c, good ? op_pad(c.ir, x.id, refs, (size_t)count / 2, value.id, (int)mode) : 0);
 }
@@ -134,8 +140,8 @@ vf_value vf_slice(vf_value x, int rank, const int64_t *start, const int64_t *siz
 
 /* joins */
 
-static vf_value join(const char *who, ir_ref (*build)(ir_graph *, const ir_ref *, size_t, int64_t), const vf_value *x, int count,
-                     int axis) {
+static vf_value join(const char *who, ir_ref (*build)(ir_graph *, const ir_ref *, size_t, int64_t),
+                     const vf_value *x, int count, int axis) {
   fe_call c;
   size_t n = x && count > 0 ? (size_t)count : 0;
   bool good = fe_begin(&c, who, x, n);
@@ -148,5 +154,7 @@ static vf_value join(const char *who, ir_ref (*build)(ir_graph *, const ir_ref *
   return fe_end(&c, made);
 }
 
-vf_value vf_concat(const vf_value *x, int count, int axis) { return join("concat", op_concat, x, count, axis); }
+vf_value vf_concat(const vf_value *x, int count, int axis) {
+  return join("concat", op_concat, x, count, axis);
+}
 vf_value vf_stack(const vf_value *x, int count, int axis) { return join("stack", op_stack, x, count, axis); }

@@ -11,21 +11,24 @@
  *
  * or the values are kept as tensors, which are computed when their elements are asked for (see "Tensors").
  *
- * Errors. Nothing here aborts, exits or prints. Builders take and return values; a builder that fails notes the reason
- * in the graph, where the first one stays, and returns the error value, which every other builder passes on. So a chain
- * of calls is checked once: vf_compile fails with that reason, and vf_graph_status and vf_graph_message tell it. All other
- * functions that can fail take a vf_error *, which may be NULL, and say by their result that they failed. Every
- * allocation may fail. NULL in place of an object is an error, and nothing where something is to be freed.
+ * Errors. Nothing here aborts, exits or prints. Builders take and return values; a builder that fails notes
+ * the reason in the graph, where the first one stays, and returns the error value, which every other builder
+ * passes on. So a chain of calls is checked once: vf_compile fails with that reason, and vf_graph_status and
+ * vf_graph_message tell it. All other functions that can fail take a vf_error *, which may be NULL, and say
+ * by their result that they failed. Every allocation may fail. NULL in place of an object is an error, and
+ * nothing where something is to be freed.
  *
- * Threads. Contexts are independent of each other. In one context, a graph is for one thread at a time, and so are all
- * its tensors together; different graphs may be built and compiled in different threads, and a program may be run in
- * several threads at once. An allocator of one's own is therefore called from several threads.
+ * Threads. Contexts are independent of each other. In one context, a graph is for one thread at a time, and
+ * so are all its tensors together; different graphs may be built and compiled in different threads, and a
+ * program may be run in several threads at once. An allocator of one's own is therefore called from several
+ * threads.
  *
- * Lifetime. Graphs, programs and tensors may be destroyed in any order, the context before them too. Programs need
- * neither the graph that they were compiled from nor its values.
+ * Lifetime. Graphs, programs and tensors may be destroyed in any order, the context before them too. Programs
+ * need neither the graph that they were compiled from nor its values.
  *
- * Arrays are dense and row-major, of elements as C has them: bool is one byte, 0 or 1; f16 and bf16 are their bits in 16
- * bits. Shapes are lists of int64_t; a rank is at most 16. Axes count from the end when negative. */
+ * Arrays are dense and row-major, of elements as C has them: bool is one byte, 0 or 1; f16 and bf16 are their
+ * bits in 16 bits. Shapes are lists of int64_t; a rank is at most 16. Axes count from the end when negative.
+ */
 #ifndef VIEWFOLD_H
 #define VIEWFOLD_H
 
@@ -33,7 +36,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __cplusplus
-#include <initializer_list>
 extern "C" {
 #endif
 
@@ -43,9 +45,9 @@ extern "C" {
 #define VF_API
 #endif
 
-#define VF_VERSION "0.1.0"
-#define VF_VERSION_NUMBER 100 /* 10000 * major + 100 * minor + patch */
-VF_API const char *vf_version(void);   /* of the library that runs: compare with VF_VERSION */
+#define VF_VERSION        "0.1.0"
+#define VF_VERSION_NUMBER 100        /* 10000 * major + 100 * minor + patch */
+VF_API const char *vf_version(void); /* of the library that runs: compare with VF_VERSION */
 VF_API int vf_version_number(void);
 
 typedef enum vf_status {
@@ -84,17 +86,25 @@ typedef enum vf_dtype {
   VF_INDEX /* of sizes: mathematical integers, never stored */
 } vf_dtype;
 
-VF_API const char *vf_status_text(vf_status status);      /* "out of memory" */
-VF_API const char *vf_dtype_name(vf_dtype dtype);         /* "f32"; "none" for what is no dtype */
-VF_API size_t vf_dtype_bytes(vf_dtype dtype);             /* of one element; 0 for VF_NONE and VF_INDEX */
-VF_API vf_dtype vf_dtype_parse(const char *name);         /* VF_NONE when there is none of that name */
+VF_API const char *vf_status_text(vf_status status); /* "out of memory" */
+VF_API const char *vf_dtype_name(vf_dtype dtype);    /* "f32"; "none" for what is no dtype */
+VF_API size_t vf_dtype_bytes(vf_dtype dtype);        /* of one element; 0 for VF_NONE and VF_INDEX */
+VF_API vf_dtype vf_dtype_parse(const char *name);    /* VF_NONE when there is none of that name */
 
 /* A list for functions that take `int count, const int64_t *list`, such as VF_LIST(480, 640). */
 #ifdef __cplusplus
-#define VF_LIST(...)                                                                                                    \
-  static_cast<int>(std::initializer_list<int64_t>{__VA_ARGS__}.size()), std::initializer_list<int64_t>{__VA_ARGS__}.begin()
+}
+struct vf_list {
+  template <class... T> explicit vf_list(T... t) : items{static_cast<int64_t>(t)...}, count(sizeof...(t)) {}
+  const int64_t *list() const { return items; }
+  int64_t items[64];
+  int count;
+};
+extern "C" {
+#define VF_LIST(...) vf_list(__VA_ARGS__).count, vf_list(__VA_ARGS__).list()
 #else
-#define VF_LIST(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
+#define VF_LIST(...)                                                                                         \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
 #endif
 #define VF_ALL 0, NULL /* in place of a list: every axis; the shape of a scalar */
 
@@ -103,24 +113,26 @@ typedef struct vf_graph vf_graph;
 typedef struct vf_program vf_program;
 typedef struct vf_tensor vf_tensor;
 
-/* A value of a graph, passed by value: a tensor, or an expression of sizes. Valid as long as its graph. All zero, or a
- * zero id, is the error value. */
+/* A value of a graph, passed by value: a tensor, or an expression of sizes. Valid as long as its graph. All
+ * zero, or a zero id, is the error value. */
 typedef struct vf_value {
   vf_graph *graph;
   uint32_t id;
   uint32_t epoch;
 } vf_value;
 
-/* ------------------------------------------------------------------------------------------------------- contexts */
+/* -------------------------------------------------------------------------------------------------------
+ * contexts */
 
-/* new_size 0 frees, ptr NULL allocates, anything else resizes. old_size is always the true size. NULL: no memory; what
- * was at ptr is then untouched. Memory is aligned as malloc does it. */
+/* new_size 0 frees, ptr NULL allocates, anything else resizes. old_size is always the true size. NULL: no
+ * memory; what was at ptr is then untouched. Memory is aligned as malloc does it. */
 typedef void *(*vf_allocator)(void *user, void *ptr, size_t old_size, size_t new_size);
 
 enum {
-  VF_NO_DISK = 1,    /* keep nothing on disk */
-  VF_NO_COMPILE = 2, /* fail with VF_ERR_COMPILE instead of compiling: proves that everything comes from the cache */
-  VF_PERF_MAP = 4    /* tell Linux perf about generated code */
+  VF_NO_DISK = 1, /* keep nothing on disk */
+  VF_NO_COMPILE =
+      2, /* fail with VF_ERR_COMPILE instead of compiling: proves that everything comes from the cache */
+  VF_PERF_MAP = 4 /* tell Linux perf about generated code */
 };
 
 /* What is zero takes its default: from the environment where a variable is named, else as said. */
@@ -128,11 +140,12 @@ typedef struct vf_options {
   size_t size;            /* sizeof(vf_options) */
   vf_allocator allocator; /* default: malloc and its family */
   void *allocator_user;
-  int threads;            /* that one program may use; VIEWFOLD_THREADS, else every processor that we may use */
-  uint32_t flags;         /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the word perf in VIEWFOLD_DEBUG adds VF_PERF_MAP */
-  const char *cache_dir;  /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory */
-  const char *device;     /* "cpu"; VIEWFOLD_DEVICE, else "cpu" */
-  int64_t cache_bytes;    /* most bytes that the cache on disk may take; default 256 MiB */
+  int threads; /* that one program may use; VIEWFOLD_THREADS, else every processor that we may use */
+  uint32_t
+      flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the word perf in VIEWFOLD_DEBUG adds VF_PERF_MAP */
+  const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory */
+  const char *device;    /* "cpu"; VIEWFOLD_DEVICE, else "cpu" */
+  int64_t cache_bytes;   /* most bytes that the cache on disk may take; default 256 MiB */
 } vf_options;
 
 /* Owns caches, threads and settings. options may be NULL. NULL after failing: settings that cannot be
@@ -143,7 +156,8 @@ VF_API void vf_context_destroy(vf_context *context);
 /* Texts that functions below return are freed with this. text may be NULL. */
 VF_API void vf_text_free(vf_context *context, char *text);
 
-/* --------------------------------------------------------------------------------------------------------- graphs */
+/* ---------------------------------------------------------------------------------------------------------
+ * graphs */
 
 /* An empty graph. name is for texts and messages; NULL stands for "graph". */
 VF_API vf_graph *vf_graph_create(vf_context *context, const char *name, vf_error *error);
@@ -151,73 +165,81 @@ VF_API void vf_graph_destroy(vf_graph *graph);
 
 /* The text form of graphs, such as a .vf file holds. file stands for it in messages, which are
  * `FILE:LINE:COL: error: ...`; which is the name of the graph wanted, NULL for the first. */
-VF_API vf_graph *vf_graph_parse(vf_context *context, const char *text, size_t length, const char *file, const char *which,
-                                vf_error *error);
+VF_API vf_graph *vf_graph_parse(vf_context *context, const char *text, size_t length, const char *file,
+                                const char *which, vf_error *error);
 /* The graph as text, which vf_graph_parse reads back; free with vf_text_free. NULL after failing. */
 VF_API char *vf_graph_text(vf_graph *graph, vf_error *error);
-/* The graph as it stands at a stage of compilation: "graph", "kernels" (what each kernel computes), "index" (views
- * folded into index expressions), "loops", "llvm", "asm". */
+/* The graph as it stands at a stage of compilation: "graph", "kernels" (what each kernel computes), "index"
+ * (views folded into index expressions), "loops", "llvm", "asm". */
 VF_API char *vf_graph_dump(vf_graph *graph, const char *stage, vf_error *error);
 
 /* The first error of the graph's builders. */
 VF_API vf_status vf_graph_status(const vf_graph *graph);
 VF_API const char *vf_graph_message(const vf_graph *graph); /* "" without an error; belongs to the graph */
-VF_API void vf_graph_clear_error(vf_graph *graph);          /* go on building; error values stay what they are */
+VF_API void vf_graph_clear_error(vf_graph *graph); /* go on building; error values stay what they are */
 
 /* Name a result. Outputs are in order of declaration; one name, one output. Returns value. */
 VF_API vf_value vf_output(vf_graph *graph, const char *name, vf_value value);
 /* The input, output or variable of that name; an error value (that notes no error) when there is none. */
 VF_API vf_value vf_graph_find(vf_graph *graph, const char *name);
 
-/* --------------------------------------------------------------------------------------------------------- values */
+/* ---------------------------------------------------------------------------------------------------------
+ * values */
 
-VF_API bool vf_ok(vf_value value);           /* is it no error value? */
+VF_API bool vf_ok(vf_value value);              /* is it no error value? */
 VF_API vf_dtype vf_value_dtype(vf_value value); /* a weak constant's own: i32, i64, u64 or f32 */
 VF_API int vf_value_rank(vf_value value);       /* 0 for sizes; -1 for the error value */
 /* The size of an axis; -1 when it depends on variables, or there is no such axis. */
 VF_API int64_t vf_value_size(vf_value value, int axis);
 /* All sizes into shape, which has room for them; returns the rank. */
 VF_API int vf_value_shape(vf_value value, int64_t *shape);
-/* The operation that makes the value, with operands and type, on one line; free with vf_text_free. NULL without memory. */
+/* The operation that makes the value, with operands and type, on one line; free with vf_text_free. NULL
+ * without memory. */
 VF_API char *vf_value_text(vf_value value);
 
-/* ---------------------------------------------------------------------------------------------------------- leaves */
+/* ----------------------------------------------------------------------------------------------------------
+ * leaves */
 
 /* What a run supplies, in order of declaration. One name, one input. */
 VF_API vf_value vf_input(vf_graph *graph, const char *name, vf_dtype dtype, int rank, const int64_t *shape);
 /* The same with sizes that may be expressions of variables. */
-VF_API vf_value vf_input_sized(vf_graph *graph, const char *name, vf_dtype dtype, int rank, const vf_value *shape);
-/* A size that a run supplies, lo <= size <= hi and a multiple of divisor (>= 1). Sizes can be added, subtracted,
- * multiplied, divided (vf_floordiv, vf_mod; the divisor is known to be >= 1) and compared by vf_min and vf_max, among
- * themselves and with vf_integer. */
+VF_API vf_value vf_input_sized(vf_graph *graph, const char *name, vf_dtype dtype, int rank,
+                               const vf_value *shape);
+/* A size that a run supplies, lo <= size <= hi and a multiple of divisor (>= 1). Sizes can be added,
+ * subtracted, multiplied, divided (vf_floordiv, vf_mod; the divisor is known to be >= 1) and compared by
+ * vf_min and vf_max, among themselves and with vf_integer. */
 VF_API vf_value vf_variable(vf_graph *graph, const char *name, int64_t lo, int64_t hi, int64_t divisor);
 
-/* Scalars without a dtype of their own: they take that of the other operand. Alone, a number is f32, an integer i32 or,
- * where it does not fit, i64. An integer is also a size. */
+/* Scalars without a dtype of their own: they take that of the other operand. Alone, a number is f32, an
+ * integer i32 or, where it does not fit, i64. An integer is also a size. */
 VF_API vf_value vf_number(vf_graph *graph, double value);
 VF_API vf_value vf_integer(vf_graph *graph, int64_t value);
 VF_API vf_value vf_boolean(vf_graph *graph, bool value); /* of dtype bool */
 /* A scalar of the dtype; element is one stored element. */
 VF_API vf_value vf_constant(vf_graph *graph, vf_dtype dtype, const void *element);
 /* An array of literal elements, which are copied. */
-VF_API vf_value vf_data(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape, const void *elements);
+VF_API vf_value vf_data(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape,
+                        const void *elements);
 /* 0, 1, 2, ... along axis, the same along the others. Any dtype but bool. */
 VF_API vf_value vf_iota(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape, int axis);
 /* The scalar value everywhere. */
 VF_API vf_value vf_full(vf_value value, int rank, const int64_t *shape);
 
-/* ------------------------------------------------------------------------------------------------------ any operation */
+/* ------------------------------------------------------------------------------------------------------ any
+ * operation */
 
-/* An operation by the name that it has in text graphs, aliases included, with its attributes as written there:
- * vf_apply(graph, "reshape", &x, 1, "shape=[n//4,128]"). Expressions may use the graph's variables. attributes may be
- * NULL. */
+/* An operation by the name that it has in text graphs, aliases included, with its attributes as written
+ * there: vf_apply(graph, "reshape", &x, 1, "shape=[n//4,128]"). Expressions may use the graph's variables.
+ * attributes may be NULL. */
 VF_API vf_value vf_apply(vf_graph *graph, const char *operation, const vf_value *operands, int count,
                          const char *attributes);
 
-/* ------------------------------------------------------------------------------------------------------- elementwise */
-/* Operands broadcast to one shape as NumPy's do, and promote to one dtype: bool < integers < floats; two integers to the
- * smallest that holds both (u64 with a signed one: error), f16 with bf16 to f32. Arithmetic is not for bool. Integers
- * wrap; dividing one by zero gives 0. Floats follow IEEE 754, each operation rounded to its dtype. */
+/* -------------------------------------------------------------------------------------------------------
+ * elementwise */
+/* Operands broadcast to one shape as NumPy's do, and promote to one dtype: bool < integers < floats; two
+ * integers to the smallest that holds both (u64 with a signed one: error), f16 with bf16 to f32. Arithmetic
+ * is not for bool. Integers wrap; dividing one by zero gives 0. Floats follow IEEE 754, each operation
+ * rounded to its dtype. */
 
 VF_API vf_value vf_neg(vf_value x);
 VF_API vf_value vf_abs(vf_value x);
@@ -269,24 +291,26 @@ VF_API vf_value vf_bit_and(vf_value a, vf_value b);
 VF_API vf_value vf_bit_or(vf_value a, vf_value b);
 VF_API vf_value vf_bit_xor(vf_value a, vf_value b);
 VF_API vf_value vf_bit_not(vf_value x);
-/* Integers only. A count of the width or more shifts everything out; one that is negative gives 0, or is refused where it
- * is a constant. vf_shr keeps the sign of signed integers. */
+/* Integers only. A count of the width or more shifts everything out; one that is negative gives 0, or is
+ * refused where it is a constant. vf_shr keeps the sign of signed integers. */
 VF_API vf_value vf_shl(vf_value x, vf_value count);
 VF_API vf_value vf_shr(vf_value x, vf_value count);
 
 /* a where condition, of dtype bool, holds, else b. */
 VF_API vf_value vf_where(vf_value condition, vf_value a, vf_value b);
-/* Float to integer truncates and saturates, NaN gives 0; integer to a narrower one wraps; to a float rounds to nearest
- * even; to bool is != 0. */
+/* Float to integer truncates and saturates, NaN gives 0; integer to a narrower one wraps; to a float rounds
+ * to nearest even; to bool is != 0. */
 VF_API vf_value vf_cast(vf_value x, vf_dtype dtype);
 /* The same bits as another dtype of the same size; not to bool. */
 VF_API vf_value vf_bitcast(vf_value x, vf_dtype dtype);
 
-/* ----------------------------------------------------------------------------------------------------------- views */
-/* No view moves data: it changes how the values that use it compute their indices. Lists have one entry for each axis of
- * x unless said otherwise. */
+/* -----------------------------------------------------------------------------------------------------------
+ * views */
+/* No view moves data: it changes how the values that use it compute their indices. Lists have one entry for
+ * each axis of x unless said otherwise. */
 
-VF_API vf_value vf_permute(vf_value x, int count, const int64_t *order); /* axis i of the result is axis order[i] of x */
+VF_API vf_value vf_permute(vf_value x, int count,
+                           const int64_t *order); /* axis i of the result is axis order[i] of x */
 VF_API vf_value vf_swap_axes(vf_value x, int axis1, int axis2);
 VF_API vf_value vf_move_axis(vf_value x, int source, int destination);
 /* The same elements in row-major order; at most one size may be -1, which is inferred. */
@@ -294,22 +318,26 @@ VF_API vf_value vf_reshape(vf_value x, int rank, const int64_t *shape);
 VF_API vf_value vf_flatten(vf_value x, int first, int last); /* axes first..last become one */
 /* NumPy's broadcast_to: axes are added in front, sizes of 1 grow. */
 VF_API vf_value vf_expand(vf_value x, int rank, const int64_t *shape);
-VF_API vf_value vf_unsqueeze(vf_value x, int axis);                    /* a new axis of size 1 */
-VF_API vf_value vf_squeeze(vf_value x, int count, const int64_t *axes); /* drop axes of size 1; VF_ALL: each that is */
+VF_API vf_value vf_unsqueeze(vf_value x, int axis); /* a new axis of size 1 */
+VF_API vf_value vf_squeeze(vf_value x, int count,
+                           const int64_t *axes); /* drop axes of size 1; VF_ALL: each that is */
 /* begin, end of each axis, half-open: count is twice the rank. */
 VF_API vf_value vf_shrink(vf_value x, int count, const int64_t *bounds);
 /* size elements from start on; a negative start counts from the end. */
 VF_API vf_value vf_slice(vf_value x, int rank, const int64_t *start, const int64_t *size);
-VF_API vf_value vf_stride(vf_value x, int count, const int64_t *steps); /* Python's [::step] on each axis; not 0 */
-VF_API vf_value vf_flip(vf_value x, int count, const int64_t *axes);    /* any number of axes */
-VF_API vf_value vf_point(vf_value x, int64_t index, int axis);          /* one position of an axis, which goes */
+VF_API vf_value vf_stride(vf_value x, int count,
+                          const int64_t *steps); /* Python's [::step] on each axis; not 0 */
+VF_API vf_value vf_flip(vf_value x, int count, const int64_t *axes); /* any number of axes */
+VF_API vf_value vf_point(vf_value x, int64_t index, int axis);       /* one position of an axis, which goes */
 /* Elements before and after each axis: count is twice the rank. They are zero. */
 VF_API vf_value vf_pad(vf_value x, int count, const int64_t *pads);
 typedef enum vf_pad_mode { VF_PAD_CONSTANT, VF_PAD_EDGE, VF_PAD_REFLECT, VF_PAD_WRAP } vf_pad_mode;
-/* The same with another fill: the scalar constant value (VF_PAD_CONSTANT; its dtype must hold it), or elements of x: the
- * nearest, those mirrored at the edge without repeating it, or those of the other end; value is then the error value. */
+/* The same with another fill: the scalar constant value (VF_PAD_CONSTANT; its dtype must hold it), or
+ * elements of x: the nearest, those mirrored at the edge without repeating it, or those of the other end;
+ * value is then the error value. */
 VF_API vf_value vf_pad_with(vf_value x, int count, const int64_t *pads, vf_pad_mode mode, vf_value value);
-/* Operands promote to one dtype. vf_concat: equal sizes but along axis; vf_stack: equal shapes, axis is new. */
+/* Operands promote to one dtype. vf_concat: equal sizes but along axis; vf_stack: equal shapes, axis is new.
+ */
 VF_API vf_value vf_concat(const vf_value *x, int count, int axis);
 VF_API vf_value vf_stack(const vf_value *x, int count, int axis);
 
@@ -320,122 +348,139 @@ VF_API vf_value vf_shrink_sized(vf_value x, int count, const vf_value *bounds);
 VF_API vf_value vf_pad_sized(vf_value x, int count, const vf_value *pads);
 VF_API vf_value vf_full_sized(vf_value value, int rank, const vf_value *shape);
 
-/* ----------------------------------------------------------------------------------- reductions, products, indirection */
+/* ----------------------------------------------------------------------------------- reductions, products,
+ * indirection */
 
-/* Over the axes listed, or VF_ALL. They go, or stay with size 1 if keepdims. Sums and products of bool and integers of up
- * to 32 bits are i32, or u32 of unsigned ones; f16 and bf16 accumulate in f32. The order of combination depends on the
- * shape alone. Of nothing: sum 0, product 1, mean NaN, any false, all true; max and min are refused. */
+/* Over the axes listed, or VF_ALL. They go, or stay with size 1 if keepdims. Sums and products of bool and
+ * integers of up to 32 bits are i32, or u32 of unsigned ones; f16 and bf16 accumulate in f32. The order of
+ * combination depends on the shape alone. Of nothing: sum 0, product 1, mean NaN, any false, all true; max
+ * and min are refused. */
 VF_API vf_value vf_sum(vf_value x, int count, const int64_t *axes, bool keepdims);
 VF_API vf_value vf_prod(vf_value x, int count, const int64_t *axes, bool keepdims);
-VF_API vf_value vf_mean(vf_value x, int count, const int64_t *axes, bool keepdims); /* of integers in f32, f64 */
-VF_API vf_value vf_reduce_max(vf_value x, int count, const int64_t *axes, bool keepdims); /* NaN where there is one */
+VF_API vf_value vf_mean(vf_value x, int count, const int64_t *axes,
+                        bool keepdims); /* of integers in f32, f64 */
+VF_API vf_value vf_reduce_max(vf_value x, int count, const int64_t *axes,
+                              bool keepdims); /* NaN where there is one */
 VF_API vf_value vf_reduce_min(vf_value x, int count, const int64_t *axes, bool keepdims);
-VF_API vf_value vf_any(vf_value x, int count, const int64_t *axes, bool keepdims); /* is any element != 0? bool */
+VF_API vf_value vf_any(vf_value x, int count, const int64_t *axes,
+                       bool keepdims); /* is any element != 0? bool */
 VF_API vf_value vf_all(vf_value x, int count, const int64_t *axes, bool keepdims);
 /* Position of the first largest (smallest) element along axis, or of the first NaN; i64. */
 VF_API vf_value vf_argmax(vf_value x, int axis, bool keepdims);
 VF_API vf_value vf_argmin(vf_value x, int axis, bool keepdims);
 
-/* NumPy's matmul: the last two axes multiply as matrices, those before broadcast; a vector gets an axis that goes again.
- * Accumulates as vf_sum does. */
+/* NumPy's matmul: the last two axes multiply as matrices, those before broadcast; a vector gets an axis that
+ * goes again. Accumulates as vf_sum does. */
 VF_API vf_value vf_matmul(vf_value a, vf_value b);
 
 typedef enum vf_gather_mode { VF_GATHER_CHECK, VF_GATHER_CLIP, VF_GATHER_FILL } vf_gather_mode;
-/* x taken along axis at indices of any integer dtype, negative ones from the end; shape x[:axis] ++ indices ++ x[axis+1:].
- * What is out of range fails the run with VF_ERR_RANGE, is moved to the nearest element, or reads as 0. */
+/* x taken along axis at indices of any integer dtype, negative ones from the end; shape x[:axis] ++ indices
+ * ++ x[axis+1:]. What is out of range fails the run with VF_ERR_RANGE, is moved to the nearest element, or
+ * reads as 0. */
 VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
 
-/* ------------------------------------------------------------------------------------------------------- programs */
+/* -------------------------------------------------------------------------------------------------------
+ * programs */
 
-/* Compile what the outputs need, through the caches in memory and on disk. NULL after failing: for the reason noted in the
- * graph by a builder, if any; without outputs (VF_ERR_INVALID); for what compiling comes to (VF_ERR_COMPILE,
- * VF_ERR_UNSUPPORTED, VF_ERR_MEMORY). */
+/* Compile what the outputs need, through the caches in memory and on disk. NULL after failing: for the reason
+ * noted in the graph by a builder, if any; without outputs (VF_ERR_INVALID); for what compiling comes to
+ * (VF_ERR_COMPILE, VF_ERR_UNSUPPORTED, VF_ERR_MEMORY). */
 VF_API vf_program *vf_compile(vf_graph *graph, vf_error *error);
 VF_API void vf_program_destroy(vf_program *program); /* after the last run has returned */
 
-/* Run. inputs, outputs and variables are in order of declaration (vf_port_name); each buffer has the bytes that
- * vf_port_bytes says, is aligned as its elements are, and outputs overlap nothing. Lists without entries may be NULL.
- * VF_ERR_INVALID: a variable's value is outside its declared range, or sizes are too large; VF_ERR_RANGE: an index was
- * out of range, the outputs are then unspecified. */
+/* Run. inputs, outputs and variables are in order of declaration (vf_port_name); each buffer has the bytes
+ * that vf_port_bytes says, is aligned as its elements are, and outputs overlap nothing. Lists without entries
+ * may be NULL. VF_ERR_INVALID: a variable's value is outside its declared range, or sizes are too large;
+ * VF_ERR_RANGE: an index was out of range, the outputs are then unspecified. */
 VF_API vf_status vf_program_run(const vf_program *program, const void *const *inputs, void *const *outputs,
                                 const int64_t *variables, vf_error *error);
 
-/* What vf_program_run does, computed by the reference evaluator: slow, plain, without compiling anything. It is what
- * compiled programs are tested against. */
-VF_API vf_status vf_evaluate(vf_graph *graph, const void *const *inputs, void *const *outputs, const int64_t *variables,
-                             vf_error *error);
+/* What vf_program_run does, computed by the reference evaluator: slow, plain, without compiling anything. It
+ * is what compiled programs are tested against. */
+VF_API vf_status vf_evaluate(vf_graph *graph, const void *const *inputs, void *const *outputs,
+                             const int64_t *variables, vf_error *error);
 
 /* Ports: the inputs and outputs of a program. Names and shapes belong to the program. */
 typedef enum vf_port { VF_INPUT, VF_OUTPUT } vf_port;
 VF_API int vf_port_count(const vf_program *program, vf_port port);
-VF_API const char *vf_port_name(const vf_program *program, vf_port port, int number); /* NULL when there is none */
-VF_API vf_dtype vf_port_dtype(const vf_program *program, vf_port port, int number);   /* VF_NONE when there is none */
-VF_API int vf_port_rank(const vf_program *program, vf_port port, int number);         /* -1 when there is none */
+VF_API const char *vf_port_name(const vf_program *program, vf_port port,
+                                int number); /* NULL when there is none */
+VF_API vf_dtype vf_port_dtype(const vf_program *program, vf_port port,
+                              int number);                                    /* VF_NONE when there is none */
+VF_API int vf_port_rank(const vf_program *program, vf_port port, int number); /* -1 when there is none */
 /* The sizes for these values of the variables, into shape, which has room for the rank. */
-VF_API vf_status vf_port_shape(const vf_program *program, vf_port port, int number, const int64_t *variables, int64_t *shape,
-                               vf_error *error);
+VF_API vf_status vf_port_shape(const vf_program *program, vf_port port, int number, const int64_t *variables,
+                               int64_t *shape, vf_error *error);
 /* -1 after failing. */
-VF_API int64_t vf_port_bytes(const vf_program *program, vf_port port, int number, const int64_t *variables, vf_error *error);
+VF_API int64_t vf_port_bytes(const vf_program *program, vf_port port, int number, const int64_t *variables,
+                             vf_error *error);
 
 VF_API int vf_variable_count(const vf_program *program);
 VF_API const char *vf_variable_name(const vf_program *program, int number); /* NULL when there is none */
 /* False when there is none. The pointers may be NULL. */
-VF_API bool vf_variable_range(const vf_program *program, int number, int64_t *lo, int64_t *hi, int64_t *divisor);
+VF_API bool vf_variable_range(const vf_program *program, int number, int64_t *lo, int64_t *hi,
+                              int64_t *divisor);
 
 /* Where the program came from. */
 typedef struct vf_stats {
-  size_t size;       /* sizeof(vf_stats), set by the caller */
-  uint32_t launches; /* kernels run by one run */
-  uint32_t kernels;  /* different ones */
+  size_t size;                               /* sizeof(vf_stats), set by the caller */
+  uint32_t launches;                         /* kernels run by one run */
+  uint32_t kernels;                          /* different ones */
   uint32_t compiled, from_memory, from_disk; /* of the different ones */
   int64_t compile_ns;
 } vf_stats;
-VF_API bool vf_program_stats(const vf_program *program, vf_stats *stats); /* false when an argument is NULL or size too small */
+VF_API bool vf_program_stats(const vf_program *program,
+                             vf_stats *stats); /* false when an argument is NULL or size too small */
 
-/* What one run costs: bytes of all buffers of all kernels, operations on floats (a fused multiply-add is two), bytes of
- * intermediates. */
+/* What one run costs: bytes of all buffers of all kernels, operations on floats (a fused multiply-add is
+ * two), bytes of intermediates. */
 typedef struct vf_cost {
   size_t size; /* sizeof(vf_cost), set by the caller */
   int64_t bytes, flops, temp_bytes;
 } vf_cost;
-VF_API vf_status vf_program_cost(const vf_program *program, const int64_t *variables, vf_cost *cost, vf_error *error);
+VF_API vf_status vf_program_cost(const vf_program *program, const int64_t *variables, vf_cost *cost,
+                                 vf_error *error);
 
-/* -------------------------------------------------------------------------------------------------------- tensors */
-/* A tensor is a value of the context's session, a graph that never ends, and computed when its elements are first asked
- * for: it is then realised, and what is recorded from it starts from its elements.
+/* --------------------------------------------------------------------------------------------------------
+ * tensors */
+/* A tensor is a value of the context's session, a graph that never ends, and computed when its elements are
+ * first asked for: it is then realised, and what is recorded from it starts from its elements.
  *
  *   vf_tensor *x = vf_tensor_create(context, VF_F32, VF_LIST(3), data, NULL);
- *   vf_tensor *y = vf_tensor_keep(vf_mul(vf_tensor_value(x), vf_number(vf_session(context, NULL), 2)), &error);
- *   const float *elements = vf_tensor_data(y, &error);
+ *   vf_tensor *y = vf_tensor_keep(vf_mul(vf_tensor_value(x), vf_number(vf_session(context, NULL), 2)),
+ * &error); const float *elements = vf_tensor_data(y, &error);
  *
- * Values of the session are valid until something is realised, tensors until they are released: take values again with
- * vf_tensor_value. Using an older one is an error that says so. Memory of what no tensor needs is given back as the session
- * goes on. The session has no inputs, outputs and variables. */
+ * Values of the session are valid until something is realised, tensors until they are released: take values
+ * again with vf_tensor_value. Using an older one is an error that says so. Memory of what no tensor needs is
+ * given back as the session goes on. The session has no inputs, outputs and variables. */
 
 /* The session's graph, for constants. NULL when memory is short. */
 VF_API vf_graph *vf_session(vf_context *context, vf_error *error);
 
 /* A realised tensor. elements are copied; NULL: all zero. */
-VF_API vf_tensor *vf_tensor_create(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape, const void *elements,
-                                   vf_error *error);
-/* Keep a value of the session. NULL after failing: then, or before, a builder failed in the session; the reason is told
- * here and forgotten there. */
+VF_API vf_tensor *vf_tensor_create(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
+                                   const void *elements, vf_error *error);
+/* Keep a value of the session. NULL after failing: then, or before, a builder failed in the session; the
+ * reason is told here and forgotten there. */
 VF_API vf_tensor *vf_tensor_keep(vf_value value, vf_error *error);
 VF_API vf_value vf_tensor_value(const vf_tensor *tensor);
 
-/* The elements, realising the tensor if need be. They stay in place until the tensor is released. NULL after failing. */
+/* The elements, realising the tensor if need be. They stay in place until the tensor is released. NULL after
+ * failing. */
 VF_API const void *vf_tensor_data(vf_tensor *tensor, vf_error *error);
 /* Realise several tensors by one program, which computes what they share once. */
 VF_API vf_status vf_tensor_realise(vf_tensor *const *tensors, int count, vf_error *error);
 VF_API bool vf_tensor_is_realised(const vf_tensor *tensor);
 
 VF_API vf_dtype vf_tensor_dtype(const vf_tensor *tensor);
-VF_API int vf_tensor_rank(const vf_tensor *tensor);                  /* -1 for NULL */
-VF_API int vf_tensor_shape(const vf_tensor *tensor, int64_t *shape); /* has room for the rank, which is returned */
+VF_API int vf_tensor_rank(const vf_tensor *tensor); /* -1 for NULL */
+VF_API int vf_tensor_shape(const vf_tensor *tensor,
+                           int64_t *shape); /* has room for the rank, which is returned */
 VF_API size_t vf_tensor_bytes(const vf_tensor *tensor);
 
 VF_API void vf_tensor_retain(vf_tensor *tensor);
-VF_API void vf_tensor_release(vf_tensor *tensor); /* the last release of create, keep and each retain frees it */
+VF_API void
+vf_tensor_release(vf_tensor *tensor); /* the last release of create, keep and each retain frees it */
 
 /* Give back now what no tensor needs. Ends the values of the session, like realising. */
 VF_API vf_status vf_session_collect(vf_context *context, vf_error *error);

@@ -1,5 +1,5 @@
-/* Attributes of an operation as written, before validation: what a text graph or a chain expression hands to the
- * operation registry. */
+/* Attributes of an operation as written, before validation: what a text graph or a chain expression hands to
+ * the operation registry. */
 #ifndef VIEWFOLD_IR_ATTR_H
 #define VIEWFOLD_IR_ATTR_H
 

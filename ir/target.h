@@ -1,5 +1,5 @@
-/* A plain description of the machine that code is made for. Every field may influence generated code, so all of it is
- * part of every cache key, through ir_target_text. */
+/* A plain description of the machine that code is made for. Every field may influence generated code, so all
+ * of it is part of every cache key, through ir_target_text. */
 #ifndef VIEWFOLD_IR_TARGET_H
 #define VIEWFOLD_IR_TARGET_H
 

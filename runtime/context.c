@@ -32,9 +32,9 @@ static ir_status set_up(rt_context *c, ir_error *error) {
   bool cache_dir = copy_string(&c->mem, &c->options.cache_dir),
        target = copy_string(&c->mem, &c->options.target);
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0, arenas = lock && rt_arenas_init(&c->arenas, &c->mem);
-  if (arenas && cg_module_init(&c->codegen, error) == IR_OK) {
+  if (arenas && rt_module_init(&c->codegen, error) == IR_OK) {
     if (cache_dir && target) return IR_OK;
-    cg_module_free(&c->codegen);
+    rt_module_free(&c->codegen);
   }
   if (arenas) rt_arenas_free(&c->arenas);
   if (lock) pthread_mutex_destroy(&c->lock);
@@ -76,7 +76,7 @@ void rt_context_destroy(rt_context *c) {
   rt_disk_close(c->disk);
   ir_text_free(&c->identity);
   rt_arenas_free(&c->arenas);
-  cg_module_free(&c->codegen);
+  rt_module_free(&c->codegen);
   pthread_mutex_destroy(&c->lock);
   free_string(&c->mem, c->options.cache_dir);
   free_string(&c->mem, c->options.target);
@@ -86,10 +86,10 @@ void rt_context_destroy(rt_context *c) {
 
 const ir_mem *rt_context_mem(const rt_context *c) { return &c->mem; }
 int rt_context_threads(rt_context *c) { return rt_pool_threads(c->pool); }
-cg_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
+rt_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
 
-/* Under the lock. Compiled code depends on LLVM's level as well, which cg_compile fixes: it is part of the
- * sources. */
+/* Under the lock. Compiled code depends on LLVM's level as well, which rt_module_compile fixes: it is part of
+ * the sources. */
 static ir_status look_up(rt_context *c, ir_error *error) {
   if (c->looked_up) return IR_OK;
   ir_status status = rt_target_host(&c->target, error);

@@ -12,7 +12,7 @@
 struct rt_context {
   ir_mem mem;
   rt_options options; /* strings are copies */
-  cg_module codegen;
+  rt_module codegen;
   rt_pool *pool;
   rt_arenas arenas;
   pthread_mutex_t lock; /* of everything below */

@@ -84,7 +84,8 @@ static ir_status compile_object(rt_context *c, const job *j, cg_blob *object, ir
     status = c->options.compile(c->options.compile_user, &graph, kernel, j->key->symbol, &c->target, object,
                                 error);
   else if (!status)
-    status = cg_compile(&c->codegen, &graph, kernel, j->key->symbol, &c->target, CG_OBJECT, object, error);
+    status =
+        rt_module_compile(&c->codegen, &graph, kernel, j->key->symbol, &c->target, CG_OBJECT, object, error);
   ir_graph_free(&graph);
   return status;
 }

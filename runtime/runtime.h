@@ -12,6 +12,7 @@
 #define VIEWFOLD_RUNTIME_RUNTIME_H
 
 #include "codegen/codegen.h"
+#include "runtime/llvm_module.h"
 #include "ir/plan.h"
 #include "ir/target.h"
 #include "runtime/disk.h"
@@ -44,7 +45,7 @@ const ir_mem *rt_context_mem(const rt_context *context);
 const ir_target *rt_context_target(rt_context *context, ir_error *error); /* NULL on failure */
 rt_disk *rt_context_disk(rt_context *context, ir_error *error);           /* NULL: none, or failure */
 int rt_context_threads(rt_context *context);
-cg_module *
+rt_module *
 rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; loaded at the first use */
 
 /* Plain text about the devices that programs may run on: one line that names the device, indented lines below

@@ -1,5 +1,5 @@
-/* Lazy tensors: a line through points by gradient descent. Each step records a few operations and realises its results;
- * from the second on, it runs a program that is there already. */
+/* Lazy tensors: a line through points by gradient descent. Each step records a few operations and realises
+ * its results; from the second on, it runs a program that is there already. */
 #include <stdio.h>
 #include <viewfold.h>
 
@@ -36,8 +36,7 @@ int main(void) {
   if (good)
     printf("y = %.3f x + %.3f\n", *(const float *)vf_tensor_data(line[0], NULL),
            *(const float *)vf_tensor_data(line[1], NULL));
-  else
-    fprintf(stderr, "%s\n", error.message);
+  else fprintf(stderr, "%s\n", error.message);
   vf_tensor_release(x), vf_tensor_release(y), vf_tensor_release(line[0]), vf_tensor_release(line[1]);
   vf_context_destroy(context);
   return good ? 0 : 1;

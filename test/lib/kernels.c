@@ -10,12 +10,12 @@
 
 #include "runtime/target.h"
 
-static cg_module module;
+static rt_module module;
 static bool module_ready;
 
-static cg_module *the_module(void) {
+static rt_module *the_module(void) {
   ir_error error = {0};
-  if (!module_ready && cg_module_init(&module, &error) != IR_OK) fail_msg("%s", error.text);
+  if (!module_ready && rt_module_init(&module, &error) != IR_OK) fail_msg("%s", error.text);
   module_ready = true;
   return &module;
 }
@@ -53,7 +53,7 @@ static double now(void) {
 static cg_blob make(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want) {
   ir_error error = {0};
   cg_blob blob;
-  if (cg_compile(the_module(), g, kernel, "kernel", target, want, &blob, &error) != IR_OK)
+  if (rt_module_compile(the_module(), g, kernel, "kernel", target, want, &blob, &error) != IR_OK)
     fail_msg("%s", error.text);
   return blob;
 }

@@ -4,6 +4,7 @@
 #define VIEWFOLD_TEST_KERNELS_H
 
 #include "codegen/codegen.h"
+#include "runtime/llvm_module.h"
 #include "ir/ir.h"
 #include "runtime/image.h"
 

@@ -1,4 +1,5 @@
-/* An allocator for contexts of tests: counts live bytes, and fails once at a chosen allocation. Thread-safe. */
+/* An allocator for contexts of tests: counts live bytes, and fails once at a chosen allocation. Thread-safe.
+ */
 #ifndef VIEWFOLD_TEST_MEMORY_H
 #define VIEWFOLD_TEST_MEMORY_H
 

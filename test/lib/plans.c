@@ -13,7 +13,7 @@
 
 typedef struct objects {
   pthread_mutex_t lock;
-  cg_module module;
+  rt_module module;
   int compiled;
   int count;
   struct {
@@ -38,7 +38,7 @@ ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char
     ir_graph copy;
     ir_graph_init(&copy, &ir_mem_libc, &own);
     ir_graph_copy(&copy, graph, &kernel, 1, NULL);
-    status = cg_compile(&all.module, &copy, kernel, symbol, target, CG_OBJECT, &made, &own);
+    status = rt_module_compile(&all.module, &copy, kernel, symbol, target, CG_OBJECT, &made, &own);
     ir_graph_free(&copy);
     if (status == IR_OK) {
       snprintf(all.made[i].symbol, RT_SYMBOL, "%s", symbol);
@@ -63,7 +63,7 @@ ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char
 int p_set_up(void **state) {
   snprintf(place, sizeof place, "/tmp/viewfold-test-XXXXXX");
   ir_error error = {0};
-  return mkdtemp(place) && cg_module_init(&all.module, &error) == IR_OK ? 0 : 1;
+  return mkdtemp(place) && rt_module_init(&all.module, &error) == IR_OK ? 0 : 1;
 }
 const char *p_place(void) { return place; }
 int p_compilations(void) { return all.compiled; }
@@ -71,7 +71,7 @@ int p_tear_down(void **state) {
   char command[128];
   snprintf(command, sizeof command, "rm -rf %s", place);
   for (int i = 0; i < all.count; i++) free(all.made[i].bytes);
-  cg_module_free(&all.module);
+  rt_module_free(&all.module);
   return system(command);
 }
 void p_empty_cache(void) {

@@ -19,15 +19,25 @@ int64_t random_between(uint64_t *state, int64_t lo, int64_t hi) {
 static int64_t pick(random_graph *r, int64_t lo, int64_t hi) { return random_between(&r->state, lo, hi); }
 static bool chance(random_graph *r, int percent) { return pick(r, 1, 100) <= percent; }
 
-static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_F64, IR_F16, IR_BF16, IR_I32, IR_I64, IR_I8,
-                                  IR_U8,  IR_I16, IR_U16, IR_U32, IR_U64,  IR_BOOL};
-static ir_dtype any_dtype(random_graph *r) { return dtypes[pick(r, 0, (int64_t)(sizeof dtypes / sizeof *dtypes) - 1)]; }
+static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_F64, IR_F16, IR_BF16, IR_I32, IR_I64,
+                                  IR_I8,  IR_U8,  IR_I16, IR_U16, IR_U32,  IR_U64, IR_BOOL};
+static ir_dtype any_dtype(random_graph *r) {
+  return dtypes[pick(r, 0, (int64_t)(sizeof dtypes / sizeof *dtypes) - 1)];
+}
 
-/* ---------------------------------------------------------------------------------- what is known about float values */
+/* ---------------------------------------------------------------------------------- what is known about
+ * float values */
 
 static const double unknown = INFINITY;
 static double capacity(ir_dtype t) {
   return t == IR_F64 ? 0x1p53 : t == IR_F32 ? 0x1p24 : t == IR_F16 ? 0x1p11 : t == IR_BF16 ? 0x1p8 : INFINITY;
+}
+
+static double most_elements(random_graph *r, ir_ref ref) {
+  double n = 1;
+  for (uint32_t i = 0; i < ir_rank(&r->g, ref); i++)
+    n *= (double)ir_bounds_of(&r->g, ir_dim(&r->g, ref, i)).hi;
+  return n;
 }
 
 static void add_value(random_graph *r, ir_ref ref, double numerator, int scale) {
@@ -35,7 +45,7 @@ static void add_value(random_graph *r, ir_ref ref, double numerator, int scale) 
     ir_error_clear(&r->error);
     return;
   }
-  if (r->value_count == RANDOM_VALUES || ir_get(&r->g, ref)->dtype == IR_INDEX) return;
+  if (r->value_count == RANDOM_VALUES || most_elements(r, ref) > 20000) return;
   ir_dtype t = ir_dtype_of(&r->g, ref);
   if (ir_is_float(t) && (numerator > capacity(t) || scale > 12)) numerator = unknown;
   r->values[r->value_count++] = (random_value){ref, numerator, scale};
@@ -51,16 +61,10 @@ static uint32_t rank_of(const random_graph *r, const random_value *v) { return i
 static bool size_of(const random_graph *r, const random_value *v, uint32_t axis, int64_t *size) {
   return ir_is_const(&r->g, ir_dim(&r->g, v->ref, axis), size);
 }
-static double elements_of(const random_graph *r, const random_value *v) {
-  double n = 1;
-  for (uint32_t i = 0; i < rank_of(r, v); i++) {
-    ir_bounds b = ir_bounds_of((ir_graph *)&r->g, ir_dim(&r->g, v->ref, i));
-    n *= (double)b.hi;
-  }
-  return n;
-}
+static double elements_of(random_graph *r, const random_value *v) { return most_elements(r, v->ref); }
 
-/* ---------------------------------------------------------------------------------------------------------- inputs */
+/* ----------------------------------------------------------------------------------------------------------
+ * inputs */
 
 static ir_ref any_size(random_graph *r) {
   if (r->var_count && chance(r, 25)) return r->vars[pick(r, 0, r->var_count - 1)];
@@ -72,7 +76,8 @@ static void make_inputs(random_graph *r) {
   static const char *const names[] = {"x", "y", "z", "w"}, *const var_names[] = {"n", "m"};
   int vars = chance(r, 30) ? (int)pick(r, 1, RANDOM_VARS) : 0, inputs = (int)pick(r, 1, RANDOM_INPUTS);
   for (int i = 0; i < vars; i++) {
-    int64_t divisor = pick(r, 1, 2), lo = divisor * pick(r, chance(r, 15) ? 0 : 1, 2), hi = lo + divisor * pick(r, 1, 3);
+    int64_t divisor = pick(r, 1, 2), lo = divisor * pick(r, chance(r, 15) ? 0 : 1, 2),
+            hi = lo + divisor * pick(r, 1, 3);
     r->vars[r->var_count++] = ir_var(&r->g, var_names[i], 1, lo, hi, divisor);
   }
   ir_ref shape[4];
@@ -83,23 +88,26 @@ static void make_inputs(random_graph *r) {
       for (int64_t k = 0; k < rank; k++) shape[k] = any_size(r);
     }
     ir_ref input = op_input(&r->g, names[i], 1, any_dtype(r), shape, (size_t)rank);
-    if (!input) continue;
+    if (!input || most_elements(r, input) > 20000) continue;
     r->inputs[r->input_count++] = input;
     add_value(r, input, r->wild ? unknown : 8, 1);
   }
 }
 
-/* ------------------------------------------------------------------------------------------------------ operations */
+/* ------------------------------------------------------------------------------------------------------
+ * operations */
 
 static void make_unary(random_graph *r) {
-  static const ir_op exact[] = {IR_OP_NEG, IR_OP_ABS, IR_OP_RELU, IR_OP_NOT, IR_OP_FLOOR, IR_OP_CEIL, IR_OP_TRUNC, IR_OP_ROUND};
+  static const ir_op exact[] = {IR_OP_NEG,   IR_OP_ABS,  IR_OP_RELU,  IR_OP_NOT,
+                                IR_OP_FLOOR, IR_OP_CEIL, IR_OP_TRUNC, IR_OP_ROUND};
   static const ir_op others[] = {IR_OP_SQRT, IR_OP_RSQRT, IR_OP_EXP,  IR_OP_EXP2, IR_OP_LOG,    IR_OP_LOG2,
                                  IR_OP_SIN,  IR_OP_COS,   IR_OP_TANH, IR_OP_ERF,  IR_OP_SIGMOID};
   const random_value v = *any_value(r);
   if (chance(r, 60)) {
     ir_op op = exact[pick(r, 0, 7)];
     bool rounds = op >= IR_OP_FLOOR && op <= IR_OP_ROUND;
-    add_value(r, op_unary(&r->g, op, v.ref), rounds ? v.numerator + (double)(1 << v.scale) : v.numerator, v.scale);
+    add_value(r, op_unary(&r->g, op, v.ref), rounds ? v.numerator + (double)(1 << v.scale) : v.numerator,
+              v.scale);
   } else {
     add_value(r, op_unary(&r->g, others[pick(r, 0, 10)], v.ref), unknown, 0);
   }
@@ -108,9 +116,10 @@ static void make_unary(random_graph *r) {
 static double aligned(const random_value *v, int scale) { return ldexp(v->numerator, scale - v->scale); }
 
 static void make_binary(random_graph *r) {
-  static const ir_op ops[] = {IR_OP_ADD, IR_OP_ADD, IR_OP_SUB, IR_OP_MUL, IR_OP_MUL, IR_OP_MIN, IR_OP_MAX,
-                              IR_OP_DIV, IR_OP_FLOORDIV, IR_OP_MOD, IR_OP_POW, IR_OP_EQ, IR_OP_NE, IR_OP_LT,
-                              IR_OP_LE, IR_OP_GT, IR_OP_GE, IR_OP_AND, IR_OP_OR, IR_OP_XOR, IR_OP_SHL, IR_OP_SHR};
+  static const ir_op ops[] = {IR_OP_ADD, IR_OP_ADD, IR_OP_SUB,      IR_OP_MUL, IR_OP_MUL, IR_OP_MIN,
+                              IR_OP_MAX, IR_OP_DIV, IR_OP_FLOORDIV, IR_OP_MOD, IR_OP_POW, IR_OP_EQ,
+                              IR_OP_NE,  IR_OP_LT,  IR_OP_LE,       IR_OP_GT,  IR_OP_GE,  IR_OP_AND,
+                              IR_OP_OR,  IR_OP_XOR, IR_OP_SHL,      IR_OP_SHR};
   const random_value a = *any_value(r);
   random_value b = *any_value(r);
   ir_op op = ops[pick(r, 0, (int64_t)(sizeof ops / sizeof *ops) - 1)];
@@ -118,7 +127,10 @@ static void make_binary(random_graph *r) {
   if (chance(r, 30)) { /* a literal */
     int64_t k = pick(r, -4, 4);
     b = is_float ? (random_value){op_literal_float(&r->g, (double)k / 2), 4, 1}
-                 : (random_value){op_literal_int(&r->g, op == IR_OP_SHL || op == IR_OP_SHR || op == IR_OP_POW ? pick(r, 0, 9) : k), 9, 0};
+                 : (random_value){op_literal_int(&r->g, op == IR_OP_SHL || op == IR_OP_SHR || op == IR_OP_POW
+                                                            ? pick(r, 0, 9)
+                                                            : k),
+                                  9, 0};
   }
   int scale = a.scale > b.scale ? a.scale : b.scale;
   double x = aligned(&a, scale), y = aligned(&b, scale), larger = x > y ? x : y;
@@ -201,7 +213,8 @@ static void make_expand(random_graph *r) {
     bool one = size_of(r, &v, i, &size) && size == 1;
     shape[lead + i] = one && chance(r, 70) ? any_size(r) : ir_dim(&r->g, v.ref, i);
   }
-  if (elements_of(r, &v) < 3000) add_value(r, op_expand(&r->g, v.ref, shape, rank + lead), v.numerator, v.scale);
+  if (elements_of(r, &v) < 3000)
+    add_value(r, op_expand(&r->g, v.ref, shape, rank + lead), v.numerator, v.scale);
 }
 
 static void make_axis_view(random_graph *r) {
@@ -238,7 +251,8 @@ static void make_window(random_graph *r) {
       pairs[i] = ir_index(&r->g, chance(r, 40) ? -step : step);
     } else { /* pad */
       int64_t most = mode == IR_PAD_REFLECT ? (known ? size - 1 : 0) : 2;
-      if (most > 0 && chance(r, 60)) lo = pick(r, 0, most < 2 ? most : 2), hi = pick(r, 0, most < 2 ? most : 2);
+      if (most > 0 && chance(r, 60))
+        lo = pick(r, 0, most < 2 ? most : 2), hi = pick(r, 0, most < 2 ? most : 2);
       pairs[2 * i] = ir_index(&r->g, lo), pairs[2 * i + 1] = ir_index(&r->g, hi);
     }
   }
@@ -267,7 +281,8 @@ static void make_join(random_graph *r) {
 }
 
 static void make_reduce(random_graph *r) {
-  static const ir_op ops[] = {IR_OP_SUM, IR_OP_SUM, IR_OP_PROD, IR_OP_REDUCE_MAX, IR_OP_REDUCE_MIN, IR_OP_MEAN, IR_OP_ANY, IR_OP_ALL};
+  static const ir_op ops[] = {IR_OP_SUM,        IR_OP_SUM,  IR_OP_PROD, IR_OP_REDUCE_MAX,
+                              IR_OP_REDUCE_MIN, IR_OP_MEAN, IR_OP_ANY,  IR_OP_ALL};
   const random_value v = *any_value(r);
   uint32_t rank = rank_of(r, &v), axes = 0;
   ir_op op = ops[pick(r, 0, 7)];
@@ -277,7 +292,8 @@ static void make_reduce(random_graph *r) {
   bool keep = chance(r, 40);
   if (chance(r, 15) && rank) {
     int64_t axis = pick(r, 0, rank - 1);
-    add_value(r, op_argreduce(&r->g, chance(r, 50) ? IR_OP_ARGMAX : IR_OP_ARGMIN, v.ref, &axis, keep), unknown, 0);
+    add_value(r, op_argreduce(&r->g, chance(r, 50) ? IR_OP_ARGMAX : IR_OP_ARGMIN, v.ref, &axis, keep),
+              unknown, 0);
     return;
   }
   ir_dtype t = ir_dtype_of(&r->g, v.ref);
@@ -328,10 +344,10 @@ static void make_iota(random_graph *r) {
 }
 
 static void make_step(random_graph *r) {
-  static void (*const steps[])(random_graph *) = {make_unary,     make_unary,  make_binary, make_binary, make_binary, make_where,
-                                                  make_cast,      make_permute, make_reshape, make_expand, make_axis_view,
-                                                  make_window,    make_window, make_join,   make_reduce, make_reduce,
-                                                  make_matmul,    make_gather, make_iota,   make_fma};
+  static void (*const steps[])(random_graph *) = {
+      make_unary,   make_unary,   make_binary, make_binary,    make_binary, make_where,  make_cast,
+      make_permute, make_reshape, make_expand, make_axis_view, make_window, make_window, make_join,
+      make_reduce,  make_reduce,  make_matmul, make_gather,    make_iota,   make_fma};
   steps[pick(r, 0, (int64_t)(sizeof steps / sizeof *steps) - 1)](r);
 }
 
@@ -349,12 +365,14 @@ void random_graph_make(random_graph *r, uint64_t seed, int64_t max_size) {
   for (int tries = 0; r->op_count < wanted && tries < 1000; tries++) make_step(r);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ data */
+/* ------------------------------------------------------------------------------------------------------------
+ * data */
 
 void random_graph_sizes(random_graph *r, int64_t *vars) {
   for (int i = 0; i < r->var_count; i++) {
     const ir_node *v = ir_get(&r->g, r->vars[i]);
-    int64_t lo = ir_get(&r->g, v->src[0])->arg, hi = ir_get(&r->g, v->src[1])->arg, step = ir_get(&r->g, v->src[2])->arg;
+    int64_t lo = ir_get(&r->g, v->src[0])->arg, hi = ir_get(&r->g, v->src[1])->arg,
+            step = ir_get(&r->g, v->src[2])->arg;
     vars[i] = lo + step * pick(r, 0, (hi - lo) / step);
   }
 }
@@ -368,15 +386,18 @@ int64_t random_graph_dim(const random_graph *r, ir_ref dim, const int64_t *vars)
 }
 
 void *random_graph_data(random_graph *r, ir_ref input, const int64_t *vars, size_t *bytes) {
-  static const double specials[] = {0.0, -0.0, NAN, INFINITY, -INFINITY, 1e-40, -5e-324, 0x1.fffffep127, 65504, 3e9, -1e19, 0.1};
+  static const double specials[] = {0.0,     -0.0,           NAN,   INFINITY, -INFINITY, 1e-40,
+                                    -5e-324, 0x1.fffffep127, 65504, 3e9,      -1e19,     0.1};
   ir_dtype t = ir_dtype_of(&r->g, input);
   size_t count = 1, size = ir_dtypes[t].bytes;
-  for (uint32_t i = 0; i < ir_rank(&r->g, input); i++) count *= (size_t)random_graph_dim(r, ir_dim(&r->g, input, i), vars);
+  for (uint32_t i = 0; i < ir_rank(&r->g, input); i++)
+    count *= (size_t)random_graph_dim(r, ir_dim(&r->g, input, i), vars);
   unsigned char *data = malloc(count * size + 1);
   for (size_t i = 0; i < count; i++) {
     ir_value v = {.i = 0};
     if (t == IR_BOOL) v.i = pick(r, 0, 1);
-    else if (!ir_is_float(t)) v.i = r->wild && chance(r, 40) ? (int64_t)random_next(&r->state) >> pick(r, 0, 63) : pick(r, -4, 9);
+    else if (!ir_is_float(t))
+      v.i = r->wild && chance(r, 40) ? (int64_t)random_next(&r->state) >> pick(r, 0, 63) : pick(r, -4, 9);
     else if (r->wild && chance(r, 30)) v.f = specials[pick(r, 0, 11)];
     else if (r->wild) v.f = (double)pick(r, -100000, 100000) / 777;
     else v.f = (double)pick(r, -8, 8) / 2;

@@ -1,8 +1,8 @@
 /* Seeded random tensor graphs, recorded through the validating builders, with data for their inputs.
  *
- * Operations of every class, all dtypes, sizes 0 and 1, rank 0 to 4, symbolic sizes. Results must be comparable bit for
- * bit, so float sums, products and contractions are only taken of values known to be small multiples of a power of two,
- * for which every order of combination gives the same bits. */
+ * Operations of every class, all dtypes, sizes 0 and 1, rank 0 to 4, symbolic sizes. Results must be
+ * comparable bit for bit, so float sums, products and contractions are only taken of values known to be small
+ * multiples of a power of two, for which every order of combination gives the same bits. */
 #ifndef VIEWFOLD_TEST_RANDOM_GRAPH_H
 #define VIEWFOLD_TEST_RANDOM_GRAPH_H
 
@@ -33,7 +33,8 @@ int64_t random_between(uint64_t *state, int64_t lo, int64_t hi);
 
 /* Record at least RANDOM_MIN_OPS operations. Free with ir_graph_free(&r->g). */
 void random_graph_make(random_graph *r, uint64_t seed, int64_t max_size);
-/* Values for the variables within their bounds, then data for an input; data is malloc'ed, *bytes its size. */
+/* Values for the variables within their bounds, then data for an input; data is malloc'ed, *bytes its size.
+ */
 void random_graph_sizes(random_graph *r, int64_t *vars);
 int64_t random_graph_dim(const random_graph *r, ir_ref dim, const int64_t *vars);
 void *random_graph_data(random_graph *r, ir_ref input, const int64_t *vars, size_t *bytes);

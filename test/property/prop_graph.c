@@ -2,10 +2,10 @@
  *
  *   prop_graph --seed S --count N
  *
- * Each case records a random graph (test/lib/random_graph.h), compiles its last values, runs the program for two choices
- * of its symbolic sizes and compares every element of every result bit for bit, NaNs as a class. It also holds that the
- * printed graph parses back to the same text. On failure the earliest wrong value of the graph is found and printed with
- * all that it depends on. */
+ * Each case records a random graph (test/lib/random_graph.h), compiles its last values, runs the program for
+ * two choices of its symbolic sizes and compares every element of every result bit for bit, NaNs as a class.
+ * It also holds that the printed graph parses back to the same text. On failure the earliest wrong value of
+ * the graph is found and printed with all that it depends on. */
 #include "frontend/compile.h"
 #include "frontend/reader.h"
 #include "ir/eval.h"
@@ -36,14 +36,17 @@ static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtyp
 static void compare(checker *c, size_t number, const ir_eval_result *want, const unsigned char *got) {
   size_t size = ir_dtypes[want->dtype].bytes;
   for (int64_t i = 0; i < want->count && !c->problem; i++) {
-    const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size, *g = got + (size_t)i * size;
+    const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size,
+                        *g = got + (size_t)i * size;
     if (same_element(w, g, want->dtype)) continue;
     c->problem = "a wrong element";
     ir_value v = ir_value_load(w, want->dtype), u = ir_value_load(g, want->dtype);
     if (ir_is_float(want->dtype))
-      snprintf(c->detail, sizeof c->detail, "result %zu, element %" PRId64 ": %a (%.9g), expected %a (%.9g)", number, i, u.f, u.f, v.f, v.f);
+      snprintf(c->detail, sizeof c->detail, "result %zu, element %" PRId64 ": %a (%.9g), expected %a (%.9g)",
+               number, i, u.f, u.f, v.f, v.f);
     else
-      snprintf(c->detail, sizeof c->detail, "result %zu, element %" PRId64 ": %" PRId64 ", expected %" PRId64, number, i, u.i, v.i);
+      snprintf(c->detail, sizeof c->detail, "result %zu, element %" PRId64 ": %" PRId64 ", expected %" PRId64,
+               number, i, u.i, v.i);
   }
   c->elements += want->count;
 }
@@ -72,14 +75,16 @@ static void run_once(checker *c, const rt_program *program, const ir_ref *roots,
   for (int i = 0; i < r->var_count; i++) values[i] = (ir_var_value){r->vars[i], vars[i]};
   ir_eval_result want[MAX_RESULTS] = {0};
   void *outputs[MAX_RESULTS] = {0};
-  ir_status status = ir_eval(&r->g, roots, n, bound, (size_t)r->input_count, values, (size_t)r->var_count, want, &error);
+  ir_status status =
+      ir_eval(&r->g, roots, n, bound, (size_t)r->input_count, values, (size_t)r->var_count, want, &error);
   if (status != IR_OK && status != IR_ERR_RANGE) fail(c, "the evaluator failed", error.text);
   for (size_t i = 0; i < n && status == IR_OK; i++) outputs[i] = calloc(1, want[i].bytes + 1);
   if (status == IR_OK) {
     int64_t ordered[RANDOM_VARS] = {0};
     for (size_t i = 0; i < rt_program_variable_count(program); i++)
       ordered[i] = vars[rt_program_variable(program, i).name[0] == 'n' ? 0 : 1];
-    if (rt_program_run(program, inputs, outputs, ordered, &run_error) != IR_OK) fail(c, "the program failed", run_error.text);
+    if (rt_program_run(program, inputs, outputs, ordered, &run_error) != IR_OK)
+      fail(c, "the program failed", run_error.text);
     for (size_t i = 0; i < n && !c->problem; i++) compare(c, i, &want[i], outputs[i]);
   }
   if (status == IR_OK) ir_eval_free(&r->g, want, n);
@@ -89,8 +94,13 @@ static void run_once(checker *c, const rt_program *program, const ir_ref *roots,
 
 static void check_roots(checker *c, const ir_ref *roots, size_t n, uint64_t seed) {
   random_graph *r = &c->r;
-  fe_request request = {.graph = &r->g, .results = ir_tuple(&r->g, roots, (uint32_t)n), .inputs = r->inputs,
-                        .input_count = (size_t)r->input_count, .vars = r->vars, .var_count = (size_t)r->var_count, .name = "random"};
+  fe_request request = {.graph = &r->g,
+                        .results = ir_tuple(&r->g, roots, (uint32_t)n),
+                        .inputs = r->inputs,
+                        .input_count = (size_t)r->input_count,
+                        .vars = r->vars,
+                        .var_count = (size_t)r->var_count,
+                        .name = "random"};
   rt_program *program = NULL;
   ir_error error = {0};
   ir_error_clear(&r->error);
@@ -116,7 +126,8 @@ static void check_text(checker *c, const ir_ref *roots, size_t n) {
     fail(c, "the printed graph does not parse", error.text);
   } else {
     ir_print_graph(&again, "random", module.graphs[0].root, &second);
-    if (strcmp(ir_text_get(&first), ir_text_get(&second)) != 0) fail(c, "the printed graph changes when parsed", ir_text_get(&second));
+    if (strcmp(ir_text_get(&first), ir_text_get(&second)) != 0)
+      fail(c, "the printed graph changes when parsed", ir_text_get(&second));
   }
   ir_module_free(&module);
   ir_graph_free(&again);
@@ -133,15 +144,17 @@ static void report(checker *c, uint64_t case_seed, int64_t max_size) {
   }
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
-  ir_ref root = wrong ? ir_tuple(&c->r.g, &wrong, 1) : ir_tuple(&c->r.g, &c->r.values[c->r.value_count - 1].ref, 1);
+  ir_ref root =
+      wrong ? ir_tuple(&c->r.g, &wrong, 1) : ir_tuple(&c->r.g, &c->r.values[c->r.value_count - 1].ref, 1);
   ir_print_graph(&c->r.g, "failing", root, &text);
-  fprintf(stderr, "%s: %s\n%s(case seed %" PRIu64 ", largest size %" PRId64 "%s)\n", problem, c->detail, ir_text_get(&text),
-          case_seed, max_size, wrong ? "" : "; wrong only together");
+  fprintf(stderr, "%s: %s\n%s(case seed %" PRIu64 ", largest size %" PRId64 "%s)\n", problem, c->detail,
+          ir_text_get(&text), case_seed, max_size, wrong ? "" : "; wrong only together");
   ir_text_free(&text);
 }
 
 static bool one_case(checker *c, uint64_t case_seed) {
-  int64_t max_size = case_seed % 50 == 0 ? 70 : 6; /* now and then large enough for vector steps and their rest */
+  int64_t max_size =
+      case_seed % 50 == 0 ? 70 : 6; /* now and then large enough for vector steps and their rest */
   c->problem = NULL;
   random_graph_make(&c->r, case_seed, max_size);
   ir_ref roots[MAX_RESULTS];
@@ -161,18 +174,21 @@ int main(int argc, char **argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, first = -1; /* one case again */
+    if (strcmp(argv[i], "--case") == 0)
+      seed = strtoull(argv[i + 1], NULL, 0), count = 1, first = -1; /* one case again */
   }
   checker c = {0};
   ir_error error = {0};
   rt_options options = {.no_disk = true};
-  if (rt_context_create(&ir_mem_libc, &options, &c.context, &error) != IR_OK) return fprintf(stderr, "%s\n", error.text), 1;
+  if (rt_context_create(&ir_mem_libc, &options, &c.context, &error) != IR_OK)
+    return fprintf(stderr, "%s\n", error.text), 1;
   long failed = 0, done = 0;
   for (; done < count && failed < 5; done++) {
     uint64_t state = seed + (uint64_t)done * 0x10001, case_seed = first < 0 ? seed : random_next(&state);
     if (!one_case(&c, case_seed)) failed++;
   }
   rt_context_destroy(c.context);
-  printf("prop_graph: %ld graphs, %ld programs, %ld elements, %ld failed, seed %" PRIu64 "\n", done, c.programs, c.elements, failed, seed);
+  printf("prop_graph: %ld graphs, %ld programs, %ld elements, %ld failed, seed %" PRIu64 "\n", done,
+         c.programs, c.elements, failed, seed);
   return failed != 0;
 }

@@ -2,10 +2,10 @@
  *
  *   prop_lazy [--seed N] [--count N | --steps N]
  *
- * Each step takes one of a few forms (chosen by the seed) of new values from two vectors, records some operations that nobody
- * asks for as well, realises one result, and compares it with the same operations in C, bit by bit. Memory is what the
- * context has allocated; after the first tenth of the steps its peak may not grow by more than what lies between two
- * clearances of a session. */
+ * Each step takes one of a few forms (chosen by the seed) of new values from two vectors, records some
+ * operations that nobody asks for as well, realises one result, and compares it with the same operations in
+ * C, bit by bit. Memory is what the context has allocated; after the first tenth of the steps its peak may
+ * not grow by more than what lies between two clearances of a session. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -68,7 +68,8 @@ static bool step(loop *l, long number, vf_error *error) {
   bool good = data != NULL;
   for (int i = 0; i < N && good; i++)
     if (data[i] != fresh[i]) {
-      snprintf(error->message, sizeof error->message, "form %d: element %d is %.9g, not %.9g", form, i, data[i], fresh[i]);
+      snprintf(error->message, sizeof error->message, "form %d: element %d is %.9g, not %.9g", form, i,
+               data[i], fresh[i]);
       good = false;
     }
   vf_tensor_release(l->tensor[0]);
@@ -95,12 +96,14 @@ int main(int argc, char **argv) {
   long steps = 1000, seed = 1, done = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) seed = strtol(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--count") == 0 || strcmp(argv[i], "--steps") == 0) steps = strtol(argv[i + 1], NULL, 10);
+    if (strcmp(argv[i], "--count") == 0 || strcmp(argv[i], "--steps") == 0)
+      steps = strtol(argv[i + 1], NULL, 10);
   }
   test_memory memory = {0};
   vf_options options = {.size = sizeof options, .allocator = test_memory_hook, .allocator_user = &memory};
   vf_error error = {VF_OK, ""};
-  loop l = {.random = (uint64_t)seed * 0x9e3779b97f4a7c15u + 1, .context = vf_context_create(&options, &error)};
+  loop l = {.random = (uint64_t)seed * 0x9e3779b97f4a7c15u + 1,
+            .context = vf_context_create(&options, &error)};
   for (int k = 0; k < 2; k++) {
     for (int i = 0; i < N; i++) l.wanted[k][i] = (float)((int)draw(&l, 4096) - 2048) / 64;
     l.tensor[k] = vf_tensor_create(l.context, VF_F32, VF_LIST(N), l.wanted[k], &error);
@@ -117,16 +120,20 @@ int main(int argc, char **argv) {
   vf_tensor_release(l.tensor[0]);
   vf_tensor_release(l.tensor[1]);
   vf_context_destroy(l.context);
-  if (!good) printf("step %ld: %s\nrepeat: prop_lazy --seed %ld --steps %ld\n", done, error.message, seed, done);
+  if (!good)
+    printf("step %ld: %s\nrepeat: prop_lazy --seed %ld --steps %ld\n", done, error.message, seed, done);
   if (good && peak > warm + SLACK) {
-    printf("memory grew from %zu to %zu bytes\nrepeat: prop_lazy --seed %ld --steps %ld\n", warm, peak, seed, steps);
+    printf("memory grew from %zu to %zu bytes\nrepeat: prop_lazy --seed %ld --steps %ld\n", warm, peak, seed,
+           steps);
     good = false;
   }
   if (good && (atomic_load(&memory.live) || atomic_load(&memory.wrong_sizes))) {
-    printf("%zu bytes were not given back\nrepeat: prop_lazy --seed %ld --steps %ld\n", atomic_load(&memory.live), seed, steps);
+    printf("%zu bytes were not given back\nrepeat: prop_lazy --seed %ld --steps %ld\n",
+           atomic_load(&memory.live), seed, steps);
     good = false;
   }
   if (good)
-    printf("prop_lazy: seed %ld, %ld steps, %.1f us each, never more than %zu bytes\n", seed, steps, 1e6 * took / (double)steps, peak);
+    printf("prop_lazy: seed %ld, %ld steps, %.1f us each, never more than %zu bytes\n", seed, steps,
+           1e6 * took / (double)steps, peak);
   return good ? 0 : 1;
 }

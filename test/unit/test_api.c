@@ -1,5 +1,5 @@
-/* The public API: building, compiling, running, asking, failing. Programs are compared with the reference evaluator, bit
- * by bit where the numeric contract says so. */
+/* The public API: building, compiling, running, asking, failing. Programs are compared with the reference
+ * evaluator, bit by bit where the numeric contract says so. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -63,9 +63,15 @@ typedef struct bad_options {
 static void test_options(void **state) {
   const bad_options cases[] = {
       {{.size = 4}, VF_ERR_INVALID, "options: size is 4; it must be sizeof(vf_options), which is "},
-      {{.size = sizeof(vf_options), .flags = 256}, VF_ERR_INVALID, "options: flags are 0x100, of which this version ("},
-      {{.size = sizeof(vf_options), .threads = -1}, VF_ERR_INVALID, "options: threads is negative; 0 stands for the default"},
-      {{.size = sizeof(vf_options), .device = "gpu"}, VF_ERR_DEVICE, "device 'gpu' is not there; this build has: cpu"},
+      {{.size = sizeof(vf_options), .flags = 256},
+       VF_ERR_INVALID,
+       "options: flags are 0x100, of which this version ("},
+      {{.size = sizeof(vf_options), .threads = -1},
+       VF_ERR_INVALID,
+       "options: threads is negative; 0 stands for the default"},
+      {{.size = sizeof(vf_options), .device = "gpu"},
+       VF_ERR_DEVICE,
+       "device 'gpu' is not there; this build has: cpu"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     assert_null(vf_context_create(&cases[i].options, &error));
@@ -284,14 +290,18 @@ static void test_sizes(void **state) {
   vf_context *c = context();
   vf_graph *g = graph(c);
   vf_value m = vf_variable(g, "m", 1, 9, 1), n = vf_variable(g, "n", 4, 64, 4);
-  vf_value half = vf_floordiv(n, vf_integer(g, 2)), rows = vf_add(vf_mul(m, vf_integer(g, 2)), vf_integer(g, 1));
+  vf_value half = vf_floordiv(n, vf_integer(g, 2)),
+           rows = vf_add(vf_mul(m, vf_integer(g, 2)), vf_integer(g, 1));
   vf_value x = vf_input_sized(g, "x", VF_F32, 2, (vf_value[]){n, vf_integer(g, 3)});
   vf_value w = vf_input_sized(g, "w", VF_F32, 1, &rows);
   assert_int_equal(vf_value_dtype(half), VF_INDEX);
   assert_int_equal(vf_value_size(x, 0), -1);
   assert_int_equal(vf_value_size(x, -1), 3);
   vf_output(g, "halves", vf_sum(vf_apply(g, "reshape", &x, 1, "shape=[2,n//2,3]"), VF_LIST(0), false));
-  vf_output(g, "front", vf_shrink_sized(x, 4, (vf_value[]){vf_integer(g, 2), vf_sub(n, vf_integer(g, 1)), vf_integer(g, 1), vf_integer(g, 3)}));
+  vf_output(g, "front",
+            vf_shrink_sized(x, 4,
+                            (vf_value[]){vf_integer(g, 2), vf_sub(n, vf_integer(g, 1)), vf_integer(g, 1),
+                                         vf_integer(g, 3)}));
   vf_output(g, "padded", vf_pad_sized(w, 2, (vf_value[]){m, vf_sub(half, vf_integer(g, 1))}));
   vf_output(g, "flat", vf_reshape_sized(x, 1, (vf_value[]){vf_mul(n, vf_integer(g, 3))}));
   vf_program *p = compiled(g);
@@ -309,14 +319,18 @@ static void test_sizes(void **state) {
     memset(out, 0, sizeof out);
     memset(wanted, 0, sizeof wanted);
     const void *ins[] = {in, weights};
-    assert_int_equal(vf_program_run(p, ins, (void *[]){out[0], out[1], out[2], out[3]}, sizes, &error), VF_OK);
-    assert_int_equal(vf_evaluate(g, ins, (void *[]){wanted[0], wanted[1], wanted[2], wanted[3]}, sizes, &error), VF_OK);
+    assert_int_equal(vf_program_run(p, ins, (void *[]){out[0], out[1], out[2], out[3]}, sizes, &error),
+                     VF_OK);
+    assert_int_equal(
+        vf_evaluate(g, ins, (void *[]){wanted[0], wanted[1], wanted[2], wanted[3]}, sizes, &error), VF_OK);
     assert_memory_equal(out, wanted, sizeof out);
     assert_int_equal(vf_port_shape(p, VF_OUTPUT, 2, sizes, shape, &error), VF_OK);
     assert_int_equal(shape[0], sizes[0] + 2 * sizes[0] + 1 + sizes[1] / 2 - 1);
     assert_int_equal(vf_port_bytes(p, VF_INPUT, 0, sizes, &error), sizes[1] * 12);
   }
-  assert_int_equal(vf_program_run(p, (const void *[]){0, 0}, (void *[]){0, 0, 0, 0}, (int64_t[]){1, 6}, &error), VF_ERR_INVALID);
+  assert_int_equal(
+      vf_program_run(p, (const void *[]){0, 0}, (void *[]){0, 0, 0, 0}, (int64_t[]){1, 6}, &error),
+      VF_ERR_INVALID);
   assert_string_equal(error.message, "program @test: variable n is 6; it was declared as 4..64:4");
   assert_int_equal(vf_port_shape(p, VF_OUTPUT, 0, NULL, shape, &error), VF_ERR_INVALID);
   vf_program_destroy(p);
@@ -347,7 +361,8 @@ static void test_text(void **state) {
   vf_output(g, "more", vf_add(vf_graph_find(g, "s"), vf_number(g, 1))); /* and it can be added to */
   vf_program *p = compiled(g);
   float in[6] = {1, 2, 3, 4, 5, 6}, out[2][2];
-  assert_int_equal(vf_program_run(p, (const void *[]){in}, (void *[]){out[0], out[1]}, (int64_t[]){2}, &error), VF_OK);
+  assert_int_equal(
+      vf_program_run(p, (const void *[]){in}, (void *[]){out[0], out[1]}, (int64_t[]){2}, &error), VF_OK);
   assert_true(out[0][0] == 6 && out[0][1] == 15 && out[1][0] == 7 && out[1][1] == 16);
   vf_program_destroy(p);
   vf_graph_destroy(g);
@@ -364,7 +379,8 @@ static void test_text(void **state) {
 
 static void test_dumps(void **state) {
   static const char *const stages[] = {"graph", "kernels", "index", "loops", "llvm", "asm"};
-  static const char *const hold[] = {"permute %x", "graph @kernel0", "load p1[", "for ridx", "define void @kernel0", "kernel0:"};
+  static const char *const hold[] = {"permute %x", "graph @kernel0",       "load p1[",
+                                     "for ridx",   "define void @kernel0", "kernel0:"};
   vf_context *c = context();
   vf_graph *g = scale(c);
   for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
@@ -375,7 +391,8 @@ static void test_dumps(void **state) {
     vf_text_free(c, text);
   }
   assert_null(vf_graph_dump(g, "bytes", &error));
-  assert_string_equal(error.message, "dump: no stage 'bytes'; the stages are graph, kernels, index, loops, llvm, asm");
+  assert_string_equal(error.message,
+                      "dump: no stage 'bytes'; the stages are graph, kernels, index, loops, llvm, asm");
   char *line = vf_value_text(vf_graph_find(g, "y"));
   assert_string_equal(line, "%1 = mul %0, 0.5 : f32[3,2]");
   vf_text_free(c, line);
@@ -394,7 +411,9 @@ static vf_value bad_reshape(vf_graph *g, vf_value x) { return vf_reshape(x, VF_L
 static vf_value bad_list(vf_graph *g, vf_value x) { return vf_reshape(x, 2, NULL); }
 static vf_value bad_count(vf_graph *g, vf_value x) { return vf_permute(x, 99, (int64_t[99]){0}); }
 static vf_value bad_pairs(vf_graph *g, vf_value x) { return vf_pad(x, VF_LIST(1, 1, 1)); }
-static vf_value bad_mode(vf_graph *g, vf_value x) { return vf_pad_with(x, VF_LIST(1, 1, 0, 0), VF_PAD_EDGE, vf_number(g, 1)); }
+static vf_value bad_mode(vf_graph *g, vf_value x) {
+  return vf_pad_with(x, VF_LIST(1, 1, 0, 0), VF_PAD_EDGE, vf_number(g, 1));
+}
 static vf_value bad_axis(vf_graph *g, vf_value x) { return vf_sum(x, VF_LIST(2), false); }
 static vf_value bad_name(vf_graph *g, vf_value x) { return vf_input(g, "x", VF_F32, VF_LIST(2, 3)); }
 static vf_value bad_variable(vf_graph *g, vf_value x) { return vf_variable(g, "n", 5, 7, 8); }
@@ -408,28 +427,39 @@ static vf_value bad_zero(vf_graph *g, vf_value x) { return vf_add(x, (vf_value){
 static vf_value bad_id(vf_graph *g, vf_value x) { return vf_add(x, (vf_value){g, 4000000000u, x.epoch}); }
 static vf_value bad_dtype(vf_graph *g, vf_value x) { return vf_constant(g, VF_INDEX, &x); }
 static vf_value bad_operation(vf_graph *g, vf_value x) { return vf_apply(g, "reshap", &x, 1, "shape=[6]"); }
-static vf_value bad_attribute(vf_graph *g, vf_value x) { return vf_apply(g, "reshape", &x, 1, "shape=[6] mode=fast"); }
+static vf_value bad_attribute(vf_graph *g, vf_value x) {
+  return vf_apply(g, "reshape", &x, 1, "shape=[6] mode=fast");
+}
 static vf_value bad_syntax(vf_graph *g, vf_value x) { return vf_apply(g, "reshape", &x, 1, "shape=[6"); }
-static vf_value bad_declaration(vf_graph *g, vf_value x) { return vf_apply(g, "expand", &x, 1, "shape=[k=1..5,2,3]"); }
+static vf_value bad_declaration(vf_graph *g, vf_value x) {
+  return vf_apply(g, "expand", &x, 1, "shape=[k=1..5,2,3]");
+}
 static vf_value bad_output(vf_graph *g, vf_value x) { return vf_output(g, "y", x); }
-static vf_value bad_output_size(vf_graph *g, vf_value x) { return vf_output(g, "n", vf_variable(g, "n", 1, 7, 1)); }
+static vf_value bad_output_size(vf_graph *g, vf_value x) {
+  return vf_output(g, "n", vf_variable(g, "n", 1, 7, 1));
+}
 
 static const struct {
   bad_build build;
   const char *message;
 } bad_builds[] = {
-    {bad_shapes, "add: shapes f32[2,3] and f32[4] do not broadcast: size 3 meets 4 at axis -1; sizes must be equal or 1"},
-    {bad_reshape, "reshape: shape [7] has 7 elements; x has shape f32[2,3], 6 elements; a reshape keeps their number"},
+    {bad_shapes,
+     "add: shapes f32[2,3] and f32[4] do not broadcast: size 3 meets 4 at axis -1; sizes must be equal or 1"},
+    {bad_reshape,
+     "reshape: shape [7] has 7 elements; x has shape f32[2,3], 6 elements; a reshape keeps their number"},
     {bad_list, "reshape: the shape of 2 entries is NULL"},
     {bad_count, "permute: the order has 99 entries; a tensor has at most 16 axes"},
     {bad_pairs, "pad: the list of pads has 3 numbers; each axis takes two"},
     {bad_mode, "pad: mode=edge fills with elements of x, so a value has no use; give the error value"},
     {bad_axis, "sum: axis 2 is out of range; x has shape f32[2,3]; the axis lies in -2..1"},
-    {bad_name, "input: there is a input x already; each has its own name"},
-    {bad_variable, "variable: n=5..7:8 has no value; takes low <= high, a divisor >= 1 and a multiple of it between them"},
-    {bad_variable_name, "variable: 'f32' cannot be a name; takes letters, digits and _, and no name of a number, dtype or range"},
+    {bad_name, "input: the name x is taken by another input"},
+    {bad_variable,
+     "variable: n=5..7:8 has no value; takes low <= high, a divisor >= 1 and a multiple of it between them"},
+    {bad_variable_name, "variable: 'f32' cannot be a name; takes letters, digits and _, and no name of a "
+                        "number, dtype or range"},
     {bad_size, "add: operand 2 is the index expression n, not a tensor"},
-    {bad_entry, "reshape: entry 0 of the shape is a tensor; takes variables, integers and expressions of them"},
+    {bad_entry,
+     "reshape: entry 0 of the shape is a tensor; takes variables, integers and expressions of them"},
     {bad_divisor, NULL},
     {bad_zero, "add: operand 2 is no value; a value is what a builder returned"},
     {bad_id, "add: operand 2 is the error value of an earlier failure"},
@@ -438,7 +468,7 @@ static const struct {
     {bad_attribute, "reshape: there is no attribute mode; attributes: shape"},
     {bad_syntax, NULL},
     {bad_declaration, "expand: variable k is declared by an attribute; declare it with vf_variable"},
-    {bad_output, "output: there is an output y already; each has its own name"},
+    {bad_output, "output: the name y is taken by another output"},
     {bad_output_size, "output: n is an expression of sizes, not a tensor"},
 };
 
@@ -467,7 +497,9 @@ static void test_errors_of_builders(void **state) {
   vf_graph *a = graph(c), *b = vf_graph_create(c, "other", &error);
   vf_value x = vf_input(a, "x", VF_F32, VF_ALL), y = vf_input(b, "y", VF_F32, VF_ALL);
   assert_false(vf_ok(vf_add(x, y)));
-  assert_string_equal(vf_graph_message(a), "add: operand 2 belongs to graph @other, others to @test; operands belong to one graph");
+  assert_string_equal(
+      vf_graph_message(a),
+      "add: operand 2 belongs to graph @other, others to @test; operands belong to one graph");
   assert_int_equal(vf_graph_status(b), VF_OK);
   assert_null(vf_compile(b, &error));
   assert_string_equal(error.message, "graph @other has no outputs; name one with vf_output");
@@ -502,12 +534,14 @@ static void want_about(many *m, vf_value value) {
 }
 
 static void record_elementwise(many *m, vf_value x, vf_value y, vf_value i, vf_value j) {
-  static vf_value (*const unary[])(vf_value) = {vf_neg, vf_abs,  vf_relu, vf_sqrt, vf_rsqrt,   vf_exp,   vf_exp2, vf_log,  vf_log2,
-                                                vf_sin, vf_cos,  vf_tanh, vf_erf,  vf_sigmoid, vf_floor, vf_ceil, vf_trunc, vf_round};
-  static vf_value (*const binary[])(vf_value, vf_value) = {vf_add, vf_sub, vf_mul, vf_div, vf_floordiv, vf_mod, vf_pow, vf_min,
-                                                           vf_max, vf_eq,  vf_ne,  vf_lt,  vf_le,       vf_gt,  vf_ge};
-  static vf_value (*const bits[])(vf_value, vf_value) = {vf_bit_and, vf_bit_or, vf_bit_xor, vf_shl, vf_shr,
-                                                         vf_logical_and, vf_logical_or, vf_logical_xor};
+  static vf_value (*const unary[])(vf_value) = {vf_neg,  vf_abs,     vf_relu,  vf_sqrt, vf_rsqrt, vf_exp,
+                                                vf_exp2, vf_log,     vf_log2,  vf_sin,  vf_cos,   vf_tanh,
+                                                vf_erf,  vf_sigmoid, vf_floor, vf_ceil, vf_trunc, vf_round};
+  static vf_value (*const binary[])(vf_value, vf_value) = {vf_add, vf_sub, vf_mul, vf_div, vf_floordiv,
+                                                           vf_mod, vf_pow, vf_min, vf_max, vf_eq,
+                                                           vf_ne,  vf_lt,  vf_le,  vf_gt,  vf_ge};
+  static vf_value (*const bits[])(vf_value, vf_value) = {
+      vf_bit_and, vf_bit_or, vf_bit_xor, vf_shl, vf_shr, vf_logical_and, vf_logical_or, vf_logical_xor};
   for (size_t k = 0; k < sizeof unary / sizeof *unary; k++) want(m, unary[k](x));
   for (size_t k = 0; k < sizeof binary / sizeof *binary; k++) want(m, binary[k](x, y));
   for (size_t k = 0; k < sizeof bits / sizeof *bits; k++) want(m, bits[k](i, j));

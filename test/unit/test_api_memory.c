@@ -1,5 +1,5 @@
-/* Memory runs out at every place in turn: each call of the API fails with VF_ERR_MEMORY, leaves nothing behind, and
- * succeeds when it is made again. */
+/* Memory runs out at every place in turn: each call of the API fails with VF_ERR_MEMORY, leaves nothing
+ * behind, and succeeds when it is made again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,30 +23,31 @@ typedef struct session {
 } session;
 
 static void check_memory_error(session *s, const vf_error *error, const char *what) {
-  if (error->status != VF_ERR_MEMORY) print_error("%s: %s: %s\n", what, vf_status_text(error->status), error->message);
+  if (error->status != VF_ERR_MEMORY)
+    print_error("%s: %s: %s\n", what, vf_status_text(error->status), error->message);
   assert_int_equal(error->status, VF_ERR_MEMORY);
   assert_true(strlen(error->message) > 0);
   s->failures++;
 }
 
 /* One call, made again once if it fails. */
-#define TRY(s, result, call)                                                                                            \
-  do {                                                                                                                  \
-    vf_error error;                                                                                                     \
-    if (!((result) = (call))) {                                                                                         \
-      check_memory_error(s, &error, #call);                                                                             \
-      (result) = (call);                                                                                                \
-      if (!(result)) print_error("again: %s\n", error.message);                                                         \
-      assert_non_null(result);                                                                                          \
-    }                                                                                                                   \
+#define TRY(s, result, call)                                                                                 \
+  do {                                                                                                       \
+    vf_error error;                                                                                          \
+    if (!((result) = (call))) {                                                                              \
+      check_memory_error(s, &error, #call);                                                                  \
+      (result) = (call);                                                                                     \
+      if (!(result)) print_error("again: %s\n", error.message);                                              \
+      assert_non_null(result);                                                                               \
+    }                                                                                                        \
   } while (0)
-#define TRY_STATUS(s, call)                                                                                             \
-  do {                                                                                                                  \
-    vf_error error;                                                                                                     \
-    if ((call) != VF_OK) {                                                                                              \
-      check_memory_error(s, &error, #call);                                                                             \
-      assert_int_equal(call, VF_OK);                                                                                    \
-    }                                                                                                                   \
+#define TRY_STATUS(s, call)                                                                                  \
+  do {                                                                                                       \
+    vf_error error;                                                                                          \
+    if ((call) != VF_OK) {                                                                                   \
+      check_memory_error(s, &error, #call);                                                                  \
+      assert_int_equal(call, VF_OK);                                                                         \
+    }                                                                                                        \
   } while (0)
 
 static vf_graph *build(vf_context *c, vf_error *error) {
@@ -57,7 +58,8 @@ static vf_graph *build(vf_context *c, vf_error *error) {
   vf_value rows = vf_apply(g, "reshape", &x, 1, "shape=[n//4,4,6]");
   vf_value part = vf_permute(vf_pad(rows, VF_LIST(0, 0, 1, 0, 0, 2)), VF_LIST(2, 0, 1));
   vf_output(g, "sums", vf_sum(vf_mul(part, vf_number(g, 0.5)), VF_LIST(0, 2), false));
-  vf_output(g, "taken", vf_concat((vf_value[]){vf_gather(x, i, 1, VF_GATHER_CLIP), vf_flip(x, VF_LIST(0))}, 2, 1));
+  vf_output(g, "taken",
+            vf_concat((vf_value[]){vf_gather(x, i, 1, VF_GATHER_CLIP), vf_flip(x, VF_LIST(0))}, 2, 1));
   vf_output(g, "data", vf_add(vf_data(g, VF_F32, VF_LIST(6), (float[6]){1, 2, 3, 4, 5, 6}), vf_exp(x)));
   if (g && vf_graph_status(g)) {
     error->status = vf_graph_status(g);
@@ -80,7 +82,8 @@ static void run_program(session *s) {
   const void *ins[] = {x, i};
   for (int k = 0; k < 48; k++) x[k] = (float)(k % 7) / 4;
   TRY_STATUS(s, vf_program_run(s->program, ins, (void *[]){out[0], out[1], out[2]}, (int64_t[]){8}, &error));
-  TRY_STATUS(s, vf_evaluate(s->graph, ins, (void *[]){wanted[0], wanted[1], wanted[2]}, (int64_t[]){8}, &error));
+  TRY_STATUS(s,
+             vf_evaluate(s->graph, ins, (void *[]){wanted[0], wanted[1], wanted[2]}, (int64_t[]){8}, &error));
   assert_memory_equal(out[1], wanted[1], 8 * 9 * sizeof(float));
   assert_memory_equal(out[2], wanted[2], 8 * 6 * sizeof(float));
   int64_t shape[2];
@@ -154,8 +157,10 @@ static void test_allocations_of_compiling_fail(void **state) {
   long allocations = 0;
   for (long k = 0, step = 1; k == 0 || k <= allocations; k += k < 64 ? 1 : step) {
     memory.fail_at = 0;
-    vf_options options = {
-        .size = sizeof options, .allocator = test_memory_hook, .allocator_user = &memory, .flags = VF_NO_DISK};
+    vf_options options = {.size = sizeof options,
+                          .allocator = test_memory_hook,
+                          .allocator_user = &memory,
+                          .flags = VF_NO_DISK};
     vf_error error;
     vf_context *c = vf_context_create(&options, &error);
     vf_graph *g = vf_graph_create(c, "small", &error);

@@ -93,7 +93,8 @@ static void test_several_at_once(void **state) {
   finish(c, &memory);
 }
 
-/* A realised tensor stands for its graph in whatever was recorded from it, also when its handle and its operands are gone. */
+/* A realised tensor stands for its graph in whatever was recorded from it, also when its handle and its
+ * operands are gone. */
 static void test_realised_is_a_leaf(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);
@@ -140,14 +141,15 @@ static void test_errors(void **state) {
   vf_value old = vf_tensor_value(x);
   /* told by keep, and forgotten there */
   assert_null(vf_tensor_keep(vf_neg(vf_add(old, vf_tensor_value(y))), &error));
-  assert_string_equal(error.message,
-                      "add: shapes f32[2] and f32[3] do not broadcast: size 2 meets 3 at axis -1; sizes must be equal or 1");
+  assert_string_equal(
+      error.message,
+      "add: shapes f32[2] and f32[3] do not broadcast: size 2 meets 3 at axis -1; sizes must be equal or 1");
   vf_tensor *good = kept(vf_neg(old));
   assert_true(first(good) == -1);
   /* values end when something is realised */
   assert_null(vf_tensor_keep(vf_neg(old), &error));
-  assert_string_equal(error.message,
-                      "neg: operand 1 is a value from before the session last realised a tensor; take it again with vf_tensor_value");
+  assert_string_equal(error.message, "neg: operand 1 is a value from before the session last realised a "
+                                     "tensor; take it again with vf_tensor_value");
   assert_null(vf_tensor_keep(old, &error));
   assert_memory_equal(error.message, "keep: operand 1 is a value from before", 38);
   vf_value fresh = vf_tensor_value(x);
@@ -156,7 +158,8 @@ static void test_errors(void **state) {
   /* what a session does not have */
   vf_graph *g = vf_session(c, &error);
   assert_false(vf_ok(vf_input(g, "x", VF_F32, VF_LIST(2))));
-  assert_string_equal(vf_graph_message(g), "input: the session has no inputs and variables; make a tensor with vf_tensor_create");
+  assert_string_equal(vf_graph_message(g),
+                      "input: the session has no inputs and variables; make a tensor with vf_tensor_create");
   assert_null(vf_tensor_keep(fresh, &error)); /* even with a good value: an earlier builder failed */
   assert_int_equal(error.status, VF_ERR_INVALID);
   assert_false(vf_ok(vf_variable(g, "n", 1, 2, 1)));
@@ -182,7 +185,8 @@ static void test_errors(void **state) {
   finish(c, &memory);
 }
 
-/* An index that is out of range fails the realisation; the tensor can be asked again, and the session goes on. */
+/* An index that is out of range fails the realisation; the tensor can be asked again, and the session goes
+ * on. */
 static void test_failed_run(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);

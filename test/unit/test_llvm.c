@@ -510,13 +510,14 @@ static void test_register_tile(void **state) {
 static void expect_error(ir_ref kernel, ir_status status, const char *text) {
   k_target t;
   k_target_at(0, &t);
-  cg_module module;
+  rt_module module;
   cg_blob blob;
   error = (ir_error){0};
-  assert_int_equal(cg_module_init(&module, &error), IR_OK);
-  assert_int_equal(cg_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error), status);
+  assert_int_equal(rt_module_init(&module, &error), IR_OK);
+  assert_int_equal(rt_module_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error),
+                   status);
   if (!strstr(error.text, text)) fail_msg("%s", error.text);
-  cg_module_free(&module);
+  rt_module_free(&module);
 }
 
 static void test_errors(void **state) {
@@ -566,7 +567,7 @@ static void test_long(void **state) {
 
 /* Threads with a graph each share one code generator. */
 static void *compile_many(void *user) {
-  cg_module *module = user;
+  rt_module *module = user;
   ir_error mine = {0};
   intptr_t failures = 0;
   for (int round = 0; round < 8; round++) {
@@ -578,7 +579,8 @@ static void *compile_many(void *user) {
     k_target t;
     for (int number = 0; k_target_at(number, &t); number++) {
       cg_blob blob;
-      failures += cg_compile(module, &own, kernel, "kernel", &t.target, CG_OBJECT, &blob, &mine) != IR_OK;
+      failures +=
+          rt_module_compile(module, &own, kernel, "kernel", &t.target, CG_OBJECT, &blob, &mine) != IR_OK;
       cg_blob_free(&blob);
     }
     ir_graph_free(&own);
@@ -587,17 +589,17 @@ static void *compile_many(void *user) {
 }
 
 static void test_threads(void **state) {
-  cg_module module;
+  rt_module module;
   pthread_t threads[4];
   error = (ir_error){0};
-  assert_int_equal(cg_module_init(&module, &error), IR_OK);
+  assert_int_equal(rt_module_init(&module, &error), IR_OK);
   for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, compile_many, &module), 0);
   for (int i = 0; i < 4; i++) {
     void *failures;
     pthread_join(threads[i], &failures);
     assert_null(failures);
   }
-  cg_module_free(&module);
+  rt_module_free(&module);
 }
 
 /* Whichever allocation fails, the failure is reported and nothing stays allocated. */
@@ -628,22 +630,22 @@ static void test_memory(void **state) {
   size_t before = b.live;
   k_target t;
   k_target_at(0, &t);
-  cg_module module;
-  assert_int_equal(cg_module_init(&module, &error), IR_OK);
+  rt_module module;
+  assert_int_equal(rt_module_init(&module, &error), IR_OK);
   ir_status status = IR_ERR_MEMORY;
   long limit = 0;
   for (; status != IR_OK && limit < 100000; limit++) {
     cg_blob blob;
     b.left = limit;
     error = (ir_error){0};
-    status = cg_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error);
+    status = rt_module_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error);
     if (status != IR_OK) assert_int_equal(status, IR_ERR_MEMORY);
     b.left = -1;
     cg_blob_free(&blob);
     assert_int_equal(b.live, before);
   }
   assert_in_range(limit, 20, 99999);
-  cg_module_free(&module);
+  rt_module_free(&module);
   end();
   assert_int_equal(b.live, 0);
 }

@@ -1,6 +1,6 @@
 /* Finding and opening the code generator's module at the first compilation. */
 #define _GNU_SOURCE /* dladdr */
-#include "codegen/codegen.h"
+#include "runtime/llvm_module.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -12,19 +12,19 @@
 
 static const char *const places[] = {"", "viewfold/", "../lib/viewfold/"};
 
-ir_status cg_module_init(cg_module *module, ir_error *error) {
-  *module = (cg_module){0};
+ir_status rt_module_init(rt_module *module, ir_error *error) {
+  *module = (rt_module){0};
   if (pthread_mutex_init(&module->lock, NULL))
     return ir_fail(error, IR_ERR_MEMORY, "out of memory making the code generator's lock");
   return IR_OK;
 }
 
-void cg_module_free(cg_module *module) {
-  for (int i = 0; i < CG_IDLE_MACHINES; i++)
+void rt_module_free(rt_module *module) {
+  for (int i = 0; i < RT_IDLE_MACHINES; i++)
     if (module->idle[i].machine) module->entry->dispose(&module->idle[i]);
   if (module->handle) dlclose(module->handle);
   pthread_mutex_destroy(&module->lock);
-  *module = (cg_module){0};
+  *module = (rt_module){0};
 }
 
 /* The file that this code is in: a shared library, or the program, whose name may be no path. */
@@ -39,7 +39,7 @@ static const char *own_file(char *program, size_t size) {
   return program;
 }
 
-bool cg_module_find(char *path, size_t size) {
+bool rt_module_find(char *path, size_t size) {
   char program[4096];
   const char *file = own_file(program, sizeof program), *slash = strrchr(file, '/');
   int length = slash ? (int)(slash - file) : 1;
@@ -57,9 +57,9 @@ static bool same_sources(const cg_entry *entry) {
          entry->target_size == sizeof(ir_target);
 }
 
-static ir_status open_module(cg_module *module, ir_error *error) {
+static ir_status open_module(rt_module *module, ir_error *error) {
   char path[4096];
-  if (!cg_module_find(path, sizeof path))
+  if (!rt_module_find(path, sizeof path))
     return ir_fail(error, IR_ERR_COMPILE,
                    "compile: the code generator %s is missing; looked at %s, in viewfold/ beside it and in "
                    "../lib/viewfold/. Install it beside the library, or run what the cache already holds",
@@ -85,9 +85,9 @@ static bool serves(const cg_machine *machine, const cg_request *request) {
          !strcmp(machine->target.features, request->target->features);
 }
 
-static void take_machine(cg_module *module, const cg_request *request, cg_machine *out) {
+static void take_machine(rt_module *module, const cg_request *request, cg_machine *out) {
   *out = (cg_machine){NULL, request->level, *request->target};
-  for (int i = 0; i < CG_IDLE_MACHINES && !out->machine; i++) {
+  for (int i = 0; i < RT_IDLE_MACHINES && !out->machine; i++) {
     if (!serves(&module->idle[i], request)) continue;
     out->machine = module->idle[i].machine;
     module->idle[i].machine = NULL;
@@ -95,14 +95,14 @@ static void take_machine(cg_module *module, const cg_request *request, cg_machin
 }
 
 /* Keeps the machine, in place of one for another target if need be. */
-static void give_machine(cg_module *module, cg_machine *machine) {
+static void give_machine(rt_module *module, cg_machine *machine) {
   int place = 0;
-  while (place < CG_IDLE_MACHINES - 1 && module->idle[place].machine) place++;
+  while (place < RT_IDLE_MACHINES - 1 && module->idle[place].machine) place++;
   if (module->idle[place].machine) module->entry->dispose(&module->idle[place]);
   module->idle[place] = *machine;
 }
 
-ir_status cg_compile_request(cg_module *module, const cg_request *request, cg_blob *out, ir_error *error) {
+ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blob *out, ir_error *error) {
   *out = (cg_blob){0};
   cg_machine machine;
   pthread_mutex_lock(&module->lock);
@@ -118,13 +118,8 @@ ir_status cg_compile_request(cg_module *module, const cg_request *request, cg_bl
   return status;
 }
 
-ir_status cg_compile(cg_module *module, const ir_graph *graph, ir_ref kernel, const char *symbol,
-                     const ir_target *target, cg_output want, cg_blob *out, ir_error *error) {
+ir_status rt_module_compile(rt_module *module, const ir_graph *graph, ir_ref kernel, const char *symbol,
+                            const ir_target *target, cg_output want, cg_blob *out, ir_error *error) {
   cg_request request = {graph, kernel, symbol, target, want, 2};
-  return cg_compile_request(module, &request, out, error);
-}
-
-void cg_blob_free(cg_blob *blob) {
-  if (blob->bytes) ir_free(blob->mem, blob->bytes, blob->size + 1);
-  *blob = (cg_blob){0};
+  return rt_module_request(module, &request, out, error);
 }

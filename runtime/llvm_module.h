@@ -1,0 +1,31 @@
+/* The code generator's module, viewfold-llvm.so: found and opened at the first compilation. */
+#ifndef VIEWFOLD_RUNTIME_LLVM_MODULE_H
+#define VIEWFOLD_RUNTIME_LLVM_MODULE_H
+
+#include <pthread.h>
+
+#include "codegen/codegen.h"
+
+enum { RT_IDLE_MACHINES = 4 };
+
+typedef struct rt_module {
+  pthread_mutex_t lock;
+  const cg_entry *entry; /* NULL until the first compilation */
+  void *handle;
+  cg_machine idle[RT_IDLE_MACHINES]; /* kept for the next compilation */
+} rt_module;
+ir_status rt_module_init(rt_module *module, ir_error *error);
+void rt_module_free(rt_module *module);
+
+/* Path of the module's file, found without loading it: beside the library (or the program it is linked into),
+ * in `viewfold/` there, or in `../lib/viewfold/`. False when there is none; path then holds the first place
+ * looked at. */
+bool rt_module_find(char *path, size_t size);
+
+/* Compile graph's KERNEL at level 2, from any thread; graphs are not shared between threads. IR_ERR_COMPILE
+ * when the module is missing; otherwise fails like cg_entry's compile. */
+ir_status rt_module_compile(rt_module *module, const ir_graph *graph, ir_ref kernel, const char *symbol,
+                            const ir_target *target, cg_output want, cg_blob *out, ir_error *error);
+ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blob *out, ir_error *error);
+
+#endif
