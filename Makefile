@@ -203,6 +203,8 @@ $(B)/property/%: $(B)/obj/test/property/%.o $(B)/libtest.a $(B)/libviewfold-inte
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
 # Small measuring programs, made on request: make build/bench/bench_call
+LIBS_lljit_minimal = $(LLVM_LIBS)
+$(B)/obj/test/bench/lljit_minimal.o: EXTRA = $(LLVM_CFLAGS)
 $(B)/bench/%: $(B)/obj/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a $(B)/bench/viewfold-llvm.so
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -262,8 +264,9 @@ fuzz:
 prove: all
 	@sh test/prove.sh $(B)
 
-bench: all
-	@$(B)/viewfold bench $(BENCH)
+bench: all $(addprefix $(B)/bench/,bench_call bench_startup lljit_minimal one_kernel)
+	@$(B)/bench/bench_call
+	@$(B)/bench/bench_startup $(B)/bench
 
 # -------------------------------------------------------------------------------------------------------------- demo
 demo:

@@ -127,6 +127,10 @@ ir_status fe_compile(rt_context *context, const fe_request *r, rt_program **prog
   if (key.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory printing graph @%.60s", r->name);
   if (!error->status) rt_program_find(context, key.data, key.len, program, error);
   if (!error->status && !*program) build(context, r, &key, program, error);
+  if (error->status) { /* noted on the way to a program */
+    rt_program_release(*program);
+    *program = NULL;
+  }
   r->graph->error = noted;
   ir_text_free(&key);
   return error->status;
