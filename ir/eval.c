@@ -283,9 +283,10 @@ static ir_status prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
   run->index = ir_alloc(run->mem, run->table_count * sizeof *run->index);
   run->index_known = ir_alloc(run->mem, run->table_count);
   run->slots = ir_alloc(run->mem, run->live_count * sizeof *run->slots);
+  if (run->slots)
+    memset(run->slots, 0, run->live_count * sizeof *run->slots); /* freed by content, whatever happens */
   if (!run->position || !run->index || !run->index_known || !run->slots) return ir_eval_no_memory(run, 0);
   memset(run->index_known, 0, run->table_count);
-  memset(run->slots, 0, run->live_count * sizeof *run->slots);
   for (size_t i = 0; i < run->live_count; i++) run->position[run->live[i]] = (uint32_t)i;
   count_uses(run, roots, n);
   return eval_indices(run);

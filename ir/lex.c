@@ -344,6 +344,10 @@ void ir_print_double(ir_text *out, double value, ir_dtype dtype) {
     ir_text_str(out, value < 0 ? "-inf" : "inf");
     return;
   }
+  if (value > -1e15 && value < 1e15 && (double)(long long)value == value) { /* 100.0 rather than 1e+02 */
+    ir_textf(out, "%.0f.0", value);
+    return;
+  }
   char raw[64], text[64];
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(raw, sizeof raw, "%.*g", digits, value);
