@@ -287,6 +287,8 @@ INSTALLED = $(BINDIR)/viewfold $(INCLUDEDIR)/viewfold.h $(LIBDIR)/libviewfold.so
 # folder, the command is shown the way.
 COMMAND_MODULE = $(abspath $(BINDIR)/../lib/viewfold/viewfold-llvm.so)
 MODULE_ELSEWHERE = $(filter-out $(abspath $(LIBDIR)/viewfold/viewfold-llvm.so),$(COMMAND_MODULE))
+# The loader finds a library in a standard folder only through its cache, which root may renew.
+LDCONFIG = $(if $(DESTDIR),,$(Q)! [ "$$(id -u)" = 0 ] || PATH="$$PATH:/sbin:/usr/sbin" ldconfig || true)
 install: all
 	$(Q)install -D -m 755 $(B)/viewfold '$(DESTDIR)$(BINDIR)/viewfold'
 	$(Q)install -D -m 644 frontend/viewfold.h '$(DESTDIR)$(INCLUDEDIR)/viewfold.h'
@@ -299,9 +301,11 @@ install: all
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	  viewfold.pc.in > $(B)/viewfold.pc
 	$(Q)install -D -m 644 $(B)/viewfold.pc '$(DESTDIR)$(PKGCONFIGDIR)/viewfold.pc'
+	$(LDCONFIG)
 uninstall:
 	$(Q)for f in $(INSTALLED) $(MODULE_ELSEWHERE); do rm -f "$(DESTDIR)$$f"; done
 	$(Q)rmdir '$(DESTDIR)$(LIBDIR)/viewfold' '$(DESTDIR)$(dir $(COMMAND_MODULE))' 2>/dev/null || true
+	$(LDCONFIG)
 
 clean:
 	$(Q)rm -rf build

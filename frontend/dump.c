@@ -4,174 +4,184 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "frontend/compile.h"
+#include "frontend/dump_kernels.h"
+#include "ir/print.h"
+#include "passes/ops/ops.h"
+#include "runtime/kernel_key.h"
+
+const fe_stage_info fe_stage_table[FE_STAGES] = {
+    [FE_STAGE_GRAPH] = {"graph", "the graph as it was read: operations, attributes, types"},
+    [FE_STAGE_KERNELS] = {"kernels",
+                          "the kernels that it is grouped into: what each computes, fuses and reads"},
+    [FE_STAGE_INDEX] = {"index", "each kernel with its views folded away: one expression over ranges, with "
+                                 "the index of every access"},
+    [FE_STAGE_LOOPS] = {"loops", "each kernel as loops: order, lanes, unrolling, threads"},
+    [FE_STAGE_LLVM] = {"llvm", "LLVM IR of each kernel"},
+    [FE_STAGE_ASM] = {"asm", "assembler of each kernel"},
+    [FE_STAGE_OPENCL] = {"opencl", "OpenCL C of each kernel (not in this build)"},
+};
+
+/* Stages that are what a pass leaves. */
+static const char *const left_by[FE_STAGES] = {[FE_STAGE_INDEX] = "fold", [FE_STAGE_LOOPS] = "loops"};
+
+ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error) {
+  int s = 0;
+  while (s < FE_STAGES && strcmp(fe_stage_table[s].name, name) != 0) s++;
+  *out = (fe_stage)s;
+  if (s == FE_STAGES)
+    return ir_fail(error, IR_ERR_INVALID,
+                   "dump: no stage '%.40s'; the stages are graph, kernels, index, loops, llvm, asm", name);
+  if (s == FE_STAGE_OPENCL)
+    return ir_fail(error, IR_ERR_UNSUPPORTED,
+                   "OpenCL is not in this build; the stages for the CPU end with llvm and asm");
+  return IR_OK;
+}
+
 typedef struct dump {
-  rt_context *context;
+  const fe_dump_options *options;
+  const ir_parsed_graph *block; /* for its names: its nodes are those of the graph that was copied */
   fe_copy copy;
-  pass_options options;
   ir_plan plan;
+  fe_kernels kernels;
   ir_text *out;
   ir_error *error;
-  const char *pass; /* print what this pass leaves */
 } dump;
 
-static bool out_of_memory(dump *d) {
-  ir_fail(d->error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", d->copy.request.name);
-  return false;
+static void set_apart(ir_text *out) {
+  if (out->len) ir_text_str(out, "\n");
 }
 
-static void kernel_name(char *name, size_t size, size_t number) { snprintf(name, size, "kernel%zu", number); }
+/* what a pass leaves */
 
-/* Tensor graphs of the launches: a copy of what each value is made of, down to the values in memory. */
-
-typedef struct cutter {
-  ir_graph *g;
-  uint32_t *slot_of; /* slot + 1 by node */
-  ir_ref *made, *live, *src;
-  size_t limit, live_count, live_cap, src_cap;
-} cutter;
-
-static ir_ref parameter(cutter *c, ir_ref ref) {
-  const ir_node *n = ir_get(c->g, ref);
-  if (n->op == IR_OP_INPUT || n->op == IR_OP_DATA) return ref;
-  char name[24];
-  int length = snprintf(name, sizeof name, "slot%u", c->slot_of[ref] - 1);
-  const ir_node *dims = ir_get(c->g, ir_shape(c->g, ref));
-  int64_t id = ir_name(c->g, name, (size_t)length);
-  return id < 0 ? 0
-                : ir_make_tensor(c->g, IR_OP_INPUT, (ir_dtype)n->dtype, ir_shape(c->g, ref), id, dims->src,
-                                 dims->nsrc);
-}
-
-static ir_ref rebuilt(cutter *c, ir_ref ref) {
-  const ir_node *n = ir_get(c->g, ref);
-  bool same = true;
-  if (!IR_RESERVE(c->g->mem, c->src, c->src_cap, n->nsrc)) return 0;
-  for (uint32_t i = 0; i < n->nsrc; i++) {
-    c->src[i] = c->made[n->src[i]];
-    same &= c->src[i] == n->src[i];
-  }
-  if (same) return ref;
-  return ir_make_tensor(c->g, (ir_op)n->op, (ir_dtype)n->dtype, ir_shape(c->g, ref), n->arg, c->src, n->nsrc);
-}
-
-static ir_ref cut(cutter *c, ir_ref root) {
-  if (ir_reachable(c->g, &root, 1, &c->live, &c->live_count, &c->live_cap) != IR_OK) return 0;
-  for (size_t i = 0; i < c->live_count; i++) {
-    ir_ref ref = c->live[i];
-    bool stored = ref != root && c->slot_of[ref];
-    if (!(c->made[ref] = stored ? parameter(c, ref) : rebuilt(c, ref))) return 0;
-  }
-  return c->made[root];
-}
-
-static void put_kernels(dump *d, cutter *c) {
-  const ir_plan *p = &d->plan;
-  for (size_t i = p->slot_count; i-- > 0;) c->slot_of[p->slots[i].value] = (uint32_t)i + 1;
-  for (size_t k = 0; k < p->launch_count && !d->error->status; k++) {
-    char name[32];
-    kernel_name(name, sizeof name, k);
-    ir_ref root = cut(c, p->launches[k].kernel), results = root ? ir_tuple(c->g, &root, 1) : 0;
-    if (results) ir_print_graph(c->g, name, results, d->out);
-    else out_of_memory(d);
-  }
-}
-
-static void dump_kernels(dump *d) {
-  ir_graph *g = &d->copy.graph;
-  ir_ref lowered = pass_lower(g, d->copy.request.results);
-  if (!lowered ||
-      pass_schedule(g, lowered, d->options.inputs, d->options.input_count, &d->plan, d->error) != IR_OK) {
-    out_of_memory(d);
+static void put_graph(dump *d, ir_ref root) {
+  const ir_parsed_graph *b = d->block;
+  const ir_graph *g = &d->copy.graph;
+  size_t count = b->param_count + b->result_count;
+  ir_named *params = ir_alloc(g->mem, count * sizeof *params);
+  if (!params) {
+    d->out->failed = true;
     return;
   }
-  cutter c = {.g = g, .limit = g->count};
-  c.slot_of = ir_alloc(g->mem, c.limit * sizeof *c.slot_of);
-  c.made = ir_alloc(g->mem, c.limit * sizeof *c.made);
-  if (c.slot_of && c.made) {
-    memset(c.slot_of, 0, c.limit * sizeof *c.slot_of);
-    put_kernels(d, &c);
-  } else {
-    out_of_memory(d);
-  }
-  ir_free(g->mem, c.slot_of, c.limit * sizeof *c.slot_of);
-  ir_free(g->mem, c.made, c.limit * sizeof *c.made);
-  ir_free(g->mem, c.live, c.live_cap * sizeof *c.live);
-  ir_free(g->mem, c.src, c.src_cap * sizeof *c.src);
+  ir_named *results = params + b->param_count;
+  for (size_t i = 0; i < b->param_count; i++)
+    params[i] = (ir_named){b->params[i].name, b->params[i].length, d->copy.request.inputs[i]};
+  for (size_t i = 0; i < b->result_count; i++)
+    results[i] = (ir_named){b->results[i].name, b->results[i].length, ir_src(g, root, (uint32_t)i)};
+  ir_print_named(g, b->name, b->name_length, params, b->param_count, results, b->result_count, d->out);
+  ir_free(g->mem, params, count * sizeof *params);
 }
 
-/* what a pass leaves of each kernel */
+static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
+  char name[80];
+  set_apart(d->out);
+  if (d->options->after) ir_textf(d->out, "# after %s\n", pass);
+  if (kernel < 0) {
+    put_graph(d, root);
+    return;
+  }
+  snprintf(name, sizeof name, "%.60s_%d", d->block->name, kernel);
+  ir_print_graph(&d->copy.graph, name, root, d->out);
+}
 
 static void observe(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel) {
   dump *d = user;
-  char name[32];
-  if (kernel < 0 || strcmp(pass, d->pass) != 0) return;
-  kernel_name(name, sizeof name, (size_t)kernel);
-  ir_print_graph(g, name, root, d->out);
+  const char *after = d->options->after, *wanted = after ? after : left_by[d->options->stage];
+  if (wanted && (strcmp(wanted, pass) == 0 || (after && strcmp(after, "all") == 0)))
+    put_pass(d, pass, root, kernel);
+  if (!after && d->options->stage == FE_STAGE_KERNELS &&
+      !fe_kernels_note(&d->kernels, pass, g, &d->plan, root, kernel))
+    d->out->failed = true;
 }
-
-static void run_pipeline(dump *d) {
-  pass_pipeline(&d->copy.graph, d->copy.request.results, &d->options, &d->plan, d->error);
-}
-
-static void dump_pass(dump *d, const char *pass) {
-  d->pass = pass;
-  d->options.observer = observe;
-  d->options.user = d;
-  run_pipeline(d);
-}
-static void dump_index(dump *d) { dump_pass(d, "fold"); }
-static void dump_loops(dump *d) { dump_pass(d, "loops"); }
 
 /* code */
 
-static void dump_code(dump *d, cg_output want) {
-  run_pipeline(d);
-  for (size_t k = 0; k < d->plan.launch_count && !d->error->status; k++) {
-    char name[32];
-    cg_blob code;
-    kernel_name(name, sizeof name, k);
-    if (rt_module_compile(rt_context_codegen(d->context), &d->copy.graph, d->plan.launches[k].kernel, name,
-                          d->options.target, want, &code, d->error) != IR_OK)
-      return;
-    ir_text_add(d->out, code.bytes, code.size);
-    cg_blob_free(&code);
+/* The kernel as the runtime compiles it: with the names that its code has in a debugger. */
+static void put_code(dump *d, ir_ref kernel, cg_output want) {
+  const ir_mem *mem = d->copy.graph.mem;
+  rt_kernel_key key;
+  ir_graph g;
+  ir_ref copy = 0;
+  cg_blob text = {0};
+  if (rt_kernel_key_make(mem, &d->copy.graph, kernel, &key, d->error) != IR_OK) return;
+  if (ir_graph_init(&g, mem, d->error) == IR_OK) {
+    if (rt_kernel_key_read(&key, &g, &copy, d->error) == IR_OK &&
+        rt_module_compile(d->options->module, &g, copy, key.symbol, d->options->target, want, &text,
+                          d->error) == IR_OK) {
+      set_apart(d->out);
+      ir_text_add(d->out, text.bytes, text.size);
+      cg_blob_free(&text);
+    }
+    ir_graph_free(&g);
+  }
+  rt_kernel_key_free(mem, &key);
+}
+
+static void put_all_code(dump *d, cg_output want) {
+  for (size_t k = 0; k < d->plan.launch_count && !d->error->status; k++)
+    put_code(d, d->plan.launches[k].kernel, want);
+}
+
+/* one graph */
+
+/* The inputs are to be freed, after failing too. */
+static bool make_request(ir_graph *g, const ir_parsed_graph *block, size_t count, fe_request *out) {
+  ir_ref *inputs = ir_alloc(g->mem, count * sizeof *inputs);
+  *out = (fe_request){.graph = g, .inputs = inputs, .input_count = block->param_count, .name = block->name};
+  if (!inputs) return false;
+  ir_ref *results = inputs + block->param_count;
+  for (size_t i = 0; i < block->param_count; i++) inputs[i] = block->params[i].ref;
+  for (size_t i = 0; i < block->result_count; i++)
+    if (!(results[i] = op_firm(g, block->results[i].ref))) return false;
+  out->results = ir_tuple(g, results, (uint32_t)block->result_count);
+  return out->results != 0;
+}
+
+static void run_pipeline(dump *d) {
+  pass_options options = fe_pass_options(&d->copy.request, d->options->target);
+  options.observer = observe;
+  options.user = d;
+  options.verify = true;
+  if (pass_pipeline(&d->copy.graph, d->copy.request.results, &options, &d->plan, d->error) != IR_OK ||
+      d->options->after)
+    return;
+  switch (d->options->stage) {
+  case FE_STAGE_KERNELS:
+    set_apart(d->out);
+    if (!d->out->failed) fe_kernels_print(&d->kernels, &d->copy.graph, d->block, &d->plan, d->out);
+    break;
+  case FE_STAGE_LLVM: put_all_code(d, CG_LLVM); break;
+  case FE_STAGE_ASM: put_all_code(d, CG_ASM); break;
+  default: break;
   }
 }
-static void dump_llvm(dump *d) { dump_code(d, CG_LLVM); }
-static void dump_asm(dump *d) { dump_code(d, CG_ASM); }
 
-static void dump_graph(dump *d) {
-  const fe_request *r = &d->copy.request;
-  ir_print_graph(r->graph, r->name, r->results, d->out);
+static void dump_compiled(ir_graph *g, dump *d) {
+  size_t count = d->block->param_count + d->block->result_count;
+  fe_request request;
+  ir_error *noted = g->error;
+  g->error = d->error; /* a failure here is none of recording */
+  if (!make_request(g, d->block, count, &request)) {
+    ir_fail(d->error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", d->block->name);
+  } else if (fe_request_copy(&request, &d->copy, d->error) == IR_OK) {
+    run_pipeline(d);
+    ir_plan_free(&d->plan);
+    fe_copy_free(&d->copy);
+  }
+  fe_kernels_free(&d->kernels);
+  ir_free(g->mem, (ir_ref *)request.inputs, count * sizeof(ir_ref));
+  g->error = noted;
 }
 
-static const struct {
-  const char *name;
-  void (*run)(dump *);
-} stages[] = {
-    {"graph", dump_graph}, {"kernels", dump_kernels}, {"index", dump_index},
-    {"loops", dump_loops}, {"llvm", dump_llvm},       {"asm", dump_asm},
-};
-
-ir_status fe_dump(rt_context *context, const fe_request *request, const char *stage, ir_text *out,
+ir_status fe_dump(ir_graph *g, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,
                   ir_error *error) {
-  size_t s = 0;
-  while (s < sizeof stages / sizeof *stages && strcmp(stages[s].name, stage) != 0) s++;
-  if (s == sizeof stages / sizeof *stages)
-    return ir_fail(error, IR_ERR_INVALID,
-                   "dump: no stage '%.40s'; the stages are graph, kernels, index, loops, llvm, asm", stage);
-  dump d = {.context = context, .out = out, .error = error};
-  const ir_target *target = rt_context_target(context, error);
-  if (!target) return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");
-  ir_error *noted = request->graph->error;
-  request->graph->error = error;
-  if (fe_request_copy(request, &d.copy, error) == IR_OK) {
-    d.options = fe_pass_options(&d.copy.request, target);
-    stages[s].run(&d);
-    ir_plan_free(&d.plan);
-    fe_copy_free(&d.copy);
+  if (!options->after && options->stage == FE_STAGE_GRAPH) {
+    set_apart(out);
+    ir_print_parsed(g, block, out);
+  } else {
+    dump d = {.options = options, .block = block, .kernels = {.mem = g->mem}, .out = out, .error = error};
+    dump_compiled(g, &d);
   }
-  request->graph->error = noted;
-  if (out->failed) ir_fail(error, IR_ERR_MEMORY, "out of memory dumping a graph");
+  if (out->failed) ir_fail(error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", block->name);
   return error->status;
 }

@@ -1,13 +1,42 @@
-/* What a graph looks like on its way to code. */
+/* What a graph looks like on its way to code: the texts of `viewfold dump` and of vf_graph_dump. */
 #ifndef VIEWFOLD_FRONTEND_DUMP_H
 #define VIEWFOLD_FRONTEND_DUMP_H
 
-#include "frontend/compile.h"
+#include "ir/parse.h"
+#include "runtime/runtime.h"
 
-/* Append the text of a stage: "graph" (lowered to nothing: as recorded), "kernels" (one tensor graph for each
- * launch, values in memory being parameters), "index", "loops", "llvm", "asm". IR_ERR_INVALID names the
- * stages when there is no such one. */
-ir_status fe_dump(rt_context *context, const fe_request *request, const char *stage, ir_text *out,
+typedef enum fe_stage {
+  FE_STAGE_GRAPH,
+  FE_STAGE_KERNELS,
+  FE_STAGE_INDEX,
+  FE_STAGE_LOOPS,
+  FE_STAGE_LLVM,
+  FE_STAGE_ASM,
+  FE_STAGE_OPENCL,
+  FE_STAGES
+} fe_stage;
+
+typedef struct fe_stage_info {
+  const char *name, *says; /* says: what is printed, for help */
+} fe_stage_info;
+extern const fe_stage_info fe_stage_table[FE_STAGES];
+
+/* The stage of this name. IR_ERR_INVALID when there is none, IR_ERR_UNSUPPORTED when it is not in this build.
+ */
+ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error);
+
+typedef struct fe_dump_options {
+  fe_stage stage;
+  const char *after;       /* print what this pass leaves, "all": every pass, in place of a stage; or NULL */
+  const ir_target *target; /* to compile for; need not be this machine */
+  rt_module *module;       /* for the stages of code */
+} fe_dump_options;
+
+/* Append the text of a block of the graph, with an empty line before it when out holds text already. The
+ * block is a tensor graph; FE_STAGE_GRAPH takes kernels and index blocks as well. Passes work on a copy, as
+ * they do for a program, and the verifier follows each of them. After a failure out keeps what was printed
+ * before it. */
+ir_status fe_dump(ir_graph *graph, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,
                   ir_error *error);
 
 #endif

@@ -109,17 +109,18 @@ void vf_graph_clear_error(vf_graph *g) {
   if (g) ir_error_clear(&g->error);
 }
 
+/* False after failing: a builder's error, no outputs. */
+static bool can_compile(const vf_graph *g, ir_error *error) {
+  if (g->error.status) *error = g->error;
+  else if (g->is_session || g->output_count == 0 || g->output_count > UINT32_MAX)
+    ir_fail(error, IR_ERR_INVALID, "graph @%.60s has no outputs; name one with vf_output", g->name);
+  return !error->status;
+}
+
 bool fe_graph_request(vf_graph *g, fe_request *out, ir_error *error) {
   *out = (fe_request){
       .graph = &g->ir, .name = g->name, .input_count = g->input_count, .var_count = g->variable_count};
-  if (g->error.status) {
-    *error = g->error;
-    return false;
-  }
-  if (g->is_session || g->output_count == 0 || g->output_count > UINT32_MAX) {
-    ir_fail(error, IR_ERR_INVALID, "graph @%.60s has no outputs; name one with vf_output", g->name);
-    return false;
-  }
+  if (!can_compile(g, error)) return false;
   size_t inputs = g->input_count, outputs = g->output_count, variables = g->variable_count;
   ir_ref *refs = ir_alloc(g->ir.mem, (inputs + variables + outputs) * sizeof *refs);
   if (refs) {
@@ -228,19 +229,32 @@ char *vf_graph_text(vf_graph *g, vf_error *error) {
   return made;
 }
 
+static void dump(vf_graph *g, const char *stage, ir_text *out, ir_error *error) {
+  const ir_parsed_graph block = {.kind = IR_BLOCK_GRAPH,
+                                 .name = g->name,
+                                 .name_length = g->name_length,
+                                 .params = g->inputs,
+                                 .param_count = g->input_count,
+                                 .results = g->outputs,
+                                 .result_count = g->output_count};
+  fe_dump_options options = {.module = rt_context_codegen(g->context->runtime)};
+  if (fe_stage_find(stage, &options.stage, error) != IR_OK) return;
+  options.target = rt_context_target(g->context->runtime, error);
+  if (options.target) fe_dump(&g->ir, &block, &options, out, error);
+  else ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");
+}
+
 char *vf_graph_dump(vf_graph *g, const char *stage, vf_error *error) {
   if (stage && strcmp(stage, "graph") == 0) return vf_graph_text(g, error);
   ir_error failure = {0};
   char *made = NULL;
-  fe_request request;
   if (!g || !stage) {
     ir_fail(&failure, IR_ERR_INVALID, "dump: the %s is NULL", g ? "stage" : "graph");
-  } else if (fe_graph_request(g, &request, &failure)) {
+  } else if (can_compile(g, &failure)) {
     ir_text text;
     ir_text_init(&text, g->ir.mem);
     unsigned failures = fe_failures(g->context);
-    fe_dump(g->context->runtime, &request, stage, &text, &failure);
-    fe_graph_request_free(g, &request);
+    dump(g, stage, &text, &failure);
     fe_blame_memory(g->context, failures, &failure);
     if (failure.status) ir_text_free(&text);
     else made = fe_text_out(g->context, &text, &failure);

@@ -2,11 +2,11 @@
  * fused into the kernels that use them.
  *
  *   results and what the caller supplies    in memory
- *   views                                   never: they are index arithmetic in their users
- *   elementwise                             fused; stored when costly and used by several kernels or at
- * repeated positions, or when the fused expression grows past a limit reductions fused with elementwise users
- * that need each element once; stored when used twice, inside another reduction, under a mask, or at repeated
- * positions
+ *   views                                   never: they are index arithmetic in their users; but a chain of
+ * very many reshapes, pads and joins is cut, lest its index outgrow the copy it saves elementwise fused;
+ * stored when costly and used by several kernels or at repeated positions, or when the fused expression grows
+ * past a limit reductions fused with elementwise users that need each element once; stored when used twice,
+ * inside another reduction, under a mask, or at repeated positions
  *
  * One pass from users to operands collects how each value is used, one from operands to users bounds the size
  * of fused expressions. Launches follow node order, which is a topological order. */
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { MAX_FUSED = 192, COSTLY = 12, ELEMENTARY_COST = 12, MAX_RECOMPUTE = 24 };
+enum { MAX_FUSED = 192, MAX_REMAPS = 24, COSTLY = 12, ELEMENTARY_COST = 12, MAX_RECOMPUTE = 24 };
 enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = 16 };
 
 typedef struct scheduler {
@@ -24,9 +24,10 @@ typedef struct scheduler {
   ir_plan *plan;
   ir_ref *live;
   size_t count, cap;
-  uint8_t *flags; /* by node */
-  uint16_t *cost; /* operations fused into one element of the value, saturating */
-  uint8_t *uses;  /* saturating at 2 */
+  uint8_t *flags;   /* by node */
+  uint16_t *cost;   /* operations fused into one element of the value, saturating */
+  uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
+  uint8_t *uses;    /* saturating at 2 */
   size_t nodes;
   bool failed;
 } scheduler;
@@ -78,6 +79,11 @@ static bool masks(const ir_node *n) {
   return n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
 }
 
+/* Views that can leave more than sums and products in an index. */
+static bool remaps(const ir_node *n) { return n->op == IR_OP_RESHAPE || masks(n); }
+
+static uint16_t saturated(unsigned count) { return (uint16_t)(count > UINT16_MAX ? UINT16_MAX : count); }
+
 /* How r uses its operands, given how r itself is used. */
 static uint8_t flags_below(const scheduler *s, ir_ref r) {
   const ir_node *n = ir_get(s->g, r);
@@ -111,14 +117,16 @@ static void bound_fusion(scheduler *s) {
     ir_ref r = s->live[i];
     const ir_node *n = ir_get(s->g, r);
     if (!is_tensor(s, r)) continue;
-    unsigned cost = (unsigned)own_cost(n);
+    unsigned cost = (unsigned)own_cost(n), views = remaps(n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
-      if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]];
+      if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]], views += s->remaps[n->src[k]];
     bool again = s->flags[r] & (REPEATED | SHARED) || s->uses[r] > 1;
     if (is_elementwise(n) && ir_rank(s->g, r) > 0 &&
         (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || (s->flags[r] & REPEATED && cost >= COSTLY)))
       s->flags[r] |= STORED;
-    s->cost[r] = (uint16_t)(cost > UINT16_MAX ? UINT16_MAX : cost);
+    if (views > MAX_REMAPS && !is_stored_leaf((ir_op)n->op)) s->flags[r] |= STORED;
+    s->cost[r] = saturated(cost);
+    s->remaps[r] = saturated(views);
   }
 }
 
@@ -193,10 +201,12 @@ static bool scheduler_init(scheduler *s, ir_ref results) {
   s->nodes = (size_t)results + 1;
   s->flags = ir_alloc(mem, s->nodes * sizeof *s->flags);
   s->cost = ir_alloc(mem, s->nodes * sizeof *s->cost);
+  s->remaps = ir_alloc(mem, s->nodes * sizeof *s->remaps);
   s->uses = ir_alloc(mem, s->nodes * sizeof *s->uses);
-  if (!s->flags || !s->cost || !s->uses) return false;
+  if (!s->flags || !s->cost || !s->remaps || !s->uses) return false;
   memset(s->flags, 0, s->nodes * sizeof *s->flags);
   memset(s->cost, 0, s->nodes * sizeof *s->cost);
+  memset(s->remaps, 0, s->nodes * sizeof *s->remaps);
   memset(s->uses, 0, s->nodes * sizeof *s->uses);
   return ir_reachable(s->g, &results, 1, &s->live, &s->count, &s->cap) == IR_OK;
 }
@@ -215,6 +225,7 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_
   }
   ir_free(g->mem, s.flags, s.nodes * sizeof *s.flags);
   ir_free(g->mem, s.cost, s.nodes * sizeof *s.cost);
+  ir_free(g->mem, s.remaps, s.nodes * sizeof *s.remaps);
   ir_free(g->mem, s.uses, s.nodes * sizeof *s.uses);
   ir_free(g->mem, s.live, s.cap * sizeof *s.live);
   if (!s.failed) return IR_OK;

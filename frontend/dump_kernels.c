@@ -1,24 +1,23 @@
-/* `viewfold dump --stage=kernels`: for each kernel what it computes, from what, and which operations went
- * into it. */
+#include "frontend/dump_kernels.h"
+
 #include <string.h>
 
-#include "frontend/cli_dump.h"
-
-static const ir_mem *const mem = &ir_mem_libc;
-
-static bool note_schedule(cli_kernels *k, const ir_plan *plan) {
+static bool note_schedule(fe_kernels *k, const ir_plan *plan) {
+  size_t cells = plan->launch_count * plan->slot_count;
   k->launches = plan->launch_count;
   k->slots = plan->slot_count;
-  size_t cells = k->launches * k->slots;
-  k->values = ir_alloc(mem, k->launches * sizeof *k->values);
-  k->loads = ir_alloc(mem, cells * sizeof *k->loads);
-  if (!k->values || !k->loads) return false;
+  k->values = ir_alloc(k->mem, k->launches * sizeof *k->values);
+  k->loads = ir_alloc(k->mem, cells * sizeof *k->loads);
+  if (!k->values || !k->loads) {
+    fe_kernels_free(k);
+    return false;
+  }
   memset(k->loads, 0, cells * sizeof *k->loads);
   for (size_t i = 0; i < k->launches; i++) k->values[i] = plan->launches[i].kernel;
   return true;
 }
 
-static bool note_fold(cli_kernels *k, const ir_graph *g, const ir_launch *launch, ir_ref root,
+static bool note_fold(fe_kernels *k, const ir_graph *g, const ir_launch *launch, ir_ref root,
                       uint32_t *loads) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -33,23 +32,23 @@ static bool note_fold(cli_kernels *k, const ir_graph *g, const ir_launch *launch
   return ok;
 }
 
-bool cli_kernels_note(cli_kernels *k, const char *pass, const ir_graph *g, const ir_plan *plan, ir_ref root,
-                      int kernel) {
+bool fe_kernels_note(fe_kernels *k, const char *pass, const ir_graph *g, const ir_plan *plan, ir_ref root,
+                     int kernel) {
   if (strcmp(pass, "schedule") == 0) return note_schedule(k, plan);
   if (strcmp(pass, "fold") != 0 || (size_t)kernel >= k->launches) return true;
   return note_fold(k, g, &plan->launches[kernel], root, k->loads + (size_t)kernel * k->slots);
 }
 
-void cli_kernels_free(cli_kernels *k) {
-  ir_free(mem, k->values, k->launches * sizeof *k->values);
-  ir_free(mem, k->loads, k->launches * k->slots * sizeof *k->loads);
-  *k = (cli_kernels){0};
+void fe_kernels_free(fe_kernels *k) {
+  ir_free(k->mem, k->values, k->launches * sizeof *k->values);
+  ir_free(k->mem, k->loads, k->launches * k->slots * sizeof *k->loads);
+  *k = (fe_kernels){.mem = k->mem};
 }
 
 /* printing */
 
 typedef struct printer {
-  const cli_kernels *k;
+  const fe_kernels *k;
   ir_graph *g;
   const ir_parsed_graph *block;
   const ir_plan *plan;
@@ -87,7 +86,7 @@ static void put_slot(printer *p, uint32_t slot) {
 static void put_fused(printer *p, ir_ref value) {
   ir_graph *g = p->g;
   size_t size = (size_t)value + 1;
-  uint8_t *inside = ir_alloc(mem, size);
+  uint8_t *inside = ir_alloc(p->k->mem, size);
   const char *before = NULL;
   unsigned times = 0;
   bool any = false;
@@ -122,7 +121,7 @@ static void put_fused(printer *p, ir_ref value) {
   ir_text_str(p->out, any                                 ? "\n"
                       : ir_op_of(g, value) == IR_OP_CONST ? " nothing: a constant\n"
                                                           : " nothing: a copy\n");
-  ir_free(mem, inside, size);
+  ir_free(p->k->mem, inside, size);
 }
 
 static void put_kernel(printer *p, size_t number) {
@@ -144,11 +143,11 @@ static void put_kernel(printer *p, size_t number) {
   ir_text_str(p->out, " (bytes and operations)\n");
 }
 
-void cli_kernels_print(const cli_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
-                       ir_text *out) {
+void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
+                      ir_text *out) {
   unsigned temporaries = 0;
   size_t nodes = g->count;
-  printer p = {k, g, block, plan, out, ir_alloc(mem, nodes)};
+  printer p = {k, g, block, plan, out, ir_alloc(k->mem, nodes)};
   if (!p.stored) {
     out->failed = true;
     return;
@@ -161,5 +160,5 @@ void cli_kernels_print(const cli_kernels *k, ir_graph *g, const ir_parsed_graph 
   ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, plan->launch_count,
            plan->launch_count == 1 ? "" : "s", temporaries, temporaries == 1 ? "y" : "ies");
   for (size_t i = 0; i < plan->launch_count && !out->failed; i++) put_kernel(&p, i);
-  ir_free(mem, p.stored, nodes);
+  ir_free(k->mem, p.stored, nodes);
 }
