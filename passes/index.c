@@ -1,42 +1,95 @@
 /* The public face of the index algebra: each call gets a fresh budget and runs the builders of index_*.c. */
 #include "index_impl.h"
 
+/* Machine integers carry an index only while every intermediate value fits. */
+static bool fits_machine(ir_graph *g, ir_ref ref) {
+  const int64_t most = INT64_MAX / 2;
+  ir_bounds x = ir_bounds_of(g, ref);
+  return x.lo >= -most && x.hi <= most;
+}
+
+/* Does the expression stay within machine integers, down to `depth` levels? What lies deeper was there
+ * before. */
+static bool all_fit(ir_graph *g, ir_ref ref, int depth) {
+  const ir_node *n = ir_get(g, ref);
+  if (n->dtype == IR_INDEX && !fits_machine(g, ref)) return false;
+  for (uint32_t i = 0; i < n->nsrc && depth > 0 && n->op != IR_OP_RANGE && n->op != IR_OP_VAR; i++)
+    if (!all_fit(g, n->src[i], depth - 1)) return false;
+  return true;
+}
+
+/* A rewrite may not lead out of machine integers: a numerator of many sizes multiplied can, where its
+ * quotient does not. */
+static bool outgrows(ir_graph *g, const ir_ref *src, uint32_t nsrc, ir_ref result) {
+  enum { REWRITTEN = 3 }; /* levels that a rule can make anew */
+  for (uint32_t i = 0; i < nsrc; i++)
+    if (ir_dtype_of(g, src[i]) == IR_INDEX && !fits_machine(g, src[i])) return false;
+  return !all_fit(g, result, REWRITTEN);
+}
+
 bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc,
                   ir_ref result) {
   const ir_observer *o = b->g->observer;
-  if (!o || !result) return true;
+  if (!result) return true;
+  if (outgrows(b->g, src, nsrc, result)) return false;
+  if (!o) return true;
   const ir_node *n = ir_get(b->g, result);
   bool changed = n->op != op || n->nsrc != nsrc;
   for (uint32_t i = 0; i < nsrc && !changed; i++) changed = n->src[i] != src[i];
   return !changed || o->rewrite(o->user, b->g, rule, op, src, nsrc, result);
 }
 
-#define BUILDER(name, ...)                                                                                   \
-  {                                                                                                          \
+/* Each public builder begins with a budget of its own. */
+#define BUILD2(name, make)                                                                                   \
+  ir_ref name(ir_graph *g, ir_ref x, ir_ref y) {                                                             \
     pass_build b = pass_begin(g);                                                                            \
-    return name(&b, __VA_ARGS__);                                                                            \
+    return make(&b, x, y);                                                                                   \
+  }
+#define BUILD2_INT(name, make)                                                                               \
+  ir_ref name(ir_graph *g, ir_ref x, int64_t value) {                                                        \
+    pass_build b = pass_begin(g);                                                                            \
+    return make(&b, x, ir_index(g, value));                                                                  \
   }
 
-ir_ref pass_add(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_add, a, b_) ir_ref
-    pass_sub(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_sub, a, b_) ir_ref
-    pass_mul(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_mul, a, b_) ir_ref
-    pass_div(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_div, a, b_) ir_ref
-    pass_mod(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_mod, a, b_) ir_ref
-    pass_min(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_minmax, IR_OP_MIN, a, b_) ir_ref
-    pass_max(ir_graph *g, ir_ref a, ir_ref b_) BUILDER(pass_make_minmax, IR_OP_MAX, a, b_) ir_ref
-    pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b_) BUILDER(pass_make_compare, op, a, b_) ir_ref
-    pass_and(ir_graph *g, ir_ref a, ir_ref b_)
-        BUILDER(pass_make_junction, IR_OP_AND, ((ir_ref[]){a, b_}), 2) ir_ref
-    pass_or(ir_graph *g, ir_ref a, ir_ref b_)
-        BUILDER(pass_make_junction, IR_OP_OR, ((ir_ref[]){a, b_}), 2) ir_ref pass_not(ir_graph *g, ir_ref a)
-            BUILDER(pass_make_not, a) ir_ref pass_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b_)
-                BUILDER(pass_make_where, condition, a, b_) ir_ref
-    pass_add_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_add, a, ir_index(g, value)) ir_ref
-    pass_mul_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_mul, a, ir_index(g, value)) ir_ref
-    pass_div_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_div, a, ir_index(g, value)) ir_ref
-    pass_mod_int(ir_graph *g, ir_ref a, int64_t value) BUILDER(pass_make_mod, a, ir_index(g, value))
+static ir_ref make_min(pass_build *b, ir_ref x, ir_ref y) { return pass_make_minmax(b, IR_OP_MIN, x, y); }
+static ir_ref make_max(pass_build *b, ir_ref x, ir_ref y) { return pass_make_minmax(b, IR_OP_MAX, x, y); }
+static ir_ref make_and(pass_build *b, ir_ref x, ir_ref y) {
+  return pass_make_junction(b, IR_OP_AND, (ir_ref[]){x, y}, 2);
+}
+static ir_ref make_or(pass_build *b, ir_ref x, ir_ref y) {
+  return pass_make_junction(b, IR_OP_OR, (ir_ref[]){x, y}, 2);
+}
 
-        ir_ref pass_ceil_div(ir_graph *g, ir_ref a, ir_ref b) {
+BUILD2(pass_add, pass_make_add)
+BUILD2(pass_sub, pass_make_sub)
+BUILD2(pass_mul, pass_make_mul)
+BUILD2(pass_div, pass_make_div)
+BUILD2(pass_mod, pass_make_mod)
+BUILD2(pass_min, make_min)
+BUILD2(pass_max, make_max)
+BUILD2(pass_and, make_and)
+BUILD2(pass_or, make_or)
+BUILD2_INT(pass_add_int, pass_make_add)
+BUILD2_INT(pass_mul_int, pass_make_mul)
+BUILD2_INT(pass_div_int, pass_make_div)
+BUILD2_INT(pass_mod_int, pass_make_mod)
+
+ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
+  pass_build build = pass_begin(g);
+  return pass_make_compare(&build, op, a, b);
+}
+
+ir_ref pass_not(ir_graph *g, ir_ref a) {
+  pass_build build = pass_begin(g);
+  return pass_make_not(&build, a);
+}
+
+ir_ref pass_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b) {
+  pass_build build = pass_begin(g);
+  return pass_make_where(&build, condition, a, b);
+}
+
+ir_ref pass_ceil_div(ir_graph *g, ir_ref a, ir_ref b) {
   pass_build build = pass_begin(g);
   ir_ref up = a && b ? pass_make_add(&build, a, pass_make_sub(&build, b, ir_index(g, 1))) : 0;
   return pass_make_div(&build, up, b);

@@ -70,10 +70,16 @@ void loop_find_axes(loop_nest *n) {
 
 /* merging */
 
+/* Divisions and remainders, as far as they can be counted. */
 static uint32_t divisions(ir_graph *g, ir_ref root) {
   ir_ref found[MAX_FOUND];
   return loop_find(g, root, IR_OP_FLOORDIV, found, MAX_FOUND) +
          loop_find(g, root, IR_OP_MOD, found, MAX_FOUND);
+}
+
+static bool more_divisions(ir_graph *g, ir_ref after, ir_ref before) {
+  uint32_t count = divisions(g, after);
+  return count >= MAX_FOUND || count > divisions(g, before);
 }
 
 /* outer and inner as one range over both; *merged is that range. Returns what root becomes. */
@@ -96,7 +102,7 @@ static void merge_reduced(loop_nest *n) {
     bool positional = ir_arg_int(&r) == IR_OP_ARGMAX || ir_arg_int(&r) == IR_OP_ARGMIN;
     for (uint32_t i = positional ? r.nsrc : 1; i + 1 < r.nsrc;) {
       ir_ref merged, body = merged_root(g, src[0], src[i], src[i + 1], &merged);
-      if (!body || divisions(g, body) > divisions(g, src[0])) {
+      if (!body || more_divisions(g, body, src[0])) {
         i++;
         continue;
       }
@@ -112,7 +118,7 @@ static void merge_reduced(loop_nest *n) {
 void loop_merge_axes(loop_nest *n) {
   for (uint32_t i = 0; i + 1 < n->axis_count;) {
     ir_ref merged, root = merged_root(n->g, n->store, n->axes[i].range, n->axes[i + 1].range, &merged);
-    if (!root || divisions(n->g, root) > divisions(n->g, n->store)) {
+    if (!root || more_divisions(n->g, root, n->store)) {
       i++;
       continue;
     }

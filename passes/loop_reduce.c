@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { REDUCE_LANE_BYTES = 64, REDUCE_UNROLL = 4, RUN = 32, OUTER_RUN = 8 };
+enum { REDUCE_LANE_BYTES = 64, REDUCE_UNROLL = 4, RUN = 32, OUTER_RUN = 8, MAX_REDUCTIONS = 128 };
 
 typedef struct reduction {
   loop_nest *n;
@@ -21,6 +21,7 @@ typedef struct reduction {
   ir_ref body;
   ir_ref identity;
   bool blocked;            /* fresh accumulators per loop, runs of bounded length */
+  int64_t run;             /* length of the innermost runs */
   ir_ref ranges[MAX_NEST]; /* serial loops, outermost first */
   uint32_t range_count;
 } reduction;
@@ -54,12 +55,20 @@ static ir_ref value_loop(ir_graph *g, ir_ref range, int binding, ir_ref init, ir
                  3);
 }
 
-/* carry op value; a product of floats is added with one rounding where the machine can */
+/* fma(a, b, 0) under a sum: a term of a contraction */
+static bool is_product(const ir_graph *g, ir_ref value) {
+  const ir_node *n = ir_get(g, value);
+  return n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
+}
+
+/* carry op value; a term of a contraction is added with one rounding where the machine can */
 static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
   ir_graph *g = r->n->g;
-  const ir_node *v = ir_get(g, value);
-  if (r->op == IR_OP_ADD && v->op == IR_OP_MUL && ir_is_float(r->dtype) && r->n->target->has_fma)
-    return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){v->src[0], v->src[1], so_far}, 3);
+  if (r->op == IR_OP_ADD && is_product(g, value)) {
+    ir_ref a = ir_src(g, value, 0), b = ir_src(g, value, 1);
+    if (r->n->target->has_fma) return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){a, b, so_far}, 3);
+    value = ir_binary(g, IR_OP_MUL, a, b);
+  }
   return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){so_far, value}, 2);
 }
 
@@ -71,7 +80,7 @@ static void add_range(reduction *r, ir_ref range) {
 static ir_ref serial_position(reduction *r, ir_ref extent) {
   ir_graph *g = r->n->g;
   ir_ref counts[MAX_NEST] = {extent};
-  int64_t run[MAX_NEST] = {RUN};
+  int64_t run[MAX_NEST] = {r->run};
   uint32_t levels = 0;
   while (r->blocked && levels + 1 < MAX_NEST / 2 && ir_bounds_of(g, counts[levels]).hi > run[levels]) {
     counts[levels + 1] = pass_ceil_div(g, counts[levels], ir_index(g, run[levels]));
@@ -173,7 +182,8 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   const ir_ref *ranges = d->src + 1;
   uint32_t count = d->nsrc - 1;
   r.identity = identity_of(g, r.op, r.dtype);
-  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && ir_op_of(g, r.body) != IR_OP_MUL;
+  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
+  r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
   int lanes = REDUCE_LANE_BYTES / (ir_dtypes[r.dtype].bytes ? ir_dtypes[r.dtype].bytes : 1),
       unroll = REDUCE_UNROLL;
   int64_t most = ir_bounds_of(g, ir_src(g, ranges[count - 1], 0)).hi;
@@ -184,8 +194,12 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
 }
 
 ir_ref loop_reductions(loop_nest *n, ir_ref root) {
-  ir_ref found[64], loops[64];
-  uint32_t count = loop_find(n->g, root, IR_OP_REDUCE, found, 64);
+  ir_ref found[MAX_REDUCTIONS], loops[MAX_REDUCTIONS];
+  uint32_t count = loop_find(n->g, root, IR_OP_REDUCE, found, MAX_REDUCTIONS);
+  if (count == MAX_REDUCTIONS) {
+    ir_fail(n->g->error, IR_ERR_INTERNAL, "a kernel has more than %d reductions", MAX_REDUCTIONS - 1);
+    return 0;
+  }
   for (uint32_t i = 0; i < count; i++)
     if (!(loops[i] = reduce_to_loops(n, found[i]))) return 0;
   return count ? pass_substitute(n->g, root, found, loops, count) : root;

@@ -9,6 +9,8 @@
 
 #include "index.h"
 
+enum { JOIN_PARTS = 32 };
+
 typedef struct lowering {
   ir_graph *g;
   ir_ref *map; /* by old node */
@@ -91,6 +93,10 @@ static ir_ref matmul_side(ir_graph *g, ir_ref x, bool left, const ir_ref *dims, 
   return x ? view_to(g, IR_OP_EXPAND, x, dims, rank) : 0;
 }
 
+static ir_ref fused(ir_graph *g, ir_ref a, ir_ref b, ir_dtype dtype) {
+  return ir_make_tensor(g, IR_OP_FMA, dtype, ir_shape(g, a), 0, (ir_ref[]){a, b, scalar(g, dtype, 0)}, 3);
+}
+
 /* Operands have equal ranks >= 2 and the same batch axes, as recording leaves them. */
 static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
   ir_dtype dtype = ir_dtype_of(g, old), wide = dtype == IR_F16 || dtype == IR_BF16 ? IR_F32 : dtype;
@@ -106,8 +112,35 @@ static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
   ir_ref left = matmul_side(g, ir_cast(g, a, wide), true, dims, rank);
   ir_ref right = matmul_side(g, ir_cast(g, b, wide), false, dims, rank);
   if (!left || !right) return 0;
-  ir_ref src[] = {ir_binary(g, IR_OP_MUL, left, right), ir_index(g, out_rank)};
+  ir_ref product = ir_is_float(wide) ? fused(g, left, right, wide) : ir_binary(g, IR_OP_MUL, left, right);
+  ir_ref src[] = {product, ir_index(g, out_rank)};
   return ir_cast(g, ir_make_tensor(g, IR_OP_SUM, wide, ir_shape(g, old), 0, src, 2), dtype);
+}
+
+/* Parts [from, from + count) of a join, put together. */
+static ir_ref join_some(ir_graph *g, const ir_node *n, const ir_ref *parts, uint32_t count, ir_ref shape) {
+  ir_ref dims[IR_MAX_RANK], size = ir_index(g, n->op == IR_OP_STACK ? count : 0);
+  uint32_t rank = ir_get(g, shape)->nsrc, axis = (uint32_t)ir_arg_int(n);
+  for (uint32_t i = 0; i < count && n->op == IR_OP_CONCAT; i++)
+    size = pass_add(g, size, ir_dim(g, parts[i], axis));
+  for (uint32_t i = 0; i < rank; i++) dims[i] = i == axis ? size : ir_get(g, shape)->src[i];
+  return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, ir_tuple(g, dims, rank), n->arg, parts, count);
+}
+
+/* parts has room for n->nsrc refs and is used up. */
+static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *parts, ir_ref shape) {
+  ir_node level = *n;
+  uint32_t count = n->nsrc;
+  while (count > 2 * JOIN_PARTS) {
+    uint32_t made = 0;
+    for (uint32_t i = 0; i < count; i += JOIN_PARTS) {
+      uint32_t some = count - i < JOIN_PARTS ? count - i : JOIN_PARTS;
+      if (!(parts[made++] = join_some(g, &level, parts + i, some, shape))) return 0;
+    }
+    count = made;
+    level.op = IR_OP_CONCAT; /* stacked parts have the axis by now */
+  }
+  return join_some(g, &level, parts, count, shape);
 }
 
 static ir_ref lower_node(lowering *l, ir_ref old) {
@@ -115,15 +148,17 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   const ir_node *n = ir_get(g, old);
   if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
-  bool changed = false;
+  bool wide = (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) && n->nsrc > 2 * JOIN_PARTS, changed = wide;
   for (uint32_t i = 0; i < n->nsrc; i++) changed |= l->map[n->src[i]] != n->src[i];
   if (!changed) return old;
   ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;
   if (!src) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph"), 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[n->src[i]];
   ir_ref shape = ir_shape(g, old);
-  made = shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, n->nsrc)
-               : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
+  if (wide) made = lower_join(g, n, src, shape);
+  else
+    made = shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, n->nsrc)
+                 : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
   ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
 }

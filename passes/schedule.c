@@ -16,7 +16,15 @@
 
 #include <string.h>
 
-enum { MAX_FUSED = 192, MAX_REMAPS = 24, COSTLY = 12, ELEMENTARY_COST = 12, MAX_RECOMPUTE = 24 };
+enum {
+  MAX_FUSED = 192,
+  MAX_REMAPS = 10,
+  COSTLY = 12,
+  ELEMENTARY_COST = 12,
+  REDUCTION_COST = 16,
+  MAX_RECOMPUTE = 24,
+  WIDE_JOIN = 32
+};
 enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = 16 };
 
 typedef struct scheduler {
@@ -64,7 +72,7 @@ static int own_cost(const ir_node *n) {
   case IR_OP_SIGMOID:
   case IR_OP_RSQRT:
   case IR_OP_POW: return ELEMENTARY_COST;
-  default: return is_elementwise(n) ? 1 : 0;
+  default: return is_elementwise(n) ? 1 : ir_ops[n->op].cls == IR_CLASS_REDUCE ? REDUCTION_COST : 0;
   }
 }
 
@@ -121,10 +129,11 @@ static void bound_fusion(scheduler *s) {
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]], views += s->remaps[n->src[k]];
     bool again = s->flags[r] & (REPEATED | SHARED) || s->uses[r] > 1;
-    if (is_elementwise(n) && ir_rank(s->g, r) > 0 &&
+    if (is_elementwise(n) &&
         (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || (s->flags[r] & REPEATED && cost >= COSTLY)))
       s->flags[r] |= STORED;
-    if (views > MAX_REMAPS && !is_stored_leaf((ir_op)n->op)) s->flags[r] |= STORED;
+    bool wide = masks(n) && ir_operand_count(n) >= WIDE_JOIN; /* lowering joins very many parts in steps */
+    if ((views > MAX_REMAPS || wide) && !is_stored_leaf((ir_op)n->op)) s->flags[r] |= STORED;
     s->cost[r] = saturated(cost);
     s->remaps[r] = saturated(views);
   }
