@@ -34,7 +34,21 @@ static bool rank_fits(ir_graph *g, const char *who, size_t rank) {
   return rank <= IR_MAX_RANK;
 }
 
+static bool is_size_of(ir_graph *g, ir_ref like, ir_ref size) {
+  const ir_node *dims = ir_get(g, ir_shape(g, like));
+  ir_ref numel = ir_index(g, 1);
+  for (uint32_t i = 0; i < dims->nsrc; i++) {
+    if (dims->src[i] == size) return true;
+    numel = pass_mul(g, numel, dims->src[i]);
+  }
+  return numel == size;
+}
+
 bool op_sizes(ir_graph *g, const char *who, const ir_ref *shape, size_t rank, ir_ref *out) {
+  return op_sizes_like(g, who, 0, shape, rank, out);
+}
+
+bool op_sizes_like(ir_graph *g, const char *who, ir_ref like, const ir_ref *shape, size_t rank, ir_ref *out) {
   if (!rank_fits(g, who, rank)) return false;
   ir_ref zero = ir_index(g, 0);
   for (size_t i = 0; i < rank; i++)
@@ -46,7 +60,7 @@ bool op_sizes(ir_graph *g, const char *who, const ir_ref *shape, size_t rank, ir
       return false;
     }
     if (!(out[i] = op_canonical(g, shape[i]))) return false;
-    if (op_decided(g, IR_OP_GE, out[i], zero)) continue;
+    if (op_decided(g, IR_OP_GE, out[i], zero) || (like && is_size_of(g, like, out[i]))) continue;
     op_refuse(g, "%s: size %s of axis %zu in shape %s is%s negative; every size is >= 0%s", who,
               OP_EXPR(out[i]), i, OP_LIST(shape, rank),
               ir_is_const(g, out[i], NULL) ? "" : " not known not to be", OP_FACT(IR_OP_GE, out[i], zero));

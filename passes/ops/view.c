@@ -119,7 +119,7 @@ ir_ref op_reshape(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
     if (infer) at = i;
     sizes[i] = infer ? ir_index(g, 1) : shape[i];
   }
-  if (!op_sizes(g, "reshape", rank > IR_MAX_RANK ? shape : sizes, rank, dims)) return 0;
+  if (!op_sizes_like(g, "reshape", x, rank > IR_MAX_RANK ? shape : sizes, rank, dims)) return 0;
   if (at < rank && !(dims[at] = inferred(g, x, shape, dims, rank, at))) return 0;
   bool same = rank == ir_rank(g, x);
   for (size_t i = 0; i < rank && same; i++) same = dims[i] == ir_dim(g, x, (uint32_t)i);
@@ -153,7 +153,7 @@ ir_ref op_flatten(ir_graph *g, ir_ref x, int64_t first, int64_t last) {
 ir_ref op_expand(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
   ir_ref dims[IR_MAX_RANK];
   x = op_firm(g, x);
-  if (!op_tensors(g, "expand", &x, 1) || !op_sizes(g, "expand", shape, rank, dims)) return 0;
+  if (!op_tensors(g, "expand", &x, 1) || !op_sizes_like(g, "expand", x, shape, rank, dims)) return 0;
   size_t own = ir_rank(g, x);
   if (own > rank)
     return op_refuse(
