@@ -13,6 +13,7 @@
 #include "passes.h"
 
 #include "index.h"
+#include "ir/elementary.h"
 
 #include <string.h>
 
@@ -56,24 +57,15 @@ static bool is_tensor(const scheduler *s, ir_ref r) { return ir_shape(s->g, r) !
 
 static int own_cost(const ir_node *n) {
   switch ((int)n->op) {
-  case IR_OP_CAST: return 1;
+  case IR_OP_RELU: return 2;
   case IR_OP_DIV:
   case IR_OP_FLOORDIV:
   case IR_OP_MOD:
   case IR_OP_SQRT: return 4;
-  case IR_OP_EXP:
-  case IR_OP_EXP2:
-  case IR_OP_LOG:
-  case IR_OP_LOG2:
-  case IR_OP_SIN:
-  case IR_OP_COS:
-  case IR_OP_TANH:
-  case IR_OP_ERF:
-  case IR_OP_SIGMOID:
-  case IR_OP_RSQRT:
-  case IR_OP_POW: return ELEMENTARY_COST;
-  default: return is_elementwise(n) ? 1 : ir_ops[n->op].cls == IR_CLASS_REDUCE ? REDUCTION_COST : 0;
+  default: break;
   }
+  if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return REDUCTION_COST;
+  return ir_is_elementary((ir_op)n->op) ? ELEMENTARY_COST : is_elementwise(n);
 }
 
 /* Does the view read an element of its operand at several positions? */
