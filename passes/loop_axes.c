@@ -179,6 +179,25 @@ static void choose_tile(loop_nest *n, loop_axis *vector, ir_ref body) {
   }
 }
 
+/* Lanes that gather along one axis what lies side by side along another (a transpose): copies along that
+ * other axis use the cache lines again that the first one fetched. */
+static void choose_copies(loop_nest *n, const loop_axis *vector) {
+  enum { COPIES = 8 };
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref index = ir_src(n->g, loads[i], 1);
+    int64_t stride;
+    if (loop_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
+    for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
+      if (a == vector || !loop_stride(n->g, index, a->range, &stride) || (stride != 1 && stride != -1))
+        continue;
+      if (ir_bounds_of(n->g, a->extent).hi >= COPIES) a->unroll = COPIES;
+      return;
+    }
+  }
+}
+
 void loop_choose_lanes(loop_nest *n) {
   ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
@@ -202,4 +221,5 @@ void loop_choose_lanes(loop_nest *n) {
   if (lanes < MIN_LANES) return;
   last->lanes = lanes;
   if (reduce_count) choose_tile(n, last, ir_src(n->g, reduces[0], 0));
+  else choose_copies(n, last);
 }
