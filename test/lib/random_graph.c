@@ -358,7 +358,8 @@ void random_graph_make(random_graph *r, uint64_t seed, int64_t max_size) {
   make_inputs(r);
   if (r->value_count == 0) {
     ir_ref shape[] = {ir_index(&r->g, 3)};
-    add_value(r, r->inputs[r->input_count++] = op_input(&r->g, "x", 1, IR_F32, shape, 1), 8, 1);
+    add_value(r, r->inputs[r->input_count++] = op_input(&r->g, "x", 1, IR_F32, shape, 1),
+              r->wild ? unknown : 8, 1);
   }
   r->op_count = 0;
   int64_t wanted = pick(r, RANDOM_MIN_OPS, 20);
