@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MAX_FOUND = 256, MIN_LANES = 2 };
+enum { MAX_FOUND = 512, MIN_LANES = 2 };
 
 uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room) {
   ir_ref *live = NULL;
@@ -48,10 +48,14 @@ ir_ref loop_fresh_range(loop_nest *n, ir_ref extent) {
   return ir_make(n->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(n->next_range++, 0), &extent, 1);
 }
 
-void loop_find_axes(loop_nest *n) {
+bool loop_find_axes(loop_nest *n) {
   ir_ref found[MAX_FOUND], reduces[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_RANGE, found, MAX_FOUND);
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  if (count == MAX_FOUND || reduce_count == MAX_FOUND) {
+    ir_fail(n->g->error, IR_ERR_UNSUPPORTED, "a kernel has %d or more axes and reductions", MAX_FOUND);
+    return false;
+  }
   for (uint32_t i = 0; i < count; i++) {
     bool reduced = false;
     for (uint32_t k = 0; k < reduce_count; k++) {
@@ -66,6 +70,7 @@ void loop_find_axes(loop_nest *n) {
       n->axes[at] = n->axes[at - 1];
     n->axes[at] = (loop_axis){found[i], ir_src(n->g, found[i], 0), 1, 1};
   }
+  return true;
 }
 
 /* merging */

@@ -157,7 +157,7 @@ static bool index_fits(ir_graph *g, ir_ref root) {
 
 ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target) {
   loop_nest n = {.g = g, .target = target, .store = store};
-  loop_find_axes(&n);
+  if (!loop_find_axes(&n)) return 0;
   loop_merge_axes(&n);
   loop_choose_lanes(&n);
   nest_state s = {.n = &n};
