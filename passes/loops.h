@@ -24,7 +24,7 @@ typedef struct loop_nest {
 } loop_nest;
 
 /* loop_axes.c */
-void loop_find_axes(loop_nest *n);  /* the ranges of the store */
+bool loop_find_axes(loop_nest *n);  /* the ranges of the store; false when there are too many */
 void loop_merge_axes(loop_nest *n); /* adjacent axes that all accesses walk as one become one */
 void loop_choose_lanes(loop_nest *n);
 /* Coefficient of range in an index expression that is affine in it; false when it is not. */
