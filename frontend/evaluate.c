@@ -38,7 +38,9 @@ static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *
               b->results, error) != IR_OK)
     return;
   for (size_t i = 0; i < g->output_count; i++)
-    if (b->results[i].bytes) memcpy(outputs[i], b->results[i].data, b->results[i].bytes);
+    if (b->results[i].bytes && !outputs[i])
+      ir_fail(error, IR_ERR_INVALID, "evaluate: the buffer of output %.60s is NULL", g->outputs[i].name);
+    else if (b->results[i].bytes) memcpy(outputs[i], b->results[i].data, b->results[i].bytes);
   ir_eval_free(&g->ir, b->results, g->output_count);
 }
 

@@ -80,6 +80,8 @@ vf_value vf_output(vf_graph *g, const char *name, vf_value value) {
     good = fe_refuse(&c, "the session has no outputs; keep the value with vf_tensor_keep");
   if (good && fe_graph_named(g->outputs, g->output_count, name, strlen(name)))
     good = fe_refuse(&c, "the name %.60s is taken by another output", name);
+  const ir_named *input = good ? fe_graph_named(g->inputs, g->input_count, name, strlen(name)) : NULL;
+  if (input && input->ref != value.id) good = fe_refuse(&c, "the name %.60s is taken by an input", name);
   if (good && !ir_shape(c.ir, value.id))
     good = fe_refuse(&c, "%.60s is an expression of sizes, not a tensor", name);
   if (good) made = op_firm(c.ir, value.id);

@@ -234,21 +234,42 @@ static bool check_values(const vf_program *p, const int64_t *variables, ir_error
   return true;
 }
 
-/* Everything but the common case: lists in the runtime's order, no variables. */
+static bool any_null(const void *const *list, size_t count) {
+  bool found = false;
+  for (size_t i = 0; i < count; i++) found |= list[i] == NULL;
+  return found;
+}
+
+/* A NULL buffer serves a port of no bytes, and no other. */
+static bool check_buffers(const vf_program *p, vf_port which, const void *const *list,
+                          const int64_t *variables, ir_error *error) {
+  for (int i = 0; i < vf_port_count(p, which); i++) {
+    if (list[i] || vf_port_bytes(p, which, i, variables, NULL) == 0) continue;
+    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the buffer of %s %.60s is NULL",
+            rt_program_name(p->program), which == VF_INPUT ? "input" : "output", vf_port_name(p, which, i));
+    return false;
+  }
+  return true;
+}
+
+/* Everything but the common case: lists in the runtime's order, no variables, no NULL. */
 static void run_checked(const vf_program *p, const void *const *inputs, void *const *outputs,
                         const int64_t *variables, ir_error *error) {
   if (!p) ir_fail(error, IR_ERR_INVALID, "run: the program is NULL");
   else if (!outputs || (!inputs && p->counts[VF_INPUT]))
     ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of %s is NULL", rt_program_name(p->program),
             outputs ? "inputs" : "outputs");
-  else if (check_values(p, variables, error)) run_in_order(p, inputs, outputs, variables, error);
+  else if (check_values(p, variables, error) && check_buffers(p, VF_INPUT, inputs, variables, error) &&
+           check_buffers(p, VF_OUTPUT, (const void *const *)outputs, variables, error))
+    run_in_order(p, inputs, outputs, variables, error);
 }
 
 vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *const *outputs,
                          const int64_t *variables, vf_error *error) {
   ir_error failure;
   failure.status = IR_OK; /* the text is written only when something failed */
-  if (p && p->direct && inputs && outputs)
+  if (p && p->direct && inputs && outputs && !any_null(inputs, p->counts[VF_INPUT]) &&
+      !any_null((const void *const *)outputs, p->counts[VF_OUTPUT]))
     rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
   else run_checked(p, inputs, outputs, variables, &failure);
   return failure.status || error ? fe_report(error, &failure) : VF_OK;

@@ -640,6 +640,29 @@ static void test_every_operation(void **state) {
   vf_context_destroy(c);
 }
 
+static void test_null_buffers(void **state) {
+  vf_context *c = vf_context_create(NULL, NULL);
+  vf_graph *g = vf_graph_create(c, "twice", NULL);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2));
+  vf_output(g, "y", vf_add(x, x));
+  vf_error error = {0};
+  vf_program *p = vf_compile(g, &error);
+  float in[2] = {1, 2}, out[2];
+  assert_non_null(p);
+  assert_int_equal(vf_program_run(p, (const void *[]){NULL}, (void *[]){out}, NULL, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, "program @twice: the buffer of input x is NULL");
+  assert_int_equal(vf_program_run(p, (const void *[]){in}, (void *[]){NULL}, NULL, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, "program @twice: the buffer of output y is NULL");
+  assert_int_equal(vf_evaluate(g, (const void *[]){in}, (void *[]){NULL}, NULL, &error), VF_ERR_INVALID);
+  assert_string_equal(error.message, "evaluate: the buffer of output y is NULL");
+  assert_int_equal(vf_program_run(p, (const void *[]){in}, (void *[]){out}, NULL, &error), VF_OK);
+  assert_true(out[0] == 2 && out[1] == 4);
+  vf_output(g, "x", vf_neg(x));
+  assert_int_equal(vf_graph_status(g), VF_ERR_INVALID);
+  assert_non_null(strstr(vf_graph_message(g), "the name x is taken by an input"));
+  vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_facts),
@@ -657,6 +680,7 @@ int main(void) {
       cmocka_unit_test(test_dumps),
       cmocka_unit_test(test_errors_of_builders),
       cmocka_unit_test(test_every_operation),
+      cmocka_unit_test(test_null_buffers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
