@@ -240,16 +240,24 @@ static bool any_null(const void *const *list, size_t count) {
   return found;
 }
 
-/* A NULL buffer serves a port of no bytes, and no other. */
-static bool check_buffers(const vf_program *p, vf_port which, const void *const *list,
+/* A NULL buffer serves a port of no bytes and an input that no result depends on, and no other. */
+static bool check_buffer(const vf_program *p, vf_port which, size_t i, const void *buffer,
+                         const int64_t *variables, ir_error *error) {
+  if (buffer || vf_port_bytes(p, which, (int)i, variables, NULL) == 0) return true;
+  ir_fail(error, IR_ERR_INVALID, "program @%.60s: the buffer of %s %.60s is NULL",
+          rt_program_name(p->program), which == VF_INPUT ? "input" : "output",
+          vf_port_name(p, which, (int)i));
+  return false;
+}
+
+static bool check_buffers(const vf_program *p, const void *const *inputs, void *const *outputs,
                           const int64_t *variables, ir_error *error) {
-  for (int i = 0; i < vf_port_count(p, which); i++) {
-    if (list[i] || vf_port_bytes(p, which, i, variables, NULL) == 0) continue;
-    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the buffer of %s %.60s is NULL",
-            rt_program_name(p->program), which == VF_INPUT ? "input" : "output", vf_port_name(p, which, i));
-    return false;
-  }
-  return true;
+  bool good = true;
+  for (size_t i = 0; i < p->runtime_inputs && good; i++)
+    good = check_buffer(p, VF_INPUT, p->inputs_from[i], inputs[p->inputs_from[i]], variables, error);
+  for (size_t i = 0; i < p->counts[VF_OUTPUT] && good; i++)
+    good = check_buffer(p, VF_OUTPUT, i, outputs[i], variables, error);
+  return good;
 }
 
 /* Everything but the common case: lists in the runtime's order, no variables, no NULL. */
@@ -259,8 +267,7 @@ static void run_checked(const vf_program *p, const void *const *inputs, void *co
   else if (!outputs || (!inputs && p->counts[VF_INPUT]))
     ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of %s is NULL", rt_program_name(p->program),
             outputs ? "inputs" : "outputs");
-  else if (check_values(p, variables, error) && check_buffers(p, VF_INPUT, inputs, variables, error) &&
-           check_buffers(p, VF_OUTPUT, (const void *const *)outputs, variables, error))
+  else if (check_values(p, variables, error) && check_buffers(p, inputs, outputs, variables, error))
     run_in_order(p, inputs, outputs, variables, error);
 }
 
