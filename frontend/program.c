@@ -11,6 +11,7 @@ typedef struct port {
   const char *name;
   ir_dtype dtype;
   uint32_t rank, dims; /* its first size in vf_program.dims */
+  bool used;           /* an output, or an input that an output depends on */
 } port;
 
 struct vf_program {
@@ -88,13 +89,28 @@ static bool add_ports(vf_program *p, const vf_graph *g, uint32_t *number_of, cha
   for (size_t i = 0; i < port_count(p); i++) {
     const ir_named *named = i < g->input_count ? &g->inputs[i] : &g->outputs[i - g->input_count];
     const ir_node *shape = ir_get(&g->ir, ir_shape(&g->ir, named->ref));
-    p->ports[i] = (port){keep_name(names, named), ir_dtype_of(&g->ir, named->ref), shape->nsrc, dim};
+    p->ports[i] = (port){keep_name(names, named), ir_dtype_of(&g->ir, named->ref), shape->nsrc, dim, false};
     if (shape->nsrc &&
         rt_values_append(&p->sizes, &g->ir, shape->src, shape->nsrc, number_of, error) != IR_OK)
       return false;
     for (uint32_t k = 0; k < shape->nsrc; k++) p->dims[dim++] = number_of[shape->src[k]] - 1;
   }
   return true;
+}
+
+static bool mark_used(vf_program *p, const vf_graph *g) {
+  const ir_mem *mem = &p->context->mem;
+  ir_ref *roots = ir_alloc(mem, g->output_count * sizeof *roots), *live = NULL;
+  size_t count = 0, cap = 0;
+  for (size_t i = 0; roots && i < g->output_count; i++) roots[i] = g->outputs[i].ref;
+  bool good = roots && ir_reachable(&g->ir, roots, g->output_count, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < port_count(p) && good; i++) {
+    p->ports[i].used = i >= g->input_count;
+    for (size_t k = 0; k < count && !p->ports[i].used; k++) p->ports[i].used = live[k] == g->inputs[i].ref;
+  }
+  ir_free(mem, roots, g->output_count * sizeof *roots);
+  ir_free(mem, live, cap * sizeof *live);
+  return good;
 }
 
 /* Sizes, names and ports from the graph. */
@@ -106,7 +122,8 @@ static bool describe(vf_program *p, vf_graph *g, ir_error *error) {
   bool good = number_of != NULL;
   if (good) memset(number_of, 0, nodes * sizeof *number_of);
   g->ir.error = error;
-  good = good && add_variables(p, g, number_of, &names) && add_ports(p, g, number_of, &names, error);
+  good = good && add_variables(p, g, number_of, &names) && add_ports(p, g, number_of, &names, error) &&
+         mark_used(p, g);
   g->ir.error = &g->error;
   ir_free(mem, number_of, nodes * sizeof *number_of);
   if (!good) ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
@@ -195,6 +212,12 @@ void vf_program_destroy(vf_program *p) {
   fe_context_release(c);
 }
 
+static const port *find_port(const vf_program *p, vf_port which, int number) {
+  if (!p || (which != VF_INPUT && which != VF_OUTPUT) || number < 0 || (size_t)number >= p->counts[which])
+    return NULL;
+  return &p->ports[(which == VF_OUTPUT ? p->counts[VF_INPUT] : 0) + (size_t)number];
+}
+
 /* running */
 
 static ir_status run_in_order(const vf_program *p, const void *const *inputs, void *const *outputs,
@@ -243,7 +266,8 @@ static bool any_null(const void *const *list, size_t count) {
 /* A NULL buffer serves a port of no bytes and an input that no result depends on, and no other. */
 static bool check_buffer(const vf_program *p, vf_port which, size_t i, const void *buffer,
                          const int64_t *variables, ir_error *error) {
-  if (buffer || vf_port_bytes(p, which, (int)i, variables, NULL) == 0) return true;
+  const port *described = find_port(p, which, (int)i);
+  if (buffer || !described->used || vf_port_bytes(p, which, (int)i, variables, NULL) == 0) return true;
   ir_fail(error, IR_ERR_INVALID, "program @%.60s: the buffer of %s %.60s is NULL",
           rt_program_name(p->program), which == VF_INPUT ? "input" : "output",
           vf_port_name(p, which, (int)i));
@@ -283,12 +307,6 @@ vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *c
 }
 
 /* questions */
-
-static const port *find_port(const vf_program *p, vf_port which, int number) {
-  if (!p || (which != VF_INPUT && which != VF_OUTPUT) || number < 0 || (size_t)number >= p->counts[which])
-    return NULL;
-  return &p->ports[(which == VF_OUTPUT ? p->counts[VF_INPUT] : 0) + (size_t)number];
-}
 
 int vf_port_count(const vf_program *p, vf_port which) {
   return p && (which == VF_INPUT || which == VF_OUTPUT) ? (int)p->counts[which] : 0;
