@@ -124,6 +124,7 @@ LLVMValueRef cg_call(cg_emitter *e, const char *name, unsigned nargs, LLVMValueR
                      LLVMValueRef c);
 LLVMValueRef cg_select(cg_emitter *e, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef cg_shuffle(cg_emitter *e, LLVMValueRef a, int first, int step, uint32_t width);
+LLVMValueRef cg_shuffle_down(cg_emitter *e, LLVMValueRef a, uint32_t count, uint32_t width);
 LLVMValueRef cg_any(cg_emitter *e, LLVMValueRef mask, uint32_t width); /* i1: some element is true */
 LLVMValueRef cg_resize(cg_emitter *e, LLVMValueRef a, unsigned bits, uint32_t width, bool is_signed);
 unsigned cg_bits_of(LLVMValueRef a);       /* of one element of an integer or float value */

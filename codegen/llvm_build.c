@@ -91,6 +91,15 @@ LLVMValueRef cg_shuffle(cg_emitter *e, LLVMValueRef a, int first, int step, uint
   return LLVMBuildShuffleVector(e->b, a, LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(order, width), "");
 }
 
+/* Elements count .. 2 * count - 1 of a, first; the rest may be anything. */
+LLVMValueRef cg_shuffle_down(cg_emitter *e, LLVMValueRef a, uint32_t count, uint32_t width) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
+  LLVMValueRef order[CG_MAX_LANES];
+  for (uint32_t i = 0; i < width; i++)
+    order[i] = i < count ? LLVMConstInt(i32, count + i, 0) : LLVMGetPoison(i32);
+  return LLVMBuildShuffleVector(e->b, a, LLVMGetPoison(LLVMTypeOf(a)), LLVMConstVector(order, width), "");
+}
+
 LLVMValueRef cg_any(cg_emitter *e, LLVMValueRef mask, uint32_t width) {
   if (width == 1) return mask;
   LLVMValueRef bits = LLVMBuildBitCast(e->b, mask, LLVMIntTypeInContext(e->context, width), "");

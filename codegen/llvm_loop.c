@@ -165,14 +165,17 @@ void cg_emit_running(cg_emitter *e, uint32_t number) {
 
 /* loops that are lanes */
 
+/* Element i with element i + half, again and again. Vectors above 128 bits become half as wide; below that
+ * the upper half moves down within the register (LLVM 19 does not come back from narrower parts of masks on
+ * AVX-512). */
 static LLVMValueRef tree_of_elements(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef v,
                                      uint32_t width) {
-  while (width > 1) {
-    uint32_t half = width / 2;
+  uint32_t half = width / 2;
+  if (width == 1) return v;
+  for (; half * cg_bits_of(v) >= 128; half /= 2, width /= 2)
     v = cg_combine(e, op, dtype, half, cg_shuffle(e, v, 0, 1, half), cg_shuffle(e, v, (int)half, 1, half));
-    width = half;
-  }
-  return v;
+  for (; half; half /= 2) v = cg_combine(e, op, dtype, width, v, cg_shuffle_down(e, v, half, width));
+  return LLVMBuildExtractElement(e->b, v, LLVMConstInt(e->i64, 0, 0), "");
 }
 
 static LLVMValueRef tree_of_copies(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, uint32_t number,

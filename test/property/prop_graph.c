@@ -1,6 +1,8 @@
 /* Compiled graphs against the reference evaluator.
  *
  *   prop_graph --seed S --count N
+ *   prop_graph --case SEED            one case again, by the seed in its report
+ *   prop_graph --show SEED            its graph as text, not compiled
  *
  * Each case records a random graph (test/lib/random_graph.h), compiles its last values, runs the program for
  * two choices of its symbolic sizes and compares every element of every result bit for bit, NaNs as a class.
@@ -152,14 +154,34 @@ static void report(checker *c, uint64_t case_seed, int64_t max_size) {
   ir_text_free(&text);
 }
 
-static bool one_case(checker *c, uint64_t case_seed) {
+/* The graph of a case and the values it compiles together; answers the largest size of an axis. */
+static int64_t make_case(random_graph *r, uint64_t case_seed, ir_ref roots[MAX_RESULTS], size_t *have) {
   int64_t max_size =
       case_seed % 50 == 0 ? 70 : 6; /* now and then large enough for vector steps and their rest */
-  c->problem = NULL;
-  random_graph_make(&c->r, case_seed, max_size);
+  random_graph_make(r, case_seed, max_size);
+  size_t n = (size_t)random_between(&r->state, 1, MAX_RESULTS);
+  *have = 0;
+  for (int i = r->value_count - 1; i >= 0 && *have < n; i--) roots[(*have)++] = r->values[i].ref;
+  return max_size;
+}
+
+static void show_case(random_graph *r, uint64_t case_seed) {
   ir_ref roots[MAX_RESULTS];
-  size_t n = (size_t)random_between(&c->r.state, 1, MAX_RESULTS), have = 0;
-  for (int i = c->r.value_count - 1; i >= 0 && have < n; i--) roots[have++] = c->r.values[i].ref;
+  size_t have;
+  ir_text text;
+  make_case(r, case_seed, roots, &have);
+  ir_text_init(&text, &ir_mem_libc);
+  ir_print_graph(&r->g, "shown", ir_tuple(&r->g, roots, (uint32_t)have), &text);
+  fputs(ir_text_get(&text), stdout);
+  ir_text_free(&text);
+  ir_graph_free(&r->g);
+}
+
+static bool one_case(checker *c, uint64_t case_seed) {
+  ir_ref roots[MAX_RESULTS];
+  size_t have;
+  c->problem = NULL;
+  int64_t max_size = make_case(&c->r, case_seed, roots, &have);
   check_text(c, roots, have);
   if (!c->problem) check_roots(c, roots, have, case_seed);
   bool passed = !c->problem;
@@ -169,15 +191,18 @@ static bool one_case(checker *c, uint64_t case_seed) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
+  uint64_t seed = 1, shown = 0;
+  bool show = false;
   long count = 200, first = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--case") == 0)
       seed = strtoull(argv[i + 1], NULL, 0), count = 1, first = -1; /* one case again */
+    if (strcmp(argv[i], "--show") == 0) shown = strtoull(argv[i + 1], NULL, 0), show = true;
   }
   checker c = {0};
+  if (show) return show_case(&c.r, shown), 0;
   ir_error error = {0};
   rt_options options = {.no_disk = true};
   if (rt_context_create(&ir_mem_libc, &options, &c.context, &error) != IR_OK)
