@@ -120,6 +120,11 @@ bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out); /* 
 /* constant + sum of weight[i] * digit i, as a form; false: too big */
 bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out);
 
+/* index_threshold.c */
+bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c); /* in < c; true when a weight came down */
+/* Where N//d, N of one atom, takes two values, *first and the next: then N//d = *first + in//(*divisor), the least such in. */
+bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divisor, int64_t *first);
+
 /* index_product.c */
 uint32_t pass_factors(const ir_graph *g, ir_ref atom,
                       ir_ref *out); /* ascending, at most PASS_FACTORS; 0: too many */

@@ -16,6 +16,8 @@
  * sizes nest. */
 #include "index_impl.h"
 
+#include <string.h>
+
 /* positions */
 
 static int find(const pass_system *s, ir_ref atom) {
@@ -228,11 +230,26 @@ static bool improve(const pass_system *s, pass_row *row, int64_t *form) {
   return true;
 }
 
-static int64_t largest(pass_system *s, int sign) {
+/* Multipliers are whole numbers; a common multiple of the rows' coefficients makes them fine enough. */
+static int64_t fineness(const pass_system *s) {
+  const int64_t most = 1 << 20;
+  int64_t scale = 1;
+  for (uint32_t r = 0; r < s->rows; r++)
+    for (uint32_t i = 0; i < s->atoms; i++) {
+      int64_t c = ir_gcd(s->row[r].coef[i], 0);
+      if (c <= 1 || c > most) continue;
+      int64_t times = c / ir_gcd(scale, c);
+      if (times <= most / scale) scale *= times;
+    }
+  return scale;
+}
+
+static int64_t largest(pass_system *s, int64_t scale, int sign) {
   enum { SWEEPS = 3 };
   int64_t form[PASS_COLUMNS];
   extent sum = {true, 0};
-  for (uint32_t i = 0; i < s->atoms; i++) form[i] = sign * s->form[i];
+  for (uint32_t i = 0; i < s->atoms; i++)
+    if (!ir_mul_ok(s->form[i], sign * scale, &form[i])) return INT64_MAX;
   for (uint32_t r = 0; r < s->rows; r++) s->row[r].multiplier = 0;
   bool changed = true;
   for (int sweep = 0; sweep < SWEEPS && changed; sweep++) {
@@ -241,7 +258,7 @@ static int64_t largest(pass_system *s, int sign) {
   }
   for (uint32_t r = 0; r < s->rows; r++) sum = plus(sum, most_of(s->row[r].in, s->row[r].multiplier));
   for (uint32_t i = 0; i < s->atoms; i++) sum = plus(sum, most_of(s->in[i], form[i]));
-  return sum.finite ? sum.value : INT64_MAX;
+  return sum.finite ? ir_floor_div(sum.value, scale) : INT64_MAX;
 }
 
 pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
@@ -263,7 +280,7 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
   if (!related || !system_of(b, in, &s)) return r;
   add_facts(b, &s);
   if (s.rows == 0) return r;
-  int64_t top = largest(&s, 1), bottom = largest(&s, -1), end;
+  int64_t scale = fineness(&s), top = largest(&s, scale, 1), bottom = largest(&s, scale, -1), end;
   if (top != INT64_MAX && ir_add_ok(top, in->constant, &end) && end < r.hi) r.hi = end;
   if (bottom != INT64_MAX && ir_sub_ok(in->constant, bottom, &end) && end > r.lo) r.lo = end;
   return r;
@@ -296,8 +313,60 @@ static bool narrow(pass_system *s, const pass_row *row, uint32_t at) {
   return smaller;
 }
 
-void pass_facts_propagate(pass_build *b, pass_facts *facts) {
+/* All atoms by all rows, until nothing moves. False: there is no value left for some atom. */
+static bool narrow_all(pass_system *s) {
   enum { ROUNDS = 6 };
+  bool changed = true;
+  for (int round = 0; round < ROUNDS && changed; round++) {
+    changed = false;
+    for (uint32_t r = 0; r < s->rows; r++)
+      for (uint32_t i = 0; i < s->atoms; i++)
+        if (s->row[r].coef[i] != 0 && narrow(s, &s->row[r], i)) changed = true;
+    for (uint32_t i = 0; i < s->atoms; i++)
+      if (s->in[i].lo > s->in[i].hi) return false;
+  }
+  return true;
+}
+
+/* Is there no solution with this atom in [lo, hi]? */
+static bool contradicts(pass_system *s, uint32_t at, int64_t lo, int64_t hi) {
+  pass_interval kept[PASS_COLUMNS];
+  memcpy(kept, s->in, s->atoms * sizeof *kept);
+  s->in[at] = (pass_interval){lo, hi};
+  bool none = !narrow_all(s);
+  memcpy(s->in, kept, s->atoms * sizeof *kept);
+  return none;
+}
+
+/* Ends of an atom's interval that lead nowhere, cut off in growing steps. */
+static bool shave(pass_system *s, uint32_t at, bool top) {
+  enum { TRIES = 12 };
+  bool changed = false;
+  int64_t step = 1;
+  for (int i = 0; i < TRIES; i++) {
+    pass_interval *in = &s->in[at];
+    if (in->lo == INT64_MIN || in->hi == INT64_MAX || in->lo >= in->hi) return changed;
+    uint64_t span = (uint64_t)in->hi - (uint64_t)in->lo;
+    if ((uint64_t)step > span) step = (int64_t)span;
+    bool none = top ? contradicts(s, at, in->hi - step + 1, in->hi) : contradicts(s, at, in->lo, in->lo + step - 1);
+    if (!none && step == 1) return changed;
+    if (none) {
+      if (top) in->hi -= step;
+      else in->lo += step;
+      changed = true;
+    }
+    step = none ? step * 2 : 1;
+  }
+  return changed;
+}
+
+static bool is_free(const ir_graph *g, ir_ref atom) {
+  ir_op op = ir_op_of(g, atom);
+  return op == IR_OP_RANGE || op == IR_OP_VAR || op == IR_OP_BOUND;
+}
+
+void pass_facts_propagate(pass_build *b, pass_facts *facts) {
+  enum { ROUNDS = 2 };
   pass_system s;
   pass_build under = *b;
   pass_linear form;
@@ -314,18 +383,14 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts) {
   relate_quotients(&under, &s);
   order_rows(&s);
   add_facts(&under, &s);
-  for (int round = 0; round < ROUNDS && changed; round++) {
+  facts->never = !narrow_all(&s);
+  for (int round = 0; round < ROUNDS && changed && !facts->never && s.rows > 1; round++) {
     changed = false;
-    for (uint32_t r = 0; r < s.rows; r++)
-      for (uint32_t i = 0; i < s.atoms; i++)
-        if (s.row[r].coef[i] != 0 && narrow(&s, &s.row[r], i)) changed = true;
     for (uint32_t i = 0; i < s.atoms; i++)
-      if (s.in[i].lo > s.in[i].hi) {
-        facts->never = true;
-        return;
-      }
+      if (is_free(b->g, s.atom[i])) changed = shave(&s, i, true) || shave(&s, i, false) || changed;
+    facts->never = !narrow_all(&s);
   }
-  for (uint32_t i = 0; i < s.atoms; i++) {
+  for (uint32_t i = 0; i < s.atoms && !facts->never; i++) {
     ir_bounds natural = ir_bounds_of(b->g, s.atom[i]);
     if (s.in[i].lo > natural.lo || s.in[i].hi < natural.hi) pass_facts_add(facts, s.atom[i], s.in[i].lo, s.in[i].hi);
   }

@@ -83,6 +83,16 @@ static ir_ref pinned(pass_build *b, ir_ref node) {
   return r.lo == r.hi && r.lo != INT64_MIN && r.hi != INT64_MAX ? ir_index(b->g, r.lo) : node;
 }
 
+/* The sum with what the facts fix put in. */
+static ir_ref put_in(ir_graph *g, const pass_facts *facts, ir_ref index) {
+  pass_build b = pass_begin(g);
+  pass_linear sum;
+  b.facts = facts;
+  pass_linear_read(g, index, &sum);
+  pass_linear_given(&b, &sum);
+  return pass_linear_node(&b, &sum);
+}
+
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   pass_build b = pass_begin(g);
   pass_facts facts;
@@ -104,5 +114,5 @@ ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
     result = failed ? 0 : w.map[index];
   }
   rewrite_end(&w);
-  return result;
+  return result && ir_dtype_of(g, result) == IR_INDEX && facts.count ? put_in(g, &facts, result) : result;
 }
