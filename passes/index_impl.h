@@ -113,12 +113,17 @@ typedef struct pass_digits {
   pass_system system;
 } pass_digits;
 
+/* Columns for the form's atoms and, while there is room, all that their quotients are made of. */
+bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *out);
 /* What the facts and the relations of their atoms say of each atom: added to the facts. */
 void pass_facts_propagate(pass_build *b, pass_facts *facts);
 
 bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out); /* false: too big */
 /* constant + sum of weight[i] * digit i, as a form; false: too big */
 bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out);
+
+/* index_affine.c: quotients that are affine together go; true when some did */
+bool pass_linear_affine(pass_build *b, pass_linear *in);
 
 /* index_threshold.c */
 bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c); /* in < c; true when a weight came down */

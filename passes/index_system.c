@@ -147,7 +147,7 @@ static void order_rows(pass_system *s) {
   }
 }
 
-static bool system_of(pass_build *b, const pass_linear *in, pass_system *s) {
+bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *s) {
   s->atoms = s->rows = 0;
   s->constant = in->constant;
   for (uint32_t i = 0; i < in->count; i++) {
@@ -277,7 +277,7 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
   r.lo = lo.finite ? lo.value : INT64_MIN;
   r.hi = hi.finite ? hi.value : INT64_MAX;
   pass_system s;
-  if (!related || !system_of(b, in, &s)) return r;
+  if (!related || !pass_system_of(b, in, &s)) return r;
   add_facts(b, &s);
   if (s.rows == 0) return r;
   int64_t scale = fineness(&s), top = largest(&s, scale, 1), bottom = largest(&s, scale, -1), end;
@@ -415,7 +415,7 @@ bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out) {
   pass_system *s = &out->system;
   out->count = 0;
   out->constant = in->constant;
-  if (!system_of(b, in, s)) return false;
+  if (!pass_system_of(b, in, s)) return false;
   for (uint32_t r = 0; r < s->rows; r++)
     if (!take_pivot(out, s->order[r])) return false;
   for (uint32_t i = 0; i < s->atoms; i++) {
