@@ -102,7 +102,9 @@ static bool put_affine(pass_build *b, pass_linear *in, corner *c, uint64_t chose
   apart = part;
   if (!pass_linear_add(&apart, &affine, -1)) return false;
   pass_interval r = pass_linear_bounds(b, &apart);
-  if (r.lo != 0 || r.hi != 0) return false;
+  if (r.lo > 0 || r.hi < 0) return false;
+  if (r.lo < 0 && !pass_linear_never(b, &apart, r.lo, -1)) return false;
+  if (r.hi > 0 && !pass_linear_never(b, &apart, 1, r.hi)) return false;
   if (!pass_linear_add(&next, &part, -1) || !pass_linear_add(&next, &affine, 1)) return false;
   *in = next;
   return true;

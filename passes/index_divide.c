@@ -194,6 +194,7 @@ static ir_ref again(pass_build *b, pass_linear *in, int64_t d) {
 static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear in, outside, inner;
   pass_linear_read(b->g, x, &in);
+  pass_linear_given(b, &in);
   reduced left = reduce(b, &in, d, &outside);
   if (left == DONE) return pass_linear_node(b, &outside);
   if (left == TOO_BIG) return plain(b, IR_OP_FLOORDIV, x, y);

@@ -115,6 +115,8 @@ typedef struct pass_digits {
 
 /* Columns for the form's atoms and, while there is room, all that their quotients are made of. */
 bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *out);
+/* Shown that the form does not lie in [lo, hi], by trying; slower than bounds, and knows whole numbers. */
+bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t hi);
 /* What the facts and the relations of their atoms say of each atom: added to the facts. */
 void pass_facts_propagate(pass_build *b, pass_facts *facts);
 

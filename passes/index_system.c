@@ -147,6 +147,38 @@ static void order_rows(pass_system *s) {
   }
 }
 
+/* A fact about the very form of a row narrows the row. */
+static void meet_rows(pass_build *b, pass_system *s) {
+  pass_linear form;
+  for (uint32_t f = 0; f < b->facts->count; f++) {
+    pass_linear_read(b->g, b->facts->fact[f].node, &form);
+    for (uint32_t r = 0; r < s->rows && form.count > 1; r++) {
+      pass_row *row = &s->row[r];
+      uint32_t same = 0, used = 0;
+      for (uint32_t i = 0; i < s->atoms; i++) used += row->coef[i] != 0;
+      for (uint32_t k = 0; k < form.count; k++) {
+        int at = find(s, form.term[k].atom);
+        same += at >= 0 && row->coef[at] == form.term[k].coef;
+      }
+      if (same != form.count || used != same) continue;
+      if (b->facts->fact[f].in.lo > row->in.lo) row->in.lo = b->facts->fact[f].in.lo;
+      if (b->facts->fact[f].in.hi < row->in.hi) row->in.hi = b->facts->fact[f].in.hi;
+    }
+  }
+}
+
+/* The quotients that the facts speak of: they tell digits apart that the form does not. */
+static void fact_columns(pass_build *b, pass_system *s) {
+  pass_linear form;
+  ir_ref numerator;
+  int64_t d;
+  for (uint32_t f = 0; f < b->facts->count; f++) {
+    pass_linear_read(b->g, b->facts->fact[f].node, &form);
+    for (uint32_t k = 0; k < form.count && form.count > 1; k++)
+      if (by_number(b->g, form.term[k].atom, &numerator, &d) && column(b, s, form.term[k].atom) < 0) return;
+  }
+}
+
 bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *s) {
   s->atoms = s->rows = 0;
   s->constant = in->constant;
@@ -155,7 +187,9 @@ bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *s) {
     if (at < 0) return false;
     s->form[at] = in->term[i].coef;
   }
+  if (b->facts) fact_columns(b, s);
   relate_quotients(b, s);
+  if (b->facts) meet_rows(b, s);
   order_rows(s);
   return true;
 }
@@ -360,40 +394,64 @@ static bool shave(pass_system *s, uint32_t at, bool top) {
   return changed;
 }
 
-static bool is_free(const ir_graph *g, ir_ref atom) {
-  ir_op op = ir_op_of(g, atom);
-  return op == IR_OP_RANGE || op == IR_OP_VAR || op == IR_OP_BOUND;
+/* Everything that the rows say, and what trying the ends of atoms shows. False: there is no solution. */
+static bool solve(pass_system *s) {
+  enum { ROUNDS = 2 };
+  bool changed = true;
+  if (!narrow_all(s)) return false;
+  for (int round = 0; round < ROUNDS && changed && s->rows > 1; round++) {
+    changed = false;
+    for (uint32_t i = 0; i < s->atoms; i++) changed = shave(s, i, true) || shave(s, i, false) || changed;
+    if (!narrow_all(s)) return false;
+  }
+  return true;
+}
+
+/* Columns and rows for all facts. False: no room, or nothing to gain. */
+static bool system_of_facts(pass_build *b, pass_system *s) {
+  pass_linear form;
+  bool several = false;
+  s->atoms = s->rows = 0;
+  for (uint32_t i = 0; i < b->facts->count; i++) {
+    pass_linear_read(b->g, b->facts->fact[i].node, &form);
+    several = several || form.count > 1;
+    for (uint32_t k = 0; k < form.count; k++)
+      if (column(b, s, form.term[k].atom) < 0) return false;
+  }
+  return several;
 }
 
 void pass_facts_propagate(pass_build *b, pass_facts *facts) {
-  enum { ROUNDS = 2 };
   pass_system s;
   pass_build under = *b;
-  pass_linear form;
-  bool several = false, changed = true;
   under.facts = facts;
-  s.atoms = s.rows = 0;
-  for (uint32_t i = 0; i < facts->count; i++) {
-    pass_linear_read(b->g, facts->fact[i].node, &form);
-    several = several || form.count > 1;
-    for (uint32_t k = 0; k < form.count; k++)
-      if (column(&under, &s, form.term[k].atom) < 0) return;
-  }
-  if (!several || facts->never) return;
+  if (facts->never || !system_of_facts(&under, &s)) return;
   relate_quotients(&under, &s);
   order_rows(&s);
   add_facts(&under, &s);
-  facts->never = !narrow_all(&s);
-  for (int round = 0; round < ROUNDS && changed && !facts->never && s.rows > 1; round++) {
-    changed = false;
-    for (uint32_t i = 0; i < s.atoms; i++)
-      if (is_free(b->g, s.atom[i])) changed = shave(&s, i, true) || shave(&s, i, false) || changed;
-    facts->never = !narrow_all(&s);
-  }
+  facts->never = !solve(&s);
   for (uint32_t i = 0; i < s.atoms && !facts->never; i++) {
     ir_bounds natural = ir_bounds_of(b->g, s.atom[i]);
     if (s.in[i].lo > natural.lo || s.in[i].hi < natural.hi) pass_facts_add(facts, s.atom[i], s.in[i].lo, s.in[i].hi);
   }
+}
+
+bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t hi) {
+  pass_system s;
+  if (!pass_system_of(b, in, &s)) return false;
+  if (b->facts) {
+    pass_system facts;
+    if (system_of_facts(b, &facts))
+      for (uint32_t i = 0; i < facts.atoms; i++)
+        if (column(b, &s, facts.atom[i]) < 0) return false;
+  }
+  pass_row *row = new_row(&s);
+  if (!row) return false;
+  row->in = (pass_interval){lo, hi};
+  if (!into_row(b, &s, row, in, 1)) return false;
+  s.order[s.rows] = s.rows, s.rows++;
+  add_facts(b, &s);
+  return !solve(&s);
 }
 
 /* what it is made of */
