@@ -174,11 +174,17 @@ static int64_t low_part(pass_build *b, const pass_linear *in, int64_t d, pass_li
   }
 }
 
-/* True when -1 - N is the form to keep. */
-static bool prefers_complement(const pass_linear *in) {
-  int balance = 0;
-  for (uint32_t i = 0; i < in->count; i++) balance += in->term[i].coef < 0 ? -1 : 1;
-  return balance < 0 || (balance == 0 && pass_linear_sign(in) < 0);
+/* True when -1 - N is the form to keep. Half of d is its own opposite and has no say. */
+static bool prefers_complement(const pass_linear *in, int64_t d) {
+  int balance = 0, first = 0;
+  for (uint32_t i = 0; i < in->count; i++) {
+    int sign = in->term[i].coef < 0 ? -1 : 1;
+    if (in->term[i].coef > 0 ? in->term[i].coef == d - in->term[i].coef : in->term[i].coef == -d - in->term[i].coef)
+      continue;
+    if (first == 0) first = sign;
+    balance += sign;
+  }
+  return balance < 0 || (balance == 0 && first < 0);
 }
 
 static bool complement(pass_linear *in) {
@@ -213,8 +219,8 @@ static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
     pass_linear_const(&outside, first);
     return plus(b, again(b, &inner, divisor), &outside, 1);
   }
-  if (prefers_complement(&in) && complement(&in)) {
-    if (reduce(b, &in, d, &outside) == LEFT && !prefers_complement(&in) && pass_linear_scale(&outside, -1) &&
+  if (prefers_complement(&in, d) && complement(&in)) {
+    if (reduce(b, &in, d, &outside) == LEFT && !prefers_complement(&in, d) && pass_linear_scale(&outside, -1) &&
         ir_sub_ok(outside.constant, 1, &outside.constant))
       return plus(b, again(b, &in, d), &outside, -1);
   }

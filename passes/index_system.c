@@ -10,7 +10,7 @@
  * a convex function of each multiplier that bends only where a coefficient vanishes: each row in turn takes
  * the best such multiplier.
  *
- * What is it made of? Rows with a pivot, an atom of coefficient +-1, take the pivots out of the form one
+ * What is it made of? Rows with a pivot, if possible an atom of coefficient +-1, take the pivots out of the form one
  * after the other: form = sum of digit * coefficient, where the digits are row forms (x - 4*(x//4), the low
  * digit of x) and the atoms that are left, each within its own interval and independent of the others where
  * sizes nest. */
@@ -103,8 +103,9 @@ static void relate(pass_build *b, pass_system *s, uint32_t at, ir_ref numerator,
   } else {
     pass_linear_read(b->g, numerator, &form);
     if (!into_row(b, s, row, &form, 1)) return;
-    for (uint32_t i = 0; i < form.count; i++)
-      if (form.term[i].coef == 1 || form.term[i].coef == -1) row->pivot = find(s, form.term[i].atom);
+    for (uint32_t i = 0; i < form.count; i++) /* the newest, better one that stands alone */
+      if (form.term[i].coef == 1 || form.term[i].coef == -1 || i == 0)
+        row->pivot = find(s, form.term[i].atom);
   }
   s->rows++;
 }
@@ -461,8 +462,8 @@ static bool take_pivot(pass_digits *d, uint32_t r) {
   pass_system *s = &d->system;
   const pass_row *row = &s->row[r];
   int64_t m, scaled;
-  if (row->pivot < 0 || s->form[row->pivot] == 0) return true;
-  m = s->form[row->pivot] * row->coef[row->pivot]; /* the pivot's coefficient is +-1 */
+  if (row->pivot < 0 || s->form[row->pivot] == 0 || s->form[row->pivot] % row->coef[row->pivot] != 0) return true;
+  m = s->form[row->pivot] / row->coef[row->pivot];
   for (uint32_t i = 0; i < s->atoms; i++)
     if (!ir_mul_ok(row->coef[i], m, &scaled) || !ir_sub_ok(s->form[i], scaled, &s->form[i])) return false;
   d->digit[d->count++] = (pass_digit){m, row->in, (int)r, -1};

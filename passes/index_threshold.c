@@ -46,21 +46,31 @@ bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
   return true;
 }
 
+static uint32_t column_of(const pass_system *s, ir_ref atom) {
+  uint32_t i = 0;
+  while (i + 1 < s->atoms && s->atom[i] != atom) i++;
+  return i;
+}
+
 bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divisor, int64_t *first) {
-  pass_interval r = pass_linear_bounds(b, in);
-  int64_t next, need, rest;
-  if (in->count != 1 || b->facts) return false; /* several atoms have more than one least form */
-  if (r.lo == INT64_MIN || r.hi == INT64_MAX || ir_floor_div(r.hi, d) - ir_floor_div(r.lo, d) != 1) return false;
-  *first = ir_floor_div(r.lo, d);
-  if (!ir_mul_ok(*first + 1, d, &next) || !ir_sub_ok(next, in->constant, &next)) return false;
-  in->constant = 0; /* the second value where X >= next */
-  int64_t g = pass_linear_content(in);
-  for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
-  next = -ir_floor_div(-next, g);
-  r = pass_linear_bounds(b, in);
-  if (!ir_sub_ok(next, r.lo, &need) || !ir_sub_ok(r.hi, next, &rest) || !ir_add_ok(rest, 1, &rest)) return false;
-  *divisor = need > rest ? need : rest; /* first + (X - next + divisor) // divisor */
-  if (*divisor < 2 || next == INT64_MIN) return false;
+  pass_digits of;
+  int64_t next, need, rest, lo, hi;
+  if (in->count > 3 || b->facts || !pass_digits_of(b, in, &of) || of.count != 1) return false;
+  const pass_digit *x = &of.digit[0]; /* several digits have more than one least form */
+  if (x->in.lo == INT64_MIN || x->in.hi == INT64_MAX) return false;
+  if (!ir_mul_ok(x->coef > 0 ? x->in.lo : x->in.hi, x->coef, &lo) || !ir_add_ok(lo, in->constant, &lo) ||
+      !ir_mul_ok(x->coef > 0 ? x->in.hi : x->in.lo, x->coef, &hi) || !ir_add_ok(hi, in->constant, &hi))
+    return false;
+  *first = ir_floor_div(lo, d);
+  if (ir_floor_div(hi, d) - *first != 1 || !ir_mul_ok(*first + 1, d, &next) ||
+      !ir_sub_ok(next, in->constant, &next))
+    return false;
+  int64_t size = x->coef < 0 ? -x->coef : x->coef, sign[PASS_DIGITS] = {x->coef < 0 ? -1 : 1};
+  next = -ir_floor_div(-next, size); /* the second value where sign * digit >= next */
+  need = next - (sign[0] > 0 ? x->in.lo : -x->in.hi), rest = (sign[0] > 0 ? x->in.hi : -x->in.lo) - next + 1;
+  *divisor = need > rest ? need : rest; /* first + (sign * digit - next + divisor) // divisor */
+  if (x->row >= 0) *divisor = -of.system.row[x->row].coef[column_of(&of.system, of.system.row[x->row].quotient)];
+  if (*divisor < 2 || *divisor < need || *divisor < rest || next == INT64_MIN || !pass_digits_sum(&of, sign, 0, in)) return false;
   in->constant = ir_floor_mod(-next, *divisor);
   return ir_add_ok(*first, 1 + ir_floor_div(-next, *divisor), first);
 }
