@@ -18,13 +18,13 @@
 #include "frontend/chain.h"
 #include "passes/access.h"
 #include "passes/index.h"
-#include "passes/ops/ops.h"
 #include "passes/passes.h"
 #include "passes/textbook.h"
 #include "passes/view.h"
 #include "test/lib/expression.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/view_model.h"
+#include "test/lib/view_record.h"
 
 typedef enum verdict { HOLDS, UNDECIDED, FAILS } verdict;
 
@@ -80,8 +80,7 @@ static bool expressions_hold(const char *form, const char *index, const char *va
     if (!expression_eval(&i, at, n, &place))
       return failed("%s: index %.900s cannot be evaluated at element %d", form, index, k);
     if (place != want->at[k] || place < 0 || place >= size)
-      return failed("%s: element %d is read at %" PRId64 ", should be at %" PRId64
-                    "\n  index %.900s\n  valid %.900s",
+      return failed("%s: element %d is read at %" PRId64 ", should be at %d\n  index %.900s\n  valid %.900s",
                     form, k, place, want->at[k], index, valid);
   }
   return true;
@@ -127,8 +126,7 @@ static bool views_hold(ir_graph *g, ir_ref node, const model_array *want) {
     memcpy(copy, at, sizeof at);
     int64_t found = views_at(&chain, copy, &place) ? place : -1;
     if (found != want->at[k])
-      holds =
-          failed("views: element %d is read at %" PRId64 ", should be at %" PRId64, k, found, want->at[k]);
+      holds = failed("views: element %d is read at %" PRId64 ", should be at %d", k, found, want->at[k]);
   }
   pass_view_chain_free(&chain);
   return holds;
@@ -267,6 +265,7 @@ static int shape_number(const model_shape *s) {
 }
 
 static void add_move(int from, const model_step *step) {
+  static model_array plain, moved;
   model_shape to;
   moves *m = &table[from];
   if (!model_shape_after(&shapes[from], step, &to) || shape_number(&to) < 0) return;
@@ -277,7 +276,9 @@ static void add_move(int from, const model_step *step) {
   }
   move *made = &m->list[m->count++];
   *made = (move){.step = *step, .to = shape_number(&to)};
-  for (int i = 0; i < model_elements(&to); i++) made->source[i] = model_source(&shapes[from], step, &to, i);
+  model_base(&shapes[from], &plain);
+  if (!model_apply(&plain, step, &moved)) exit(77);
+  for (int i = 0; i < moved.count; i++) made->source[i] = (int8_t)moved.at[i];
 }
 
 /* Every way to give `n` parameters values of lo..hi. */
@@ -346,33 +347,6 @@ static void list_everything(void) {
         table[i].chains[length] += table[table[i].list[k].to].chains[length - 1];
 }
 
-/* The step on the library's side, without text. */
-static ir_ref record(ir_graph *g, ir_ref x, const model_step *s) {
-  ir_ref list[2 * CONFINED_RANK];
-  int rank = (int)ir_rank(g, x), n = s->kind == MODEL_RESHAPE || s->kind == MODEL_FLIP ? s->n : rank;
-  for (int i = 0; i < n; i++) list[i] = ir_index(g, s->a[i]);
-  switch ((model_kind)s->kind) {
-  case MODEL_PERMUTE: return op_permute(g, x, list, (size_t)n);
-  case MODEL_RESHAPE: return op_reshape(g, x, list, (size_t)n);
-  case MODEL_EXPAND: return op_expand(g, x, list, (size_t)n);
-  case MODEL_FLIP: return op_flip(g, x, list, (size_t)n);
-  case MODEL_STRIDE: return op_stride(g, x, list, (size_t)n);
-  case MODEL_UNSQUEEZE: return op_unsqueeze(g, x, s->a[0]);
-  case MODEL_SQUEEZE: return op_squeeze(g, x, (list[0] = ir_index(g, s->a[0]), list), 1);
-  case MODEL_POINT: return op_point(g, x, ir_index(g, s->b[0]), s->a[0]);
-  case MODEL_SHRINK:
-  case MODEL_PAD:
-    for (int i = 0; i < rank; i++) {
-      list[2 * i] = ir_index(g, s->a[i]);
-      bool pad = s->kind == MODEL_PAD;
-      list[2 * i + 1] = pad ? ir_index(g, s->b[i]) : pass_add_int(g, ir_dim(g, x, (uint32_t)i), -s->b[i]);
-    }
-    return s->kind == MODEL_PAD ? op_pad(g, x, list, (size_t)rank, 0, s->mode)
-                                : op_shrink(g, x, list, (size_t)rank);
-  default: return 0;
-  }
-}
-
 typedef struct search {
   ir_graph g;
   ir_error error;
@@ -388,9 +362,7 @@ static bool start(search *s, int base) {
     if (ir_graph_init(&s->g, &ir_mem_libc, &s->error) != IR_OK) return false;
   }
   if (!s->bases[base]) {
-    ir_ref dims[CONFINED_RANK];
-    for (int i = 0; i < shapes[base].rank; i++) dims[i] = ir_index(&s->g, shapes[base].size[i]);
-    s->bases[base] = op_input(&s->g, "x", 1, IR_F32, dims, (size_t)shapes[base].rank);
+    s->bases[base] = view_record_base(&s->g, &shapes[base], 1);
   }
   s->nodes[0] = s->bases[base];
   model_base(&shapes[base], &s->maps[0]);
@@ -403,7 +375,7 @@ static bool take(search *s, int depth, const move *m) {
   to->shape = shapes[m->to];
   to->count = model_elements(&to->shape);
   for (int i = 0; i < to->count; i++) to->at[i] = m->source[i] < 0 ? -1 : from->at[m->source[i]];
-  s->nodes[depth] = record(&s->g, s->nodes[depth - 1], &m->step);
+  s->nodes[depth] = view_record_step(&s->g, s->nodes[depth - 1], &m->step);
   return s->nodes[depth] || failed("recording: %s", s->error.text);
 }
 
