@@ -65,22 +65,34 @@ bool view_check_access(ir_graph *g, const char *form, ir_ref index, ir_ref valid
   return holds;
 }
 
-bool view_check_settled(ir_graph *g, ir_ref index, ir_ref valid) {
+/* Where simplifying once more leads; what: which one changed. */
+static ir_ref changed(ir_graph *g, ir_ref index, ir_ref valid, bool under, ir_ref *from, const char **what) {
+  ir_ref to;
+  *from = index;
+  if ((to = pass_simplify(g, index)) != index) return *what = "the index", to;
+  if (under && (to = pass_simplify_given(g, index, valid)) != index)
+    return *what = "the index under its validity", to;
+  *from = valid;
+  if ((to = pass_simplify(g, valid)) != valid) return *what = "the validity", to;
+  return 0;
+}
+
+bool view_check_settled(ir_graph *g, ir_ref index, ir_ref valid, bool under) {
   uint32_t before = g->count;
-  ir_ref i = pass_simplify(g, index), v = pass_simplify(g, valid);
-  if (i == index && v == valid && g->count == before) return true;
-  const char *what = i != index ? "index" : "validity";
+  const char *what = "";
+  ir_ref from, to = changed(g, index, valid, under, &from, &what);
+  if (!to && g->count == before) return true;
   ir_text was, is;
   ir_text_init(&was, &ir_mem_libc);
   ir_text_init(&is, &ir_mem_libc);
-  ir_print_expr(g, i != index ? index : valid, &was);
-  ir_print_expr(g, i != index ? i : v, &is);
-  if (i == index && v == valid)
-    view_check_failed("simplifying what is canonical made %u nodes: %.1800s", g->count - before,
-                      ir_text_get(&was));
-  else
-    view_check_failed("%s %.900s\n  is simplified again to %.900s", what, ir_text_get(&was),
+  ir_print_expr(g, to ? from : index, &was);
+  ir_print_expr(g, to ? to : valid, &is);
+  if (to)
+    view_check_failed("%s changes when simplified again: %.900s\n  becomes %.900s", what, ir_text_get(&was),
                       ir_text_get(&is));
+  else
+    view_check_failed("simplifying again made %u nodes: %.900s\n  valid %.900s", g->count - before,
+                      ir_text_get(&was), ir_text_get(&is));
   ir_text_free(&was);
   ir_text_free(&is);
   return false;

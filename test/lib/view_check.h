@@ -17,7 +17,8 @@ bool view_check_access(ir_graph *g, const char *form, ir_ref index, ir_ref valid
 bool view_check_shape(ir_graph *g, ir_ref node, const model_shape *want, int64_t n);
 /* The chain of views of a node whose sizes are numbers. */
 bool view_check_views(ir_graph *g, ir_ref node, const model_array *want);
-/* Simplifying what is canonical gives the same nodes and makes none. */
-bool view_check_settled(ir_graph *g, ir_ref index, ir_ref valid);
+/* Simplifying what is canonical gives the same nodes and makes none; under: nor does simplifying the index
+ * under its validity. */
+bool view_check_settled(ir_graph *g, ir_ref index, ir_ref valid, bool under);
 
 #endif
