@@ -39,7 +39,7 @@ $ viewfold dump --stage=graph g.vf
 graph @f(%x: f32[n=-4..4]) { return %x }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf: error: parameter %x of @f: input: size n of axis 0 in shape [n] is not known not to be negative; every size is >= 0; needs n >= 0, known: -4 <= n <= 4
+! g.vf: error: parameter %x of @f: input: size n of axis 0 in shape [n] is not known not to be negative; every size is >= 0; needs n >= 0, known: -4 <= n <= 4; declare n=0..4
 ? 2
 
 == bounds the wrong way round
@@ -419,7 +419,7 @@ graph @f(%x: f32[n=4..64]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf
-! g.vf:2:3: error: reshape: shape [(n//4),4] has ((n//4)*4) elements; x has shape f32[n], n elements; a reshape keeps their number; needs ((n//4)*4) == n, known: 4 <= ((n//4)*4) <= 64 in steps of 4, 4 <= n <= 64
+! g.vf:2:3: error: reshape: shape [(n//4),4] has ((n//4)*4) elements; x has shape f32[n], n elements; a reshape keeps their number; needs ((n//4)*4) == n, known: 4 <= ((n//4)*4) <= 64 in steps of 4, 4 <= n <= 64; declare n=4..64:4
 ? 2
 
 == ragged literals
