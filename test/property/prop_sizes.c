@@ -183,16 +183,16 @@ static void shrink(chain *c) {
 }
 
 static void pad(chain *c) {
-  static const char *const modes[] = {"constant value=7", "edge", "reflect", "wrap"};
-  int mode = pick(c, 0, 3);
+  static const char *const modes[] = {"constant value=7", "constant value=-2", "edge", "reflect", "wrap"};
+  int mode = pick(c, 0, 4);
   open_step(c, "pad");
   put(c, "pads=[");
   for (int i = 0; i < c->rank; i++) {
     size low = number(c, pick(c, 0, 1) ? 0 : pick(c, 0, 3)),
          high = number(c, pick(c, 0, 1) ? 0 : pick(c, 0, 5));
     if (pick(c, 0, 5) == 0) high = some_size(c);
-    for (int k = 0;
-         k < c->points && mode && !(is_number(&low) && low.at[0] == 0 && is_number(&high) && high.at[0] == 0);
+    for (int k = 0; k < c->points && mode > 1 &&
+                    !(is_number(&low) && low.at[0] == 0 && is_number(&high) && high.at[0] == 0);
          k++)
       c->possible &= c->dims[i].at[k] > 0;
     put(c, "%s[%s,%s]", i ? "," : "", low.text, high.text);
