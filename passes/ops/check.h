@@ -2,6 +2,7 @@
 #ifndef VIEWFOLD_PASSES_OPS_CHECK_H
 #define VIEWFOLD_PASSES_OPS_CHECK_H
 
+#include "ir/arith.h"
 #include "ops.h"
 #include "passes/index.h"
 

@@ -2,8 +2,6 @@
  * variable would decide it. */
 #include "check.h"
 
-#include "ir/arith.h"
-
 enum { NEED_ROOM = 200, MAX_VARIABLES = 4, SMALL_FACTOR = 64, LARGE_FACTOR = 1 << 16 };
 
 /* a cmp b; IR_OP_MOD stands for a % b == 0 */

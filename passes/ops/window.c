@@ -169,7 +169,7 @@ ir_ref op_pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value,
     src[3 + 2 * i] = pair[1];
     int64_t a, b, c;
     if (ir_is_const(g, size, &a) && ir_is_const(g, pair[0], &b) && ir_is_const(g, pair[1], &c) &&
-        (__builtin_add_overflow(a, b, &a) || __builtin_add_overflow(a, c, &a)))
+        (!ir_add_ok(a, b, &a) || !ir_add_ok(a, c, &a)))
       return op_refuse(g, "pad: pads %s of axis %zu are too large; x has shape %s; sizes are less than 2^63",
                        OP_LIST(pads + 2 * i, 2), i, OP_TYPE(x));
     dims[i] = pass_add(g, size, pass_add(g, pair[0], pair[1]));
