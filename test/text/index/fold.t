@@ -60,7 +60,7 @@ $ viewfold index 'f32[6].stride(-4)'
 $ viewfold index 'f32[4].pad((1,2),mode=edge)'
 max(min((ridx0+-1), 3), 0)
 $ viewfold index 'f32[4].pad((1,2),mode=reflect)'
-where((ridx0<1), ((ridx0*-1)+1), where((ridx0<5), (ridx0+-1), ((ridx0*-1)+7)))
+min(((ridx0*-1)+7), max((ridx0+-1), ((ridx0*-1)+1)))
 $ viewfold index 'f32[4].pad((1,2),mode=wrap)'
 ((ridx0+3)%4)
 
