@@ -165,16 +165,13 @@ void cg_emit_running(cg_emitter *e, uint32_t number) {
 
 /* loops that are lanes */
 
-/* Element i with element i + half, again and again. Vectors above 128 bits become half as wide; below that
- * the upper half moves down within the register (LLVM 19 does not come back from narrower parts of masks on
- * AVX-512). */
+/* Element i with element i + half, again and again, in the one form that LLVM's own vectoriser writes: LLVM
+ * 19 does not come back from narrowing parts of masks, and adds up wrongly where the forms are mixed. */
 static LLVMValueRef tree_of_elements(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef v,
                                      uint32_t width) {
-  uint32_t half = width / 2;
   if (width == 1) return v;
-  for (; half * cg_bits_of(v) >= 128; half /= 2, width /= 2)
-    v = cg_combine(e, op, dtype, half, cg_shuffle(e, v, 0, 1, half), cg_shuffle(e, v, (int)half, 1, half));
-  for (; half; half /= 2) v = cg_combine(e, op, dtype, width, v, cg_shuffle_down(e, v, half, width));
+  for (uint32_t half = width / 2; half; half /= 2)
+    v = cg_combine(e, op, dtype, width, v, cg_shuffle_down(e, v, half, width));
   return LLVMBuildExtractElement(e->b, v, LLVMConstInt(e->i64, 0, 0), "");
 }
 

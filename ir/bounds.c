@@ -308,3 +308,10 @@ ir_bounds ir_bounds_of(ir_graph *g, ir_ref ref) {
   ir_free(g->mem, heap, heap_cap * sizeof *heap);
   return failed ? unknown : g->bounds[ref];
 }
+
+void ir_bounds_tighten(ir_graph *g, ir_ref ref, int64_t lo, int64_t hi) {
+  ir_bounds r = ir_bounds_of(g, ref);
+  if (ref >= g->bounds_cap || !g->bounds_known[ref] || r.div == 0) return;
+  lo = max64(lo, r.lo), hi = min64(hi, r.hi);
+  if (lo <= hi) g->bounds[ref] = congruent(lo, hi, r.div, r.rem);
+}

@@ -164,6 +164,9 @@ extern const char *const ir_pad_modes[4], *const ir_gather_modes[3], *const ir_b
 /* bounds.c */
 ir_bounds ir_bounds_of(ir_graph *graph,
                        ir_ref ref); /* of an index or bool expression; memoised; never fails */
+/* A reasoner above knows more of a node: lo <= value <= hi for all values of its variables. Remembered before
+ * anybody builds on the node, so that bounds do not depend on who asked first. */
+void ir_bounds_tighten(ir_graph *graph, ir_ref ref, int64_t lo, int64_t hi);
 
 /* print.c */
 void ir_print_expr(const ir_graph *graph, ir_ref ref,

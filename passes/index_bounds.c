@@ -6,54 +6,9 @@
  * quotients of such ranges; what is left are sizes, whose polynomial usually cancels (s0*m + s1 < n*m). */
 #include "index_impl.h"
 
-static int64_t end_add(int64_t a, int64_t c, int64_t unknown) {
-  int64_t r;
-  if (a == INT64_MIN || a == INT64_MAX || c == INT64_MIN || c == INT64_MAX) return unknown;
-  return ir_add_ok(a, c, &r) ? r : unknown;
-}
-
-static int64_t end_mul(int64_t a, int64_t c, int64_t unknown) {
-  int64_t r;
-  if (a == INT64_MIN || a == INT64_MAX) return unknown;
-  return ir_mul_ok(a, c, &r) ? r : unknown;
-}
-
-static pass_interval shift(pass_interval to, pass_interval x, int64_t coef) { /* to + coef*x */
-  int64_t lo = coef > 0 ? x.lo : x.hi, hi = coef > 0 ? x.hi : x.lo;
-  return (pass_interval){end_add(to.lo, end_mul(lo, coef, INT64_MIN), INT64_MIN),
-                         end_add(to.hi, end_mul(hi, coef, INT64_MAX), INT64_MAX)};
-}
-
 static void meet(pass_interval *to, pass_interval x) {
   if (x.lo > to->lo) to->lo = x.lo;
   if (x.hi < to->hi) to->hi = x.hi;
-}
-
-static pass_interval of_terms(pass_build *b, const pass_linear *in) {
-  pass_interval r = {in->constant, in->constant};
-  for (uint32_t i = 0; i < in->count; i++) {
-    ir_bounds x = pass_bounds(b, in->term[i].atom);
-    r = shift(r, (pass_interval){x.lo, x.hi}, in->term[i].coef);
-  }
-  return r;
-}
-
-/* in = k*fact + rest, for the k that cancels the fact's first atom */
-static void meet_fact(pass_build *b, const pass_linear *in, const pass_fact *fact, pass_interval *r) {
-  pass_linear known, rest = *in;
-  pass_linear_read(b->g, fact->node, &known);
-  if (known.count < 2) return; /* single atoms are met in pass_bounds */
-  int64_t c = pass_linear_coef(in, known.term[0].atom);
-  if (c == 0 || c % known.term[0].coef != 0) return;
-  int64_t k = c / known.term[0].coef;
-  if (k == INT64_MIN || !pass_linear_add(&rest, &known, -k)) return;
-  meet(r, shift(of_terms(b, &rest), fact->in, k));
-}
-
-pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
-  pass_interval r = of_terms(b, in);
-  for (uint32_t i = 0; b->facts && i < b->facts->count; i++) meet_fact(b, in, &b->facts->fact[i], &r);
-  return r;
 }
 
 /* what follows from the facts for the operands of this node */

@@ -1,112 +1,172 @@
-/* Floor division and modulo of sums: what needs more than a rule.
+/* Floor division of sums: what needs more than a rule. For a constant divisor the remainder is no operation of
+ * its own, N%d = N - d*(N//d), so that digits cancel wherever they meet.
  *
- * For a constant divisor d and numerator N (a linear form), in this order, after the rules of index.rules:
- *   collapse    choose a residue for each coefficient, a = q*d + r, so that the r-part stays inside one
- * period; then N//d is the q-part plus a constant and N%d the r-part less a constant: no division is left
- *   residues    otherwise coefficients are taken modulo d (sign kept), the constant into [0, d)
- *   gcd         a common factor of d and all coefficients leaves: (g*X + r)//(g*d) = X//d,  (g*X + r)%(g*d) =
- * g*(X%d) + r digits      for a factor f of d where N//f collapses to X: N//d = X//(d/f),  N%d = f*(X%(d/f))
- * + (N - f*X) complement  with more negative than positive coefficients: N//d = -1 - (-1-N)//d,  N%d = d-1 -
- * (-1-N)%d so a quotient and a remainder of one numerator keep one numerator.
+ * For a constant divisor d and numerator N, taken apart into digits (index_system.c), in this order, after
+ * the rules of index.rules:
+ *   residues    each coefficient a = d*q + r with r of least magnitude: N//d = Q + R//d
+ *   collapse    where R stays inside one period, R//d is a number and no division is left; also with one
+ *               residue taken on the other side of zero
+ *   gcd         a common factor of d and all coefficients leaves: (g*X + r)//(g*d) = X//d
+ *   low part    for a factor f of d where N//f collapses to X: N//d = X//(d/f)
+ *   complement  with more negative than positive coefficients: N//d = -1 - (-1-N)//d
  *
  * A symbolic divisor D divides as polynomials do, N = Q*D + R by the leading monomial, and N//D = Q + R//D
- * for any Q; the rest goes away where 0 <= R < D is proven. */
+ * for any Q; the rest goes away where 0 <= R < D is proven. Its remainder stays an operation. */
 #include "index_impl.h"
 
-/* quotient and remainder of one division: N = d*quotient + remainder as linear forms, remainder inside [0, d)
- */
+/* N = d*quotient + remainder; for symbolic divisors, with the remainder inside [0, d) */
 typedef struct split {
   pass_linear quotient, remainder;
 } split;
 
-static int64_t width(int64_t residue, uint64_t span) { /* |residue| * span, or -1 when that is out of reach */
-  int64_t r = residue < 0 ? -residue : residue, w;
-  return span > INT64_MAX || !ir_mul_ok(r, (int64_t)span, &w) ? -1 : w;
+static ir_ref plain(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  return ir_make(b->g, op, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
 }
 
-/* The values of coefs . atoms + constant, atoms within [lo, hi]. */
-static bool value_range(const int64_t *coef, const ir_bounds *in, uint32_t n, int64_t constant, int64_t *lo,
-                        int64_t *hi) {
-  *lo = *hi = constant;
-  for (uint32_t i = 0; i < n; i++) {
+static bool is_zero(const pass_linear *in) { return in->count == 0 && in->constant == 0; }
+
+/* rest * scale + sum */
+static ir_ref plus(pass_build *b, ir_ref rest, const pass_linear *addend, int64_t scale) {
+  pass_linear sum;
+  if (!rest) return 0;
+  pass_linear_read(b->g, rest, &sum);
+  if (pass_linear_scale(&sum, scale) && pass_linear_add(&sum, addend, 1)) return pass_linear_node(b, &sum);
+  pass_linear other = *addend;
+  ir_ref left = pass_make_mul(b, rest, ir_index(b->g, scale));
+  return pass_make_add(b, left, pass_linear_node(b, &other));
+}
+
+/* residues */
+
+/* Of least magnitude, positive where both are. */
+static int64_t least_residue(int64_t a, int64_t d) {
+  int64_t r = ir_floor_mod(a, d);
+  return r <= d - r ? r : r - d;
+}
+
+/* The interval of constant + sum of weight * digit, digits independent. False: no number. */
+static bool spread(const pass_digits *of, const int64_t *weight, int64_t constant, pass_interval *out) {
+  *out = (pass_interval){constant, constant};
+  for (uint32_t i = 0; i < of->count; i++) {
+    const pass_interval in = of->digit[i].in;
     int64_t a, c;
-    if (coef[i] == 0) continue;
-    if (!ir_mul_ok(coef[i], in[i].lo, &a) || !ir_mul_ok(coef[i], in[i].hi, &c)) return false;
-    if (!ir_add_ok(*lo, a < c ? a : c, lo) || !ir_add_ok(*hi, a < c ? c : a, hi)) return false;
+    if (weight[i] == 0) continue;
+    if (in.lo == INT64_MIN || in.hi == INT64_MAX) return false;
+    if (!ir_mul_ok(weight[i], in.lo, &a) || !ir_mul_ok(weight[i], in.hi, &c)) return false;
+    if (!ir_add_ok(out->lo, a < c ? a : c, &out->lo) || !ir_add_ok(out->hi, a < c ? c : a, &out->hi))
+      return false;
   }
   return true;
 }
 
-static bool one_period(const int64_t *residue, const ir_bounds *in, uint32_t n, int64_t constant, int64_t d,
-                       int64_t *period) {
-  int64_t lo, hi;
-  if (!value_range(residue, in, n, constant, &lo, &hi) || ir_floor_div(lo, d) != ir_floor_div(hi, d))
+static bool one_period(const pass_interval *in, int64_t d) {
+  return in->lo != INT64_MIN && in->hi != INT64_MAX && ir_floor_div(in->lo, d) == ir_floor_div(in->hi, d);
+}
+
+/* N = d*quotient + rest for these residues; false: too big */
+static bool take(const pass_digits *of, const int64_t *residue, int64_t d, split *out) {
+  int64_t whole[PASS_DIGITS];
+  for (uint32_t i = 0; i < of->count; i++) {
+    if (!ir_sub_ok(of->digit[i].coef, residue[i], &whole[i])) return false;
+    whole[i] /= d;
+  }
+  return pass_digits_sum(of, whole, 0, &out->quotient) && pass_digits_sum(of, residue, of->constant, &out->remainder);
+}
+
+/* All of the rest is one period: it becomes the period's number. */
+static bool settle_period(split *parts, int64_t lo, int64_t d) {
+  int64_t period = ir_floor_div(lo, d), base;
+  pass_linear rest = parts->remainder;
+  if (!ir_mul_ok(period, d, &base) || !ir_sub_ok(rest.constant, base, &rest.constant) ||
+      !ir_add_ok(parts->quotient.constant, period, &parts->quotient.constant))
     return false;
-  *period = ir_floor_div(lo, d);
+  parts->remainder = rest;
   return true;
 }
 
-/* Residues of least width first; then, where that fails, each other residue in turn (ties and two-valued
- * atoms). */
-static bool choose_residues(const pass_linear *in, const ir_bounds *at, int64_t d, int64_t *residue,
-                            int64_t *period) {
-  int64_t total = 0;
-  for (uint32_t i = 0; i < in->count; i++) {
-    int64_t r = ir_floor_mod(in->term[i].coef, d);
-    if (r == 0) {
-      residue[i] = 0;
-      continue;
-    }
-    if (at[i].lo == INT64_MIN || at[i].hi == INT64_MAX) return false;
-    uint64_t span = (uint64_t)at[i].hi - (uint64_t)at[i].lo;
-    residue[i] = r <= d - r ? r : r - d;
-    int64_t w = width(residue[i], span);
-    if (w < 0 || !ir_add_ok(total, w, &total) || total >= d) return false; /* no choice is narrower */
-  }
-  if (one_period(residue, at, in->count, in->constant, d, period)) return true;
-  for (uint32_t i = 0; i < in->count; i++) {
+/* Residues for which the rest lies in one period. */
+static bool find_period(pass_build *b, const pass_digits *of, int64_t *residue, int64_t d, split *out) {
+  pass_interval in;
+  if (spread(of, residue, of->constant, &in) && one_period(&in, d))
+    return take(of, residue, d, out) && settle_period(out, in.lo, d);
+  for (uint32_t i = 0; i < of->count && in.lo != INT64_MIN; i++) {
     int64_t kept = residue[i];
     if (kept == 0) continue;
     residue[i] = kept > 0 ? kept - d : kept + d;
-    if (one_period(residue, at, in->count, in->constant, d, period)) return true;
+    bool fits = spread(of, residue, of->constant, &in) && one_period(&in, d);
+    if (fits) return take(of, residue, d, out) && settle_period(out, in.lo, d);
     residue[i] = kept;
   }
+  if (!take(of, residue, d, out)) return false;
+  if (of->system.rows == 0 && !b->facts) return false;
+  in = pass_linear_bounds(b, &out->remainder); /* what relations and facts say of the whole */
+  return one_period(&in, d) && settle_period(out, in.lo, d);
+}
+
+/* N = d*quotient + remainder with residues of least magnitude; true when the remainder is inside [0, d). */
+static bool divides_out(pass_build *b, const pass_linear *in, int64_t d, split *out, bool *fits) {
+  pass_digits of;
+  int64_t residue[PASS_DIGITS];
+  *fits = pass_digits_of(b, in, &of);
+  if (!*fits) return false;
+  for (uint32_t i = 0; i < of.count; i++) residue[i] = least_residue(of.digit[i].coef, d);
+  if (find_period(b, &of, residue, d, out)) return true;
+  *fits = take(&of, residue, d, out);
   return false;
 }
 
-static bool collapse(pass_build *b, const pass_linear *in, int64_t d, split *out) {
-  ir_bounds at[PASS_TERMS];
-  int64_t residue[PASS_TERMS] = {0}, period, q;
-  for (uint32_t i = 0; i < in->count; i++) at[i] = pass_bounds(b, in->term[i].atom);
-  if (!choose_residues(in, at, d, residue, &period)) {
-    if (!b->facts) return false; /* facts about sums: the whole numerator may lie in one period */
-    pass_interval all = pass_linear_bounds(b, in);
-    if (all.lo == INT64_MIN || all.hi == INT64_MAX || ir_floor_div(all.lo, d) != ir_floor_div(all.hi, d))
-      return false;
-    period = ir_floor_div(all.lo, d);
-    for (uint32_t i = 0; i < in->count; i++) residue[i] = in->term[i].coef;
-  }
-  pass_linear_const(&out->quotient, period);
-  for (uint32_t i = 0; i < in->count; i++) {
-    if (!ir_sub_ok(in->term[i].coef, residue[i], &q)) return false;
-    pass_linear_term(&out->quotient, in->term[i].atom, q / d);
-  }
-  out->remainder = *in;
-  return d != INT64_MIN && pass_linear_add(&out->remainder, &out->quotient, -d);
-}
-
-/* N = d*out + in afterwards, coefficients of `in` smaller than d. */
-static bool take_residues(pass_linear *in, int64_t d, pass_linear *out) {
+/* Terms that are multiples of d as they stand, moved to the quotient, and the constant into [0, d). */
+static bool strip(pass_linear *in, int64_t d, pass_linear *quotient) {
   pass_linear rest;
-  pass_linear_const(out, ir_floor_div(in->constant, d));
   pass_linear_const(&rest, ir_floor_mod(in->constant, d));
+  if (!ir_add_ok(quotient->constant, ir_floor_div(in->constant, d), &quotient->constant)) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     pass_term t = in->term[i];
-    if (!pass_linear_term(out, t.atom, t.coef / d) || !pass_linear_term(&rest, t.atom, t.coef % d))
+    if (!(t.coef % d == 0 ? pass_linear_term(quotient, t.atom, t.coef / d) : pass_linear_term(&rest, t.atom, t.coef)))
       return false;
   }
   *in = rest;
   return true;
+}
+
+typedef enum reduced { DONE, LEFT, TOO_BIG } reduced;
+
+/* N = d*quotient + in; DONE when in lies inside [0, d), otherwise in is the one form of its class modulo d. */
+static reduced reduce(pass_build *b, pass_linear *in, int64_t d, pass_linear *quotient) {
+  enum { ROUNDS = 4 }; /* taking digits may leave new multiples, and fewer atoms other digits */
+  split parts;
+  bool fits = true;
+  pass_linear_const(quotient, 0);
+  for (int round = 0; round < ROUNDS; round++) {
+    pass_linear before = *in;
+    if (!strip(in, d, quotient)) return TOO_BIG;
+    if (in->count == 0) return DONE;
+    bool done = divides_out(b, in, d, &parts, &fits);
+    if (!fits || !pass_linear_add(quotient, &parts.quotient, 1)) return TOO_BIG;
+    *in = parts.remainder;
+    if (done) return DONE;
+    bool same = in->count == before.count && in->constant == before.constant;
+    for (uint32_t i = 0; i < in->count && same; i++)
+      same = in->term[i].atom == before.term[i].atom && in->term[i].coef == before.term[i].coef;
+    if (same) break;
+  }
+  return strip(in, d, quotient) ? LEFT : TOO_BIG;
+}
+
+/* The quotient by the largest factor f of d, a gcd with some coefficient, for which N//f collapses. */
+static int64_t low_part(pass_build *b, const pass_linear *in, int64_t d, pass_linear *quotient) {
+  int64_t below = d;
+  for (;;) {
+    int64_t f = 1;
+    for (uint32_t i = 0; i < in->count; i++) {
+      int64_t c = ir_gcd(in->term[i].coef, d);
+      if (c < below && c > f) f = c;
+    }
+    pass_linear rest = *in;
+    if (f == 1) return 1;
+    if (reduce(b, &rest, f, quotient) == DONE) return f;
+    below = f;
+  }
 }
 
 /* True when -1 - N is the form to keep. */
@@ -120,87 +180,44 @@ static bool complement(pass_linear *in) {
   return pass_linear_scale(in, -1) && ir_sub_ok(in->constant, 1, &in->constant);
 }
 
-static ir_ref plain(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
-  return ir_make(b->g, op, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
-}
-
-/* The largest factor f of d, a gcd with some coefficient, for which N//f collapses. */
-static int64_t digit(pass_build *b, const pass_linear *in, int64_t d, split *parts) {
-  int64_t below = d;
-  for (;;) {
-    int64_t f = 1;
-    for (uint32_t i = 0; i < in->count; i++) {
-      int64_t c = ir_gcd(in->term[i].coef, d);
-      if (c < below && c > f) f = c;
-    }
-    if (f == 1) return 1;
-    if (collapse(b, in, f, parts)) return f;
-    below = f;
-  }
-}
-
-/* quotient + rest */
-static ir_ref plus(pass_build *b, ir_ref rest, const pass_linear *quotient, int64_t scale) {
-  pass_linear sum;
-  if (!rest) return 0;
-  pass_linear_read(b->g, rest, &sum);
-  if (pass_linear_scale(&sum, scale) && pass_linear_add(&sum, quotient, 1)) return pass_linear_node(b, &sum);
-  pass_linear other = *quotient;
-  ir_ref left = pass_make_mul(b, rest, ir_index(b->g, scale));
-  return pass_make_add(b, left, pass_linear_node(b, &other));
-}
-
-static bool is_zero(const pass_linear *in) { return in->count == 0 && in->constant == 0; }
-
-/* a smaller division of the same kind: the rules are tried on it from the start */
-static ir_ref again(pass_build *b, ir_op op, pass_linear *in, int64_t d) {
-  ir_ref x = pass_linear_node(b, in);
-  return op == IR_OP_FLOORDIV ? pass_make_div(b, x, ir_index(b->g, d))
-                              : pass_make_mod(b, x, ir_index(b->g, d));
+/* in // d, tried from the start: the rules first */
+static ir_ref again(pass_build *b, pass_linear *in, int64_t d) {
+  return pass_make_div(b, pass_linear_node(b, in), ir_index(b->g, d));
 }
 
 /* floor of N/d */
 static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
-  split parts;
-  pass_linear in, outside, flipped, shared;
+  pass_linear in, outside, inner;
   pass_linear_read(b->g, x, &in);
-  if (collapse(b, &in, d, &parts)) return pass_linear_node(b, &parts.quotient);
-  if (!take_residues(&in, d, &outside)) return plain(b, IR_OP_FLOORDIV, x, y);
-  if (!is_zero(&outside)) return plus(b, again(b, IR_OP_FLOORDIV, &in, d), &outside, 1);
+  reduced left = reduce(b, &in, d, &outside);
+  if (left == DONE) return pass_linear_node(b, &outside);
+  if (left == TOO_BIG) return plain(b, IR_OP_FLOORDIV, x, y);
+  if (!is_zero(&outside)) return plus(b, again(b, &in, d), &outside, 1);
   int64_t common = ir_gcd(pass_linear_content(&in), d);
   if (common > 1) {
-    take_residues(&in, common, &shared);
-    return again(b, IR_OP_FLOORDIV, &shared, d / common);
+    in.constant = ir_floor_div(in.constant, common);
+    for (uint32_t i = 0; i < in.count; i++) in.term[i].coef /= common;
+    return again(b, &in, d / common);
   }
-  int64_t f = digit(b, &in, d, &parts);
-  if (f > 1) return again(b, IR_OP_FLOORDIV, &parts.quotient, d / f);
-  flipped = in;
-  if (!prefers_complement(&in) || !complement(&flipped) || !take_residues(&flipped, d, &outside) ||
-      !pass_linear_scale(&outside, -1) || !ir_sub_ok(outside.constant, 1, &outside.constant))
-    return plain(b, IR_OP_FLOORDIV, x, y);
-  return plus(b, again(b, IR_OP_FLOORDIV, &flipped, d), &outside, -1);
+  int64_t f = low_part(b, &in, d, &inner);
+  if (f > 1) return again(b, &inner, d / f);
+  if (prefers_complement(&in) && complement(&in)) {
+    if (reduce(b, &in, d, &outside) == LEFT && !prefers_complement(&in) && pass_linear_scale(&outside, -1) &&
+        ir_sub_ok(outside.constant, 1, &outside.constant))
+      return plus(b, again(b, &in, d), &outside, -1);
+  }
+  return plain(b, IR_OP_FLOORDIV, x, y);
 }
 
-/* N modulo d */
+/* N - d*(N//d) */
 static ir_ref remainder_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
-  split parts;
-  pass_linear in, outside, flipped, shared;
-  pass_linear_read(b->g, x, &in);
-  if (collapse(b, &in, d, &parts)) return pass_linear_node(b, &parts.remainder);
-  if (!take_residues(&in, d, &outside)) return plain(b, IR_OP_MOD, x, y);
-  if (!is_zero(&outside)) return again(b, IR_OP_MOD, &in, d);
-  int64_t common = ir_gcd(pass_linear_content(&in), d);
-  if (common > 1) {
-    take_residues(&in, common, &shared);
-    return plus(b, again(b, IR_OP_MOD, &shared, d / common), &in, common);
-  }
-  int64_t f = digit(b, &in, d, &parts);
-  if (f > 1) return plus(b, again(b, IR_OP_MOD, &parts.quotient, d / f), &parts.remainder, f);
-  flipped = in;
-  if (!prefers_complement(&in) || !complement(&flipped) || !take_residues(&flipped, d, &outside))
-    return plain(b, IR_OP_MOD, x, y);
-  pass_linear_const(&outside, d - 1);
-  return plus(b, again(b, IR_OP_MOD, &flipped, d), &outside, -1);
+  pass_linear sum, quotient;
+  ir_ref q = pass_make_div(b, x, y);
+  if (!q) return 0;
+  pass_linear_read(b->g, x, &sum);
+  pass_linear_read(b->g, q, &quotient);
+  return d != INT64_MIN && pass_linear_add(&sum, &quotient, -d) ? pass_linear_node(b, &sum)
+                                                                 : plain(b, IR_OP_MOD, x, y);
 }
 
 /* symbolic divisors */

@@ -15,6 +15,9 @@ enum {
   PASS_FACTORS = 8,  /* of one product */
   PASS_CLAUSES = 32, /* of one conjunction */
   PASS_FACTS = 16,   /* that one validity contributes */
+  PASS_ROWS = 12,    /* relations that one question looks at */
+  PASS_COLUMNS = 40, /* atoms that they may speak of */
+  PASS_DIGITS = PASS_COLUMNS, /* that one form falls into */
   PASS_LOOKS = 2,    /* levels of operands that facts are carried through */
   PASS_DEPTH = 16,   /* of builders calling builders */
   PASS_STEPS = 2000  /* builder calls that one public call may cause */
@@ -80,6 +83,40 @@ int pass_linear_sign(const pass_linear *in); /* of the first coefficient */
 ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in); /* its node, as it stands */
 ir_ref pass_linear_node(pass_build *b, pass_linear *in);      /* its canonical node; in is used up */
 
+/* index_system.c: a linear form beside what relates its atoms */
+typedef struct pass_row {
+  int64_t coef[PASS_COLUMNS]; /* the row's form, by column */
+  pass_interval in;           /* where it lies */
+  ir_ref quotient;            /* whose remainder it is; 0: a fact */
+  int pivot;                  /* column of coefficient +-1 that it takes out; -1: none */
+  int64_t multiplier;
+} pass_row;
+typedef struct pass_system {
+  uint32_t atoms, rows;
+  ir_ref atom[PASS_COLUMNS];
+  pass_interval in[PASS_COLUMNS];
+  int64_t form[PASS_COLUMNS], constant;
+  pass_row row[PASS_ROWS];
+  uint32_t order[PASS_ROWS]; /* no row brings back the pivot of an earlier one */
+} pass_system;
+
+/* A row or an atom with its interval, independent of the other digits where sizes nest. */
+typedef struct pass_digit {
+  int64_t coef;
+  pass_interval in;
+  int row, column; /* one of them is -1 */
+} pass_digit;
+typedef struct pass_digits {
+  int64_t constant; /* form = constant + sum of coef * digit */
+  uint32_t count;
+  pass_digit digit[PASS_DIGITS];
+  pass_system system;
+} pass_digits;
+
+bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out); /* false: too big */
+/* constant + sum of weight[i] * digit i, as a form; false: too big */
+bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out);
+
 /* index_product.c */
 uint32_t pass_factors(const ir_graph *g, ir_ref atom,
                       ir_ref *out); /* ascending, at most PASS_FACTORS; 0: too many */
@@ -100,7 +137,7 @@ ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t ns
 
 /* index_bounds.c: what is known of values, facts included */
 ir_bounds pass_bounds(pass_build *b, ir_ref ref);
-pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in);
+pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in); /* index_system.c; facts included */
 bool pass_linear_below(pass_build *b, const pass_linear *in); /* proves in <= -1, symbolic extents included */
 bool pass_linear_at_least(pass_build *b, const pass_linear *in); /* proves in >= 0 */
 void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out);

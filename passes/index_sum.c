@@ -1,48 +1,43 @@
-/* Recombination inside sums: what splitting an index into digits took apart is put together again.
+/* Quotients inside sums that need not be there. Digits by constants cancel by themselves, since a remainder is
+ * N - d*(N//d); what is left to do:
  *
- *   quotient   d*(N//d) = N - N%d        taken when N%d is already in the sum with the right coefficient,
- * when N itself is there to cancel (x - 4*(x//4) is x%4), or when N%d is a known constant remainder  M%d = M
- * - d*(M//d)        taken when d*(M//d) is in the sum to cancel digits     (x//a%b)*a + x%a = x%(a*b), and
- * x//a - b*(x//(a*b)) = x//a%b staircase  x//n + (x+1)//n + ... + (x+n-1)//n = x    (Hermite's identity)
+ *   exact      c*(N//d) where N leaves a known remainder r: (c/d)*(N - r) where d divides c; beside N itself, one of the two
+ *   product    D*(N//D) = N - N%D for a symbolic D, where that makes the sum shorter
+ *   staircase  N//d + (N+1)//d + ... + (N+d-1)//d = N    (Hermite's identity)
  *
- * Each is taken only when it makes the sum shorter or removes a division, so the process ends. */
+ * Each makes the sum shorter or a coefficient smaller, so the process ends. */
 #include "index_impl.h"
 
 static bool is_op(const ir_graph *g, ir_ref ref, ir_op op) {
   return ir_op_of(g, ref) == op && ir_dtype_of(g, ref) == IR_INDEX;
 }
 
-/* coef * q, q = N//d: replaced by (coef/d) * (N - N%d). `residue_only`: just where N%d is a constant. */
-static bool open_quotient(pass_build *b, pass_linear *in, uint32_t t, bool residue_only) {
-  const ir_node *q = ir_get(b->g, in->term[t].atom);
-  int64_t d, r, coef = in->term[t].coef;
-  if (!ir_is_const(b->g, q->src[1], &d) || d < 1 || coef % d != 0) return false;
-  pass_linear next = *in, part;
-  pass_linear_drop(&next, t);
-  pass_linear_read(b->g, q->src[0], &part);
-  if (!pass_linear_add(&next, &part, coef / d)) return false;
-  bool known = pass_residue(b, q->src[0], d, &r);
-  if (residue_only && !known) return false;
-  ir_ref m = known ? ir_index(b->g, r) : pass_make_mod(b, q->src[0], q->src[1]);
-  if (!m) return false;
-  pass_linear_read(b->g, m, &part);
-  if (!pass_linear_add(&next, &part, -(coef / d)) || (!known && next.count >= in->count)) return false;
+/* x//d = e with x = d*e + r: a*x + c*e is (a*d + c)*e, or a multiple of x where d divides that. */
+static bool exact_atom(pass_linear *in, uint32_t t, ir_ref x, int64_t d, int64_t r) {
+  pass_term e = in->term[t];
+  int64_t a = pass_linear_coef(in, x), total, low;
+  pass_linear next = *in;
+  if (!ir_mul_ok(a, d, &total) || !ir_add_ok(total, e.coef, &total)) return false;
+  bool whole = total % d == 0;
+  if (a == 0 && !whole) return false;
+  int64_t of_x = whole ? total / d : 0, of_e = whole ? 0 : total;
+  if (!ir_mul_ok(of_x - a, r, &low) || !ir_sub_ok(next.constant, low, &next.constant)) return false;
+  if (!pass_linear_term(&next, x, of_x - a) || !pass_linear_term(&next, e.atom, of_e - e.coef)) return false;
   *in = next;
   return true;
 }
 
-/* coef * m, m = M%D: replaced by coef * (M - D*(M//D)) where that cancels */
-static bool open_remainder(pass_build *b, pass_linear *in, uint32_t t) {
-  const ir_node *m = ir_get(b->g, in->term[t].atom);
-  int64_t coef = in->term[t].coef;
+static bool exact(pass_build *b, pass_linear *in, uint32_t t) {
+  const ir_node *q = ir_get(b->g, in->term[t].atom);
+  int64_t d, r, coef = in->term[t].coef;
+  if (!ir_is_const(b->g, q->src[1], &d) || d < 1 || !pass_residue(b, q->src[0], d, &r)) return false;
   pass_linear next = *in, part;
-  ir_ref whole = pass_make_mul(b, pass_make_div(b, m->src[0], m->src[1]), m->src[1]);
-  if (!whole) return false;
+  pass_linear_read(b->g, q->src[0], &part);
+  if (part.count == 1 && part.term[0].coef == 1 && ir_sub_ok(r, part.constant, &r))
+    return exact_atom(in, t, part.term[0].atom, d, r);
+  if (coef % d != 0 || !ir_sub_ok(part.constant, r, &part.constant)) return false;
   pass_linear_drop(&next, t);
-  pass_linear_read(b->g, m->src[0], &part);
-  if (!pass_linear_add(&next, &part, coef)) return false;
-  pass_linear_read(b->g, whole, &part);
-  if (coef == INT64_MIN || !pass_linear_add(&next, &part, -coef) || next.count >= in->count) return false;
+  if (!pass_linear_add(&next, &part, coef / d)) return false;
   *in = next;
   return true;
 }
@@ -86,42 +81,20 @@ static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
   return false;
 }
 
-static bool replace_pair(pass_build *b, pass_linear *in, uint32_t i, uint32_t j, ir_ref value,
-                         int64_t scale) {
-  pass_linear next = *in, part;
-  pass_linear_drop(&next, i > j ? i : j);
-  pass_linear_drop(&next, i > j ? j : i);
-  pass_linear_read(b->g, value, &part);
-  if (!value || !pass_linear_add(&next, &part, scale)) return false;
-  *in = next;
-  return true;
-}
-
-/* terms i and j are both remainders, or both quotients, by constants */
-static bool join_digits(pass_build *b, pass_linear *in, uint32_t i, uint32_t j) {
-  const ir_node *x = ir_get(b->g, in->term[i].atom), *y = ir_get(b->g, in->term[j].atom);
-  int64_t dx, dy, scaled;
-  if (!ir_is_const(b->g, x->src[1], &dx) || !ir_is_const(b->g, y->src[1], &dy) || dx < 1 || dy < 1)
-    return false;
-  if (x->op == IR_OP_MOD) { /* k*dy*((m//dy) % dx) + k*(m % dy) */
-    if (!ir_mul_ok(in->term[j].coef, dy, &scaled) || scaled != in->term[i].coef ||
-        !ir_mul_ok(dx, dy, &scaled))
-      return false;
-    if (pass_make_div(b, y->src[0], y->src[1]) != x->src[0]) return false;
-    return replace_pair(b, in, i, j, pass_make_mod(b, y->src[0], ir_index(b->g, scaled)), in->term[j].coef);
-  }
-  if (x->src[0] != y->src[0] || dy % dx != 0 || dy == dx) return false; /* k*(m//dx) - k*(dy/dx)*(m//dy) */
-  if (!ir_mul_ok(in->term[i].coef, -(dy / dx), &scaled) || scaled != in->term[j].coef) return false;
-  return replace_pair(b, in, i, j, pass_make_mod(b, in->term[i].atom, ir_index(b->g, dy / dx)),
-                      in->term[i].coef);
-}
-
 /* term t is N//d without constant in N: all of (N+1)//d ... (N+d-1)//d beside it, with the same coefficient?
  */
+static uint32_t quotients_like(pass_build *b, const pass_linear *in, uint32_t t) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < in->count; i++)
+    count += in->term[i].coef == in->term[t].coef && is_op(b->g, in->term[i].atom, IR_OP_FLOORDIV) &&
+             ir_src(b->g, in->term[i].atom, 1) == ir_src(b->g, in->term[t].atom, 1);
+  return count;
+}
+
 static bool climb(pass_build *b, pass_linear *in, uint32_t t) {
   const ir_node *q = ir_get(b->g, in->term[t].atom);
   int64_t d, coef = in->term[t].coef;
-  if (!ir_is_const(b->g, q->src[1], &d) || d < 2 || d > in->count) return false;
+  if (!ir_is_const(b->g, q->src[1], &d) || d < 2 || d > quotients_like(b, in, t)) return false;
   pass_linear base, next = *in, step;
   pass_linear_read(b->g, q->src[0], &base);
   for (int64_t s = 0; s < d; s++) {
@@ -141,26 +114,11 @@ static bool climb(pass_build *b, pass_linear *in, uint32_t t) {
 
 /* one step of any kind */
 bool pass_recombine(pass_build *b, pass_linear *in) {
-  bool remainder = false, quotient = false;
-  for (uint32_t i = 0; i < in->count; i++) {
-    ir_op op = ir_op_of(b->g, in->term[i].atom);
-    remainder = remainder || op == IR_OP_MOD;
-    quotient = quotient || op == IR_OP_FLOORDIV || op == IR_OP_MUL;
-  }
-  if (!remainder && !quotient) return false;
-  bool single = in->count == 1;
   for (uint32_t i = 0; i < in->count; i++) {
     ir_ref atom = in->term[i].atom;
     if (is_op(b->g, atom, IR_OP_MUL) && open_product(b, in, i)) return true;
-    if (is_op(b->g, atom, IR_OP_FLOORDIV) && open_quotient(b, in, i, single)) return true;
-    if (single) return false;
-    if (is_op(b->g, atom, IR_OP_MOD) && quotient && open_remainder(b, in, i)) return true;
-    if (is_op(b->g, atom, IR_OP_FLOORDIV) && climb(b, in, i)) return true;
-    for (uint32_t j = 0; j < in->count; j++) {
-      if (i == j || ir_op_of(b->g, atom) != ir_op_of(b->g, in->term[j].atom)) continue;
-      if ((is_op(b->g, atom, IR_OP_MOD) || is_op(b->g, atom, IR_OP_FLOORDIV)) && join_digits(b, in, i, j))
-        return true;
-    }
+    if (!is_op(b->g, atom, IR_OP_FLOORDIV)) continue;
+    if (exact(b, in, i) || (in->count > 1 && climb(b, in, i))) return true;
   }
   return false;
 }

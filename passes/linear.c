@@ -101,13 +101,26 @@ ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in) {
   return n == 1 ? src[0] : ir_make(g, IR_OP_ADD, IR_INDEX, 0, src, n);
 }
 
+/* What the quotients among its terms say of a sum is noted before anything is built on it. */
+static void tighten(pass_build *b, ir_ref sum, const pass_linear *in) {
+  bool quotient = false;
+  if (!sum || (sum < b->g->bounds_cap && b->g->bounds_known[sum])) return;
+  for (uint32_t i = 0; i < in->count && !quotient; i++)
+    quotient = ir_op_of(b->g, in->term[i].atom) == IR_OP_FLOORDIV;
+  if (!quotient) return;
+  pass_interval r = pass_linear_bounds(b, in);
+  ir_bounds_tighten(b->g, sum, r.lo, r.hi);
+}
+
 ir_ref pass_linear_node(pass_build *b, pass_linear *in) {
   while (in->count && pass_enter(b)) {
     bool changed = pass_recombine(b, in);
     pass_leave(b);
     if (!changed) break;
   }
-  return pass_linear_plain(b->g, in);
+  ir_ref sum = pass_linear_plain(b->g, in);
+  if (in->count > 1 && !b->facts) tighten(b, sum, in);
+  return sum;
 }
 
 /* sums of two, where they fit a linear form */

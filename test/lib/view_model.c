@@ -205,7 +205,9 @@ bool model_run(const model_chain *chain, model_array *out) {
   if (model_elements(&chain->base) > MODEL_ELEMENTS) return false;
   model_base(&chain->base, out);
   for (int i = 0; i < chain->count; i++) {
-    spare = *out;
+    spare.shape = out->shape;
+    spare.count = out->count;
+    memcpy(spare.at, out->at, (size_t)out->count * sizeof *out->at);
     if (!model_apply(&spare, &chain->steps[i], out)) return false;
   }
   return true;

@@ -29,8 +29,8 @@ typedef enum model_kind {
 enum { MODEL_CONSTANT, MODEL_EDGE, MODEL_REFLECT, MODEL_WRAP };
 
 typedef struct model_step {
-  int8_t kind, mode, n;
-  int8_t a[MODEL_RANK], b[MODEL_RANK];
+  int kind, mode, n;
+  int a[MODEL_RANK], b[MODEL_RANK];
 } model_step;
 
 typedef struct model_shape {
@@ -64,6 +64,9 @@ void model_print(const model_chain *chain, char text[MODEL_TEXT]);
 
 /* A random chain of 1 to MODEL_STEPS steps that can all be taken, at n and at its least value. */
 void model_random(uint64_t *state, model_chain *out);
+/* A random chain of 2 to `longest` of the seven movement operations, each of which says something, over a
+ * base of rank 1 to 3 and sizes 1 to 6; no size varies, no result is empty. */
+void model_random_small(uint64_t *state, int longest, model_chain *out);
 /* A smaller chain, the number-th of them, perhaps one that makes no sense; false after the last. */
 bool model_smaller(const model_chain *chain, int number, model_chain *out);
 

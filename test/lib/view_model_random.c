@@ -15,7 +15,7 @@ static int small_size(uint64_t *state) {
 }
 
 /* Factors of count, in random order, 1 among them. */
-static int factors(uint64_t *state, int count, int8_t *out) {
+static int factors(uint64_t *state, int count, int *out) {
   int n = pick(state, count == 1 ? 0 : 1, MODEL_RANK - 1);
   for (int i = 0; i < n; i++) {
     int f = 1;
@@ -25,72 +25,71 @@ static int factors(uint64_t *state, int count, int8_t *out) {
     }
     if (i == n - 1) f = count;
     if (f > 120) return -1;
-    out[i] = (int8_t)f;
+    out[i] = f;
     count /= f;
   }
   for (int i = n; i-- > 1;) {
     int other = pick(state, 0, i);
-    int8_t swap = out[i];
+    int swap = out[i];
     out[i] = out[other], out[other] = swap;
   }
   return n;
 }
 
 static model_step propose(uint64_t *state, const model_shape *shape, const model_shape *least, bool varies) {
-  model_step s = {.kind = (int8_t)pick(state, 0, MODEL_KINDS - 1)};
+  model_step s = {.kind = pick(state, 0, MODEL_KINDS - 1)};
   int rank = shape->rank, count = model_elements(shape);
-  s.a[0] = (int8_t)pick(state, 0, rank ? rank - 1 : 0);
+  s.a[0] = pick(state, 0, rank ? rank - 1 : 0);
   int size = rank ? least->size[s.a[0]] : 0;
   switch ((model_kind)s.kind) {
   case MODEL_PERMUTE:
-    for (int i = 0; i < rank; i++) s.a[i] = (int8_t)i;
+    for (int i = 0; i < rank; i++) s.a[i] = i;
     for (int i = rank; i-- > 1;) {
       int other = pick(state, 0, i);
-      int8_t swap = s.a[i];
+      int swap = s.a[i];
       s.a[i] = s.a[other], s.a[other] = swap;
     }
     break;
   case MODEL_RESHAPE:
-    s.n = (int8_t)factors(state, count ? count : pick(state, 1, 12), s.a);
+    s.n = factors(state, count ? count : pick(state, 1, 12), s.a);
     if (varies || s.n < 0) s.kind = MODEL_UNSQUEEZE;
     else if (count == 0 && s.n > 0) s.a[pick(state, 0, s.n - 1)] = 0;
     break;
-  case MODEL_SPLIT: s.b[0] = (int8_t)pick(state, 1, 6); break;
+  case MODEL_SPLIT: s.b[0] = pick(state, 1, 6); break;
   case MODEL_EXPAND:
-    for (int i = 0; i < rank; i++)
-      s.a[i] = (int8_t)(shape->size[i] == 1 ? small_size(state) : shape->size[i]);
+    for (int i = 0; i < rank; i++) s.a[i] = (shape->size[i] == 1 ? small_size(state) : shape->size[i]);
     break;
   case MODEL_SHRINK:
     for (int i = 0; i < rank; i++) {
-      s.a[i] = (int8_t)pick(state, 0, least->size[i] < 3 ? least->size[i] : 3);
-      s.b[i] = (int8_t)pick(state, 0, least->size[i] - s.a[i] < 2 ? least->size[i] - s.a[i] : 2);
+      s.a[i] = pick(state, 0, least->size[i] < 3 ? least->size[i] : 3);
+      s.b[i] = pick(state, 0, least->size[i] - s.a[i] < 2 ? least->size[i] - s.a[i] : 2);
     }
     break;
   case MODEL_PAD:
-    s.mode = (int8_t)(pick(state, 0, 1) ? MODEL_CONSTANT : pick(state, MODEL_EDGE, MODEL_WRAP));
+    s.mode = (pick(state, 0, 1) ? MODEL_CONSTANT : pick(state, MODEL_EDGE, MODEL_WRAP));
     for (int i = 0; i < rank; i++) {
       int most = s.mode == MODEL_REFLECT ? (least->size[i] > 3 ? 3 : least->size[i] - 1) : 3;
-      s.a[i] = (int8_t)(most > 0 && pick(state, 0, 1) ? pick(state, 0, most) : 0);
-      s.b[i] = (int8_t)(most > 0 && pick(state, 0, 1) ? pick(state, 0, most) : 0);
+      s.a[i] = (most > 0 && pick(state, 0, 1) ? pick(state, 0, most) : 0);
+      s.b[i] = (most > 0 && pick(state, 0, 1) ? pick(state, 0, most) : 0);
     }
     break;
   case MODEL_FLIP:
     for (int i = 0; i < rank; i++)
-      if (pick(state, 0, 1)) s.a[s.n++] = (int8_t)i;
+      if (pick(state, 0, 1)) s.a[s.n++] = i;
     break;
   case MODEL_STRIDE:
     for (int i = 0; i < rank; i++)
-      s.a[i] = (int8_t)((pick(state, 0, 1) ? 1 : pick(state, 2, 4)) * (pick(state, 0, 2) ? 1 : -1));
+      s.a[i] = ((pick(state, 0, 1) ? 1 : pick(state, 2, 4)) * (pick(state, 0, 2) ? 1 : -1));
     break;
-  case MODEL_UNSQUEEZE: s.a[0] = (int8_t)pick(state, 0, rank); break;
-  case MODEL_POINT: s.b[0] = (int8_t)(size ? pick(state, varies ? 0 : -size, size - 1) : 0); break;
+  case MODEL_UNSQUEEZE: s.a[0] = pick(state, 0, rank); break;
+  case MODEL_POINT: s.b[0] = (size ? pick(state, varies ? 0 : -size, size - 1) : 0); break;
   case MODEL_GATHER:
-    s.n = (int8_t)pick(state, 0, 5);
-    for (int i = 0; i < s.n; i++) s.b[i] = (int8_t)(size ? pick(state, varies ? 0 : -size, size - 1) : 0);
+    s.n = pick(state, 0, 5);
+    for (int i = 0; i < s.n; i++) s.b[i] = (size ? pick(state, varies ? 0 : -size, size - 1) : 0);
     break;
   default: break;
   }
-  if (s.kind == MODEL_UNSQUEEZE) s.a[0] = (int8_t)pick(state, 0, rank);
+  if (s.kind == MODEL_UNSQUEEZE) s.a[0] = pick(state, 0, rank);
   return s;
 }
 
@@ -128,7 +127,7 @@ void model_random(uint64_t *state, model_chain *c) {
     if (s.kind == MODEL_EXPAND) {
       model_step again = s;
       for (int i = 0; i < shape.rank; i++)
-        if (shape.size[i] != 1) again.a[i] = (int8_t)least.size[i];
+        if (shape.size[i] != 1) again.a[i] = least.size[i];
       if (!model_shape_after(&least, &again, &next_least)) continue;
     } else if (!model_shape_after(&least, &s, &next_least)) {
       continue;
@@ -163,7 +162,7 @@ bool model_smaller(const model_chain *c, int number, model_chain *out) {
   if (number >= c->count * 2 * MODEL_RANK) return false;
   model_step *s = &out->steps[number / (2 * MODEL_RANK)]; /* one number closer to zero */
   int at = number % (2 * MODEL_RANK);
-  int8_t *value = at < MODEL_RANK ? &s->a[at] : &s->b[at - MODEL_RANK];
-  *value = (int8_t)(*value - (*value > 0) + (*value < 0));
+  int *value = at < MODEL_RANK ? &s->a[at] : &s->b[at - MODEL_RANK];
+  *value = (*value - (*value > 0) + (*value < 0));
   return true;
 }

@@ -80,7 +80,7 @@ static void windows(writer *w, const model_step *s, const model_shape *next) {
   if (pad && next->rank) put(w, "%s", modes[s->mode]);
 }
 
-static void plain_list(writer *w, const char *name, const int8_t *items, int n) {
+static void plain_list(writer *w, const char *name, const int *items, int n) {
   put(w, "%s(", name);
   for (int i = 0; i < n; i++) put(w, "%s%d", i ? "," : "", items[i]);
 }

@@ -277,28 +277,27 @@ static void add_move(int from, const model_step *step) {
   }
   move *made = &m->list[m->count++];
   *made = (move){.step = *step, .to = shape_number(&to)};
-  for (int i = 0; i < model_elements(&to); i++)
-    made->source[i] = (int8_t)model_source(&shapes[from], step, &to, i);
+  for (int i = 0; i < model_elements(&to); i++) made->source[i] = model_source(&shapes[from], step, &to, i);
 }
 
 /* Every way to give `n` parameters values of lo..hi. */
-static bool odometer(int8_t *digits, int n, int lo, int hi) {
+static bool odometer(int *digits, int n, int lo, int hi) {
   for (int i = n; i-- > 0;) {
     if (digits[i]++ < hi) return true;
-    digits[i] = (int8_t)lo;
+    digits[i] = lo;
   }
   return false;
 }
 
 static void each(int from, model_step s, int n, int lo, int hi) {
-  for (int i = 0; i < n; i++) s.a[i] = (int8_t)lo;
+  for (int i = 0; i < n; i++) s.a[i] = lo;
   do add_move(from, &s);
   while (odometer(s.a, n, lo, hi));
 }
 
 /* both lists at once: 2n digits of 0..3 */
 static void each_pair(int from, model_step s, int n) {
-  int8_t digits[2 * CONFINED_RANK] = {0};
+  int digits[2 * CONFINED_RANK] = {0};
   do {
     bool some = false;
     for (int i = 0; i < n; i++) s.a[i] = digits[2 * i], s.b[i] = digits[2 * i + 1], some |= s.a[i] || s.b[i];
@@ -310,31 +309,31 @@ static void list_moves(int from) {
   int rank = shapes[from].rank;
   each(from, (model_step){.kind = MODEL_PERMUTE}, rank, 0, rank - 1);
   for (int n = 0; n <= CONFINED_RANK; n++)
-    each(from, (model_step){.kind = MODEL_RESHAPE, .n = (int8_t)n}, n, 0, CONFINED_SIZE);
+    each(from, (model_step){.kind = MODEL_RESHAPE, .n = n}, n, 0, CONFINED_SIZE);
   each(from, (model_step){.kind = MODEL_EXPAND}, rank, 0, CONFINED_SIZE);
   each_pair(from, (model_step){.kind = MODEL_SHRINK}, rank);
   for (int mode = MODEL_CONSTANT; mode <= MODEL_WRAP; mode++)
-    each_pair(from, (model_step){.kind = MODEL_PAD, .mode = (int8_t)mode}, rank);
+    each_pair(from, (model_step){.kind = MODEL_PAD, .mode = mode}, rank);
   for (int set = 0; set < 1 << rank; set++) {
     model_step s = {.kind = MODEL_FLIP};
     for (int i = 0; i < rank; i++)
-      if (set >> i & 1) s.a[s.n++] = (int8_t)i;
+      if (set >> i & 1) s.a[s.n++] = i;
     add_move(from, &s);
   }
   each(from, (model_step){.kind = MODEL_STRIDE}, rank, -CONFINED_SIZE, CONFINED_SIZE);
   for (int axis = 0; axis <= rank; axis++) {
-    add_move(from, &(model_step){.kind = MODEL_UNSQUEEZE, .a = {(int8_t)axis}});
+    add_move(from, &(model_step){.kind = MODEL_UNSQUEEZE, .a = {axis}});
     if (axis == rank) break;
-    add_move(from, &(model_step){.kind = MODEL_SQUEEZE, .a = {(int8_t)axis}});
+    add_move(from, &(model_step){.kind = MODEL_SQUEEZE, .a = {axis}});
     for (int at = -CONFINED_SIZE; at < CONFINED_SIZE; at++)
-      add_move(from, &(model_step){.kind = MODEL_POINT, .a = {(int8_t)axis}, .b = {(int8_t)at}});
+      add_move(from, &(model_step){.kind = MODEL_POINT, .a = {axis}, .b = {at}});
   }
 }
 
 static void list_everything(void) {
   for (int rank = 0; rank <= CONFINED_RANK; rank++) {
     model_shape s = {.rank = rank};
-    int8_t digits[CONFINED_RANK] = {0};
+    int digits[CONFINED_RANK] = {0};
     do {
       for (int i = 0; i < rank; i++) s.size[i] = digits[i];
       shapes[shape_number(&s)] = s;
