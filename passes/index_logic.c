@@ -293,6 +293,7 @@ static bool drop_implied(pass_build *b, clauses *all) {
     ir_ref clause = all->item[i];
     facts.count = 0;
     facts.never = false;
+    facts.given = 0;
     for (uint32_t j = 0; j < all->count && facts.count < PASS_FACTS - 1; j++) {
       pass_facts one;
       if (j == i) continue;
