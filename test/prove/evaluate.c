@@ -20,9 +20,8 @@ static int64_t gcd(int64_t a, int64_t b) {
   return a;
 }
 
-/* The value of one term; a quotient by less than 1 is 0 here, which facts and demands see to. False when it
- * does not fit. */
-static bool value_of(const term *t, const int64_t *v, int64_t *out) {
+/* Facts and demands see to it that nothing is divided by less than 1. */
+bool term_value(const term *t, const int64_t *v, int64_t *out) {
   int64_t a = t->arg[0] < 0 ? 0 : v[t->arg[0]], b = t->arg[1] < 0 ? 0 : v[t->arg[1]];
   switch ((term_op)t->op) {
   case TERM_NUMBER: *out = t->value; return true;
@@ -51,7 +50,7 @@ static bool value_of(const term *t, const int64_t *v, int64_t *out) {
 
 static bool evaluate(const obligation *o, int *from, int to, int64_t *v) {
   for (; *from <= to; ++*from)
-    if (!value_of(&o->terms[*from], v, &v[*from])) return false;
+    if (!term_value(&o->terms[*from], v, &v[*from])) return false;
   return true;
 }
 

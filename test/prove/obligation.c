@@ -75,16 +75,57 @@ int obligation_variable(obligation *o, const variable *fields) {
   return add(o, t);
 }
 
+static bool is_number(const obligation *o, int at) { return at < 0 || o->terms[at].op == TERM_NUMBER; }
+
+/* Operations on numbers; what nobody may divide by is left alone. */
+static bool fold(obligation *o, const term *t, int *out) {
+  int64_t v[3] = {0}, value;
+  term same = *t;
+  if (!is_number(o, t->arg[0]) || !is_number(o, t->arg[1]) || !is_number(o, t->arg[2])) return false;
+  for (int i = 0; i < 3 && t->arg[i] >= 0; i++) v[i] = o->terms[t->arg[i]].value, same.arg[i] = i;
+  if ((t->op == TERM_DIV || t->op == TERM_MOD) && v[1] < 1) return false;
+  if (!term_value(&same, v, &value)) return false;
+  *out = t->truth ? obligation_truth(o, value) : obligation_number(o, value);
+  return true;
+}
+
 int obligation_term(obligation *o, term_op op, int a, int b, int c) {
   term t = blank(op);
-  int arg[3] = {a, b, c};
+  int arg[3] = {a, b, c}, folded;
   t.constant = op < TERM_LT || op == TERM_MIN || op == TERM_MAX || op == TERM_GCD;
   for (int i = 0; i < 3; i++) {
     t.arg[i] = arg[i];
     t.constant = t.constant && (arg[i] < 0 || o->terms[arg[i]].constant);
   }
   t.truth = (op >= TERM_LT && op <= TERM_NOT) || (op == TERM_WHERE && o->terms[b].truth);
-  return add(o, t);
+  return fold(o, &t, &folded) ? folded : add(o, t);
+}
+
+static int copy_term(const obligation *from, const term *t, const int *map, int number, int64_t value,
+                     obligation *to) {
+  int arg[3] = {-1, -1, -1};
+  for (int i = 0; i < 3 && t->arg[i] >= 0; i++) arg[i] = map[t->arg[i]];
+  if (t->op == TERM_NUMBER)
+    return t->truth ? obligation_truth(to, t->value) : obligation_number(to, t->value);
+  if (t->op != TERM_VARIABLE) return obligation_term(to, (term_op)t->op, arg[0], arg[1], arg[2]);
+  return t->value == number ? obligation_number(to, value)
+                            : obligation_variable(to, &from->variables[t->value]);
+}
+
+void obligation_with(const obligation *o, int number, int64_t value, obligation *out) {
+  int *map = malloc((size_t)(o->term_count + 1) * sizeof *map);
+  if (!map) exit(2);
+  obligation_init(out, o->name);
+  for (int i = 0; i < o->term_count; i++) map[i] = copy_term(o, &o->terms[i], map, number, value, out);
+  for (int i = 0; i < o->fact_count; i++) obligation_fact(out, map[o->facts[i].term], o->facts[i].part);
+  for (int i = 0; i < o->demand_count; i++) obligation_demand(out, map[o->demands[i]]);
+  out->left = map[o->left];
+  out->right = map[o->right];
+  if (o->witness_left >= 0) {
+    out->witness_left = map[o->witness_left];
+    out->witness_right = map[o->witness_right];
+  }
+  free(map);
 }
 
 void obligation_fact(obligation *o, int term, int part) {

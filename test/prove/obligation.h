@@ -75,6 +75,8 @@ int obligation_term(obligation *o, term_op op, int a, int b, int c);
 int obligation_number(obligation *o, int64_t value);
 int obligation_truth(obligation *o, bool value);
 int obligation_variable(obligation *o, const variable *fields);
+/* The same with a number in place of a variable. */
+void obligation_with(const obligation *o, int number, int64_t value, obligation *out);
 void obligation_fact(obligation *o, int term, int part);
 void obligation_demand(obligation *o, int term);
 /* "x + c ..." for messages; the text is cut where out ends */
@@ -83,6 +85,9 @@ void obligation_print(const obligation *o, int term, char *out, size_t size);
 void obligation_show(const obligation *o);
 
 /* evaluate.c */
+/* One operation on the values of terms; a quotient by less than 1 is 0. False when the result does not fit.
+ */
+bool term_value(const term *t, const int64_t *values, int64_t *out);
 typedef enum point { POINT_OUTSIDE, POINT_HOLDS, POINT_FAILS } point;
 /* Of values[term_count], those of variables are set, by obligation_set; `without`: the part not asked for. */
 point obligation_at(const obligation *o, int without, int64_t *values);
@@ -96,10 +101,13 @@ typedef struct trial {
 point obligation_try(const obligation *o, int without, trial *t, int64_t *values);
 void obligation_show_point(const obligation *o, const int64_t *values);
 
-/* solve.c: the solver's answer; REFUTED only with a point that evaluation confirms, left in values */
+/* solve.c: the solver's answer; REFUTED only with a point that evaluation confirms, left in values. What is
+ * not decided otherwise is told apart by the values of variables of small range (cases.c). */
 typedef struct solver solver;
 solver *solver_new(unsigned timeout_ms);
 void solver_free(solver *s);
 verdict solver_prove(solver *s, const obligation *o, int64_t *values);
+verdict solver_ask(solver *s, const obligation *o, int64_t *values); /* without telling cases apart */
+bool obligation_is_linear(const obligation *o);
 
 #endif
