@@ -1,4 +1,5 @@
-/* Products of variables of small range: one linear question for each of their values. */
+/* Products of variables of small range, and what else takes too long: one simpler question for each of their
+ * values. */
 #include "test/prove/obligation.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@ enum { CASES = 4096 };
 
 static bool is_number(const obligation *o, int at) { return o->terms[at].op == TERM_NUMBER; }
 
-/* The variables that are multiplied or divided by, as a set; those beyond 64 do not count. */
+/* The variables that are multiplied or divided by, all where there are none, as a set; those beyond 64 do not
+ * count. */
 static uint64_t multiplied(const obligation *o) {
   uint64_t *in = calloc((size_t)o->term_count + 1, sizeof *in), found = 0;
   if (!in) exit(2);
@@ -22,7 +24,7 @@ static uint64_t multiplied(const obligation *o) {
     if (product && !is_number(o, t->arg[1])) found |= in[t->arg[0]];
   }
   free(in);
-  return found;
+  return found ? found : ~(uint64_t)0;
 }
 
 /* The one of smallest range; -1: none. */
@@ -57,7 +59,7 @@ static verdict keep_point(const obligation *o, const obligation *part, int numbe
 static verdict by_cases(solver *s, const obligation *o, uint64_t cases, int64_t *values) {
   uint64_t range = 0;
   verdict v = solver_ask(s, o, values);
-  if (v != VERDICT_UNKNOWN || obligation_is_linear(o)) return v;
+  if (v != VERDICT_UNKNOWN) return v;
   int number = choose(o, &range);
   if (number < 0 || range > cases) return VERDICT_UNKNOWN;
   v = VERDICT_PROVEN;

@@ -108,6 +108,5 @@ solver *solver_new(unsigned timeout_ms);
 void solver_free(solver *s);
 verdict solver_prove(solver *s, const obligation *o, int64_t *values);
 verdict solver_ask(solver *s, const obligation *o, int64_t *values); /* without telling cases apart */
-bool obligation_is_linear(const obligation *o);
 
 #endif

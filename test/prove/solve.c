@@ -192,7 +192,7 @@ static void tell_terms(solver *s, const obligation *o, int end) {
   free(all.list);
 }
 
-bool obligation_is_linear(const obligation *o) {
+static bool is_linear(const obligation *o) {
   for (int i = 0; i < o->term_count; i++) {
     const term *t = &o->terms[i];
     bool product = t->op == TERM_MUL || t->op == TERM_DIV || t->op == TERM_MOD || t->op == TERM_GCD;
@@ -287,7 +287,7 @@ static verdict ask(solver *s, const obligation *o, bool simple, bool reals, int 
 }
 
 verdict solver_ask(solver *s, const obligation *o, int64_t *values) {
-  bool linear = obligation_is_linear(o);
+  bool linear = is_linear(o);
   if (o->left == o->right && !o->demand_count) return VERDICT_PROVEN;
   if (s->asked++ == REFRESH) {
     Z3_del_context(s->z);
