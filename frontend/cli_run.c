@@ -263,7 +263,7 @@ static int report(runner *r) {
 
 static int run(runner *r) {
   int status = cli_device("run", r->given[DEVICE]);
-  if (!status) status = cli_graph_open(&r->s, "run", r->word);
+  if (!status) status = cli_graph_open(&r->s, "run", r->word, false);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->given[NAME]);
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;

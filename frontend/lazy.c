@@ -207,6 +207,7 @@ static bool move(vf_context *c, ir_error *error) {
   keep_storages(c, notes, note_cap);
   fresh.next_serial = session->ir.next_serial;
   fresh.error = &session->error;
+  fresh.observer = session->ir.observer;
   ir_graph_free(&session->ir);
   session->ir = fresh;
   l->live_nodes = fresh.count;
@@ -339,6 +340,7 @@ static void realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_e
     return;
   }
   if (root_count == 0 || ir_graph_init(&scratch, &c->mem, error) != IR_OK) return;
+  scratch.observer = fe_watch_observer(&c->watch);
   if (compile(c, &w, root_count, &program, error) == IR_OK) run(c, &w, root_count, program, error);
   rt_program_release(program);
   ir_graph_free(&scratch);
