@@ -211,7 +211,8 @@ $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
 	$(Q)ar rcs $@ $(filter %.o,$^)
 LIBS_prop_rules = $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a -lz3 -ljansson
 LIBS_prove = $(LIBS_prop_rules)
-$(B)/property/prop_rules: $(B)/libprove.a
+LIBS_test_prove = $(LIBS_prop_rules)
+$(B)/property/prop_rules $(B)/unit/test_prove: $(B)/libprove.a
 $(B)/prove/prove: $(B)/obj/test/prove/prove.o $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)

@@ -70,8 +70,8 @@ typedef struct ir_bounds {
 } ir_bounds;
 
 struct ir_graph;
-/* Asked before each rewrite is taken: `rule` turns the expression op(src) into result, which is equal wherever
- * the validity `given` holds (0: always). False refuses it. */
+/* Asked before each rewrite is taken: `rule` turns the expression op(src) into result, which is equal
+ * wherever the validity `given` holds (0: always). False refuses it. */
 typedef struct ir_observer {
   void *user;
   bool (*rewrite)(void *user, struct ir_graph *graph, const char *rule, ir_ref given, ir_op op,

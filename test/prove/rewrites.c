@@ -133,9 +133,9 @@ int prove_rewrites(const prove_options *options) {
   const ir_observer observer = {&c, collect};
   long chains = options->corpus ? corpus_fold(options->corpus, &observer) : -1;
   for (uint64_t i = 0; i < options->chains; i++) random_chain_fold(options->seed, i, &observer);
-  if (chains < 0) printf("rewrites: no corpus here, skipped; ");
-  else printf("rewrites: %ld chains of the corpus, ", chains);
-  printf("%" PRIu64 " random chains: ", options->chains);
+  if (options->corpus && chains < 0) printf("rewrites: no corpus at %s, skipped\n", options->corpus);
+  printf("rewrites: %ld chains of the corpus, %" PRIu64 " random chains: ", chains < 0 ? 0 : chains,
+         options->chains);
   int failed = prove_all(&c);
   for (size_t i = 0; i < c.count; i++) obligation_free(&c.list[i]);
   free(c.list);

