@@ -14,7 +14,7 @@ enum {
   PASS_TERMS = 32,            /* of one sum */
   PASS_FACTORS = 8,           /* of one product */
   PASS_CLAUSES = 32,          /* of one conjunction */
-  PASS_FACTS = 16,            /* that one validity contributes */
+  PASS_FACTS = 24,            /* that one validity contributes */
   PASS_ROWS = 12,             /* relations that one question looks at */
   PASS_COLUMNS = 40,          /* atoms that they may speak of */
   PASS_DIGITS = PASS_COLUMNS, /* that one form falls into */
@@ -47,7 +47,7 @@ typedef struct pass_fact {
 typedef struct pass_facts {
   uint32_t count;
   bool never;   /* they contradict each other: no lane is valid */
-  ir_ref given; /* the validity itself, for observers */
+  ir_ref given; /* the validity itself, for observers; 0 when nobody watches and it is no node */
   pass_fact fact[PASS_FACTS];
 } pass_facts;
 
@@ -114,6 +114,9 @@ typedef struct pass_digits {
   pass_system system;
 } pass_digits;
 
+/* What the facts and the relations of their atoms say of each atom: added to the facts. */
+void pass_facts_propagate(pass_build *b, pass_facts *facts);
+
 bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out); /* false: too big */
 /* constant + sum of weight[i] * digit i, as a form; false: too big */
 bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out);
@@ -142,6 +145,10 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in); /* index
 bool pass_linear_below(pass_build *b, const pass_linear *in); /* proves in <= -1, symbolic extents included */
 bool pass_linear_at_least(pass_build *b, const pass_linear *in); /* proves in >= 0 */
 void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out);
+void pass_facts_clause(pass_build *b, ir_ref clause, pass_facts *out); /* one clause more */
+void pass_facts_add(pass_facts *to, ir_ref node, int64_t lo, int64_t hi);
+/* in with what the facts fix put in: pinned atoms, and pinned sums by their newest atom */
+void pass_linear_given(pass_build *b, pass_linear *in);
 /* the value of x modulo d where its congruence decides it */
 bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue);
 

@@ -269,6 +269,68 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
   return r;
 }
 
+/* what follows for each atom */
+
+/* coef * atom = row - the rest: the atom's interval in whole numbers. True when it became smaller. */
+static bool narrow(pass_system *s, const pass_row *row, uint32_t at) {
+  extent top = {true, 0}, bottom = top; /* of the rest */
+  int64_t coef = row->coef[at], lo = INT64_MIN, hi = INT64_MAX, end;
+  if (coef == INT64_MIN) return false;
+  for (uint32_t i = 0; i < s->atoms; i++) {
+    if (i == at || row->coef[i] == 0 || row->coef[i] == INT64_MIN) continue;
+    extent down = most_of(s->in[i], -row->coef[i]);
+    down.value = -down.value;
+    top = plus(top, most_of(s->in[i], row->coef[i])), bottom = plus(bottom, down);
+  }
+  if (row->in.hi != INT64_MAX && bottom.finite && ir_sub_ok(row->in.hi, bottom.value, &end) && end != INT64_MIN) {
+    if (coef > 0) hi = ir_floor_div(end, coef);
+    else lo = -ir_floor_div(end, -coef);
+  }
+  if (row->in.lo != INT64_MIN && top.finite && ir_sub_ok(row->in.lo, top.value, &end) && end != INT64_MIN) {
+    if (coef > 0) lo = -ir_floor_div(-end, coef);
+    else hi = ir_floor_div(-end, -coef);
+  }
+  bool smaller = lo > s->in[at].lo || hi < s->in[at].hi;
+  if (lo > s->in[at].lo) s->in[at].lo = lo;
+  if (hi < s->in[at].hi) s->in[at].hi = hi;
+  return smaller;
+}
+
+void pass_facts_propagate(pass_build *b, pass_facts *facts) {
+  enum { ROUNDS = 6 };
+  pass_system s;
+  pass_build under = *b;
+  pass_linear form;
+  bool several = false, changed = true;
+  under.facts = facts;
+  s.atoms = s.rows = 0;
+  for (uint32_t i = 0; i < facts->count; i++) {
+    pass_linear_read(b->g, facts->fact[i].node, &form);
+    several = several || form.count > 1;
+    for (uint32_t k = 0; k < form.count; k++)
+      if (column(&under, &s, form.term[k].atom) < 0) return;
+  }
+  if (!several || facts->never) return;
+  relate_quotients(&under, &s);
+  order_rows(&s);
+  add_facts(&under, &s);
+  for (int round = 0; round < ROUNDS && changed; round++) {
+    changed = false;
+    for (uint32_t r = 0; r < s.rows; r++)
+      for (uint32_t i = 0; i < s.atoms; i++)
+        if (s.row[r].coef[i] != 0 && narrow(&s, &s.row[r], i)) changed = true;
+    for (uint32_t i = 0; i < s.atoms; i++)
+      if (s.in[i].lo > s.in[i].hi) {
+        facts->never = true;
+        return;
+      }
+  }
+  for (uint32_t i = 0; i < s.atoms; i++) {
+    ir_bounds natural = ir_bounds_of(b->g, s.atom[i]);
+    if (s.in[i].lo > natural.lo || s.in[i].hi < natural.hi) pass_facts_add(facts, s.atom[i], s.in[i].lo, s.in[i].hi);
+  }
+}
+
 /* what it is made of */
 
 /* Takes the pivot of row r out of the form: its multiple becomes a digit. */
