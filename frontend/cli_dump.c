@@ -77,6 +77,7 @@ static int all_graphs(dump *d, const char *word, const char *name) {
 static int dump_all(dump *d, const char *word, const char *name, bool trace) {
   ir_text_init(&d->out, &ir_mem_libc);
   int status = cli_graph_open(&d->s, "dump", word, trace);
+  d->options.observer = fe_watch_observer(&d->s.watch);
   if (!status) status = all_graphs(d, word, name);
   if (d->out.len) fwrite(d->out.data, 1, d->out.len, stdout);
   ir_text_free(&d->out);

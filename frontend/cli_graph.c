@@ -69,7 +69,6 @@ int cli_graph_open(cli_graph *s, const char *command, const char *word, bool tra
   int status = cli_trace_init(&s->watch, command, trace);
   if (status) return status;
   ir_graph_init(&s->g, &ir_mem_libc, &s->error);
-  s->g.observer = fe_watch_observer(&s->watch);
   s->module.mem = &ir_mem_libc;
   if (!s->error.status && is_chain(word)) open_chain(s, word);
   else if (!s->error.status) fe_read_graphs(&s->g, word, &s->module);

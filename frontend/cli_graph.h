@@ -11,7 +11,7 @@ typedef struct cli_graph {
   ir_error error;
   ir_graph g;
   ir_module module; /* names and nodes live in g */
-  fe_watch watch;   /* of g and its copies */
+  fe_watch watch;   /* of what is compiled */
 } cli_graph;
 
 /* Read a file of text graphs (`-`: standard input) or, where the word is no file name but begins as one, a

@@ -103,8 +103,8 @@ static int one_chain(const char *chain, bool raw, bool views, const ir_observer 
   ir_text out;
   ir_text_init(&out, &ir_mem_libc);
   bool done = ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK;
-  g.observer = observer;
   ir_ref x = done ? fe_chain_parse(&g, "<chain>", chain, strlen(chain)) : 0;
+  g.observer = observer; /* sizes must be what was written: recording is not watched */
   done = x && (views ? print_views(&g, x, &out) : print_access(&g, x, raw, &out));
   if (done) fwrite(out.data, 1, out.len, stdout);
   else

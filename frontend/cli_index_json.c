@@ -118,9 +118,10 @@ static bool read_chain(ir_graph *g, const json_t *line, ir_ref *x) {
 static bool fold(answer *a, const json_t *line, bool raw, const ir_observer *observer) {
   ir_ref index, valid;
   if (ir_graph_init(&a->g, &ir_mem_libc, &a->error) != IR_OK) return false;
+  if (!read_chain(&a->g, line, &a->tensor)) return false;
   a->g.observer = observer;
-  return read_chain(&a->g, line, &a->tensor) && cli_index_fold(&a->g, a->tensor, raw, &index, &valid) &&
-         cli_index_print(&a->g, index, &a->index) && cli_index_print(&a->g, valid, &a->valid);
+  return cli_index_fold(&a->g, a->tensor, raw, &index, &valid) && cli_index_print(&a->g, index, &a->index) &&
+         cli_index_print(&a->g, valid, &a->valid);
 }
 
 /* A message may quote bytes that are not UTF-8. */

@@ -107,6 +107,7 @@ static int compile(runner *r) {
   if (!inputs) return no_memory(r);
   for (size_t i = 0; i < r->block->param_count; i++) inputs[i] = r->block->params[i].ref;
   fe_request request = {.graph = &r->s.g,
+                        .observer = fe_watch_observer(&r->s.watch),
                         .results = r->results,
                         .inputs = inputs,
                         .input_count = r->block->param_count,

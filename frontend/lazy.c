@@ -207,7 +207,6 @@ static bool move(vf_context *c, ir_error *error) {
   keep_storages(c, notes, note_cap);
   fresh.next_serial = session->ir.next_serial;
   fresh.error = &session->error;
-  fresh.observer = session->ir.observer;
   ir_graph_free(&session->ir);
   session->ir = fresh;
   l->live_nodes = fresh.count;
@@ -259,8 +258,12 @@ static ir_status compile(vf_context *c, walk *w, size_t root_count, rt_program *
   inputs = results ? ir_alloc(w->mem, w->leaf_count * sizeof *inputs) : NULL;
   if (!inputs) return ir_fail(error, IR_ERR_MEMORY, "out of memory realising a tensor");
   for (size_t i = 0; i < w->leaf_count; i++) inputs[i] = l->map[l->leaves[i]];
-  fe_request request = {
-      .graph = w->to, .results = results, .inputs = inputs, .input_count = w->leaf_count, .name = "session"};
+  fe_request request = {.observer = fe_watch_observer(&c->watch),
+                        .graph = w->to,
+                        .results = results,
+                        .inputs = inputs,
+                        .input_count = w->leaf_count,
+                        .name = "session"};
   fe_compile(c->runtime, &request, program, error);
   ir_free(w->mem, inputs, w->leaf_count * sizeof *inputs);
   return error->status;
@@ -340,7 +343,6 @@ static void realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_e
     return;
   }
   if (root_count == 0 || ir_graph_init(&scratch, &c->mem, error) != IR_OK) return;
-  scratch.observer = fe_watch_observer(&c->watch);
   if (compile(c, &w, root_count, &program, error) == IR_OK) run(c, &w, root_count, program, error);
   rt_program_release(program);
   ir_graph_free(&scratch);

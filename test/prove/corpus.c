@@ -22,7 +22,12 @@ static void compile(ir_graph *g, ir_ref chain) {
   ir_error error = {0};
   ir_ref buffer = chain, results = ir_tuple(g, &chain, 1);
   while (ir_op_of(g, buffer) != IR_OP_INPUT) buffer = ir_src(g, buffer, 0);
-  fe_request request = {.graph = g, .results = results, .inputs = &buffer, .input_count = 1, .name = "chain"};
+  fe_request request = {.graph = g,
+                        .results = results,
+                        .inputs = &buffer,
+                        .input_count = 1,
+                        .name = "chain",
+                        .observer = g->observer};
   fe_copy copy;
   ir_plan plan;
   if (fe_request_copy(&request, &copy, &error) != IR_OK) exit(2);
