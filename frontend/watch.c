@@ -16,7 +16,7 @@ static bool take(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op 
 }
 
 bool fe_watch_init(fe_watch *w, const char *debug) {
-  *w = (fe_watch){.observer = {w, take}, .limit = UINT64_MAX};
+  *w = (fe_watch){.observer = {w, take, true}, .limit = UINT64_MAX};
   atomic_init(&w->count, 0);
   for (const char *at = debug; at && *at; at += strcspn(at, ", "), at += strspn(at, ", ")) {
     char *end;

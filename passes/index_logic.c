@@ -364,7 +364,9 @@ static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pas
   if (but < all->count) erase(&others, but);
   out->count = 0;
   out->never = false;
-  out->given = b->g->observer ? ir_make(b->g, IR_OP_AND, IR_BOOL, 0, others.item, others.count) : 0;
+  out->given = b->g->observer && b->g->observer->validities
+                   ? ir_make(b->g, IR_OP_AND, IR_BOOL, 0, others.item, others.count)
+                   : 0;
   for (uint32_t j = 0; j < all->count; j++)
     if (j != but) pass_facts_clause(b, all->item[j], out);
   pass_facts_propagate(b, out);

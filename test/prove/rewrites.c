@@ -130,7 +130,7 @@ static int prove_all(collection *c) {
 
 int prove_rewrites(const prove_options *options) {
   collection c = {.options = options};
-  const ir_observer observer = {&c, collect};
+  const ir_observer observer = {&c, collect, true};
   long chains = options->corpus ? corpus_fold(options->corpus, &observer) : -1;
   for (uint64_t i = 0; i < options->chains; i++) random_chain_fold(options->seed, i, &observer);
   if (options->corpus && chains < 0) printf("rewrites: no corpus at %s, skipped\n", options->corpus);
