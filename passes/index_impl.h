@@ -89,7 +89,7 @@ typedef struct pass_row {
   int64_t coef[PASS_COLUMNS]; /* the row's form, by column */
   pass_interval in;           /* where it lies */
   ir_ref quotient;            /* whose remainder it is; 0: a fact */
-  int pivot;                  /* column of coefficient +-1 that it takes out; -1: none */
+  int pivot;                  /* column that it takes out, where divisible; -1: none */
   int64_t multiplier;
 } pass_row;
 typedef struct pass_system {
@@ -114,12 +114,24 @@ typedef struct pass_digits {
   pass_system system;
 } pass_digits;
 
+/* Columns for the form's atoms and, while there is room, all that their quotients are made of. */
+bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *out);
+/* Shown that the form does not lie in [lo, hi], by trying; slower than bounds, and knows whole numbers. */
+bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t hi);
 /* What the facts and the relations of their atoms say of each atom: added to the facts. */
 void pass_facts_propagate(pass_build *b, pass_facts *facts);
 
 bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out); /* false: too big */
 /* constant + sum of weight[i] * digit i, as a form; false: too big */
 bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out);
+
+/* index_affine.c: quotients that are affine together go; true when some did */
+bool pass_linear_affine(pass_build *b, pass_linear *in);
+
+/* index_threshold.c */
+bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c); /* in < c; true when a weight came down */
+/* Where N//d, N of one digit, takes two values, *first and the next: then N//d = *first + in//(*divisor), the least such in. */
+bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divisor, int64_t *first);
 
 /* index_product.c */
 uint32_t pass_factors(const ir_graph *g, ir_ref atom,

@@ -119,7 +119,7 @@ static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
     in->constant = 0;
     for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
     if (!ceil_div(c, g, &c)) return 0;
-    again = step < STEPS && (open_quotient(b, in, &c) || (in->count > 1 && drop_small_digits(b, in, &c)));
+    again = step < STEPS && (open_quotient(b, in, &c) || (in->count > 1 && (drop_small_digits(b, in, &c) || pass_saturate(b, in, &c))));
     if (again && !ir_sub_ok(0, c, &in->constant)) return 0;
   }
   bool flip = pass_linear_sign(in) < 0; /* -X < c is X >= 1-c */
@@ -372,6 +372,18 @@ static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pas
   pass_facts_propagate(b, out);
 }
 
+/* Is there no way that a bound of a sum fails? */
+static bool holds(pass_build *b, ir_ref clause) {
+  pass_linear in;
+  ir_ref left;
+  int64_t c;
+  ir_op op = ir_op_of(b->g, clause);
+  if (is_single(b->g, clause) || !bounded(b->g, clause, &left, &c) || c == INT64_MIN) return false;
+  pass_linear_read(b->g, left, &in);
+  if (op == IR_OP_LT) return pass_linear_never(b, &in, c, INT64_MAX);
+  return op == IR_OP_GE && pass_linear_never(b, &in, INT64_MIN, c - 1);
+}
+
 /* Clause i as it reads where the others hold; 0 when it cannot be said better. */
 static ir_ref given_others(pass_build *b, const clauses *all, uint32_t i) {
   pass_facts facts;
@@ -382,7 +394,8 @@ static ir_ref given_others(pass_build *b, const clauses *all, uint32_t i) {
   if (facts.never) return truth(b, false);
   if (facts.count == 0 || !bounded(b->g, all->item[i], &left, &c)) return 0;
   under.facts = &facts;
-  return pass_make_compare(&under, ir_op_of(b->g, all->item[i]), left, ir_index(b->g, c));
+  ir_ref now = pass_make_compare(&under, ir_op_of(b->g, all->item[i]), left, ir_index(b->g, c));
+  return now && !ir_is_true(b->g, now) && holds(&under, now) ? truth(b, true) : now;
 }
 
 /* The ends of each atom that all clauses together leave, as clauses. False: they leave nothing. */
