@@ -177,6 +177,7 @@ void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out) {
   const ir_node *n = ir_get(b->g, valid);
   out->count = 0;
   out->never = false;
+  out->given = valid;
   if (n->op != IR_OP_AND || n->dtype != IR_BOOL) {
     pass_facts_clause(b, valid, out);
   } else {

@@ -11,16 +11,16 @@
 /* Limits that keep any input's work bounded: beyond them nodes stay as they were written, which is always
  * correct. */
 enum {
-  PASS_TERMS = 32,   /* of one sum */
-  PASS_FACTORS = 8,  /* of one product */
-  PASS_CLAUSES = 32, /* of one conjunction */
-  PASS_FACTS = 24,   /* that one validity contributes */
-  PASS_ROWS = 12,    /* relations that one question looks at */
-  PASS_COLUMNS = 40, /* atoms that they may speak of */
+  PASS_TERMS = 32,            /* of one sum */
+  PASS_FACTORS = 8,           /* of one product */
+  PASS_CLAUSES = 32,          /* of one conjunction */
+  PASS_FACTS = 24,            /* that one validity contributes */
+  PASS_ROWS = 12,             /* relations that one question looks at */
+  PASS_COLUMNS = 40,          /* atoms that they may speak of */
   PASS_DIGITS = PASS_COLUMNS, /* that one form falls into */
-  PASS_LOOKS = 2,    /* levels of operands that facts are carried through */
-  PASS_DEPTH = 16,   /* of builders calling builders */
-  PASS_STEPS = 2000  /* builder calls that one public call may cause */
+  PASS_LOOKS = 2,             /* levels of operands that facts are carried through */
+  PASS_DEPTH = 16,            /* of builders calling builders */
+  PASS_STEPS = 2000           /* builder calls that one public call may cause */
 };
 
 typedef struct pass_term {
@@ -46,7 +46,8 @@ typedef struct pass_fact {
 } pass_fact;
 typedef struct pass_facts {
   uint32_t count;
-  bool never; /* they contradict each other: no lane is valid */
+  bool never;   /* they contradict each other: no lane is valid */
+  ir_ref given; /* the validity itself, for observers; 0 when nobody watches and it is no node */
   pass_fact fact[PASS_FACTS];
 } pass_facts;
 

@@ -76,9 +76,9 @@ static bool open_quotient(pass_build *b, pass_linear *in, int64_t *c) {
   pass_linear_drop(&next, (uint32_t)at);
   pass_linear_read(b->g, ir_src(b->g, t.atom, 0), &numerator);
   if (!pass_linear_scale(&next, d) || !pass_linear_add(&next, &numerator, t.coef)) return false;
-  if (t.coef == 1 ? !ir_mul_ok(*c, d, &bound)
-                  : !ir_sub_ok(*c, 1, &less_one) || !ir_mul_ok(less_one, d, &bound) ||
-                        !ir_add_ok(bound, 1, &bound))
+  if (t.coef == 1
+          ? !ir_mul_ok(*c, d, &bound)
+          : !ir_sub_ok(*c, 1, &less_one) || !ir_mul_ok(less_one, d, &bound) || !ir_add_ok(bound, 1, &bound))
     return false;
   if (!ir_sub_ok(bound, next.constant, &bound)) return false;
   next.constant = 0;
@@ -360,8 +360,13 @@ static bool is_single(const ir_graph *g, ir_ref clause) {
 
 /* What all clauses but one say. */
 static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pass_facts *out) {
+  clauses others = *all;
+  if (but < all->count) erase(&others, but);
   out->count = 0;
   out->never = false;
+  out->given = b->g->observer && b->g->observer->validities
+                   ? ir_make(b->g, IR_OP_AND, IR_BOOL, 0, others.item, others.count)
+                   : 0;
   for (uint32_t j = 0; j < all->count; j++)
     if (j != but) pass_facts_clause(b, all->item[j], out);
   pass_facts_propagate(b, out);

@@ -420,9 +420,9 @@ static bool check_case(world *w) {
 enum { RULES = 256, LONG_RUN = 200000 };
 static uint64_t fired[RULES];
 
-static bool count_rule(void *user, ir_graph *g, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc,
-                       ir_ref result) {
-  (void)user, (void)g, (void)op, (void)src, (void)nsrc, (void)result;
+static bool count_rule(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
+                       uint32_t nsrc, ir_ref result) {
+  (void)user, (void)g, (void)given, (void)op, (void)src, (void)nsrc, (void)result;
   for (size_t i = 0; i < pass_index_rule_set.rule_count && i < RULES; i++)
     if (strcmp(pass_index_rule_set.rules[i].name, rule) == 0) fired[i]++;
   return true;
