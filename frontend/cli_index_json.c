@@ -119,7 +119,7 @@ static bool fold(answer *a, const json_t *line, bool raw) {
   ir_ref index, valid;
   if (ir_graph_init(&a->g, &ir_mem_libc, &a->error) != IR_OK) return false;
   return read_chain(&a->g, line, &a->tensor) && cli_index_fold(&a->g, a->tensor, raw, &index, &valid) &&
-         cli_index_print(&a->g, index, &a->index) && cli_index_print(&a->g, valid, &a->valid);
+         cli_index_print(&a->g, index, true, &a->index) && cli_index_print(&a->g, valid, true, &a->valid);
 }
 
 /* A message may quote bytes that are not UTF-8. */
