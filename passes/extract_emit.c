@@ -32,8 +32,8 @@ static ir_ref terms_of(emission *e, const int64_t *c, bool negative) {
 /* A term to begin a sum of negative ones with: one that is multiplied anyway. */
 static uint32_t first_negative(const emission *e, const int64_t *c) {
   uint32_t first = 0;
-  for (uint32_t i = e->x->atoms + e->p->temps; i-- > 1;)
-    if (c[i] < 0 && (!first || c[i] != -1 || c[first] == -1)) first = i;
+  for (uint32_t i = 1; i < e->x->atoms + e->p->temps; i++)
+    if (c[i] < 0 && (!first || (c[first] == -1 && c[i] != -1))) first = i;
   return first;
 }
 
@@ -86,12 +86,21 @@ static ir_ref compare(emission *e, ir_op op, ir_ref a, ir_ref b) {
   return a && b ? ir_make(e->x->g, op, IR_BOOL, 0, (ir_ref[]){a, b}, 2) : 0;
 }
 
+static bool holds(ir_op op, int64_t value) {
+  return op == IR_OP_LT ? value < 0 : op == IR_OP_GE ? value >= 0 : (value == 0) == (op == IR_OP_EQ);
+}
+
 static ir_ref compare_use(emission *e, ir_op op, const extract_use *use, int64_t rest, bool splits) {
   bound to;
   int64_t c[EXTRACT_WIDTH], scale = use->scale;
-  bool plus = false;
+  bool plus = false, minus = false;
   uint32_t width = e->x->atoms + e->p->temps;
-  for (uint32_t i = 0; i < width; i++) plus |= (c[i] = e->p->sum[use->sum].c[i]) > 0;
+  for (uint32_t i = 0; i < width; i++) {
+    c[i] = e->p->sum[use->sum].c[i];
+    plus |= c[i] > 0;
+    minus |= c[i] < 0;
+  }
+  if (!plus && !minus) return ir_bool(e->x->g, holds(op, rest));
   for (uint32_t i = 0; i < width && !plus; i++) c[i] = -c[i];
   if (!bound_of(op, plus ? scale : -scale, rest, &to)) return 0;
   if (to.never) return ir_bool(e->x->g, op == IR_OP_NE);

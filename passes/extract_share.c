@@ -171,21 +171,24 @@ static void make_temp(sharing *s, const pattern *t) {
   made->users = 2;
 }
 
-/* A sum of negative terms only begins with a product by a negative number. */
-static int cost_of_sign(const sharing *s, uint32_t k) {
+/* A sum of negative terms only begins with the product of its first term and a negative number, the first that is
+ * multiplied if there is one: which costs nothing unless the positive product is there as well. */
+static int cost_of_sign(sharing *s, uint32_t k) {
   const extract_sum *sum = &s->p->sum[k];
-  bool multiplied = false;
-  if (sum->compared || s->terms[k] == 0 || sum->c[0] > 0) return 0;
+  uint32_t first = 0;
+  if (sum->compared || sum->c[0] > 0) return 0;
   for (uint32_t i = 0; i < s->terms[k]; i++) {
-    int64_t c = sum->c[s->term[k][i]];
-    if (s->term[k][i] == 0) continue;
-    if (c > 0) return 0;
-    multiplied |= c != -1;
+    uint32_t atom = s->term[k][i];
+    if (atom == 0) continue;
+    if (sum->c[atom] > 0) return 0;
+    if (!first || (sum->c[first] == -1 && sum->c[atom] != -1)) first = atom;
   }
-  return multiplied || s->term[k][s->terms[k] - 1] == 0 ? 0 : s->x->costs->mul;
+  if (!first) return 0;
+  const product *shared = find_product(s, first, magnitude(sum->c[first]));
+  return sum->c[first] == -1 || (shared && shared->users > 1) ? extract_cost_mul(s->x->costs, sum->c[first]) : 0;
 }
 
-static int total(const sharing *s) {
+static int total(sharing *s) {
   const pass_extract_costs *costs = s->x->costs;
   int cost = 0;
   for (uint32_t k = 0; k < s->p->sums; k++)
