@@ -112,6 +112,25 @@ static void take_multiples(const extraction *x, int64_t *n, int64_t d, int64_t *
   }
 }
 
+/* (g*m + s)//(g*b) = (m + k)//b where all of s lies in [k*g, (k+1)*g): small terms that decide nothing go. */
+static void drop_small(const extraction *x, int64_t *n, int64_t *d) {
+  for (uint32_t i = 1; i<x->atoms && * d> 1; i++) {
+    int64_t small[EXTRACT_ATOMS] = {n[0]}, g = ir_gcd(n[i], *d), lo, hi;
+    bool some = false;
+    if (n[i] == 0 || g == 1) continue;
+    for (uint32_t j = 1; j < x->atoms; j++) {
+      small[j] = n[j] % g ? n[j] : 0;
+      some |= small[j] != 0;
+    }
+    if (!some || !extract_form_range(x, small, &lo, &hi) || ir_floor_div(lo, g) != ir_floor_div(hi, g))
+      continue;
+    for (uint32_t j = 1; j < x->atoms; j++) n[j] = small[j] ? 0 : n[j] / g;
+    n[0] = ir_floor_div(lo, g);
+    *d /= g;
+    i = 0;
+  }
+}
+
 /* The quotient of n by d in lowest terms, an atom's coefficients on top of `out`. given: a form to remember
  * it by */
 static bool add_quotient(extraction *x, int64_t *n, int64_t d, int given, int64_t *out, int64_t scale) {
@@ -124,7 +143,10 @@ static bool add_quotient(extraction *x, int64_t *n, int64_t d, int given, int64_
     d /= common;
     given = -1;
   }
-  if (d == 1) return true;
+  int64_t by = d;
+  drop_small(x, n, &d);
+  if (d != by) given = -1;
+  if (d == 1) return extract_form_add(x, out, n, scale);
   bool known = extract_form_range(x, n, &lo, &hi);
   lo = known ? ir_floor_div(lo, d) : INT64_MIN, hi = known ? ir_floor_div(hi, d) : INT64_MAX;
   if (known && lo == hi) return ir_mul_ok(lo, scale, &lo) && ir_add_ok(out[0], lo, &out[0]);
@@ -145,16 +167,17 @@ static bool add_quotient(extraction *x, int64_t *n, int64_t d, int given, int64_
   return true;
 }
 
-/* A quotient inside the numerator goes up: (m//a + r)//b = (m + a*r)//(a*b). */
+/* A quotient inside the numerator goes up: (m//a + r)//b = (m + a*r)//(a*b), and since -(m//a) = (a-1 -
+ * m)//a, (r - m//a)//b = (a*r + a-1 - m)//(a*b). */
 static void flatten(const extraction *x, int64_t *n, int64_t *d) {
   for (uint32_t i = x->quotients; i-- > 0;) {
     const extract_quotient *q = &x->quotient[i];
-    int64_t up[EXTRACT_ATOMS] = {0}, by;
-    if (n[q->atom] != 1 || !ir_mul_ok(*d, q->by, &by) || by > INT32_MAX) continue;
-    memcpy(up, x->form[q->of].c, x->atoms * sizeof *up);
+    int64_t up[EXTRACT_ATOMS] = {0}, by, sign = n[q->atom];
+    if ((sign != 1 && sign != -1) || !ir_mul_ok(*d, q->by, &by) || by > INT32_MAX) continue;
     n[q->atom] = 0;
-    bool fits = extract_form_add(x, up, n, q->by);
-    n[q->atom] = 1;
+    bool fits = extract_form_add(x, up, x->form[q->of].c, sign) && extract_form_add(x, up, n, q->by) &&
+                ir_add_ok(up[0], sign < 0 ? q->by - 1 : 0, &up[0]);
+    n[q->atom] = sign;
     if (!fits) continue;
     memcpy(n, up, x->atoms * sizeof *up);
     *d = by;

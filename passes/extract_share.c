@@ -171,8 +171,8 @@ static void make_temp(sharing *s, const pattern *t) {
   made->users = 2;
 }
 
-/* A sum of negative terms only begins with the product of its first term and a negative number, the first that is
- * multiplied if there is one: which costs nothing unless the positive product is there as well. */
+/* A sum of negative terms only begins with the product of its first term and a negative number, the first
+ * that is multiplied if there is one: which costs nothing unless the positive product is there as well. */
 static int cost_of_sign(sharing *s, uint32_t k) {
   const extract_sum *sum = &s->p->sum[k];
   uint32_t first = 0;
@@ -185,7 +185,8 @@ static int cost_of_sign(sharing *s, uint32_t k) {
   }
   if (!first) return 0;
   const product *shared = find_product(s, first, magnitude(sum->c[first]));
-  return sum->c[first] == -1 || (shared && shared->users > 1) ? extract_cost_mul(s->x->costs, sum->c[first]) : 0;
+  return sum->c[first] == -1 || (shared && shared->users > 1) ? extract_cost_mul(s->x->costs, sum->c[first])
+                                                              : 0;
 }
 
 static int total(sharing *s) {
