@@ -112,59 +112,44 @@ static void take_multiples(const extraction *x, int64_t *n, int64_t d, int64_t *
   }
 }
 
-/* (g*m + s)//(g*b) = (m + k)//b where all of s lies in [k*g, (k+1)*g): small terms that decide nothing go. */
-static void drop_small(const extraction *x, int64_t *n, int64_t *d) {
-  for (uint32_t i = 1; i<x->atoms && * d> 1; i++) {
-    int64_t small[EXTRACT_ATOMS] = {n[0]}, g = ir_gcd(n[i], *d), lo, hi;
-    bool some = false;
-    if (n[i] == 0 || g == 1) continue;
-    for (uint32_t j = 1; j < x->atoms; j++) {
-      small[j] = n[j] % g ? n[j] : 0;
-      some |= small[j] != 0;
-    }
-    if (!some || !extract_form_range(x, small, &lo, &hi) || ir_floor_div(lo, g) != ir_floor_div(hi, g))
-      continue;
-    for (uint32_t j = 1; j < x->atoms; j++) n[j] = small[j] ? 0 : n[j] / g;
-    n[0] = ir_floor_div(lo, g);
-    *d /= g;
-    i = 0;
+/* (g*m + s)//(g*b) = (m + k)//b where all of s lies in [k*g, (k+1)*g): terms too small to decide it go. s has
+ * what g does not divide, and the digit k*(m - a*(m//a)), unless digit is NULL. */
+static bool drop_small(const extraction *x, int64_t *n, int64_t *d, int64_t g, const extract_quotient *digit,
+                       int64_t k) {
+  int64_t small[EXTRACT_ATOMS] = {0}, lo, hi;
+  bool some = false;
+  if (digit) {
+    if (!extract_form_add(x, small, x->form[digit->of].c, k)) return false;
+    small[digit->atom] = -k * digit->by;
   }
+  for (uint32_t i = 1; i < x->atoms; i++) {
+    if ((n[i] - small[i]) % g) small[i] = n[i];
+    some |= small[i] != 0;
+  }
+  small[0] = n[0];
+  if (!some || !extract_form_range(x, small, &lo, &hi) || ir_floor_div(lo, g) != ir_floor_div(hi, g))
+    return false;
+  for (uint32_t i = 1; i < x->atoms; i++) n[i] = (n[i] - small[i]) / g;
+  n[0] = ir_floor_div(lo, g);
+  *d /= g;
+  return true;
 }
 
-/* The quotient of n by d in lowest terms, an atom's coefficients on top of `out`. given: a form to remember
- * it by */
-static bool add_quotient(extraction *x, int64_t *n, int64_t d, int given, int64_t *out, int64_t scale) {
-  int64_t rest[EXTRACT_ATOMS], common = d, lo, hi;
-  take_multiples(x, n, d, rest);
-  if (!extract_form_add(x, out, rest, scale)) return false;
-  for (uint32_t i = 1; i < x->atoms; i++) common = ir_gcd(common, n[i]);
-  if (common > 1) {
-    for (uint32_t i = 0; i < x->atoms; i++) n[i] = ir_floor_div(n[i], common);
-    d /= common;
-    given = -1;
+static bool drop_any(const extraction *x, int64_t *n, int64_t *d) {
+  for (uint32_t i = 1; i < x->atoms; i++) {
+    int64_t g = ir_gcd(n[i], *d);
+    if (n[i] && g > 1 && drop_small(x, n, d, g, NULL, 0)) return true;
   }
-  int64_t by = d;
-  drop_small(x, n, &d);
-  if (d != by) given = -1;
-  if (d == 1) return extract_form_add(x, out, n, scale);
-  bool known = extract_form_range(x, n, &lo, &hi);
-  lo = known ? ir_floor_div(lo, d) : INT64_MIN, hi = known ? ir_floor_div(hi, d) : INT64_MAX;
-  if (known && lo == hi) return ir_mul_ok(lo, scale, &lo) && ir_add_ok(out[0], lo, &out[0]);
   for (uint32_t i = 0; i < x->quotients; i++) {
-    extract_quotient *q = &x->quotient[i];
-    if (q->by == d && extract_form_equal(x, x->form[q->of].c, n))
-      return ir_add_ok(out[q->atom], scale, &out[q->atom]);
+    const extract_quotient *q = &x->quotient[i];
+    const int64_t *m = x->form[q->of].c;
+    uint32_t first = 1;
+    while (first < x->atoms && m[first] == 0) first++;
+    if (n[first] == 0 || n[first] % m[first] || q->by > *d) continue;
+    int64_t k = n[first] / m[first], g = ir_gcd(n[q->atom] + k * q->by, *d);
+    if (g > 1 && drop_small(x, n, d, g, q, k)) return true;
   }
-  int form = extract_form_new(x);
-  if (x->quotients == EXTRACT_QUOTIENTS || form < 0) return false;
-  memcpy(x->form[form].c, n, x->atoms * sizeof *n);
-  if (given >= 0 && extract_form_equal(x, x->form[given].c, n)) given = -1;
-  int atom = add_atom(x, -1, (int)x->quotients, lo, hi);
-  if (atom < 0) return false;
-  x->quotient[x->quotients++] =
-      (extract_quotient){.atom = (uint8_t)atom, .of = (int16_t)form, .given = (int16_t)given, .by = d};
-  out[atom] = scale;
-  return true;
+  return false;
 }
 
 /* A quotient inside the numerator goes up: (m//a + r)//b = (m + a*r)//(a*b), and since -(m//a) = (a-1 -
@@ -185,14 +170,62 @@ static void flatten(const extraction *x, int64_t *n, int64_t *d) {
   }
 }
 
+/* A positive first coefficient: n//d = -1 - (-1 - n)//d. */
+static bool mirror(const extraction *x, int64_t *n) {
+  uint32_t first = 1;
+  while (first < x->atoms && n[first] == 0) first++;
+  if (first == x->atoms || n[first] > 0) return false;
+  for (uint32_t i = 0; i < x->atoms; i++) n[i] = -n[i];
+  n[0]--;
+  return true;
+}
+
+/* n//d in lowest terms: out has what is no quotient, times scale, and the rest is n//d, times *scale, again.
+ * False where numbers grow too large. */
+static bool reduce(const extraction *x, int64_t *n, int64_t *d, int64_t *out, int64_t *scale) {
+  int64_t rest[EXTRACT_ATOMS];
+  for (int round = 0; round < 4; round++) {
+    flatten(x, n, d);
+    take_multiples(x, n, *d, rest);
+    if (!extract_form_add(x, out, rest, *scale)) return false;
+    int64_t common = *d;
+    for (uint32_t i = 1; i < x->atoms; i++) common = ir_gcd(common, n[i]);
+    for (uint32_t i = 0; i < x->atoms && common > 1; i++) n[i] = ir_floor_div(n[i], common);
+    *d /= common;
+    if (!drop_any(x, n, d)) break;
+  }
+  take_multiples(x, n, *d, rest);
+  if (!extract_form_add(x, out, rest, *scale)) return false;
+  if (*d == 1 || !mirror(x, n)) return true;
+  if (!ir_sub_ok(out[0], *scale, &out[0])) return false;
+  *scale = -*scale;
+  take_multiples(x, n, *d, rest);
+  return extract_form_add(x, out, rest, *scale);
+}
+
+/* out += scale * of//d */
 static bool read_quotient(extraction *x, ir_ref of, int64_t d, int64_t *out, int64_t scale) {
-  int64_t n[EXTRACT_ATOMS] = {0};
+  int64_t n[EXTRACT_ATOMS] = {0}, by = d, lo, hi;
   int given = extract_form_new(x);
   if (given < 0 || !add_node(x, n, of, 1)) return false;
   memcpy(x->form[given].c, n, x->atoms * sizeof *n);
-  int64_t by = d;
-  flatten(x, n, &by);
-  return add_quotient(x, n, by, by == d ? given : -1, out, scale);
+  if (!reduce(x, n, &d, out, &scale)) return false;
+  bool known = extract_form_range(x, n, &lo, &hi);
+  lo = known ? ir_floor_div(lo, d) : INT64_MIN, hi = known ? ir_floor_div(hi, d) : INT64_MAX;
+  if (known && lo == hi) return ir_mul_ok(lo, scale, &lo) && ir_add_ok(out[0], lo, &out[0]);
+  for (uint32_t i = 0; i < x->quotients; i++) {
+    extract_quotient *q = &x->quotient[i];
+    if (q->by == d && extract_form_equal(x, x->form[q->of].c, n))
+      return ir_add_ok(out[q->atom], scale, &out[q->atom]);
+  }
+  int form = extract_form_new(x), atom = form < 0 ? -1 : add_atom(x, -1, (int)x->quotients, lo, hi);
+  if (atom < 0 || x->quotients == EXTRACT_QUOTIENTS) return false;
+  memcpy(x->form[form].c, n, x->atoms * sizeof *n);
+  if (by != d || extract_form_equal(x, x->form[given].c, n)) given = -1;
+  x->quotient[x->quotients++] =
+      (extract_quotient){.atom = (uint8_t)atom, .of = (int16_t)form, .given = (int16_t)given, .by = d};
+  out[atom] = scale;
+  return true;
 }
 
 /* items */
