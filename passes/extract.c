@@ -27,7 +27,7 @@ const pass_extract_costs pass_machine_costs = {.add = 8,
 typedef struct search {
   extraction *x;
   extract_plan plan[2];
-  int best; /* which; -1: none yet */
+  int best; /* which */
   int trials;
 } search;
 
@@ -37,7 +37,7 @@ static bool try_ways(search *s) {
   s->trials++;
   if (!extract_plan_make(s->x, p)) return false;
   extract_share(s->x, p);
-  if (s->best >= 0 && p->cost >= s->plan[s->best].cost) return false;
+  if (p->cost >= s->plan[s->best].cost) return false;
   s->best = s->best == 0;
   return true;
 }
@@ -48,6 +48,14 @@ static bool try_way(search *s, uint32_t quotient, uint32_t way) {
   extract_plan *p = &s->plan[s->best == 0];
   for (uint32_t i = 0; i < s->x->quotients; i++) p->way[i] = from->way[i];
   p->way[quotient] = (uint8_t)way;
+  return try_ways(s);
+}
+
+/* Every quotient as it is in lowest terms; false when even that is beyond the limits. */
+static bool first_plan(search *s) {
+  s->best = 0;
+  s->plan[0].cost = INT32_MAX;
+  for (uint32_t i = 0; i < s->x->quotients; i++) s->plan[1].way[i] = 0;
   return try_ways(s);
 }
 
@@ -74,28 +82,36 @@ static bool all_fit(ir_graph *g, uint32_t from) {
   return true;
 }
 
-bool pass_extract(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, uint32_t count) {
-  extraction x;
+/* One round; *again: it found something, and might find more in that. */
+static bool extract_once(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, uint32_t count,
+                         bool *again) {
+  extraction x; /* large: what is not used stays unset */
   search s;
-  ir_ref made[EXTRACT_NEEDS];
-  if (count > EXTRACT_NEEDS) return true;
-  for (uint32_t i = 0; i < count; i++)
-    if (!(made[i] = roots[i])) return false;
   x.g = g;
   x.costs = costs;
+  s.x = &x;
+  s.trials = 0;
+  ir_ref made[EXTRACT_NEEDS];
+  *again = false;
+  for (uint32_t i = 0; i < count; i++) made[i] = roots[i];
   if (!extract_read(&x, roots, count)) return g->error->status != IR_ERR_MEMORY;
   extract_ways(&x);
-  s.x = &x;
-  s.best = -1;
-  s.trials = 0;
-  for (uint32_t i = 0; i < x.quotients; i++) s.plan[1].way[i] = 0;
-  s.best = 0; /* the first trial goes to plan[1] */
-  s.plan[0].cost = INT32_MAX;
-  if (!try_ways(&s)) return true;
+  if (!first_plan(&s)) return true;
   improve(&s);
   if (s.plan[s.best].cost >= x.cost) return true;
   uint32_t before = g->count;
   if (!extract_emit(&x, &s.plan[s.best], made, count)) return g->error->status != IR_ERR_MEMORY;
-  for (uint32_t i = 0; i < count && all_fit(g, before); i++) roots[i] = made[i];
-  return g->error->status != IR_ERR_MEMORY;
+  if (!all_fit(g, before)) return g->error->status != IR_ERR_MEMORY;
+  for (uint32_t i = 0; i < count; i++) roots[i] = made[i];
+  *again = x.quotients > 1;
+  return true;
+}
+
+bool pass_extract(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, uint32_t count) {
+  bool again = count <= EXTRACT_NEEDS;
+  for (uint32_t i = 0; i < count; i++)
+    if (!roots[i]) return false;
+  for (int round = 0; again && round < EXTRACT_ROUNDS; round++)
+    if (!extract_once(g, costs, roots, count, &again)) return false;
+  return true;
 }

@@ -35,21 +35,58 @@ typedef struct draft {
   bool live[EXTRACT_QUOTIENTS];
 } draft;
 
-static bool substitute_all(const extraction *x, const extract_plan *p, draft *d) {
+static void note_used(const extraction *x, const int64_t *form, bool *used) {
+  for (uint32_t i = 1; i < x->atoms; i++) used[i] |= form[i] != 0;
+}
+
+/* What is used by the needs, directly or through numerators. first: the numerators have still to be made. */
+static bool find_live(const extraction *x, const extract_plan *p, draft *d, bool first) {
   bool used[EXTRACT_ATOMS] = {false};
-  for (uint32_t i = 0; i < x->needs; i++) {
-    memcpy(d->need[i], x->form[x->need[i].form].c, x->atoms * sizeof d->need[i][0]);
-    if (!substitute(x, p, d->need[i])) return false;
-    for (uint32_t j = 1; j < x->atoms; j++) used[j] |= d->need[i][j] != 0;
-  }
+  for (uint32_t i = 0; i < x->needs; i++) note_used(x, d->need[i], used);
   for (uint32_t i = x->quotients; i-- > 0;) {
     d->live[i] = used[x->quotient[i].atom];
     if (!d->live[i]) continue;
-    memcpy(d->quotient[i], x->form[way_of(x, p, i)->of].c, x->atoms * sizeof d->quotient[i][0]);
-    if (!substitute(x, p, d->quotient[i])) return false;
-    for (uint32_t j = 1; j < x->atoms; j++) used[j] |= d->quotient[i][j] != 0;
+    if (first) {
+      memcpy(d->quotient[i], x->form[way_of(x, p, i)->of].c, x->atoms * sizeof d->quotient[i][0]);
+      if (!substitute(x, p, d->quotient[i])) return false;
+    }
+    note_used(x, d->quotient[i], used);
   }
   return true;
+}
+
+static bool same_value(const extraction *x, const extract_plan *p, const draft *d, uint32_t i, uint32_t j) {
+  const extract_way *a = way_of(x, p, i), *b = way_of(x, p, j);
+  return d->live[i] && d->live[j] && a->how == b->how && a->by == b->by && a->scale == b->scale &&
+         (a->how != EXTRACT_CHOICE || (a->lo == b->lo && a->hi == b->hi)) &&
+         extract_form_equal(x, d->quotient[i], d->quotient[j]);
+}
+
+/* Two quotients may have become one expression: their terms are collected, and may cancel. */
+static bool collect_equals(const extraction *x, const extract_plan *p, draft *d) {
+  bool changed = false;
+  for (uint32_t j = 1; j < x->quotients; j++)
+    for (uint32_t i = 0; i < j; i++) {
+      if (!same_value(x, p, d, i, j)) continue;
+      uint32_t to = x->quotient[i].atom, from = x->quotient[j].atom;
+      for (uint32_t k = 0; k < x->needs + x->quotients; k++) {
+        int64_t *form = k < x->needs ? d->need[k] : d->quotient[k - x->needs];
+        if (k >= x->needs && !d->live[k - x->needs]) continue;
+        if (!ir_add_ok(form[to], form[from], &form[to])) return false;
+        form[from] = 0;
+      }
+      d->live[j] = false;
+      changed = true;
+    }
+  return !changed || find_live(x, p, d, false);
+}
+
+static bool substitute_all(const extraction *x, const extract_plan *p, draft *d) {
+  for (uint32_t i = 0; i < x->needs; i++) {
+    memcpy(d->need[i], x->form[x->need[i].form].c, x->atoms * sizeof d->need[i][0]);
+    if (!substitute(x, p, d->need[i])) return false;
+  }
+  return find_live(x, p, d, true) && collect_equals(x, p, d);
 }
 
 /* Is the constant of this quotient's numerator free? */
@@ -108,12 +145,13 @@ static void settle_constants(const extraction *x, extract_plan *p, draft *d) {
 static bool use(const extraction *x, extract_plan *p, const int64_t *form, bool compared, extract_use *out) {
   int64_t w[EXTRACT_ATOMS], scale = 1;
   memcpy(w, form, x->atoms * sizeof *w);
+  for (uint32_t i = 0; i < x->atoms; i++)
+    if (w[i] == INT64_MIN) return false;
   if (compared) {
     scale = 0;
     w[0] = 0;
     int sign = 0;
     for (uint32_t i = 1; i < x->atoms; i++) {
-      if (w[i] == INT64_MIN) return false;
       scale = ir_gcd(scale, w[i]);
       if (!sign && w[i]) sign = w[i] < 0 ? -1 : 1;
     }

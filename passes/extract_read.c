@@ -118,12 +118,13 @@ static bool drop_small(const extraction *x, int64_t *n, int64_t *d, int64_t g, c
                        int64_t k) {
   int64_t small[EXTRACT_ATOMS] = {0}, lo, hi;
   bool some = false;
-  if (digit) {
-    if (!extract_form_add(x, small, x->form[digit->of].c, k)) return false;
-    small[digit->atom] = -k * digit->by;
-  }
+  int64_t apart;
+  if (digit && (!extract_form_add(x, small, x->form[digit->of].c, k) ||
+                !ir_mul_ok(k, -digit->by, &small[digit->atom])))
+    return false;
   for (uint32_t i = 1; i < x->atoms; i++) {
-    if ((n[i] - small[i]) % g) small[i] = n[i];
+    if (!ir_sub_ok(n[i], small[i], &apart)) return false;
+    if (apart % g) small[i] = n[i];
     some |= small[i] != 0;
   }
   small[0] = n[0];
@@ -146,7 +147,9 @@ static bool drop_any(const extraction *x, int64_t *n, int64_t *d) {
     uint32_t first = 1;
     while (first < x->atoms && m[first] == 0) first++;
     if (n[first] == 0 || n[first] % m[first] || q->by > *d) continue;
-    int64_t k = n[first] / m[first], g = ir_gcd(n[q->atom] + k * q->by, *d);
+    int64_t k = n[first] / m[first], left;
+    if (!ir_mul_ok(k, q->by, &left) || !ir_add_ok(left, n[q->atom], &left)) continue;
+    int64_t g = ir_gcd(left, *d);
     if (g > 1 && drop_small(x, n, d, g, q, k)) return true;
   }
   return false;
