@@ -35,7 +35,7 @@ typedef struct search {
 static bool try_ways(search *s) {
   extract_plan *p = &s->plan[s->best == 0];
   s->trials++;
-  if (!extract_plan_make(s->x, p)) return false;
+  if (!extract_plan_make(s->x, p, s->plan[s->best].cost)) return false;
   extract_share(s->x, p);
   if (p->cost >= s->plan[s->best].cost) return false;
   s->best = s->best == 0;
@@ -103,7 +103,7 @@ static bool extract_once(ir_graph *g, const pass_extract_costs *costs, ir_ref *r
   if (!extract_emit(&x, &s.plan[s.best], made, count)) return g->error->status != IR_ERR_MEMORY;
   if (!all_fit(g, before)) return g->error->status != IR_ERR_MEMORY;
   for (uint32_t i = 0; i < count; i++) roots[i] = made[i];
-  *again = x.quotients > 1;
+  *again = true;
   return true;
 }
 

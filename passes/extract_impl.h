@@ -25,7 +25,7 @@ enum {
   EXTRACT_SUMS = 60,   /* to be computed */
   EXTRACT_VALUES = 4,  /* of a quotient that becomes a choice */
   EXTRACT_TRIALS = 96, /* combinations of ways that are priced */
-  EXTRACT_ROUNDS = 3,
+  EXTRACT_ROUNDS = 8,
 };
 
 typedef struct extract_form {
@@ -118,14 +118,16 @@ bool extract_form_equal(const extraction *x, const int64_t *a, const int64_t *b)
 bool extract_form_range(const extraction *x, const int64_t *of, int64_t *lo, int64_t *hi);
 /* extract_ways.c */
 void extract_ways(extraction *x);
-/* extract_plan.c: the sums that its ways need; false when the ways do not go together */
-bool extract_plan_make(const extraction *x, extract_plan *p);
+/* extract_plan.c: the sums that its ways need; false when the ways do not go together, or cost more than the
+ * limit */
+bool extract_plan_make(const extraction *x, extract_plan *p, int limit);
 bool extract_need_splits(const extraction *x, const extract_plan *p, uint32_t need);
 bool extract_choice_splits(const extraction *x, const extract_plan *p, uint32_t quotient);
 /* extract_share.c: find what sums share; sets cost */
 void extract_share(const extraction *x, extract_plan *p);
 int extract_cost_mul(const pass_extract_costs *costs, int64_t by);
 int extract_cost_div(const pass_extract_costs *costs, int64_t by, bool remainder);
+int extract_cost_way(const pass_extract_costs *costs, const extract_way *way);
 /* extract_emit.c: the nodes of a plan, in place of the roots; false when memory is short */
 bool extract_emit(extraction *x, const extract_plan *p, ir_ref *roots, uint32_t count);
 

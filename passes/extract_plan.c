@@ -174,10 +174,14 @@ static bool use(const extraction *x, extract_plan *p, const int64_t *form, bool 
   return true;
 }
 
-bool extract_plan_make(const extraction *x, extract_plan *p) {
+bool extract_plan_make(const extraction *x, extract_plan *p, int limit) {
   draft d;
   p->sums = p->temps = 0;
   if (!substitute_all(x, p, &d)) return false;
+  int cost = 0;
+  for (uint32_t i = 0; i < x->quotients; i++)
+    if (d.live[i]) cost += extract_cost_way(x->costs, way_of(x, p, i));
+  if (cost > limit) return false;
   settle_constants(x, p, &d);
   for (uint32_t i = 0; i < x->needs; i++)
     if (!use(x, p, d.need[i], x->need[i].compare, &p->need[i])) return false;

@@ -38,6 +38,11 @@ int extract_cost_div(const pass_extract_costs *costs, int64_t by, bool remainder
   return power2(by) ? costs->power2_div : remainder ? costs->mod : costs->div;
 }
 
+int extract_cost_way(const pass_extract_costs *costs, const extract_way *way) {
+  if (way->how == EXTRACT_CHOICE) return (int)(way->hi - way->lo) * (costs->compare + costs->choice);
+  return extract_cost_div(costs, way->by, way->how == EXTRACT_REMAINDER);
+}
+
 static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 
 static product *find_product(sharing *s, uint32_t atom, int64_t by) {
@@ -201,8 +206,7 @@ static int total(sharing *s) {
     const extract_way *way = &s->x->quotient[i].way[s->p->way[i]];
     if (s->p->quotient[i].sum < 0) continue;
     if (extract_choice_splits(s->x, s->p, i)) cost -= costs->add;
-    if (way->how == EXTRACT_CHOICE) cost += (int)(way->hi - way->lo) * (costs->compare + costs->choice);
-    else cost += extract_cost_div(costs, way->by, way->how == EXTRACT_REMAINDER);
+    cost += extract_cost_way(costs, way);
   }
   return cost;
 }
