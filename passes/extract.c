@@ -11,7 +11,7 @@ const pass_extract_costs pass_print_costs = {.add = 8,
                                              .power2_mul = 8,
                                              .power2_div = 40,
                                              .compare = 8,
-                                             .choice = 8,
+                                             .choice = 1000,
                                              .minus = 1};
 const pass_extract_costs pass_machine_costs = {.add = 8,
                                                .mul = 12,
