@@ -2,9 +2,11 @@
  *
  *   nested     m//(a*b) = (m//a + r)//b            where m//a is wanted anyway
  *   shifted    n//b = t//b - (t - n)/b             for another numerator t = n (mod b) that is computed
- * anyway mirrored   n//b = -1 - (-1 - n)//b             likewise for t = -1 - n (mod b) remainder  u = (t -
- * t%b)/b                     where the sum of which u is a term then loses other terms choice     u, of few
- * values, by comparing t with its thresholds */
+ *              anyway
+ *   mirrored   n//b = -1 - (-1 - n)//b             likewise for t = -1 - n (mod b)
+ *   widened    n//b = (x + c)//d                   for a step of one atom x, where a sum holds x - d*(n//b)
+ *   remainder  u = (t - t%b)/b                     where the sum of which u is a term then loses other terms
+ *   choice     u, of few values, by comparing t with its thresholds */
 #include "extract_impl.h"
 
 #include <string.h>
@@ -137,12 +139,57 @@ static void add_choice(extraction *x, extract_quotient *q) {
   add_way(q, way);
 }
 
+/* The only atom of a form; 0 when there is none or more than one. */
+static uint32_t only_atom(const extraction *x, const int64_t *form) {
+  uint32_t found = 0;
+  for (uint32_t i = 1; i < x->atoms; i++)
+    if (form[i]) {
+      if (found) return 0;
+      found = i;
+    }
+  return found;
+}
+
+/* q takes lo, and lo + 1 where sign*x >= step: floor of (sign*x - step + d*(lo + 1)) / d for any d that is long
+ * enough on both sides of the step. */
+static void add_widened(extraction *x, extract_quotient *q, int64_t d) {
+  const int64_t *n = x->form[q->of].c;
+  const extract_atom *a = &x->atom[q->atom];
+  uint32_t at = only_atom(x, n);
+  if (!at || d == q->by || a->lo == INT64_MIN || a->hi == INT64_MAX || a->hi - a->lo != 1) return;
+  int64_t lo = x->atom[at].lo, hi = x->atom[at].hi, size = n[at] < 0 ? -n[at] : n[at], step, base;
+  int sign = n[at] < 0 ? -1 : 1;
+  if (lo == INT64_MIN || hi == INT64_MAX || size < 1 || lo < -INT32_MAX || hi > INT32_MAX || d > INT32_MAX) return;
+  if (!ir_mul_ok(q->by, a->hi, &step) || !ir_sub_ok(step, n[0], &step) || step == INT64_MIN) return;
+  step = -ir_floor_div(-step, size);
+  int64_t least = sign > 0 ? lo : -hi, most = sign > 0 ? hi : -lo;
+  if (step < least || step > most || d < step - least || d < most - step + 1) return;
+  int form = extract_form_new(x);
+  if (form < 0 || !ir_mul_ok(d, a->hi, &base) || !ir_sub_ok(base, step, &base)) return;
+  x->form[form].c[at] = sign;
+  x->form[form].c[0] = base;
+  add_both(q, (extract_way){.sign = 1, .of = (int16_t)form, .extra = -1, .by = d});
+}
+
+static void add_all_widened(extraction *x, extract_quotient *q) {
+  uint32_t at = only_atom(x, x->form[q->of].c);
+  int64_t before = 0;
+  for (uint32_t i = 0; i < x->needs && at; i++) {
+    const int64_t *f = x->form[x->need[i].form].c;
+    if (!f[q->atom] || !f[at] || f[q->atom] == INT64_MIN || f[q->atom] % f[at] != 0) continue;
+    int64_t d = f[q->atom] / f[at] < 0 ? -(f[q->atom] / f[at]) : f[q->atom] / f[at];
+    if (d >= 2 && d != before && q->ways + 2 <= EXTRACT_WAYS) add_widened(x, q, d);
+    before = d;
+  }
+}
+
 void extract_ways(extraction *x) {
   for (uint32_t i = 0; i < x->quotients; i++) {
     extract_quotient *q = &x->quotient[i];
     q->ways = 0;
     add_both(q, (extract_way){.sign = 1, .of = q->of, .extra = -1, .by = q->by});
     add_choice(x, q);
+    add_all_widened(x, q);
     add_nested(x, q);
     uint32_t written = q->ways;
     add_all_shifted(x, q, q->of, q->by);
