@@ -83,6 +83,10 @@ bool pass_access(ir_graph *g, const pass_arith *a, ir_ref chain, ir_ref *index, 
     *valid = a->both(g, *valid, inside);
     empty = is_empty(g, ir_src(g, node, 0)) || (*valid && ir_is_false(g, *valid));
   }
+  if (a == &pass_canonical && *valid && !empty) {
+    *valid = pass_settle(g, *valid);
+    empty = *valid && ir_is_false(g, *valid);
+  }
   if (empty) *index = ir_index(g, 0), *valid = ir_bool(g, false);
   else *index = pass_flatten(g, a, ir_shape(g, node), &p);
   if (a == &pass_canonical && *index && *valid && !empty) *index = pass_simplify_given(g, *index, *valid);

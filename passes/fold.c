@@ -101,9 +101,17 @@ static ir_ref param_of(folder *f, ir_ref node, uint32_t slot) {
   return ir_make(f->g, IR_OP_PARAM, ir_dtype_of(f->g, node), ir_pack_arg(at, 0), &size, 1);
 }
 
+/* No lane reads the node. */
+static ir_ref never(folder *f, ir_ref node) {
+  f->leaf_index = ir_index(f->g, 0), f->leaf_valid = ir_bool(f->g, false);
+  return zero_of(f, ir_dtype_of(f->g, node));
+}
+
 static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_graph *g = f->g;
   ir_ref flat = pass_flatten(g, &pass_canonical, ir_shape(g, node), p);
+  valid = pass_settle(g, valid);
+  if (ir_is_false(g, valid)) return never(f, node);
   f->leaf_index = flat = pass_simplify_given(g, flat, valid);
   f->leaf_valid = valid;
   ir_ref src[] = {param_of(f, node, f->slots->slot_of[node] - 1), flat, valid,
@@ -135,7 +143,7 @@ static ir_ref fold_view(folder *f, frame *fr, ir_ref node, ir_ref valid, pass_po
   ir_ref fill = fills ? ir_src(g, node, 1) : 0;
   if (inside && ir_is_false(g, inside)) return fill;
   if (fr->stage++ == 0) {
-    ask(f, fr, operand, pass_and(g, valid, inside), p);
+    ask(f, fr, operand, pass_both(g, valid, inside), p);
     return 0;
   }
   return fills ? filled(f, inside, reply(f, fr, 0), fill) : reply(f, fr, 0);
@@ -292,10 +300,7 @@ static ir_ref fold_demand(folder *f, frame *fr) {
   const ir_node *n = ir_get(g, node);
   if (n->dtype == IR_INDEX) return node; /* a size, the same at every position */
   if (n->op == IR_OP_CONST) return ir_const(g, (ir_dtype)n->dtype, (ir_value){.i = n->arg});
-  if (ir_is_false(g, valid) || is_empty(g, node)) {
-    f->leaf_index = ir_index(g, 0), f->leaf_valid = ir_bool(g, false);
-    return zero_of(f, (ir_dtype)n->dtype);
-  }
+  if (ir_is_false(g, valid) || is_empty(g, node)) return never(f, node);
   if (in_memory(f, node)) return access(f, node, valid, &p);
   switch ((ir_class)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:

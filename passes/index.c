@@ -74,6 +74,14 @@ BUILD2_INT(pass_mul_int, pass_make_mul)
 BUILD2_INT(pass_div_int, pass_make_div)
 BUILD2_INT(pass_mod_int, pass_make_mod)
 
+ir_ref pass_both(ir_graph *g, ir_ref x, ir_ref y) {
+  pass_build b = pass_begin(g);
+  b.unsettled = true;
+  return make_and(&b, x, y);
+}
+
+ir_ref pass_settle(ir_graph *g, ir_ref x) { return pass_and(g, x, x); }
+
 ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   pass_build build = pass_begin(g);
   return pass_make_compare(&build, op, a, b);

@@ -183,7 +183,7 @@ void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out) {
   } else {
     for (uint32_t i = 0; i < n->nsrc; i++) pass_facts_clause(b, n->src[i], out);
   }
-  pass_facts_propagate(b, out);
+  pass_facts_propagate(b, out, true);
 }
 
 static void put_in(pass_linear *in, const pass_linear *form, int64_t value, int64_t times) {

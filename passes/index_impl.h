@@ -54,6 +54,7 @@ typedef struct pass_facts {
 typedef struct pass_build {
   ir_graph *g;
   const pass_facts *facts;      /* or NULL: only what the nodes themselves say */
+  bool unsettled;               /* conjunctions only collect: they will be settled as a whole */
   uint32_t depth, steps, looks; /* looks: levels of operands that facts are being carried through */
 } pass_build;
 
@@ -121,8 +122,9 @@ typedef struct pass_digits {
 bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *out);
 /* Shown that the form does not lie in [lo, hi], by trying; slower than bounds, and knows whole numbers. */
 bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t hi);
-/* What the facts and the relations of their atoms say of each atom: added to the facts. */
-void pass_facts_propagate(pass_build *b, pass_facts *facts);
+/* What the facts and the relations of their atoms say of each atom, added to the facts; with what trying the
+ * ends of their intervals shows, if asked for. */
+void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends);
 
 bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out); /* false: too big */
 /* constant + sum of weight[i] * digit i, as a form; false: too big */

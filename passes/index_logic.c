@@ -360,6 +360,7 @@ static bool is_single(const ir_graph *g, ir_ref clause) {
 
 /* What all clauses but one say. */
 static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pass_facts *out) {
+  bool every = but == all->count;
   clauses others = *all;
   if (but < all->count) erase(&others, but);
   out->count = 0;
@@ -369,7 +370,7 @@ static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pas
                    : 0;
   for (uint32_t j = 0; j < all->count; j++)
     if (j != but) pass_facts_clause(b, all->item[j], out);
-  pass_facts_propagate(b, out);
+  pass_facts_propagate(b, out, every);
 }
 
 /* Is there no way that a bound of a sum fails? */
@@ -477,7 +478,7 @@ static bool conjoin(pass_build *b, clauses *all) {
       if (is_bool_op(b->g, all->item[j], IR_OP_NOT) && ir_src(b->g, all->item[j], 0) == all->item[i])
         return false;
   if (!merge_all(b, all)) return false;
-  return b->facts || (settle_sums(b, all) && merge_all(b, all) && drop_implied(b, all));
+  return b->facts || b->unsettled || (settle_sums(b, all) && merge_all(b, all) && drop_implied(b, all));
 }
 
 ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t count) {

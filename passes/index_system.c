@@ -455,7 +455,7 @@ static bool solve(pass_system *s) {
 static bool system_of_facts(pass_build *b, pass_system *s) {
   pass_linear form;
   bool several = false;
-  s->atoms = s->rows = 0;
+  s->atoms = s->rows = s->work = 0;
   for (uint32_t i = 0; i < b->facts->count; i++) {
     pass_linear_read(b->g, b->facts->fact[i].node, &form);
     several = several || form.count > 1;
@@ -465,7 +465,7 @@ static bool system_of_facts(pass_build *b, pass_system *s) {
   return several;
 }
 
-void pass_facts_propagate(pass_build *b, pass_facts *facts) {
+void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends) {
   pass_system s;
   pass_build under = *b;
   under.facts = facts;
@@ -473,7 +473,7 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts) {
   relate_quotients(&under, &s);
   order_rows(&s);
   add_facts(&under, &s);
-  facts->never = !solve(&s);
+  facts->never = !(try_ends ? solve(&s) : narrow_all(&s));
   for (uint32_t i = 0; i < s.atoms && !facts->never; i++) {
     ir_bounds natural = ir_bounds_of(b->g, s.atom[i]);
     if (s.in[i].lo > natural.lo || s.in[i].hi < natural.hi) pass_facts_add(facts, s.atom[i], s.in[i].lo, s.in[i].hi);
