@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { CHUNK = 1 << IR_CHUNK_BITS, BLOCK_BYTES = 16 * 1024, FIRST_BUCKETS = 256 };
+enum { CHUNK = 1 << IR_CHUNK_BITS, BLOCK_BYTES = 16 * 1024, FIRST_BUCKETS = 1024 };
 
 struct ir_block {
   struct ir_block *next;
@@ -80,7 +80,7 @@ static bool reserve_node(ir_graph *g) {
   size_t known = g->shapes_cap;
   if (!IR_RESERVE(g->mem, g->shapes, g->shapes_cap, (size_t)g->count + 1)) return false;
   memset(g->shapes + known, 0, (g->shapes_cap - known) * sizeof *g->shapes);
-  return g->count < g->bucket_count || table_grow(g);
+  return (size_t)g->count * 2 < g->bucket_count || table_grow(g);
 }
 
 ir_status ir_graph_init(ir_graph *g, const ir_mem *mem, ir_error *error) {

@@ -135,9 +135,21 @@ ir_ref ir_index(ir_graph *graph, int64_t value);                  /* index const
 ir_ref ir_bool(ir_graph *graph, bool value);
 ir_ref ir_float(ir_graph *graph, ir_dtype dtype, double value);
 ir_ref ir_int(ir_graph *graph, ir_dtype dtype, int64_t value);
-bool ir_is_const(const ir_graph *graph, ir_ref ref, int64_t *value); /* an integer, bool or index constant */
-bool ir_is_true(const ir_graph *graph, ir_ref ref);
-bool ir_is_false(const ir_graph *graph, ir_ref ref);
+static inline bool ir_is_const(const ir_graph *graph, ir_ref ref,
+                               int64_t *value) { /* integer, bool or index */
+  const ir_node *n = ir_get(graph, ref);
+  if (n->op != IR_OP_CONST || ir_is_float((ir_dtype)n->dtype)) return false;
+  if (value) *value = n->arg;
+  return true;
+}
+static inline bool ir_is_true(const ir_graph *graph, ir_ref ref) {
+  const ir_node *n = ir_get(graph, ref);
+  return n->op == IR_OP_CONST && n->dtype == IR_BOOL && n->arg == 1;
+}
+static inline bool ir_is_false(const ir_graph *graph, ir_ref ref) {
+  const ir_node *n = ir_get(graph, ref);
+  return n->op == IR_OP_CONST && n->dtype == IR_BOOL && n->arg == 0;
+}
 ir_value ir_const_value(const ir_graph *graph, ir_ref ref); /* of a CONST */
 /* lo <= value <= hi, value divisible by divisor (>= 1) */
 ir_ref ir_var(ir_graph *graph, const char *name, size_t length, int64_t lo, int64_t hi, int64_t divisor);

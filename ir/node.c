@@ -36,23 +36,6 @@ ir_ref ir_float(ir_graph *g, ir_dtype dtype, double value) {
   return ir_const(g, dtype, (ir_value){.f = value});
 }
 
-bool ir_is_const(const ir_graph *g, ir_ref ref, int64_t *value) {
-  const ir_node *n = ir_get(g, ref);
-  if (n->op != IR_OP_CONST || ir_is_float((ir_dtype)n->dtype)) return false;
-  if (value) *value = n->arg;
-  return true;
-}
-
-bool ir_is_true(const ir_graph *g, ir_ref ref) {
-  const ir_node *n = ir_get(g, ref);
-  return n->op == IR_OP_CONST && n->dtype == IR_BOOL && n->arg == 1;
-}
-
-bool ir_is_false(const ir_graph *g, ir_ref ref) {
-  const ir_node *n = ir_get(g, ref);
-  return n->op == IR_OP_CONST && n->dtype == IR_BOOL && n->arg == 0;
-}
-
 ir_value ir_const_value(const ir_graph *g, ir_ref ref) { return (ir_value){.i = ir_get(g, ref)->arg}; }
 
 ir_ref ir_var(ir_graph *g, const char *name, size_t length, int64_t lo, int64_t hi, int64_t divisor) {

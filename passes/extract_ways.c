@@ -150,8 +150,8 @@ static uint32_t only_atom(const extraction *x, const int64_t *form) {
   return found;
 }
 
-/* q takes lo, and lo + 1 where sign*x >= step: floor of (sign*x - step + d*(lo + 1)) / d for any d that is long
- * enough on both sides of the step. */
+/* q takes lo, and lo + 1 where sign*x >= step: floor of (sign*x - step + d*(lo + 1)) / d for any d that is
+ * long enough on both sides of the step. */
 static void add_widened(extraction *x, extract_quotient *q, int64_t d) {
   const int64_t *n = x->form[q->of].c;
   const extract_atom *a = &x->atom[q->atom];
@@ -159,7 +159,8 @@ static void add_widened(extraction *x, extract_quotient *q, int64_t d) {
   if (!at || d == q->by || a->lo == INT64_MIN || a->hi == INT64_MAX || a->hi - a->lo != 1) return;
   int64_t lo = x->atom[at].lo, hi = x->atom[at].hi, size = n[at] < 0 ? -n[at] : n[at], step, base;
   int sign = n[at] < 0 ? -1 : 1;
-  if (lo == INT64_MIN || hi == INT64_MAX || size < 1 || lo < -INT32_MAX || hi > INT32_MAX || d > INT32_MAX) return;
+  if (lo == INT64_MIN || hi == INT64_MAX || size < 1 || lo < -INT32_MAX || hi > INT32_MAX || d > INT32_MAX)
+    return;
   if (!ir_mul_ok(q->by, a->hi, &step) || !ir_sub_ok(step, n[0], &step) || step == INT64_MIN) return;
   step = -ir_floor_div(-step, size);
   int64_t least = sign > 0 ? lo : -hi, most = sign > 0 ? hi : -lo;

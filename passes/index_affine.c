@@ -1,8 +1,9 @@
 /* Quotients that are affine together, though no one of them is: guess and prove.
  *
- * The sum of some quotients is worked out at one corner of the atoms' intervals and one step from it along each
- * atom; that fixes the only affine form it can be. The guess holds when the difference is bounded by 0 from
- * both sides (index_system.c). Tried are all quotients of a sum, each pair, and under facts each alone. */
+ * The sum of some quotients is worked out at one corner of the atoms' intervals and one step from it along
+ * each atom; that fixes the only affine form it can be. The guess holds when the difference is bounded by 0
+ * from both sides (index_system.c). Tried are all quotients of a sum, each pair, and under facts each alone.
+ */
 #include "index_impl.h"
 
 typedef struct corner {
@@ -57,7 +58,8 @@ static bool value_of(const corner *c, const pass_linear *form, int64_t *out) {
   for (uint32_t i = 0; i < form->count; i++) {
     int64_t part;
     int at = column_of(&c->system, form->term[i].atom);
-    if (at < 0 || !ir_mul_ok(c->value[at], form->term[i].coef, &part) || !ir_add_ok(*out, part, out)) return false;
+    if (at < 0 || !ir_mul_ok(c->value[at], form->term[i].coef, &part) || !ir_add_ok(*out, part, out))
+      return false;
   }
   return true;
 }

@@ -1,5 +1,5 @@
-/* Floor division of sums: what needs more than a rule. For a constant divisor the remainder is no operation of
- * its own, N%d = N - d*(N//d), so that digits cancel wherever they meet.
+/* Floor division of sums: what needs more than a rule. For a constant divisor the remainder is no operation
+ * of its own, N%d = N - d*(N//d), so that digits cancel wherever they meet.
  *
  * For a constant divisor d and numerator N, taken apart into digits (index_system.c), in this order, after
  * the rules of index.rules:
@@ -71,7 +71,8 @@ static bool take(const pass_digits *of, const int64_t *residue, int64_t d, split
     if (!ir_sub_ok(of->digit[i].coef, residue[i], &whole[i])) return false;
     whole[i] /= d;
   }
-  return pass_digits_sum(of, whole, 0, &out->quotient) && pass_digits_sum(of, residue, of->constant, &out->remainder);
+  return pass_digits_sum(of, whole, 0, &out->quotient) &&
+         pass_digits_sum(of, residue, of->constant, &out->remainder);
 }
 
 /* All of the rest is one period: it becomes the period's number. */
@@ -123,7 +124,8 @@ static bool strip(pass_linear *in, int64_t d, pass_linear *quotient) {
   if (!ir_add_ok(quotient->constant, ir_floor_div(in->constant, d), &quotient->constant)) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     pass_term t = in->term[i];
-    if (!(t.coef % d == 0 ? pass_linear_term(quotient, t.atom, t.coef / d) : pass_linear_term(&rest, t.atom, t.coef)))
+    if (!(t.coef % d == 0 ? pass_linear_term(quotient, t.atom, t.coef / d)
+                          : pass_linear_term(&rest, t.atom, t.coef)))
       return false;
   }
   *in = rest;
@@ -139,7 +141,8 @@ static bool same_form(const pass_linear *a, const pass_linear *c) {
   return same;
 }
 
-/* N = d*quotient + in; DONE when in lies inside [0, d), otherwise in is the one form of its class modulo d. */
+/* N = d*quotient + in; DONE when in lies inside [0, d), otherwise in is the one form of its class modulo d.
+ */
 static reduced reduce(pass_build *b, pass_linear *in, int64_t d, pass_linear *quotient) {
   enum { ROUNDS = 4 }; /* taking digits may leave new multiples, and fewer atoms other digits */
   split parts;
@@ -179,7 +182,8 @@ static bool prefers_complement(const pass_linear *in, int64_t d) {
   int balance = 0, first = 0;
   for (uint32_t i = 0; i < in->count; i++) {
     int sign = in->term[i].coef < 0 ? -1 : 1;
-    if (in->term[i].coef > 0 ? in->term[i].coef == d - in->term[i].coef : in->term[i].coef == -d - in->term[i].coef)
+    if (in->term[i].coef > 0 ? in->term[i].coef == d - in->term[i].coef
+                             : in->term[i].coef == -d - in->term[i].coef)
       continue;
     if (first == 0) first = sign;
     balance += sign;
@@ -220,8 +224,8 @@ static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
     return plus(b, again(b, &inner, divisor), &outside, 1);
   }
   if (prefers_complement(&in, d) && complement(&in)) {
-    if (reduce(b, &in, d, &outside) == LEFT && !prefers_complement(&in, d) && pass_linear_scale(&outside, -1) &&
-        ir_sub_ok(outside.constant, 1, &outside.constant))
+    if (reduce(b, &in, d, &outside) == LEFT && !prefers_complement(&in, d) &&
+        pass_linear_scale(&outside, -1) && ir_sub_ok(outside.constant, 1, &outside.constant))
       return plus(b, again(b, &in, d), &outside, -1);
   }
   return plain(b, IR_OP_FLOORDIV, x, y);
@@ -235,7 +239,7 @@ static ir_ref remainder_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear_read(b->g, x, &sum);
   pass_linear_read(b->g, q, &quotient);
   return d != INT64_MIN && pass_linear_add(&sum, &quotient, -d) ? pass_linear_node(b, &sum)
-                                                                 : plain(b, IR_OP_MOD, x, y);
+                                                                : plain(b, IR_OP_MOD, x, y);
 }
 
 /* symbolic divisors */

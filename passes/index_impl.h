@@ -90,9 +90,9 @@ typedef struct pass_row {
   int64_t coef[PASS_COLUMNS]; /* the row's form, by column */
   uint32_t used;              /* columns that are not 0, in at */
   uint8_t at[PASS_COLUMNS];
-  pass_interval in;           /* where it lies */
-  ir_ref quotient;            /* whose remainder it is; 0: a fact */
-  int pivot;                  /* column that it takes out, where divisible; -1: none */
+  pass_interval in; /* where it lies */
+  ir_ref quotient;  /* whose remainder it is; 0: a fact */
+  int pivot;        /* column that it takes out, where divisible; -1: none */
   int64_t multiplier;
 } pass_row;
 typedef struct pass_system {
@@ -135,7 +135,8 @@ bool pass_linear_affine(pass_build *b, pass_linear *in);
 
 /* index_threshold.c */
 bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c); /* in < c; true when a weight came down */
-/* Where N//d, N of one digit, takes two values, *first and the next: then N//d = *first + in//(*divisor), the least such in. */
+/* Where N//d, N of one digit, takes two values, *first and the next: then N//d = *first + in//(*divisor), the
+ * least such in. */
 bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divisor, int64_t *first);
 
 /* index_product.c */

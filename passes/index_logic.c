@@ -119,7 +119,8 @@ static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
     in->constant = 0;
     for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
     if (!ceil_div(c, g, &c)) return 0;
-    again = step < STEPS && (open_quotient(b, in, &c) || (in->count > 1 && (drop_small_digits(b, in, &c) || pass_saturate(b, in, &c))));
+    again = step < STEPS && (open_quotient(b, in, &c) ||
+                             (in->count > 1 && (drop_small_digits(b, in, &c) || pass_saturate(b, in, &c))));
     if (again && !ir_sub_ok(0, c, &in->constant)) return 0;
   }
   bool flip = pass_linear_sign(in) < 0; /* -X < c is X >= 1-c */

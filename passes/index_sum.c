@@ -1,11 +1,11 @@
-/* Quotients inside sums that need not be there. Digits by constants cancel by themselves, since a remainder is
- * N - d*(N//d); what is left to do:
+/* Quotients inside sums that need not be there. Digits by constants cancel by themselves, since a remainder
+ * is N - d*(N//d); what is left to do:
  *
- *   exact      c*(N//d) where N leaves a known remainder r: (c/d)*(N - r) where d divides c; beside N itself, one of the two
- *   product    D*(N//D) = N - N%D for a symbolic D, where that makes the sum shorter
- *   halves     N//d + (N + d/2)//d = N//(d/2): the one with the larger constant goes where another of the three is
- *              there, and two of them become one where that makes the sum shorter
- *   staircase  N//d + (N+1)//d + ... + (N+d-1)//d = N    (Hermite's identity)
+ *   exact      c*(N//d) where N leaves a known remainder r: (c/d)*(N - r) where d divides c; beside N itself,
+ * one of the two product    D*(N//D) = N - N%D for a symbolic D, where that makes the sum shorter halves N//d
+ * + (N + d/2)//d = N//(d/2): the one with the larger constant goes where another of the three is there, and
+ * two of them become one where that makes the sum shorter staircase  N//d + (N+1)//d + ... + (N+d-1)//d = N
+ * (Hermite's identity)
  *
  * Each makes the sum shorter or a coefficient smaller, so the process ends. */
 #include "index_impl.h"
@@ -166,7 +166,9 @@ static bool halve(pass_build *b, pass_linear *in, uint32_t t) {
       !pass_linear_add(&next, &half, -q.coef))
     return false;
   bool there = shares_quotient(b, in, &half, q.atom) || shares_quotient(b, in, &whole, q.atom);
-  if (upper ? !there || quotients_in(b, &next) > quotients_in(b, in) : quotients_in(b, &next) >= quotients_in(b, in)) return false;
+  if (upper ? !there || quotients_in(b, &next) > quotients_in(b, in)
+            : quotients_in(b, &next) >= quotients_in(b, in))
+    return false;
   *in = next;
   return true;
 }

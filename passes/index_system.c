@@ -10,10 +10,10 @@
  * a convex function of each multiplier that bends only where a coefficient vanishes: each row in turn takes
  * the best such multiplier.
  *
- * What is it made of? Rows with a pivot, if possible an atom of coefficient +-1, take the pivots out of the form one
- * after the other: form = sum of digit * coefficient, where the digits are row forms (x - 4*(x//4), the low
- * digit of x) and the atoms that are left, each within its own interval and independent of the others where
- * sizes nest. */
+ * What is it made of? Rows with a pivot, if possible an atom of coefficient +-1, take the pivots out of the
+ * form one after the other: form = sum of digit * coefficient, where the digits are row forms (x - 4*(x//4),
+ * the low digit of x) and the atoms that are left, each within its own interval and independent of the others
+ * where sizes nest. */
 #include "index_impl.h"
 
 #include <string.h>
@@ -273,7 +273,8 @@ static bool improve(const pass_system *s, pass_row *row, int64_t *form) {
   extent none = moved(s, row, form, -row->multiplier);
   if (better(none, least)) best = -row->multiplier;
   if (best == 0) return false;
-  for (uint32_t k = 0; k < row->used; k++) form[row->at[k]] -= best * row->coef[row->at[k]]; /* fits: moved() computed it */
+  for (uint32_t k = 0; k < row->used; k++)
+    form[row->at[k]] -= best * row->coef[row->at[k]]; /* fits: moved() computed it */
   row->multiplier += best;
   return true;
 }
@@ -355,8 +356,10 @@ static bool reach_of(const pass_system *s, const pass_row *row, reach *out) {
   for (uint32_t k = 0; k < row->used; k++) {
     extent least, most;
     if (!part_of(s->in[row->at[k]], row->coef[row->at[k]], &least, &most)) return false;
-    if (least.finite ? !ir_add_ok(out->least, least.value, &out->least) : (out->endless_below++, false)) return false;
-    if (most.finite ? !ir_add_ok(out->most, most.value, &out->most) : (out->endless_above++, false)) return false;
+    if (least.finite ? !ir_add_ok(out->least, least.value, &out->least) : (out->endless_below++, false))
+      return false;
+    if (most.finite ? !ir_add_ok(out->most, most.value, &out->most) : (out->endless_above++, false))
+      return false;
   }
   return true;
 }
@@ -366,7 +369,8 @@ static bool narrow(pass_system *s, const pass_row *row, const reach *all, uint32
   int64_t coef = row->coef[at], lo = INT64_MIN, hi = INT64_MAX, rest, end;
   extent least, most;
   if (!part_of(s->in[at], coef, &least, &most)) return false;
-  bool below = all->endless_below == !least.finite, above = all->endless_above == !most.finite; /* the rest is finite */
+  bool below = all->endless_below == !least.finite,
+       above = all->endless_above == !most.finite; /* the rest is finite */
   if (row->in.hi != INT64_MAX && below && ir_sub_ok(all->least, least.finite ? least.value : 0, &rest) &&
       ir_sub_ok(row->in.hi, rest, &end) && end != INT64_MIN) {
     if (coef > 0) hi = ir_floor_div(end, coef);
@@ -425,7 +429,8 @@ static bool shave(pass_system *s, uint32_t at, bool top) {
     if (in->lo == INT64_MIN || in->hi == INT64_MAX || in->lo >= in->hi) return changed;
     uint64_t span = (uint64_t)in->hi - (uint64_t)in->lo;
     if ((uint64_t)step > span) step = (int64_t)span;
-    bool none = top ? contradicts(s, at, in->hi - step + 1, in->hi) : contradicts(s, at, in->lo, in->lo + step - 1);
+    bool none =
+        top ? contradicts(s, at, in->hi - step + 1, in->hi) : contradicts(s, at, in->lo, in->lo + step - 1);
     if (!none && step == 1) return changed;
     if (none) {
       if (top) in->hi -= step;
@@ -476,7 +481,8 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends) {
   facts->never = !(try_ends ? solve(&s) : narrow_all(&s));
   for (uint32_t i = 0; i < s.atoms && !facts->never; i++) {
     ir_bounds natural = ir_bounds_of(b->g, s.atom[i]);
-    if (s.in[i].lo > natural.lo || s.in[i].hi < natural.hi) pass_facts_add(facts, s.atom[i], s.in[i].lo, s.in[i].hi);
+    if (s.in[i].lo > natural.lo || s.in[i].hi < natural.hi)
+      pass_facts_add(facts, s.atom[i], s.in[i].lo, s.in[i].hi);
   }
 }
 
@@ -505,7 +511,8 @@ static bool take_pivot(pass_digits *d, uint32_t r) {
   pass_system *s = &d->system;
   const pass_row *row = &s->row[r];
   int64_t m, scaled;
-  if (row->pivot < 0 || s->form[row->pivot] == 0 || s->form[row->pivot] % row->coef[row->pivot] != 0) return true;
+  if (row->pivot < 0 || s->form[row->pivot] == 0 || s->form[row->pivot] % row->coef[row->pivot] != 0)
+    return true;
   m = s->form[row->pivot] / row->coef[row->pivot];
   for (uint32_t i = 0; i < s->atoms; i++)
     if (!ir_mul_ok(row->coef[i], m, &scaled) || !ir_sub_ok(s->form[i], scaled, &s->form[i])) return false;
@@ -536,7 +543,8 @@ bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t const
     if (weight[k] == 0) continue;
     if (digit->row < 0 && !ir_add_ok(sum[digit->column], weight[k], &sum[digit->column])) return false;
     for (uint32_t i = 0; digit->row >= 0 && i < s->atoms; i++)
-      if (!ir_mul_ok(s->row[digit->row].coef[i], weight[k], &c) || !ir_add_ok(sum[i], c, &sum[i])) return false;
+      if (!ir_mul_ok(s->row[digit->row].coef[i], weight[k], &c) || !ir_add_ok(sum[i], c, &sum[i]))
+        return false;
   }
   pass_linear_const(out, constant);
   for (uint32_t i = 0; i < s->atoms; i++)

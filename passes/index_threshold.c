@@ -1,5 +1,5 @@
-/* Thresholds: X < c over whole digits, in the smallest weights that say the same. A comparison is one, and so is
- * a quotient of two values. */
+/* Thresholds: X < c over whole digits, in the smallest weights that say the same. A comparison is one, and so
+ * is a quotient of two values. */
 #include "index_impl.h"
 
 /* Sum of coef * digit at its least or its most; false: no number. */
@@ -9,14 +9,15 @@ static bool end_of(const pass_digits *of, const int64_t *coef, bool most, int64_
     pass_interval in = of->digit[i].in;
     int64_t part;
     if (in.lo == INT64_MIN || in.hi == INT64_MAX) return false;
-    if (!ir_mul_ok((coef[i] > 0) == most ? in.hi : in.lo, coef[i], &part) || !ir_add_ok(*out, part, out)) return false;
+    if (!ir_mul_ok((coef[i] > 0) == most ? in.hi : in.lo, coef[i], &part) || !ir_add_ok(*out, part, out))
+      return false;
   }
   return true;
 }
 
-/* Counted from its most, X < c reads sum of w*x >= need with digits x >= 0 and weights w > 0; counted from its
- * least, X >= c reads so. A digit that reaches the need alone wants no weight above it. True when a weight
- * came down. */
+/* Counted from its most, X < c reads sum of w*x >= need with digits x >= 0 and weights w > 0; counted from
+ * its least, X >= c reads so. A digit that reaches the need alone wants no weight above it. True when a
+ * weight came down. */
 bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
   pass_digits of;
   int64_t coef[PASS_DIGITS], end, need, bound = *c;
@@ -26,7 +27,8 @@ bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
   for (bool most = true; again; most = !most) {
     again = most; /* once more from the other side */
     if (!end_of(&of, coef, most, &end)) return false;
-    if (!(most ? ir_sub_ok(end, bound, &need) && ir_add_ok(need, 1, &need) : ir_sub_ok(bound, end, &need)) || need < 1)
+    if (!(most ? ir_sub_ok(end, bound, &need) && ir_add_ok(need, 1, &need) : ir_sub_ok(bound, end, &need)) ||
+        need < 1)
       return false;
     bool moved = false;
     for (uint32_t i = 0; i < of.count; i++) {
@@ -69,8 +71,11 @@ bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divis
   next = -ir_floor_div(-next, size); /* the second value where sign * digit >= next */
   need = next - (sign[0] > 0 ? x->in.lo : -x->in.hi), rest = (sign[0] > 0 ? x->in.hi : -x->in.lo) - next + 1;
   *divisor = need > rest ? need : rest; /* first + (sign * digit - next + divisor) // divisor */
-  if (x->row >= 0) *divisor = -of.system.row[x->row].coef[column_of(&of.system, of.system.row[x->row].quotient)];
-  if (*divisor < 2 || *divisor < need || *divisor < rest || next == INT64_MIN || !pass_digits_sum(&of, sign, 0, in)) return false;
+  if (x->row >= 0)
+    *divisor = -of.system.row[x->row].coef[column_of(&of.system, of.system.row[x->row].quotient)];
+  if (*divisor < 2 || *divisor < need || *divisor < rest || next == INT64_MIN ||
+      !pass_digits_sum(&of, sign, 0, in))
+    return false;
   in->constant = ir_floor_mod(-next, *divisor);
   return ir_add_ok(*first, 1 + ir_floor_div(-next, *divisor), first);
 }

@@ -152,8 +152,8 @@ static uint32_t long_axes(const view_step *s, ir_ref shape, uint32_t *axes) {
 }
 
 /* The digits of a flat position in these axes' sizes, without % on the first axis. */
-static void split_flat(const view_step *s, ir_ref flat, const ir_ref *dims, const uint32_t *axes, uint32_t count,
-                       pass_position *p) {
+static void split_flat(const view_step *s, ir_ref flat, const ir_ref *dims, const uint32_t *axes,
+                       uint32_t count, pass_position *p) {
   ir_graph *g = s->g;
   ir_ref unit = ir_index(g, 1), quotient = flat, next;
   for (uint32_t k = count; k-- > 1; quotient = next) {
@@ -161,7 +161,8 @@ static void split_flat(const view_step *s, ir_ref flat, const ir_ref *dims, cons
     unit = pass_mul(g, unit, size); /* where its bounds do not show it to be >= 1, divide step by step */
     bool whole = ir_bounds_of(g, unit).lo >= 1, fixed = ir_is_const(g, size, NULL);
     next = whole ? s->a->div(g, flat, unit) : s->a->div(g, quotient, size);
-    p->at[axes[k]] = s->a->digit && fixed ? s->a->digit(g, quotient, size, next) : s->a->mod(g, quotient, size);
+    p->at[axes[k]] =
+        s->a->digit && fixed ? s->a->digit(g, quotient, size, next) : s->a->mod(g, quotient, size);
   }
   p->at[axes[0]] = quotient;
 }

@@ -1,7 +1,7 @@
 /* What folding a chain costs: for each chain of a corpus (JSON lines as ../shared/corpus/README.md describes
  * them, or as `viewfold index --json` takes them) the time to record it, to fold it to index and validity in
- * canonical form, and to extract the printed form; each in a graph of its own, with empty fact caches, from an
- * arena that is warm. Median over the chains of the least of several runs.
+ * canonical form, and to extract the printed form; each in a graph of its own, with empty fact caches, from
+ * an arena that is warm. Median over the chains of the least of several runs.
  *
  *   build/bench/bench_fold CHAINS.jsonl [-v] */
 #include <jansson.h>
@@ -36,7 +36,7 @@ static const ir_mem arena_mem = {arena_fn, NULL};
 /* chains as plain numbers */
 
 typedef struct step {
-  char name;             /* p r e d(pad) s f t */
+  char name; /* p r e d(pad) s f t */
   uint32_t count;
   int64_t value[IR_MAX_RANK][2];
 } step;
@@ -116,7 +116,8 @@ static bool run(const chain *c, times *least) {
   if (ir_graph_init(&g, &arena_mem, &error)) return false;
   ir_ref x = record(&g, c);
   double recorded = now();
-  if (!x || !pass_fold_chain(&g, x, &root[0], &root[1])) return fprintf(stderr, "%s: %s\n", c->name, error.text), false;
+  if (!x || !pass_fold_chain(&g, x, &root[0], &root[1]))
+    return fprintf(stderr, "%s: %s\n", c->name, error.text), false;
   double folded = now();
   pass_extract(&g, &pass_print_costs, root, 2);
   double extracted = now();
@@ -147,8 +148,8 @@ int main(int argc, char **argv) {
   static const char *const names[] = {"record", "fold", "extract", "record and fold"};
   for (int k = 0; k < 4; k++) {
     qsort(all[k], count, sizeof **all, by_value);
-    printf("%-16s median %6.2f us, 90 %% %6.2f us, most %7.2f us, of %zu chains\n", names[k], all[k][count / 2],
-           all[k][count * 9 / 10], all[k][count - 1], count);
+    printf("%-16s median %6.2f us, 90 %% %6.2f us, most %7.2f us, of %zu chains\n", names[k],
+           all[k][count / 2], all[k][count * 9 / 10], all[k][count - 1], count);
   }
   return 0;
 }
