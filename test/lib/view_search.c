@@ -116,8 +116,11 @@ void search_make(search_table *t, int largest) {
   for (int i = 0; i < t->shape_count; i++) list_moves(t, i), t->moves[i].chains[0] = 1;
   for (int length = 1; length <= SEARCH_STEPS; length++)
     for (int i = 0; i < t->shape_count; i++)
-      for (size_t k = 0; k < t->moves[i].count; k++)
-        t->moves[i].chains[length] += t->moves[t->moves[i].list[k].to].chains[length - 1];
+      for (size_t k = 0; k < t->moves[i].count; k++) {
+        search_move *m = &t->moves[i].list[k];
+        m->before[length - 1] = t->moves[i].chains[length];
+        t->moves[i].chains[length] += t->moves[m->to].chains[length - 1];
+      }
 }
 
 void search_free(search_table *t) {
@@ -134,10 +137,16 @@ int search_path(const search_table *t, int length, uint64_t number, const search
   int base = 0;
   while (number >= t->moves[base].chains[length]) number -= t->moves[base++].chains[length];
   for (int depth = 0, from = base; depth < length; depth++, from = path[depth - 1]->to) {
-    const search_move *m = t->moves[from].list;
-    for (; number >= t->moves[m->to].chains[length - 1 - depth]; m++)
-      number -= t->moves[m->to].chains[length - 1 - depth];
-    path[depth] = m;
+    const search_move *list = t->moves[from].list;
+    size_t lo = 0, hi = t->moves[from].count;
+    int rest = length - 1 - depth;
+    while (hi - lo > 1) { /* the last move that begins at or before the number */
+      size_t middle = lo + (hi - lo) / 2;
+      if (list[middle].before[rest] <= number) lo = middle;
+      else hi = middle;
+    }
+    path[depth] = &list[lo];
+    number -= list[lo].before[rest];
   }
   return base;
 }

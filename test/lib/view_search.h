@@ -17,6 +17,7 @@ typedef struct search_move {
   model_step step;
   int to;                         /* shape of the result */
   int8_t source[SEARCH_ELEMENTS]; /* element of the operand, by element of the result; -1: padding */
+  uint64_t before[SEARCH_STEPS];  /* chains of that many further steps behind all earlier moves of the list */
 } search_move;
 
 typedef struct search_moves {

@@ -254,27 +254,29 @@ static uint64_t common(uint64_t a, uint64_t b) {
   return a;
 }
 
-/* The chains of one length in an order that meets each once: number first + k*step modulo their number. */
+/* The chains of one length in blocks of neighbours, which share their first steps, and the blocks in an order
+ * that meets each once: number first + k*step modulo their number. */
+enum { BLOCK = 64 };
 typedef struct order {
-  uint64_t total, at, step;
+  uint64_t chains, blocks, at, step, taken; /* taken: blocks, by this job */
 } order;
 
-static uint64_t advance(order *o, uint64_t steps) {
-  o->at = (uint64_t)(((unsigned __int128)o->step * steps + o->at) % o->total);
-  return o->at;
+static void advance(order *o, uint64_t steps) {
+  o->at = (uint64_t)(((unsigned __int128)o->step * steps + o->at) % o->blocks);
 }
 
 static order order_of(const search_table *table, int length, uint64_t seed, int job) {
   uint64_t state = seed + (uint64_t)length;
-  order o = {.total = search_count(table, length)};
-  o.at = random_next(&state) % o.total, o.step = random_next(&state) % o.total | 1;
-  while (common(o.step, o.total) != 1) o.step += 2;
-  o.step %= o.total;
+  order o = {.chains = search_count(table, length)};
+  o.blocks = (o.chains + BLOCK - 1) / BLOCK;
+  o.at = random_next(&state) % o.blocks, o.step = random_next(&state) % o.blocks | 1;
+  while (common(o.step, o.blocks) != 1) o.step += 2;
+  o.step %= o.blocks;
   advance(&o, (uint64_t)job);
   return o;
 }
 
-static int sampled(search *s, int length, uint64_t number, totals *t) {
+static int one_sample(search *s, int length, uint64_t number, totals *t) {
   const search_move *path[SEARCH_STEPS];
   int base = search_path(s->table, length, number, path);
   if (!start(s, base)) return report_path(s, base, path, 0);
@@ -293,18 +295,21 @@ static double now(void) {
 
 /* The sampled lengths in turn, until the samples or the seconds are used up or a length is. */
 static int sample(search *s, const options *o, int job, totals *t) {
+  const uint64_t jobs = (uint64_t)o->jobs;
   double end = now() + o->seconds;
   order orders[SEARCH_STEPS + 1];
   for (int length = o->first; length <= o->last; length++)
     orders[length] = order_of(s->table, length, o->seed, job);
   if (o->first > o->last) return 0;
-  for (uint64_t k = (uint64_t)job; o->samples == 0 || k < o->samples; k += (uint64_t)o->jobs) {
+  for (uint64_t k = (uint64_t)job; o->samples == 0 || k * BLOCK < o->samples; k += jobs) {
     for (int length = o->first; length <= o->last; length++) {
-      if (t->sampled[length] * (uint64_t)o->jobs + (uint64_t)job >= orders[length].total) return 0;
-      if (sampled(s, length, orders[length].at, t)) return 1;
-      advance(&orders[length], (uint64_t)o->jobs);
+      order *next = &orders[length];
+      if (next->taken++ * jobs + (uint64_t)job >= next->blocks) return 0;
+      for (uint64_t i = next->at * BLOCK; i < (next->at + 1) * BLOCK && i < next->chains; i++)
+        if (one_sample(s, length, i, t)) return 1;
+      advance(next, jobs);
     }
-    if (o->seconds > 0 && t->sampled[o->last] % 256 == 0 && now() > end) break;
+    if (o->seconds > 0 && now() > end) break;
   }
   return 0;
 }
