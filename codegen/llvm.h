@@ -1,8 +1,8 @@
 /* Private to codegen/llvm*.c: the state of one kernel's emission and what the files offer each other.
  *
  * How a dtype lives in registers: bool as i1; integers as themselves; f32 and f64 as themselves; f16 and bf16
- * as f32 values already rounded to the narrow format; index as i64, or as i32 elements of vectors where
- * bounds prove that enough. How it lives in memory: bool as a byte, f16 and bf16 as 16 bits.
+ * as f32 values already rounded to the narrow format; index as i64, or where bounds prove that enough as
+ * i32: elements of vectors, and quotients. How it lives in memory: bool as a byte, f16 and bf16 as 16 bits.
  *
  * A node's value is an array with one entry per combination of its unroll lanes; an entry is an LLVM vector
  * when the node has a vector lane. Emission works on one combination at a time: `digit` says which lane of
@@ -90,7 +90,9 @@ LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width,
 LLVMValueRef cg_compare(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b,
                     LLVMValueRef c);
-LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a);                          /* an integer */
+LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a); /* an integer */
+LLVMValueRef cg_quotient(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a,
+                         LLVMValueRef b); /* truncated a/b, b != 0, not the least integer by -1 */
 LLVMValueRef cg_unknown_op(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width); /* fails */
 
 /* llvm_convert.c: casts, narrow floats, storage forms */

@@ -102,7 +102,7 @@ static LLVMValueRef float_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32
 /* Truncated a/b for b != 0 and not MIN/-1. Processors divide no integer vectors, so up to 32 bits go through
  * floats: a quotient of n-bit integers that is no integer is at least 2^-n of itself away from one, more than
  * a float of 2n or more digits rounds by (24 for 8 and 16 bits, 53 for 32). */
-static LLVMValueRef quotient(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
+LLVMValueRef cg_quotient(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
   if (width == 1 || cg_bits_of(a) == 64 || LLVMIsConstant(b))
     return is_signed ? LLVMBuildSDiv(e->b, a, b, "") : LLVMBuildUDiv(e->b, a, b, "");
   LLVMTypeRef type = cg_vector(cg_bits_of(a) == 32 ? e->f64 : e->f32, width), back = LLVMTypeOf(a);
@@ -123,7 +123,7 @@ static LLVMValueRef int_divide(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t
   LLVMValueRef by_zero = LLVMBuildICmp(e->b, LLVMIntEQ, b, zero, ""),
                by_minus = LLVMBuildICmp(e->b, LLVMIntEQ, b, minus, "");
   LLVMValueRef unsafe = is_signed ? LLVMBuildOr(e->b, by_zero, by_minus, "") : by_zero;
-  LLVMValueRef safe = cg_select(e, unsafe, one, b), q = quotient(e, is_signed, width, a, safe);
+  LLVMValueRef safe = cg_select(e, unsafe, one, b), q = cg_quotient(e, is_signed, width, a, safe);
   LLVMValueRef r = LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, q, safe, ""), "");
   if (is_signed) { /* truncated to floor: one less where the remainder's sign is not the divisor's */
     LLVMValueRef differs = cg_is_negative(e, LLVMBuildXor(e->b, r, safe, ""));

@@ -92,7 +92,8 @@ LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width) {
 }
 
 LLVMValueRef cg_fetch_index(cg_emitter *e, ir_ref ref, uint32_t width, unsigned bits) {
-  return cg_splat(e, cg_resize(e, cg_value(e, ref), bits, e->nest->width[ref], true), width);
+  bool is_signed = ir_bounds_of(e->g, ref).lo < 0;
+  return cg_splat(e, cg_resize(e, cg_value(e, ref), bits, e->nest->width[ref], is_signed), width);
 }
 
 void cg_define(cg_emitter *e, ir_ref ref, LLVMValueRef *copies) {

@@ -19,6 +19,10 @@ typedef struct access {
   LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
 } access;
 
+static LLVMValueRef address(cg_emitter *e, const access *a, LLVMValueRef index) {
+  return LLVMBuildGEP2(e->b, a->element, a->memory, &index, 1, "");
+}
+
 static access describe(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width) {
   cg_access how = cg_access_of(e->nest, index);
   ir_dtype dtype = ir_dtype_of(e->g, param);
@@ -30,13 +34,11 @@ static access describe(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width
               .affine = how.affine,
               .invariant = !e->nest->stored[param],
               .stride = how.stride};
-  if (!how.affine) a.index = cg_fetch_index(e, index, e->nest->width[index], cg_index_bits(e, index));
-  else a.base = how.base ? cg_fetch_index(e, how.base, 1, 64) : LLVMConstInt(e->i64, 0, 0);
+  a.base = how.base ? cg_fetch_index(e, how.base, 1, 64) : LLVMConstInt(e->i64, 0, 0);
+  if (how.affine) return a;
+  if (how.base) a.memory = address(e, &a, a.base); /* so that narrow lanes reach far into a large buffer */
+  a.index = cg_fetch_index(e, how.part, width, cg_index_bits(e, how.part));
   return a;
-}
-
-static LLVMValueRef address(cg_emitter *e, const access *a, LLVMValueRef index) {
-  return LLVMBuildGEP2(e->b, a->element, a->memory, &index, 1, "");
 }
 
 /* Address of one lane. */
@@ -111,7 +113,8 @@ static LLVMValueRef gather(cg_emitter *e, const access *a, LLVMValueRef valid) {
   LLVMValueRef memory = a->memory, index = a->index;
   if (a->affine) {
     memory = address(e, a, a->base);
-    bool small = a->stride * (int64_t)a->width <= INT32_MAX && a->stride * (int64_t)a->width >= INT32_MIN;
+    int64_t most = INT32_MAX / (int64_t)a->width;
+    bool small = a->stride <= most && a->stride >= -most;
     index = cg_lanes_const(e, small ? 32 : 64, a->width, a->stride);
   }
   LLVMValueRef from = LLVMBuildGEP2(e->b, a->element, memory, &index, 1, "");

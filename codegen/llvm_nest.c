@@ -279,7 +279,8 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
     if (nest->width[access.base] == 1 && vector_term(nest, ir_src(g, index, 1), &access.stride))
       return access;
   }
-  return (cg_access){0};
+  bool split = ir_op_of(g, index) == IR_OP_ADD && nest->width[access.base] == 1;
+  return split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
 }
 
 ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot) {
@@ -326,7 +327,7 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
       continue;
     }
     cg_access access = cg_access_of(nest, n->src[i]);
-    ir_ref index = access.affine ? access.base : n->src[i];
-    if (index) visit(user, index);
+    if (access.base) visit(user, access.base);
+    if (access.part) visit(user, access.part);
   }
 }

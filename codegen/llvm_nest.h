@@ -59,10 +59,11 @@ static inline bool cg_is_lane(const cg_loop *loop) {
 /* The loop after `loop` (from -1) in a set, or -1. */
 int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
 
-/* How an index moves along the vector lane. */
+/* How an index moves along the vector lane: base + stride * lane, or else base + part. The base is the same
+ * for all lanes, 0 where it is zero; what it takes away, the part need not hold. */
 typedef struct cg_access {
-  bool affine; /* index = base + stride * lane; base does not depend on the vector lane, 0 where it is zero */
-  ir_ref base;
+  bool affine;
+  ir_ref base, part;
   int64_t stride;
 } cg_access;
 cg_access cg_access_of(const cg_nest *nest, ir_ref index);

@@ -38,7 +38,13 @@ typedef struct rewriter {
   size_t terms_cap, made_cap;
 } rewriter;
 
-/* OP over n's sources, outermost first, two at a time. */
+/* n's operation on both, or b alone where a is 0. */
+static ir_ref two(rewriter *w, const ir_node *n, ir_ref a, ir_ref b) {
+  return a && b ? ir_make(w->to, (ir_op)n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){a, b}, 2) : b;
+}
+
+/* OP over n's sources, outermost first, two at a time; what lies along the vector is put together first, as
+ * the part of an access that a vector must hold. */
 static ir_ref nested(rewriter *w, const ir_node *n) {
   if (!IR_RESERVE(w->to->mem, w->terms, w->terms_cap, n->nsrc)) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) { /* insertion sort: sums are short, and it is stable */
@@ -47,22 +53,16 @@ static ir_ref nested(rewriter *w, const ir_node *n) {
       w->terms[at] = w->terms[at - 1];
     w->terms[at] = n->src[i];
   }
-  ir_ref sum = 0, constant = 0;
+  enum { RUNNING, LANES, VECTOR, PARTS };
+  ir_ref part[PARTS] = {0}, all = 0;
   for (uint32_t i = 0; i < n->nsrc; i++) {
     uint32_t place = place_of(w->old, w->from, w->terms[i]);
-    ir_ref term = w->map[w->terms[i]];
-    if (!term) return 0;
-    if (constant && place != PER_LANE) {
-      sum = sum ? ir_make(w->to, n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){sum, constant}, 2) : constant;
-      constant = 0;
-      if (!sum) return 0;
-    }
-    ir_ref *part = place == PER_LANE ? &constant : &sum;
-    if (*part && !(term = ir_make(w->to, n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){*part, term}, 2))) return 0;
-    *part = term;
+    int kind = place == ALONG_VECTOR ? VECTOR : place == PER_LANE ? LANES : RUNNING;
+    if (!(part[kind] = two(w, n, part[kind], w->map[w->terms[i]]))) return 0;
   }
-  if (!constant) return sum;
-  return sum ? ir_make(w->to, n->op, (ir_dtype)n->dtype, 0, (ir_ref[]){sum, constant}, 2) : constant;
+  for (int kind = 0; kind < PARTS; kind++)
+    if (part[kind] && !(all = two(w, n, all, part[kind]))) return 0;
+  return all;
 }
 
 static ir_ref rewritten(rewriter *w, ir_ref ref) {

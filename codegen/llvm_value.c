@@ -15,9 +15,11 @@ static unsigned operand_bits(cg_emitter *e, ir_ref ref) {
   return 32;
 }
 
+/* Scalars are as wide as addresses, but where they are divided: 64 bits take several times as long. */
 unsigned cg_index_bits(cg_emitter *e, ir_ref ref) {
   ir_op op = ir_op_of(e->g, ref);
-  if (e->nest->width[ref] == 1 || op == IR_OP_LOOP || op == IR_OP_CARRY || op == IR_OP_GET ||
+  bool divides = op == IR_OP_FLOORDIV || op == IR_OP_MOD;
+  if ((e->nest->width[ref] == 1 && !divides) || op == IR_OP_LOOP || op == IR_OP_CARRY || op == IR_OP_GET ||
       !fits_32(e, ref))
     return 64;
   return operand_bits(e, ref);
@@ -46,11 +48,13 @@ static LLVMValueRef index_divide(cg_emitter *e, ir_ref ref, unsigned bits, uint3
     while (d >> count > 1) count++;
     return LLVMBuildAShr(e->b, a, cg_int_const(e, bits, width, count), "");
   }
-  if (ir_bounds_of(e->g, n->src[0]).lo >= 0)
-    return want_quotient ? LLVMBuildUDiv(e->b, a, b, "") : LLVMBuildURem(e->b, a, b, "");
-  LLVMValueRef r = LLVMBuildSRem(e->b, a, b, ""), below = cg_is_negative(e, r);
+  bool is_signed = ir_bounds_of(e->g, n->src[0]).lo < 0;
+  LLVMValueRef q = cg_quotient(e, is_signed, width, a, b);
+  if (want_quotient && !is_signed) return q;
+  LLVMValueRef r = LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, q, b, ""), "");
+  if (!is_signed) return r;
+  LLVMValueRef below = cg_is_negative(e, r);
   if (!want_quotient) return cg_select(e, below, LLVMBuildAdd(e->b, r, b, ""), r);
-  LLVMValueRef q = LLVMBuildSDiv(e->b, a, b, "");
   return LLVMBuildAdd(e->b, q, LLVMBuildSExt(e->b, below, LLVMTypeOf(q), ""), "");
 }
 

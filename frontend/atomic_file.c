@@ -96,6 +96,34 @@ ir_status fe_atomic_open(fe_atomic_file *file, const char *path, ir_error *error
   return IR_OK;
 }
 
+ir_status fe_atomic_stdout(fe_atomic_file *file, ir_error *error) {
+  file->name = "standard output";
+  file->fd = -1;
+  file->target[0] = file->temporary[0] = 0;
+  return open_directly(file, STDOUT_FILENO, error);
+}
+
+/* The directory of a path, as the system knows it, and what follows its last slash; NULL where there is none.
+ */
+static const char *place_of(const char *path, struct stat *directory) {
+  char parent[FE_PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  size_t length = slash ? (size_t)(slash - path) : 0;
+  memcpy(parent, path, length);
+  parent[length] = 0;
+  const char *known = !slash ? "." : length == 0 ? "/" : parent;
+  return stat(known, directory) == 0 ? slash ? slash + 1 : path : NULL;
+}
+
+bool fe_atomic_same(const fe_atomic_file *a, const fe_atomic_file *b) {
+  struct stat x, y;
+  const char *in_a = "", *in_b = "";
+  if (a->direct != b->direct) return false;
+  if (a->direct && (fstat(a->fd, &x) || fstat(b->fd, &y))) return false;
+  if (!a->direct) in_a = place_of(a->target, &x), in_b = place_of(b->target, &y);
+  return in_a && in_b && x.st_dev == y.st_dev && x.st_ino == y.st_ino && strcmp(in_a, in_b) == 0;
+}
+
 ir_status fe_atomic_write(fe_atomic_file *file, const void *bytes, size_t size, ir_error *error) {
   const char *at = bytes;
   while (size > 0) {

@@ -22,10 +22,11 @@ static const char help_text[] =
     "  prune   remove the entries not used for longest until at most SIZE is left: a number of bytes, or one "
     "followed by\n"
     "          K, M or G; 256M when not given, 0 empties the cache\n"
-    "  verify  read every entry and report the damaged ones, which are never used; exit status 1 if there "
-    "are any\n"
+    "  verify  read every entry and report those that are damaged or cannot be read, which are never used;\n"
+    "          exit status 1 if there are any\n"
     "\n"
-    "Exit status: 0; 1 when verify found a damaged entry; 2 when the cache cannot be read.\n";
+    "Exit status: 0; 1 when verify found a bad entry; 2 when the cache cannot be read, or prune could not "
+    "remove a file.\n";
 
 static const char *entries(uint64_t count) { return count == 1 ? "entry" : "entries"; }
 
@@ -59,30 +60,37 @@ static bool read_size(const char *text, int64_t *size) {
   return true;
 }
 
-static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
-  int64_t size = RT_DISK_DEFAULT_BYTES;
-  uint64_t removed = 0;
-  rt_disk_stats stats;
-  if (max && !read_size(max, &size))
-    return cli_usage("cache", "--max takes a number of bytes, or one followed by K, M or G, found '%s'", max);
-  if (rt_disk_prune(disk, size, &removed, error) != IR_OK || rt_disk_stat(disk, &stats, error) != IR_OK)
-    return cli_failure("cache", error);
-  printf("removed %llu %s; %llu %s, %llu bytes are left\n", (unsigned long long)removed, entries(removed),
-         (unsigned long long)stats.entries, entries(stats.entries), (unsigned long long)stats.bytes);
-  return CLI_OK;
-}
-
 static void report(void *context, const char *path, const char *why) {
   (void)context;
   printf("%s: %s\n", path, why);
 }
 
+static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
+  int64_t size = RT_DISK_DEFAULT_BYTES;
+  rt_disk_pruned done;
+  rt_disk_stats stats;
+  if (max && !read_size(max, &size))
+    return cli_usage("cache", "--max takes a number of bytes, or one followed by K, M or G, found '%s'", max);
+  if (rt_disk_prune(disk, size, report, NULL, &done, error) != IR_OK ||
+      rt_disk_stat(disk, &stats, error) != IR_OK)
+    return cli_failure("cache", error);
+  printf("removed %llu %s; %llu %s, %llu bytes are left\n", (unsigned long long)done.removed,
+         entries(done.removed), (unsigned long long)stats.entries, entries(stats.entries),
+         (unsigned long long)stats.bytes);
+  if (!done.stuck) return CLI_OK;
+  fprintf(stderr, "viewfold cache: %llu file%s could not be removed\n", (unsigned long long)done.stuck,
+          done.stuck == 1 ? "" : "s");
+  return CLI_BAD_INPUT;
+}
+
 static int verify_cache(rt_disk *disk, ir_error *error) {
-  uint64_t checked = 0, bad = 0;
-  if (rt_disk_verify(disk, report, NULL, &checked, &bad, error) != IR_OK) return cli_failure("cache", error);
-  printf("%llu %s checked, %llu damaged\n", (unsigned long long)checked, entries(checked),
-         (unsigned long long)bad);
-  return bad ? CLI_CHECK_FAILED : CLI_OK;
+  rt_disk_verified done;
+  if (rt_disk_verify(disk, report, NULL, &done, error) != IR_OK) return cli_failure("cache", error);
+  printf("%llu %s checked, %llu damaged", (unsigned long long)done.checked, entries(done.checked),
+         (unsigned long long)done.damaged);
+  if (done.unread) printf(", %llu not to be read", (unsigned long long)done.unread);
+  printf("\n");
+  return done.damaged || done.unread ? CLI_CHECK_FAILED : CLI_OK;
 }
 
 int cli_cache(int argc, char **argv) {

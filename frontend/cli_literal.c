@@ -26,22 +26,13 @@ static ir_attr word_attr(const char *name, const char *word) {
                    .word_length = strlen(word)};
 }
 
-/* A number above the range of i64, which no index expression holds, stands as a word. */
-static bool read_value(ir_parser *p, ir_attr *out) {
-  const ir_token *t = &p->lex.token;
-  if (t->kind != IR_TOKEN_INT || t->integer <= INT64_MAX) return ir_parse_value(p, out);
-  *out = (ir_attr){.kind = IR_ATTR_WORD, .word = t->text, .word_length = t->length};
-  ir_lex_next(&p->lex);
-  return !p->lex.error->status;
-}
-
 /* A literal is made into a constant of a graph of its own, under the rules of text graphs. */
 static ir_ref parse_literal(ir_graph *g, const char *source, const char *text, ir_dtype dtype) {
   ir_parser p;
   ir_attr attrs[2];
   ir_ref made = 0;
-  bool ok =
-      ir_parser_init(&p, g, &fe_builder, source, text, strlen(text)) == IR_OK && read_value(&p, &attrs[0]);
+  bool ok = ir_parser_init(&p, g, &fe_builder, source, text, strlen(text)) == IR_OK &&
+            ir_parse_value(&p, &attrs[0]);
   if (ok && p.lex.token.kind != IR_TOKEN_END)
     ok = ir_lex_fail(&p.lex, "unexpected text after a value", "its end");
   if (ok) {

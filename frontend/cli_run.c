@@ -9,6 +9,7 @@
 
 #include "frontend/cli.h"
 #include "frontend/cli_arrays.h"
+#include "frontend/cli_files.h"
 #include "frontend/cli_options.h"
 #include "frontend/npy_header.h"
 
@@ -41,7 +42,9 @@ static const char help_text[] =
     "as in\n"
     "                      --in s=3.5 or --in 'x=[[1,2],[3,4]]'. Sizes that are variables follow from the "
     "shapes given\n"
-    "  --out NAME=FILE     write this result as .npy; either all files are written or none\n"
+    "  --out NAME=FILE     write this result as .npy; either all files are written or none. `-` is standard "
+    "output; all\n"
+    "                      else that is said then goes to standard error\n"
     "  --size NAME=VALUE   the value of a size variable that no input tells\n"
     "  --graph NAME        which graph, if the file holds several\n"
     "  --check             compare with the reference evaluator: bit by bit where no float sum is involved, "
@@ -79,8 +82,8 @@ typedef struct runner {
   void **in_data, **out_data;
   fe_array *outputs;
   size_t output_count;
-  fe_atomic_file *files; /* one for each --out */
-  size_t file_count;     /* open ones */
+  cli_files files; /* one for each --out */
+  FILE *says;      /* where all else goes: standard output, unless an array does */
   int64_t compile_ns, cold_ns;
   double *times;
 } runner;
@@ -162,24 +165,6 @@ static int make_outputs(runner *r) {
   return CLI_OK;
 }
 
-static int check_files(const cli_pairs *out) {
-  for (size_t i = 0; i < out->count; i++)
-    for (size_t k = 0; k < i; k++)
-      if (strcmp(out->items[i].text, out->items[k].text) == 0)
-        return cli_usage("run", "--out: two results go to %s", out->items[i].text);
-  return CLI_OK;
-}
-
-/* Files are opened before anything is run, so that one that cannot be written is known at once. */
-static int open_files(runner *r) {
-  r->files = calloc(r->out.count + 1, sizeof *r->files);
-  if (!r->files) return no_memory(r);
-  for (; r->file_count < r->out.count; r->file_count++)
-    if (fe_atomic_open(&r->files[r->file_count], r->out.items[r->file_count].text, &r->s.error) != IR_OK)
-      return failed(r);
-  return CLI_OK;
-}
-
 static size_t result_of(const runner *r, const cli_pair *pair) {
   size_t i = 0;
   while (i < r->output_count && !cli_is_called(pair, r->block->results[i].name)) i++;
@@ -187,14 +172,12 @@ static size_t result_of(const runner *r, const cli_pair *pair) {
 }
 
 static int write_files(runner *r) {
-  for (size_t i = 0; i < r->file_count; i++) {
+  for (size_t i = 0; i < r->files.count; i++) {
     const fe_array *a = &r->outputs[result_of(r, &r->out.items[i])];
-    if (fe_npy_put(&r->files[i], a->dtype, a->rank, a->shape, a->data, &r->s.error) != IR_OK)
+    if (fe_npy_put(&r->files.list[i], a->dtype, a->rank, a->shape, a->data, &r->s.error) != IR_OK)
       return failed(r);
   }
-  for (size_t i = 0; i < r->file_count; i++)
-    if (fe_atomic_commit(&r->files[i], &r->s.error) != IR_OK) return failed(r);
-  return CLI_OK;
+  return cli_files_commit(&r->files, &r->s.error) != IR_OK ? failed(r) : CLI_OK;
 }
 
 /* Running. */
@@ -224,14 +207,14 @@ static int measure(runner *r, size_t *count) {
   return CLI_OK;
 }
 
-static void put_json_string(const char *s) {
-  putchar('"');
+static void put_json_string(FILE *to, const char *s) {
+  putc('"', to);
   for (; *s; s++) {
     unsigned char c = (unsigned char)*s;
-    if (c < ' ' || c >= 127) printf("\\u%04x", c);
-    else printf(c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    if (c < ' ' || c >= 127) fprintf(to, "\\u%04x", c);
+    else fprintf(to, c == '"' || c == '\\' ? "\\%c" : "%c", c);
   }
-  putchar('"');
+  putc('"', to);
 }
 
 static int print_times(runner *r) {
@@ -240,11 +223,13 @@ static int print_times(runner *r) {
   int status = measure(r, &count);
   if (status) return status;
   if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) != IR_OK) return failed(r);
-  fputs("{\"graph\":", stdout);
-  put_json_string(r->block->name);
-  printf(",\"cold_ms\":%.3f,\"compile_ms\":%.3f,\"ms\":%.6f,\"min_ms\":%.6f,\"bytes\":%lld,\"flops\":%lld}\n",
-         (double)r->cold_ns * 1e-6, (double)r->compile_ns * 1e-6, r->times[count / 2], r->times[0],
-         (long long)cost.bytes, (long long)cost.flops);
+  fputs("{\"graph\":", r->says);
+  put_json_string(r->says, r->block->name);
+  fprintf(
+      r->says,
+      ",\"cold_ms\":%.3f,\"compile_ms\":%.3f,\"ms\":%.6f,\"min_ms\":%.6f,\"bytes\":%lld,\"flops\":%lld}\n",
+      (double)r->cold_ns * 1e-6, (double)r->compile_ns * 1e-6, r->times[count / 2], r->times[0],
+      (long long)cost.bytes, (long long)cost.flops);
   return CLI_OK;
 }
 
@@ -256,13 +241,14 @@ static int report(runner *r) {
     if (!cli_pairs_find(&r->out, r->block->results[i].name))
       cli_summary(r->block->results[i].name, &r->outputs[i], &text);
   int status = r->check ? cli_check(&r->s, r->block, r->results, &r->inputs, r->outputs, &text) : CLI_OK;
-  fputs(ir_text_get(&text), stdout);
+  fputs(ir_text_get(&text), r->says);
   if (text.failed && !status) status = no_memory(r);
   ir_text_free(&text);
   return status;
 }
 
 static int run(runner *r) {
+  r->says = cli_files_take_stdout(&r->out) ? stderr : stdout;
   int status = cli_device("run", r->given[DEVICE]);
   if (!status) status = cli_graph_open(&r->s, "run", r->word, false);
   if (status) return status;
@@ -270,12 +256,11 @@ static int run(runner *r) {
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
   status =
       cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
-  if (!status) status = check_files(&r->out);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile(r);
   if (!status) status = find_inputs(r);
   if (!status) status = make_outputs(r);
-  if (!status) status = open_files(r);
+  if (!status) status = cli_files_open(&r->files, "run", &r->out, &r->s.error);
   if (!status) status = run_once(r);
   r->cold_ns = now() - r->started;
   if (!status) status = report(r);
@@ -286,9 +271,8 @@ static int run(runner *r) {
 }
 
 static void close_all(runner *r) {
-  for (size_t i = 0; i < r->file_count; i++) fe_atomic_abandon(&r->files[i]);
+  cli_files_close(&r->files);
   for (size_t i = 0; r->outputs && i < r->output_count; i++) fe_array_free(&cli_array_mem, &r->outputs[i]);
-  free(r->files);
   free(r->outputs);
   free(r->in_data);
   free(r->out_data);

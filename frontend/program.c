@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/api.h"
+#include "ir/arith.h"
 #include "runtime/values.h"
 
 enum { FEW = 32 }; /* inputs or variables that are put in order without an allocation */
@@ -360,7 +361,7 @@ int64_t vf_port_bytes(const vf_program *p, vf_port which, int number, const int6
   } else if (shape_of(p, found, variables, shape, &failure) == IR_OK) {
     bytes = ir_dtypes[found->dtype].bytes;
     for (uint32_t i = 0; i < found->rank; i++)
-      if (__builtin_mul_overflow(bytes, shape[i], &bytes))
+      if (!ir_mul_ok(bytes, shape[i], &bytes))
         ir_fail(&failure, IR_ERR_INVALID, "bytes: %.60s is too large for these variables", found->name);
     if (failure.status) bytes = -1;
   }

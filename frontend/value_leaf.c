@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/api.h"
+#include "ir/arith.h"
 #include "passes/ops/ops.h"
 
 /* A name that is given once. */
@@ -94,10 +95,10 @@ vf_value vf_constant(vf_graph *g, vf_dtype dtype, const void *element) {
 
 /* Number of bytes of a constant shape; SIZE_MAX when there are none to count: op_data then says why. */
 static size_t bytes_of(vf_dtype dtype, int rank, const int64_t *shape) {
-  size_t bytes = vf_dtype_bytes(dtype);
+  int64_t bytes = (int64_t)vf_dtype_bytes(dtype);
   for (int i = 0; i < rank; i++)
-    if (shape[i] < 0 || __builtin_mul_overflow(bytes, (size_t)shape[i], &bytes)) return SIZE_MAX;
-  return bytes;
+    if (shape[i] < 0 || !ir_mul_ok(bytes, shape[i], &bytes)) return SIZE_MAX;
+  return (size_t)bytes;
 }
 
 vf_value vf_data(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, const void *elements) {

@@ -333,8 +333,8 @@ VF_API vf_value vf_point(vf_value x, int64_t index, int axis);       /* one posi
 VF_API vf_value vf_pad(vf_value x, int count, const int64_t *pads);
 typedef enum vf_pad_mode { VF_PAD_CONSTANT, VF_PAD_EDGE, VF_PAD_REFLECT, VF_PAD_WRAP } vf_pad_mode;
 /* The same with another fill: the scalar constant value (VF_PAD_CONSTANT; its dtype must hold it), or
- * elements of x: the nearest, those mirrored at the edge without repeating it, or those of the other end;
- * value is then the error value. */
+ * elements of x as numpy.pad has them: the nearest, those mirrored at the edge without repeating it, or those
+ * of the other end, again and again where the pad is wider than the axis; value is then the error value. */
 VF_API vf_value vf_pad_with(vf_value x, int count, const int64_t *pads, vf_pad_mode mode, vf_value value);
 /* Operands promote to one dtype. vf_concat: equal sizes but along axis; vf_stack: equal shapes, axis is new.
  */

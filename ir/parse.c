@@ -198,7 +198,8 @@ static ir_ref parse_operation(ir_parser *p, statement *s) {
   ir_token op = p->lex.token;
   const ir_token *first = &s->names[0];
   ir_ref made = 0;
-  if (ir_lex_is(&p->lex, '(') && !op.first) { /* an index expression with a name of its own */
+  bool value_follows = ir_lex_is(&p->lex, '(') || ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p);
+  if (value_follows && !op.first) { /* an index expression, or another name of a value */
     ir_ref value;
     return ir_parse_operand(p, &value) ? value : 0;
   }

@@ -1,6 +1,8 @@
 /* Operands and attributes of a statement. */
 #include "ir/parse_impl.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_LIST_DEPTH = 32 };
@@ -53,6 +55,18 @@ static bool graph_value(ir_parser *p, ir_attr *out) {
   return true;
 }
 
+/* A number above the range of i64, which no index expression holds, stands as a word of digits. */
+static bool large_value(ir_parser *p, ir_attr *out) {
+  enum { ROOM = 24 };
+  char *digits = ir_parse_keep(p, ROOM);
+  if (!digits) return false;
+  out->kind = IR_ATTR_WORD;
+  out->word = digits;
+  out->word_length = (size_t)snprintf(digits, ROOM, "%" PRIu64, p->lex.token.integer);
+  ir_lex_next(&p->lex);
+  return !p->lex.error->status;
+}
+
 /* one value that is no list */
 static bool simple_value(ir_parser *p, ir_attr *out) {
   const ir_token *t = &p->lex.token;
@@ -76,6 +90,7 @@ static bool simple_value(ir_parser *p, ir_attr *out) {
   if (p->lex.token.kind == IR_TOKEN_STRING || (p->lex.token.kind == IR_TOKEN_WORD && !word_is_expression(p)))
     return word_value(p, out);
   if (ir_lex_is(&p->lex, '@')) return graph_value(p, out);
+  if (p->lex.token.kind == IR_TOKEN_INT && p->lex.token.integer > INT64_MAX) return large_value(p, out);
   out->kind = IR_ATTR_EXPR;
   return (out->expr = ir_parse_expression(p)) != 0;
 }
@@ -157,15 +172,7 @@ bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *c
     if (p->lex.token.first) return ir_lex_fail(&p->lex, "bad attribute", "its value");
     if (!IR_RESERVE(p->graph->mem, *attrs, *cap, *count + 1)) return ir_parse_memory(p);
     ir_attr *a = &(*attrs)[*count];
-    if (ir_token_is(&name, "value") && p->lex.token.kind == IR_TOKEN_INT &&
-        p->lex.token.integer > INT64_MAX) {
-      /* a value of u64, kept as its bits */
-      *a = (ir_attr){.kind = IR_ATTR_EXPR, .line = p->lex.token.line, .column = p->lex.token.column};
-      if (!(a->expr = ir_index(p->graph, (int64_t)p->lex.token.integer))) return false;
-      ir_lex_next(&p->lex);
-    } else if (!ir_parse_value(p, a)) {
-      return false;
-    }
+    if (!ir_parse_value(p, a)) return false;
     a->name = name.text;
     a->name_length = name.length;
     ++*count;

@@ -2,6 +2,7 @@
 #include "ir/lex.h"
 #include "ir/print.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,11 +130,66 @@ static bool inputs_of(const ir_graph *g, const ir_ref *nodes, size_t count, ir_n
 
 static void name_results(ir_printer *pr, const ir_named *results, size_t count) {
   pr->results = results;
-  for (size_t i = 0; i < count; i++)
-    if (results[i].name && !pr->names[results[i].ref] && is_line(pr, results[i].ref)) {
+  for (size_t i = 0; i < count; i++) {
+    if (!results[i].name) continue;
+    take_number(pr, results[i].name, results[i].length);
+    if (!pr->names[results[i].ref] && is_line(pr, results[i].ref))
       pr->names[results[i].ref] = IR_PRINT_RESULT | (uint32_t)i;
-      take_number(pr, results[i].name, results[i].length);
+  }
+}
+
+/* The name that the value of result i goes by is not that of the result: it is an input, has no line of its
+ * own, or is a result before. A result without a line may go by its place, as `return true` has it. */
+static bool needs_alias(const ir_printer *pr, const ir_named *results, size_t i) {
+  const ir_node *n = ir_get(pr->graph, results[i].ref);
+  const char *name = results[i].name;
+  uint32_t known = pr->names[results[i].ref];
+  size_t length = 0;
+  char place[24] = "";
+  if (!name) return false;
+  if (n->op == IR_OP_INPUT)
+    name = ir_name_text(pr->graph, n->arg), length = ir_name_length(pr->graph, n->arg);
+  else if (known & IR_PRINT_RESULT) {
+    const ir_named *first = &pr->results[known & ~IR_PRINT_RESULT];
+    name = first->name, length = first->length;
+  } else {
+    length = (size_t)snprintf(place, sizeof place, "%zu", i);
+    name = place;
+  }
+  return length != results[i].length || memcmp(name, results[i].name, length) != 0;
+}
+
+static bool is_repeated(const ir_named *results, size_t i) {
+  for (size_t k = 0; k < i; k++)
+    if (results[k].ref == results[i].ref && results[k].name && results[k].length == results[i].length &&
+        memcmp(results[k].name, results[i].name, results[i].length) == 0)
+      return true;
+  return false;
+}
+
+static void put_alias(ir_printer *pr, const ir_named *result) {
+  ir_text_str(pr->out, "  %");
+  ir_lex_print_name(pr->out, result->name, result->length);
+  ir_text_str(pr->out, " = ");
+  ir_put_operand(pr, result->ref, false);
+  ir_text_str(pr->out, " : ");
+  ir_put_type(pr, result->ref);
+  ir_text_str(pr->out, "\n");
+}
+
+static void put_results(ir_printer *pr, const ir_named *results, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (needs_alias(pr, results, i) && !is_repeated(results, i)) put_alias(pr, &results[i]);
+  ir_text_str(pr->out, "  return");
+  for (size_t i = 0; i < count; i++) {
+    ir_text_str(pr->out, i ? ", " : " ");
+    if (needs_alias(pr, results, i)) {
+      ir_text_str(pr->out, "%");
+      ir_lex_print_name(pr->out, results[i].name, results[i].length);
+    } else {
+      ir_put_operand(pr, results[i].ref, false);
     }
+  }
 }
 
 /* params NULL: the INPUT nodes in order of creation. A result without a name gets a number. */
@@ -160,11 +216,7 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
     put_params(pr, params, param_count, nodes, count);
     for (size_t i = 0; i < count; i++)
       if (is_line(pr, nodes[i])) put_line(pr, nodes[i]);
-    ir_text_str(pr->out, "  return");
-    for (size_t i = 0; i < result_count; i++) {
-      ir_text_str(pr->out, i ? ", " : " ");
-      ir_put_operand(pr, results[i].ref, false);
-    }
+    put_results(pr, results, result_count);
     ir_text_str(pr->out, "\n}\n");
   }
   pr->out->failed = pr->out->failed || !ok;

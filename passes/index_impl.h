@@ -87,6 +87,8 @@ ir_ref pass_linear_node(pass_build *b, pass_linear *in);      /* its canonical n
 /* index_system.c: a linear form beside what relates its atoms */
 typedef struct pass_row {
   int64_t coef[PASS_COLUMNS]; /* the row's form, by column */
+  uint32_t used;              /* columns that are not 0, in at */
+  uint8_t at[PASS_COLUMNS];
   pass_interval in;           /* where it lies */
   ir_ref quotient;            /* whose remainder it is; 0: a fact */
   int pivot;                  /* column that it takes out, where divisible; -1: none */
@@ -98,6 +100,7 @@ typedef struct pass_system {
   pass_interval in[PASS_COLUMNS];
   int64_t form[PASS_COLUMNS], constant;
   pass_row row[PASS_ROWS];
+  uint32_t work;             /* steps that trying may still take */
   uint32_t order[PASS_ROWS]; /* no row brings back the pivot of an earlier one */
 } pass_system;
 

@@ -31,7 +31,10 @@ static int column(pass_build *b, pass_system *s, ir_ref atom) {
   int at = find(s, atom);
   if (at >= 0) return at;
   if (s->atoms == PASS_COLUMNS) return -1;
+  uint32_t looks = b->looks;
+  b->looks = PASS_LOOKS; /* what its operands say is said by rows */
   ir_bounds in = pass_bounds(b, atom);
+  b->looks = looks;
   at = (int)s->atoms++;
   s->atom[at] = atom;
   s->in[at] = (pass_interval){in.lo, in.hi};
@@ -63,6 +66,15 @@ static bool into_row(pass_build *b, pass_system *s, pass_row *row, const pass_li
   }
   return ir_mul_ok(form->constant, scale, &shift) && ir_sub_ok(row->in.lo, shift, &row->in.lo) &&
          ir_sub_ok(row->in.hi, shift, &row->in.hi);
+}
+
+/* The row is complete. */
+static void close_row(pass_system *s, uint32_t place) {
+  pass_row *row = &s->row[s->rows];
+  row->used = 0;
+  for (uint32_t i = 0; i < s->atoms; i++)
+    if (row->coef[i] != 0) row->at[row->used++] = (uint8_t)i;
+  s->order[s->rows++] = place;
 }
 
 /* quotients */
@@ -107,7 +119,7 @@ static void relate(pass_build *b, pass_system *s, uint32_t at, ir_ref numerator,
       if (form.term[i].coef == 1 || form.term[i].coef == -1 || i == 0)
         row->pivot = find(s, form.term[i].atom);
   }
-  s->rows++;
+  close_row(s, s->rows);
 }
 
 /* Numerators may bring new quotients; all columns are known before parents are looked for. */
@@ -203,7 +215,7 @@ static void add_facts(pass_build *b, pass_system *s) {
     pass_row *row = form.count > 1 ? new_row(s) : NULL; /* single atoms are met in their bounds */
     if (!row) continue;
     row->in = b->facts->fact[i].in;
-    if (into_row(b, s, row, &form, 1)) s->order[s->rows] = s->rows, s->rows++;
+    if (into_row(b, s, row, &form, 1)) close_row(s, s->rows);
   }
 }
 
@@ -234,8 +246,8 @@ static extent moved(const pass_system *s, const pass_row *row, const int64_t *fo
   int64_t to, scaled, c;
   if (!ir_add_ok(row->multiplier, m, &to)) return (extent){0};
   extent sum = most_of(row->in, to);
-  for (uint32_t i = 0; i < s->atoms && sum.finite; i++) {
-    if (row->coef[i] == 0) continue;
+  for (uint32_t k = 0; k < row->used && sum.finite; k++) {
+    uint32_t i = row->at[k];
     if (!ir_mul_ok(row->coef[i], m, &scaled) || !ir_sub_ok(form[i], scaled, &c)) return (extent){0};
     sum = plus(sum, most_of(s->in[i], c));
   }
@@ -248,8 +260,9 @@ static bool better(extent a, extent than) { return a.finite && (!than.finite || 
 static bool improve(const pass_system *s, pass_row *row, int64_t *form) {
   int64_t best = 0;
   extent least = moved(s, row, form, 0);
-  for (uint32_t i = 0; i < s->atoms; i++) {
-    if (row->coef[i] == 0 || (row->coef[i] == -1 && form[i] == INT64_MIN)) continue;
+  for (uint32_t k = 0; k < row->used; k++) {
+    uint32_t i = row->at[k];
+    if (row->coef[i] == -1 && form[i] == INT64_MIN) continue;
     int64_t whole = form[i] / row->coef[i];
     for (int64_t m = whole - 1; m <= whole + 1; m++) { /* not whole: the bends on either side */
       if (m != whole && form[i] % row->coef[i] == 0) continue;
@@ -260,7 +273,7 @@ static bool improve(const pass_system *s, pass_row *row, int64_t *form) {
   extent none = moved(s, row, form, -row->multiplier);
   if (better(none, least)) best = -row->multiplier;
   if (best == 0) return false;
-  for (uint32_t i = 0; i < s->atoms; i++) form[i] -= best * row->coef[i]; /* fits: moved() computed it */
+  for (uint32_t k = 0; k < row->used; k++) form[row->at[k]] -= best * row->coef[row->at[k]]; /* fits: moved() computed it */
   row->multiplier += best;
   return true;
 }
@@ -270,8 +283,8 @@ static int64_t fineness(const pass_system *s) {
   const int64_t most = 1 << 20;
   int64_t scale = 1;
   for (uint32_t r = 0; r < s->rows; r++)
-    for (uint32_t i = 0; i < s->atoms; i++) {
-      int64_t c = ir_gcd(s->row[r].coef[i], 0);
+    for (uint32_t k = 0; k < s->row[r].used; k++) {
+      int64_t c = ir_gcd(s->row[r].coef[s->row[r].at[k]], 0);
       if (c <= 1 || c > most) continue;
       int64_t times = c / ir_gcd(scale, c);
       if (times <= most / scale) scale *= times;
@@ -323,22 +336,44 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
 
 /* what follows for each atom */
 
-/* coef * atom = row - the rest: the atom's interval in whole numbers. True when it became smaller. */
-static bool narrow(pass_system *s, const pass_row *row, uint32_t at) {
-  extent top = {true, 0}, bottom = top; /* of the rest */
-  int64_t coef = row->coef[at], lo = INT64_MIN, hi = INT64_MAX, end;
+/* The row's form lies in [least, most]; what is not finite is counted. */
+typedef struct reach {
+  int64_t least, most;
+  uint32_t endless_below, endless_above;
+} reach;
+
+static bool part_of(pass_interval in, int64_t coef, extent *least, extent *most) {
   if (coef == INT64_MIN) return false;
-  for (uint32_t i = 0; i < s->atoms; i++) {
-    if (i == at || row->coef[i] == 0 || row->coef[i] == INT64_MIN) continue;
-    extent down = most_of(s->in[i], -row->coef[i]);
-    down.value = -down.value;
-    top = plus(top, most_of(s->in[i], row->coef[i])), bottom = plus(bottom, down);
+  *most = most_of(in, coef);
+  *least = most_of(in, -coef);
+  least->value = -least->value;
+  return true;
+}
+
+static bool reach_of(const pass_system *s, const pass_row *row, reach *out) {
+  *out = (reach){0};
+  for (uint32_t k = 0; k < row->used; k++) {
+    extent least, most;
+    if (!part_of(s->in[row->at[k]], row->coef[row->at[k]], &least, &most)) return false;
+    if (least.finite ? !ir_add_ok(out->least, least.value, &out->least) : (out->endless_below++, false)) return false;
+    if (most.finite ? !ir_add_ok(out->most, most.value, &out->most) : (out->endless_above++, false)) return false;
   }
-  if (row->in.hi != INT64_MAX && bottom.finite && ir_sub_ok(row->in.hi, bottom.value, &end) && end != INT64_MIN) {
+  return true;
+}
+
+/* coef * atom = row - the rest: the atom's interval in whole numbers. True when it became smaller. */
+static bool narrow(pass_system *s, const pass_row *row, const reach *all, uint32_t at) {
+  int64_t coef = row->coef[at], lo = INT64_MIN, hi = INT64_MAX, rest, end;
+  extent least, most;
+  if (!part_of(s->in[at], coef, &least, &most)) return false;
+  bool below = all->endless_below == !least.finite, above = all->endless_above == !most.finite; /* the rest is finite */
+  if (row->in.hi != INT64_MAX && below && ir_sub_ok(all->least, least.finite ? least.value : 0, &rest) &&
+      ir_sub_ok(row->in.hi, rest, &end) && end != INT64_MIN) {
     if (coef > 0) hi = ir_floor_div(end, coef);
     else lo = -ir_floor_div(end, -coef);
   }
-  if (row->in.lo != INT64_MIN && top.finite && ir_sub_ok(row->in.lo, top.value, &end) && end != INT64_MIN) {
+  if (row->in.lo != INT64_MIN && above && ir_sub_ok(all->most, most.finite ? most.value : 0, &rest) &&
+      ir_sub_ok(row->in.lo, rest, &end) && end != INT64_MIN) {
     if (coef > 0) lo = -ir_floor_div(-end, coef);
     else hi = ir_floor_div(-end, -coef);
   }
@@ -354,11 +389,18 @@ static bool narrow_all(pass_system *s) {
   bool changed = true;
   for (int round = 0; round < ROUNDS && changed; round++) {
     changed = false;
-    for (uint32_t r = 0; r < s->rows; r++)
-      for (uint32_t i = 0; i < s->atoms; i++)
-        if (s->row[r].coef[i] != 0 && narrow(s, &s->row[r], i)) changed = true;
-    for (uint32_t i = 0; i < s->atoms; i++)
-      if (s->in[i].lo > s->in[i].hi) return false;
+    for (uint32_t r = 0; r < s->rows; r++) {
+      const pass_row *row = &s->row[r];
+      reach all;
+      s->work -= row->used < s->work ? row->used : s->work;
+      if (!reach_of(s, row, &all)) continue;
+      for (uint32_t k = 0; k < row->used; k++) {
+        if (!narrow(s, row, &all, row->at[k])) continue;
+        if (s->in[row->at[k]].lo > s->in[row->at[k]].hi) return false;
+        changed = true;
+        if (!reach_of(s, row, &all)) break;
+      }
+    }
   }
   return true;
 }
@@ -378,7 +420,7 @@ static bool shave(pass_system *s, uint32_t at, bool top) {
   enum { TRIES = 12 };
   bool changed = false;
   int64_t step = 1;
-  for (int i = 0; i < TRIES; i++) {
+  for (int i = 0; i < TRIES && s->work > 0; i++) {
     pass_interval *in = &s->in[at];
     if (in->lo == INT64_MIN || in->hi == INT64_MAX || in->lo >= in->hi) return changed;
     uint64_t span = (uint64_t)in->hi - (uint64_t)in->lo;
@@ -397,8 +439,9 @@ static bool shave(pass_system *s, uint32_t at, bool top) {
 
 /* Everything that the rows say, and what trying the ends of atoms shows. False: there is no solution. */
 static bool solve(pass_system *s) {
-  enum { ROUNDS = 2 };
+  enum { ROUNDS = 2, WORK = 4000 };
   bool changed = true;
+  s->work = WORK;
   if (!narrow_all(s)) return false;
   for (int round = 0; round < ROUNDS && changed && s->rows > 1; round++) {
     changed = false;
@@ -450,7 +493,7 @@ bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t
   if (!row) return false;
   row->in = (pass_interval){lo, hi};
   if (!into_row(b, &s, row, in, 1)) return false;
-  s.order[s.rows] = s.rows, s.rows++;
+  close_row(&s, s.rows);
   add_facts(b, &s);
   return !solve(&s);
 }

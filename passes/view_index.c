@@ -90,16 +90,25 @@ static ir_ref flip(const view_step *s, pass_position *p) {
   return ir_bool(s->g, true);
 }
 
-/* Positions outside [0, n) fold back: reflect about the first and last element, wrap with period n, edge
- * clamps. */
-static ir_ref pad_remap(const view_step *s, ir_ref x, ir_ref n, int mode) {
+/* A size as a divisor. Where it may be 0 nothing is read, so any divisor >= 1 serves. */
+static ir_ref divisor(ir_graph *g, ir_ref size) {
+  return ir_bounds_of(g, size).lo >= 1 ? size : pass_max(g, size, ir_index(g, 1));
+}
+
+/* Positions outside [0, n) fold back: edge clamps, wrap has period n, reflect has period p = 2*(n-1) and is
+ * even about 0 and n-1. Pads of less than n need no remainder: below 0, -x <= n-1 < p-x; from 0 on, -x <= x
+ * <= p. An axis of one element, of period 0, gives 0 by any divisor. */
+static ir_ref pad_remap(const view_step *s, ir_ref x, uint32_t axis, int mode) {
   ir_graph *g = s->g;
-  if (mode == IR_PAD_WRAP) return s->a->mod(g, x, n);
+  ir_ref n = ir_dim(g, s->operand, axis), low = s->attrs[1 + 2 * axis], high = s->attrs[2 + 2 * axis];
+  if (mode == IR_PAD_WRAP) return s->a->mod(g, x, divisor(g, n));
   ir_ref last = add_const(s, n, -1), zero = ir_index(g, 0);
   if (mode == IR_PAD_EDGE) return pass_max(g, pass_min(g, x, last), zero);
-  ir_ref below = negated(s, x), above = s->a->add(g, s->a->add(g, last, last), negated(s, x));
-  return pass_where(g, s->a->compare(g, IR_OP_LT, x, zero), below,
-                    pass_where(g, s->a->compare(g, IR_OP_LT, x, n), x, above));
+  ir_ref period = s->a->add(g, last, last), mirrored;
+  bool near = pass_proves(g, IR_OP_LE, low, last) && pass_proves(g, IR_OP_LE, high, last);
+  if (!near) x = s->a->mod(g, x, divisor(g, period));
+  mirrored = s->a->add(g, period, negated(s, x));
+  return pass_min(g, near ? pass_max(g, x, negated(s, x)) : x, mirrored);
 }
 
 static ir_ref pad(const view_step *s, pass_position *p) {
@@ -113,7 +122,7 @@ static ir_ref pad(const view_step *s, pass_position *p) {
     if (none_below && none_above) continue;
     ir_ref x = p->at[i] = s->a->add(s->g, p->at[i], negated(s, low));
     if (mode != IR_PAD_CONSTANT) {
-      p->at[i] = pad_remap(s, x, size, mode);
+      p->at[i] = pad_remap(s, x, i, mode);
       continue;
     }
     if (!none_below) valid = s->a->both(s->g, valid, s->a->compare(s->g, IR_OP_GE, x, ir_index(s->g, 0)));
@@ -131,11 +140,6 @@ ir_ref pass_flatten(ir_graph *g, const pass_arith *a, ir_ref shape, const pass_p
     stride = a->mul(g, stride, dims[i]);
   }
   return flat;
-}
-
-/* A size as a divisor. Where it may be 0 nothing is read, so any divisor >= 1 serves. */
-static ir_ref divisor(ir_graph *g, ir_ref size) {
-  return ir_bounds_of(g, size).lo >= 1 ? size : pass_max(g, size, ir_index(g, 1));
 }
 
 /* Axes of a shape that are not of size 1, in order. */

@@ -154,9 +154,9 @@ static void keep_small(rt_disk *disk, uint64_t stored) {
   atomic_store_explicit(&disk->unseen, 0, memory_order_relaxed);
   rt_disk_stats stats;
   if (rt_disk_stat(disk, &stats, NULL) || stats.bytes <= cap) return;
-  uint64_t removed = 0;
-  rt_disk_prune(disk, (int64_t)(cap - cap / 8), &removed, NULL);
-  count(&disk->pruned, removed);
+  rt_disk_pruned pruned;
+  rt_disk_prune(disk, (int64_t)(cap - cap / 8), NULL, NULL, &pruned, NULL);
+  count(&disk->pruned, pruned.removed);
 }
 
 bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_size, const void *payload,
@@ -183,7 +183,7 @@ static ir_status cannot_read(const rt_disk *disk, ir_error *error) {
 
 static bool add_stat(void *context, const rt_disk_item *item) {
   rt_disk_stats *stats = context;
-  if (!item->entry) return true;
+  if (!item->entry || item->hidden) return true;
   stats->entries++;
   stats->bytes += (uint64_t)item->status.st_size;
   int i = 0;
@@ -216,12 +216,22 @@ typedef struct candidates {
   uint64_t bytes;
   time_t now;
   bool failed;
+  rt_disk_report report;
+  void *context;
+  rt_disk_pruned done;
 } candidates;
+
+static bool removed(candidates *all, const char *path) {
+  if (!unlink(path) || errno == ENOENT) return true;
+  all->done.stuck++;
+  if (all->report) all->report(all->context, path, "cannot be removed");
+  return false;
+}
 
 static bool add_candidate(void *context, const rt_disk_item *item) {
   candidates *all = context;
   if (!item->entry) {
-    if (all->now - item->status.st_mtime > STALE_SECONDS) unlink(item->path);
+    if (!item->hidden && all->now - item->status.st_mtime > STALE_SECONDS) removed(all, item->path);
     return true;
   }
   if (!IR_RESERVE(all->mem, all->list, all->capacity, all->count + 1)) {
@@ -241,10 +251,10 @@ static int older(const void *a, const void *b) {
   return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-ir_status rt_disk_prune(rt_disk *disk, int64_t max_bytes, uint64_t *removed, ir_error *error) {
-  candidates all = {.mem = disk->mem, .now = time(NULL)};
-  uint64_t gone = 0;
-  if (removed) *removed = 0;
+ir_status rt_disk_prune(rt_disk *disk, int64_t max_bytes, rt_disk_report report, void *context,
+                        rt_disk_pruned *out, ir_error *error) {
+  candidates all = {.mem = disk->mem, .now = time(NULL), .report = report, .context = context};
+  if (out) *out = all.done;
   if (!disk->length) return IR_OK;
   bool good = rt_disk_walk(disk->directory, add_candidate, &all);
   if (good && !all.failed) {
@@ -253,13 +263,13 @@ ir_status rt_disk_prune(rt_disk *disk, int64_t max_bytes, uint64_t *removed, ir_
       char path[RT_DISK_PATH], hex[RT_DIGEST_HEX];
       rt_digest_hex(all.list[i].digest, hex);
       snprintf(path, sizeof path, "%s/%.2s/%s.%s", disk->directory, hex, hex + 2, all.list[i].kind);
-      if (unlink(path) && errno != ENOENT) continue;
+      if (!removed(&all, path)) continue;
       all.bytes -= all.list[i].size;
-      gone++;
+      all.done.removed++;
     }
   }
   ir_free(disk->mem, all.list, all.capacity * sizeof *all.list);
-  if (removed) *removed = gone;
+  if (out) *out = all.done;
   if (all.failed) return ir_fail(error, IR_ERR_MEMORY, "cache: no memory to list %zu entries", all.count + 1);
   return good ? IR_OK : cannot_read(disk, error);
 }
@@ -267,7 +277,7 @@ ir_status rt_disk_prune(rt_disk *disk, int64_t max_bytes, uint64_t *removed, ir_
 typedef struct verification {
   rt_disk_report report;
   void *context;
-  uint64_t checked, bad;
+  rt_disk_verified done;
 } verification;
 
 static bool verify_item(void *context, const rt_disk_item *item) {
@@ -276,22 +286,22 @@ static bool verify_item(void *context, const rt_disk_item *item) {
   rt_entry_view view;
   rt_entry_state state = rt_disk_entry_read(item->path, item->kind, NULL, 0, &view);
   if (state == RT_ENTRY_ABSENT && !view.why) return true; /* removed meanwhile */
-  v->checked++;
+  v->done.checked++;
   if (state == RT_ENTRY_GOOD) {
     rt_disk_release(&view.found);
     if (rt_digest_equal(view.key_digest, item->digest)) return true;
     view.why = "the key does not match its name";
   }
-  v->bad++;
+  if (state == RT_ENTRY_ABSENT) v->done.unread++;
+  else v->done.damaged++;
   if (v->report) v->report(v->context, item->path, view.why);
   return true;
 }
 
-ir_status rt_disk_verify(rt_disk *disk, rt_disk_report report, void *context, uint64_t *checked,
-                         uint64_t *bad, ir_error *error) {
-  verification v = {report, context, 0, 0};
+ir_status rt_disk_verify(rt_disk *disk, rt_disk_report report, void *context, rt_disk_verified *out,
+                         ir_error *error) {
+  verification v = {.report = report, .context = context};
   bool good = !disk->length || rt_disk_walk(disk->directory, verify_item, &v);
-  if (checked) *checked = v.checked;
-  if (bad) *bad = v.bad;
+  if (out) *out = v.done;
   return good ? IR_OK : cannot_read(disk, error);
 }

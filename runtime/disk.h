@@ -67,15 +67,24 @@ typedef struct rt_disk_stats {
 } rt_disk_stats;
 ir_status rt_disk_stat(rt_disk *disk, rt_disk_stats *out, ir_error *error);
 
-/* Remove the entries not used for longest until at most max_bytes are left, and temporary files older than an
- * hour.
- * `*removed` (may be NULL) counts entries. Use is known to the hour. */
-ir_status rt_disk_prune(rt_disk *disk, int64_t max_bytes, uint64_t *removed, ir_error *error);
-
-/* Read every entry; report each bad one (its path and what is wrong with it) and leave it in place. *bad and
- * *checked may be NULL. */
+/* Told of each file that something is wrong with, by path. May be NULL, like the results below. */
 typedef void (*rt_disk_report)(void *context, const char *path, const char *why);
-ir_status rt_disk_verify(rt_disk *disk, rt_disk_report report, void *context, uint64_t *checked,
-                         uint64_t *bad, ir_error *error);
+
+/* Remove the entries not used for longest until at most max_bytes are left, and temporary files older than an
+ * hour. Files that cannot be removed are reported and stay. Use is known to the hour. */
+typedef struct rt_disk_pruned {
+  uint64_t removed; /* entries */
+  uint64_t stuck;   /* files that could not be removed */
+} rt_disk_pruned;
+ir_status rt_disk_prune(rt_disk *disk, int64_t max_bytes, rt_disk_report report, void *context,
+                        rt_disk_pruned *out, ir_error *error);
+
+/* Read every entry; report each bad one and leave it in place. */
+typedef struct rt_disk_verified {
+  uint64_t checked; /* all of them */
+  uint64_t damaged, unread;
+} rt_disk_verified;
+ir_status rt_disk_verify(rt_disk *disk, rt_disk_report report, void *context, rt_disk_verified *out,
+                         ir_error *error);
 
 #endif

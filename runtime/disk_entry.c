@@ -57,7 +57,10 @@ rt_entry_state rt_disk_entry_read(const char *path, const char *kind, const void
                                   rt_entry_view *out) {
   memset(out, 0, sizeof *out);
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return RT_ENTRY_ABSENT;
+  if (fd < 0) {
+    if (errno != ENOENT) out->why = "cannot be opened";
+    return RT_ENTRY_ABSENT;
+  }
   rt_entry_state state = RT_ENTRY_ABSENT;
   const struct stat *s = &out->status;
   void *map = MAP_FAILED;
@@ -153,9 +156,14 @@ static bool walk_shard(const char *directory, const char *shard, rt_disk_visit v
   for (struct dirent *file; *go_on && (file = readdir(dir));) {
     rt_disk_item item = {.path = path};
     snprintf(path + base, sizeof path - (size_t)base, "%s", file->d_name);
-    if (fstatat(dirfd(dir), file->d_name, &item.status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(item.status.st_mode))
-      continue;
     item.entry = parse_name(shard, file->d_name, &item);
+    if (fstatat(dirfd(dir), file->d_name, &item.status, AT_SYMLINK_NOFOLLOW) == 0) {
+      if (!S_ISREG(item.status.st_mode)) continue;
+    } else if (errno == ENOENT || !item.entry) {
+      continue;
+    } else {
+      item.hidden = true;
+    }
     *go_on = visit(context, &item);
   }
   closedir(dir);

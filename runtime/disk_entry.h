@@ -18,8 +18,8 @@ typedef struct rt_disk_head {
   char kind[RT_DISK_KIND];
 } rt_disk_head;
 
-/* ABSENT: no such file, or one that is not ours to trust. DAMAGED includes intact entries for another key:
- * two keys with one digest are less likely than a bad disk. */
+/* ABSENT: no such file, or one that cannot be read or is not ours to trust. DAMAGED includes intact entries
+ * for another key: two keys with one digest are less likely than a bad disk. */
 typedef enum rt_entry_state { RT_ENTRY_GOOD, RT_ENTRY_ABSENT, RT_ENTRY_DAMAGED } rt_entry_state;
 
 /* Map and check the file at `path`. With key NULL any key will do, and key_digest says which it was. `why`
@@ -44,6 +44,7 @@ typedef struct rt_disk_item {
   char kind[RT_DISK_KIND];
   rt_digest digest; /* of its key, by its name */
   bool entry;       /* false: a temporary file or something foreign */
+  bool hidden;      /* it could not be looked at: the status is unknown */
   struct stat status;
 } rt_disk_item;
 typedef bool (*rt_disk_visit)(void *context, const rt_disk_item *item); /* false stops the walk */

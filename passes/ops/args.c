@@ -170,8 +170,8 @@ static bool digits(const ir_attr *v, uint64_t *out) {
   *out = 0;
   for (size_t i = 0; i < v->word_length; i++) {
     unsigned digit = (unsigned char)v->word[i] - (unsigned)'0';
-    if (digit > 9 || __builtin_mul_overflow(*out, 10u, out) || __builtin_add_overflow(*out, digit, out))
-      return false;
+    if (digit > 9 || *out > (UINT64_MAX - digit) / 10) return false;
+    *out = *out * 10 + digit;
   }
   return v->word_length > 0;
 }

@@ -2,12 +2,13 @@
 #ifndef VIEWFOLD_PASSES_OPS_CHECK_H
 #define VIEWFOLD_PASSES_OPS_CHECK_H
 
+#include "ir/arith.h"
 #include "ops.h"
 #include "passes/index.h"
 
-/* text.c: fragments of messages, written into a caller's buffer and cut with "..." where it is too short */
+/* text.c: fragments of messages, written into a caller's buffer and cut with "..." where they are too long */
 typedef struct op_words {
-  char text[200];
+  char text[320];
 } op_words;
 #define OP_TYPE(ref)       op_words_type(g, (ref), &(op_words){{0}})       /* "f32[2,3]" */
 #define OP_EXPR(ref)       op_words_expr(g, (ref), &(op_words){{0}})       /* "(n+1)" */
@@ -16,7 +17,10 @@ typedef struct op_words {
 const char *op_words_type(ir_graph *g, ir_ref ref, op_words *out);
 const char *op_words_expr(ir_graph *g, ir_ref ref, op_words *out);
 const char *op_words_list(ir_graph *g, const ir_ref *refs, size_t n, op_words *out);
-/* "" when a cmp b is disproved, else "; needs n >= 3, known: 1 <= n <= 8": the end of a message */
+/* Both texts, which end here, the first one cut to `room` bytes. */
+void op_words_join(ir_text *first, size_t room, ir_text *second, op_words *out);
+/* facts.c: "" when a cmp b is disproved, else "; needs n >= 3, known: 1 <= n <= 8; declare n=3..8": the end
+ * of a message. IR_OP_MOD asks for a % b == 0. */
 const char *op_words_fact(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b, op_words *out);
 /* Fail with IR_ERR_INVALID; always 0. */
 ir_ref op_refuse(ir_graph *g, const char *format, ...) IR_PRINTF(2, 3);

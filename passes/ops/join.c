@@ -56,7 +56,7 @@ static ir_ref concat(ir_graph *g, const ir_ref *x, size_t n, int64_t axis) {
     if (!alike(g, "concat", x, i, at)) return 0;
     int64_t a, b;
     ir_ref size = ir_dim(g, x[i], (uint32_t)at);
-    if (total && ir_is_const(g, total, &a) && ir_is_const(g, size, &b) && __builtin_add_overflow(a, b, &a))
+    if (total && ir_is_const(g, total, &a) && ir_is_const(g, size, &b) && !ir_add_ok(a, b, &a))
       return op_refuse(g, "concat: the sizes of axis %lld add up to 2^63 or more", (long long)at);
     total = pass_add(g, total, size);
   }

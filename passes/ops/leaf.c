@@ -41,7 +41,7 @@ ir_ref op_data(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank, co
       return op_refuse(
           g, "data: size %s of axis %zu in shape %s is not constant; literal elements have a constant shape",
           OP_EXPR(dims[i]), i, OP_LIST(dims, rank));
-    if (__builtin_mul_overflow(need, size, &need))
+    if (!ir_mul_ok(need, size, &need))
       return op_refuse(g, "data: shape %s is too large; its bytes must number less than 2^63",
                        OP_LIST(dims, rank));
   }

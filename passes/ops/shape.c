@@ -75,7 +75,7 @@ static bool bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t ra
   for (size_t i = 0; i < rank; i++) {
     int64_t most;
     if (!ir_is_const(g, dims[i], &most)) most = ir_bounds_of(g, dims[i]).hi;
-    if (most > 1 && __builtin_mul_overflow(bytes, most, &bytes)) return false;
+    if (most > 1 && !ir_mul_ok(bytes, most, &bytes)) return false;
   }
   return true;
 }
@@ -98,7 +98,7 @@ ir_ref op_numel(ir_graph *g, const ir_ref *dims, size_t rank) {
   for (size_t i = 0; i < rank; i++) {
     int64_t a, b;
     bool plain = all && ir_is_const(g, all, &a) && ir_is_const(g, dims[i], &b);
-    all = plain && !__builtin_mul_overflow(a, b, &a) ? ir_index(g, a) : pass_mul(g, all, dims[i]);
+    all = plain && ir_mul_ok(a, b, &a) ? ir_index(g, a) : pass_mul(g, all, dims[i]);
   }
   return all;
 }

@@ -98,10 +98,10 @@ static ir_ref inferred(ir_graph *g, ir_ref x, const ir_ref *shape, const ir_ref 
   }
   return op_refuse(g,
                    "reshape: the -1 of shape %s cannot be inferred: %s elements of x do not %sdivide by %s; "
-                   "x has shape %s; the other sizes must divide the number of elements",
+                   "x has shape %s; the other sizes must divide the number of elements%s",
                    OP_LIST(shape, rank), OP_EXPR(all),
                    ir_is_const(g, all, NULL) && ir_is_const(g, rest, NULL) ? "" : "provably ", OP_EXPR(rest),
-                   OP_TYPE(x));
+                   OP_TYPE(x), OP_FACT(IR_OP_MOD, all, rest));
 }
 
 ir_ref op_reshape(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {

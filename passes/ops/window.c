@@ -119,22 +119,10 @@ ir_ref op_point(ir_graph *g, ir_ref x, ir_ref index, int64_t axis) {
   return op_make(g, IR_OP_POINT, ir_dtype_of(g, x), dims, n, ir_pack_arg(at, 0), (ir_ref[]){x, place}, 2);
 }
 
-/* Edge and wrap repeat elements, so there must be one; reflect turns round at the last element without
- * repeating it. */
+/* What repeats elements needs one. */
 static bool mode_allows(ir_graph *g, ir_ref x, size_t axis, int mode, ir_ref lo, ir_ref hi) {
   ir_ref size = ir_dim(g, x, (uint32_t)axis), zero = ir_index(g, 0);
   if (mode == IR_PAD_CONSTANT || (lo == zero && hi == zero)) return true;
-  if (mode == IR_PAD_REFLECT) {
-    ir_ref most = op_decided(g, IR_OP_GE, lo, hi)   ? lo
-                  : op_decided(g, IR_OP_LE, lo, hi) ? hi
-                                                    : pass_max(g, lo, hi);
-    if (op_decided(g, IR_OP_LT, most, size)) return true;
-    op_refuse(g,
-              "pad: mode=reflect cannot pad axis %zu by %s; x has shape %s; pads of reflect are less than "
-              "the size %s%s",
-              axis, OP_EXPR(most), OP_TYPE(x), OP_EXPR(size), OP_FACT(IR_OP_GT, size, most));
-    return false;
-  }
   if (op_decided(g, IR_OP_GT, size, zero)) return true;
   op_refuse(g,
             "pad: mode=%s repeats elements of axis %zu, which has %s; x has shape %s; the size must be at "
@@ -181,7 +169,7 @@ ir_ref op_pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value,
     src[3 + 2 * i] = pair[1];
     int64_t a, b, c;
     if (ir_is_const(g, size, &a) && ir_is_const(g, pair[0], &b) && ir_is_const(g, pair[1], &c) &&
-        (__builtin_add_overflow(a, b, &a) || __builtin_add_overflow(a, c, &a)))
+        (!ir_add_ok(a, b, &a) || !ir_add_ok(a, c, &a)))
       return op_refuse(g, "pad: pads %s of axis %zu are too large; x has shape %s; sizes are less than 2^63",
                        OP_LIST(pads + 2 * i, 2), i, OP_TYPE(x));
     dims[i] = pass_add(g, size, pass_add(g, pair[0], pair[1]));

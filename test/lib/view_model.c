@@ -26,7 +26,6 @@ static void erase(model_shape *s, int axis) {
 
 static bool pad_possible(int size, int lo, int hi, int mode) {
   if (lo == 0 && hi == 0) return true;
-  if (mode == MODEL_REFLECT) return lo < size && hi < size;
   return mode == MODEL_CONSTANT || size > 0;
 }
 
@@ -124,6 +123,7 @@ static int unpadded(int x, int size, int mode) {
     while (x >= size) x -= size;
     return x;
   case MODEL_REFLECT:
+    if (size == 1) return 0;
     while (x < 0 || x >= size) x = x < 0 ? -x : 2 * (size - 1) - x;
     return x;
   default: return -1;
@@ -209,4 +209,18 @@ bool model_run(const model_chain *chain, model_array *out) {
     if (!model_apply(&spare, &chain->steps[i], out)) return false;
   }
   return true;
+}
+
+void model_resized(const model_chain *chain, int n, model_chain *out) {
+  *out = *chain;
+  for (int i = 0; i < chain->base.rank; i++)
+    if (chain->varies >> i & 1) out->base.size[i] = n;
+  model_shape old = chain->base, now = out->base, next;
+  for (int k = 0; k < chain->count; k++) { /* an axis that does not grow keeps its size */
+    model_step *s = &out->steps[k];
+    for (int i = 0; s->kind == MODEL_EXPAND && i < now.rank; i++)
+      if (s->a[i] == old.size[i]) s->a[i] = (int8_t)now.size[i];
+    if (model_shape_after(&old, &chain->steps[k], &next)) old = next;
+    if (model_shape_after(&now, s, &next)) now = next;
+  }
 }

@@ -61,6 +61,8 @@ void model_move(const model_shape *from, const model_step *step, const model_sha
                 int *to);
 bool model_apply(const model_array *from, const model_step *step, model_array *to);
 bool model_run(const model_chain *chain, model_array *out);
+/* The same chain where the sizes that vary are n. */
+void model_resized(const model_chain *chain, int n, model_chain *out);
 /* As a chain expression. */
 void model_print(const model_chain *chain, char text[MODEL_TEXT]);
 

@@ -68,7 +68,8 @@ static model_step propose(uint64_t *state, const model_shape *shape, const model
   case MODEL_PAD:
     s.mode = (pick(state, 0, 1) ? MODEL_CONSTANT : pick(state, MODEL_EDGE, MODEL_WRAP));
     for (int i = 0; i < rank; i++) {
-      int most = s.mode == MODEL_REFLECT ? (least->size[i] > 3 ? 3 : least->size[i] - 1) : 3;
+      int most =
+          s.mode != MODEL_CONSTANT && pick(state, 0, 3) == 0 ? 9 : 3; /* now and then round and round */
       s.a[i] = (most > 0 && pick(state, 0, 1) ? pick(state, 0, most) : 0);
       s.b[i] = (most > 0 && pick(state, 0, 1) ? pick(state, 0, most) : 0);
     }

@@ -100,6 +100,16 @@ static bool forms_hold(ir_graph *g, ir_ref node, const model_array *want, int64_
   return !numbers || view_check_views(g, node, want);
 }
 
+/* at one value of n, the size that varies */
+static bool holds_at(ir_graph *g, ir_ref node, const model_chain *c, int n, bool numbers) {
+  static model_array want;
+  model_chain here;
+  model_resized(c, n, &here);
+  if (!model_run(&here, &want)) return true; /* too large for the model */
+  return view_check_shape(g, node, &want.shape, n) &&
+         forms_hold(g, node, &want, elements_of(&here.base), n, numbers, false);
+}
+
 static verdict try_chain(const model_chain *c) {
   static model_array want;
   char text[MODEL_TEXT];
@@ -109,10 +119,7 @@ static verdict try_chain(const model_chain *c) {
   ir_graph g;
   if (ir_graph_init(&g, &ir_mem_libc, &error) != IR_OK) return UNDECIDED;
   life++;
-  int64_t n = 0;
   bool numbers = true;
-  for (int i = 0; i < c->base.rank; i++)
-    if (c->varies >> i & 1) n = c->base.size[i];
   for (int i = 0; i < c->count; i++) {
     const model_step *s = &c->steps[i];
     numbers &= s->kind != MODEL_GATHER && (s->kind != MODEL_PAD || s->mode == MODEL_CONSTANT);
@@ -122,9 +129,10 @@ static verdict try_chain(const model_chain *c) {
   if (!node) {
     result = c->varies ? UNDECIDED : FAILS; /* what holds for one n need not hold for every n */
     if (!c->varies) view_check_failed("recording: %s", error.text);
-  } else if (!view_check_shape(&g, node, &want.shape, n) ||
-             !forms_hold(&g, node, &want, elements_of(&c->base), n, numbers && !c->varies, false)) {
-    result = FAILS;
+  } else {
+    int lo = c->varies ? (c->lo + c->divisor - 1) / c->divisor * c->divisor : 0, hi = c->varies ? c->hi : 0;
+    for (int n = lo; n <= hi && result == HOLDS; n += c->divisor)
+      if (!holds_at(&g, node, c, n, numbers && !c->varies)) result = FAILS;
   }
   ir_graph_free(&g);
   return result;

@@ -377,6 +377,28 @@ static void test_text(void **state) {
   vf_context_destroy(c);
 }
 
+/* Outputs that share a value, or are an input or a constant, keep their names in the text. */
+static void test_second_names(void **state) {
+  static const char *const names[] = {"p", "q", "1", "y", "yes"};
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "names", &error);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2)), twice = vf_mul(vf_exp(x), vf_number(g, 2));
+  vf_output(g, "p", twice), vf_output(g, "q", twice), vf_output(g, "1", twice), vf_output(g, "y", x);
+  vf_output(g, "yes", vf_boolean(g, true));
+  char *printed = vf_graph_text(g, &error);
+  vf_graph *again = vf_graph_parse(c, printed, strlen(printed), "names.vf", NULL, &error);
+  if (!again) fail_msg("%s\n%s", error.message, printed);
+  char *repeated = vf_graph_text(again, &error);
+  assert_string_equal(printed, repeated);
+  vf_program *p = compiled(again);
+  assert_int_equal(vf_port_count(p, VF_OUTPUT), 5);
+  for (int i = 0; i < 5; i++) assert_string_equal(vf_port_name(p, VF_OUTPUT, i), names[i]);
+  vf_program_destroy(p);
+  vf_text_free(c, printed), vf_text_free(c, repeated);
+  vf_graph_destroy(g), vf_graph_destroy(again);
+  vf_context_destroy(c);
+}
+
 static void test_dumps(void **state) {
   static const char *const stages[] = {"graph", "kernels", "index", "loops", "llvm", "asm"};
   static const char *const hold[] = {"permute %x", "fuses   permute mul", "load p1[",
@@ -677,6 +699,7 @@ int main(void) {
       cmocka_unit_test(test_range_error),
       cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_text),
+      cmocka_unit_test(test_second_names),
       cmocka_unit_test(test_dumps),
       cmocka_unit_test(test_errors_of_builders),
       cmocka_unit_test(test_every_operation),

@@ -346,18 +346,19 @@ static void prunes_what_was_not_used(void **state) {
   entry_file("key 0", path);
   assert_int_equal(stat(path, &s), 0);
   assert_true(time(NULL) - s.st_mtime < 60);
-  uint64_t removed;
+  rt_disk_pruned done;
   ir_error error = {0};
-  assert_int_equal(rt_disk_prune(disk, 3 * s.st_size, &removed, &error), IR_OK);
-  assert_int_equal(removed, 7);
+  assert_int_equal(rt_disk_prune(disk, 3 * s.st_size, NULL, NULL, &done, &error), IR_OK);
+  assert_int_equal(done.removed, 7);
   for (int i = 0; i < 10; i++) {
     snprintf(key, sizeof key, "key %d", i);
     assert_int_equal(get(disk, key, "v"), i == 0 || i >= 8);
   }
   *strrchr(path, '/') = 0;
   run("touch -d '2 hours ago' %s/.left-behind; touch %s/.being-written", path, path);
-  assert_int_equal(rt_disk_prune(disk, 0, &removed, &error), IR_OK);
-  assert_int_equal(removed, 3);
+  assert_int_equal(rt_disk_prune(disk, 0, NULL, NULL, &done, &error), IR_OK);
+  assert_int_equal(done.removed, 3);
+  assert_int_equal(done.stuck, 0);
   run("test \"$(find %s/c -type f -printf %%f)\" = .being-written", place);
   rt_disk_close(disk);
 }
@@ -404,27 +405,58 @@ static void collect(void *context, const char *path, const char *why) {
 static void verify_names_what_is_bad(void **state) {
   rt_disk *disk = fresh(0);
   char path[256], other[256];
-  uint64_t checked, bad;
+  rt_disk_verified done;
   ir_error error = {0};
   reports r = {0};
-  assert_int_equal(rt_disk_verify(disk, collect, &r, &checked, &bad, &error), IR_OK);
-  assert_int_equal(checked + bad, 0);
+  assert_int_equal(rt_disk_verify(disk, collect, &r, &done, &error), IR_OK);
+  assert_int_equal(done.checked + done.damaged + done.unread, 0);
   for (int i = 0; i < 20; i++) assert_true(rt_disk_put(disk, "code", &i, sizeof i, "value", 5));
   assert_true(put(disk, "k1", "v1") && put(disk, "k2", "v2"));
-  assert_int_equal(rt_disk_verify(disk, collect, &r, &checked, &bad, &error), IR_OK);
-  assert_int_equal(checked, 22);
-  assert_int_equal(bad, 0);
+  assert_int_equal(rt_disk_verify(disk, collect, &r, &done, &error), IR_OK);
+  assert_int_equal(done.checked, 22);
+  assert_int_equal(done.damaged, 0);
   entry_file("k1", path);
   entry_file("k2", other);
   run("cp %s %s; printf x >> %s", path, other, path);
-  assert_int_equal(rt_disk_verify(disk, collect, &r, &checked, &bad, &error), IR_OK);
-  assert_int_equal(checked, 22);
-  assert_int_equal(bad, 2);
+  assert_int_equal(rt_disk_verify(disk, collect, &r, &done, &error), IR_OK);
+  assert_int_equal(done.checked, 22);
+  assert_int_equal(done.damaged, 2);
+  assert_int_equal(done.unread, 0);
   assert_int_equal(r.count, 2);
   bool swapped = !strcmp(r.why[0], "not as long as it says");
   assert_string_equal(r.why[swapped], "the key does not match its name");
   assert_string_equal(r.why[!swapped], "not as long as it says");
   assert_int_equal(access(path, F_OK), 0);
+  rt_disk_close(disk);
+}
+
+/* As an ordinary user, whom root's files and directories do not concern. */
+static void what_is_not_ours_is_told(void **state) {
+  rt_disk *disk = fresh(0);
+  for (int i = 0; i < 3; i++) assert_true(rt_disk_put(disk, "code", &i, sizeof i, "value", 5));
+  bool root = geteuid() == 0;
+  run("chmod 0755 %s", place);
+  run("find %s/c -type d -exec chmod 0555 {} + && find %s/c -type f -exec chmod 0%d00 {} +", place, place,
+      root ? 4 : 0);
+  if (root) assert_int_equal(seteuid(65534), 0);
+  rt_disk_verified seen;
+  rt_disk_pruned done;
+  reports r = {0};
+  ir_error error = {0};
+  ir_status verified = rt_disk_verify(disk, collect, &r, &seen, &error);
+  ir_status pruned = rt_disk_prune(disk, 0, collect, &r, &done, &error);
+  if (root) assert_int_equal(seteuid(0), 0);
+  assert_int_equal(verified, IR_OK);
+  assert_int_equal(pruned, IR_OK);
+  assert_int_equal(seen.checked, 3);
+  assert_int_equal(seen.unread, 3);
+  assert_int_equal(seen.damaged, 0);
+  assert_int_equal(done.stuck, 3);
+  assert_int_equal(done.removed, 0);
+  assert_int_equal(r.count, 6);
+  assert_string_equal(r.why[0], "cannot be opened");
+  assert_string_equal(r.why[3], "cannot be removed");
+  run("find %s/c -type d -exec chmod 0755 {} +; chmod 0700 %s", place, place);
   rt_disk_close(disk);
 }
 
@@ -459,7 +491,7 @@ static int one_process(int writer, int rounds) {
       fill(payload, key, writer);
       if (!rt_disk_put(disk, "code", &key, sizeof key, payload, PAYLOAD)) return 2;
     }
-    if (random >> 20 == 5) rt_disk_prune(disk, PAYLOAD * 3, NULL, NULL);
+    if (random >> 20 == 5) rt_disk_prune(disk, PAYLOAD * 3, NULL, NULL, NULL, NULL);
   }
   rt_disk_counts counts;
   rt_disk_count(disk, &counts);
@@ -503,7 +535,7 @@ static void short_of_memory(void **state) {
   assert_non_null(disk);
   assert_true(put(disk, "k", "v")); /* needs no memory */
   assert_int_equal(get(disk, "k", "v"), 1);
-  assert_int_equal(rt_disk_prune(disk, 0, NULL, &error), IR_ERR_MEMORY);
+  assert_int_equal(rt_disk_prune(disk, 0, NULL, NULL, NULL, &error), IR_ERR_MEMORY);
   assert_int_equal(get(disk, "k", "v"), 1);
   rt_disk_close(disk);
 }
@@ -529,6 +561,7 @@ int main(void) {
       cmocka_unit_test(recent_use_is_not_written_down),
       cmocka_unit_test(stays_under_its_cap),
       cmocka_unit_test(verify_names_what_is_bad),
+      cmocka_unit_test(what_is_not_ours_is_told),
       cmocka_unit_test(processes_never_see_halves),
       cmocka_unit_test(short_of_memory),
       cmocka_unit_test(digest_is_the_published_one),

@@ -33,6 +33,23 @@ graph @total(%x: f32[4,8]) {
 $ viewfold dump --stage=graph pool.vf > a.vf
 $ viewfold dump --stage=graph a.vf | cmp - a.vf
 
+== a value that goes by two names
+<<< two.vf
+graph @two(%x: f32[3]) {
+  %p = neg %x
+  %q = %p : f32[3]
+  %r = %x
+  return %q, %p, %q, %r, true
+}
+>>>
+$ viewfold dump --stage=graph two.vf
+graph @two(%x: f32[3]) {
+  %q = neg %x : f32[3]
+  %p = %q : f32[3]
+  %r = %x : f32[3]
+  return %q, %p, %q, %r, true
+}
+
 == one graph of a file
 $ viewfold dump --stage=graph --graph total pool.vf
 graph @total(%x: f32[4,8]) {

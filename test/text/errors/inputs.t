@@ -80,6 +80,7 @@ $ viewfold run g.vf --in 'x=[[1,2,3],[1,2,3],[1,2,3],[1,2,3]]' --in y=[1,2,3,4,5
 ! Try 'viewfold run --help'.
 ? 2
 $ ls -A
+.cache
 g.vf
 
 == a size that breaks its bounds

@@ -152,7 +152,7 @@ $ viewfold index 'f32[3,2].reshape(4,-1)'
 ! <chain>:1:10: error: reshape: the -1 of shape [4,-1] cannot be inferred: 6 elements of x do not divide by 4; x has shape f32[3,2]; the other sizes must divide the number of elements
 ? 2
 $ viewfold index 'f32[n=3..8].reshape(2,-1)'
-! <chain>:1:13: error: reshape: the -1 of shape [2,-1] cannot be inferred: n elements of x do not provably divide by 2; x has shape f32[n]; the other sizes must divide the number of elements
+! <chain>:1:13: error: reshape: the -1 of shape [2,-1] cannot be inferred: n elements of x do not provably divide by 2; x has shape f32[n]; the other sizes must divide the number of elements; needs (n%2) == 0, known: 3 <= n <= 8; declare n=3..8:2
 ? 2
 
 == expand
@@ -173,9 +173,6 @@ $ viewfold index 'f32[4].pad((1,2),(0,0))'
 $ viewfold index 'f32[4].pad((1,-2))'
 ! <chain>:1:8: error: pad: pads [1,-2] of axis 0 are negative; x has shape f32[4]; a pad is >= 0: shrink takes elements away
 ? 2
-$ viewfold index 'f32[4].pad((4,0),mode=reflect)'
-! <chain>:1:8: error: pad: mode=reflect cannot pad axis 0 by 4; x has shape f32[4]; pads of reflect are less than the size 4
-? 2
 $ viewfold index 'f32[0].pad((1,0),mode=edge)'
 ! <chain>:1:8: error: pad: mode=edge repeats elements of axis 0, which has 0; x has shape f32[0]; the size must be at least 1
 ? 2
@@ -191,7 +188,7 @@ $ viewfold index 'f32[4].shrink((0,4),(0,4))'
 ! <chain>:1:8: error: shrink: 2 pairs given; x has shape f32[4]; each axis takes one, 1 in all
 ? 2
 $ viewfold index 'f32[n=2..8].shrink((0,3))'
-! <chain>:1:13: error: shrink: bounds [0,3] do not fit axis 0; x has shape f32[n]; takes 0 <= begin <= end <= n; needs n >= 3, known: 2 <= n <= 8
+! <chain>:1:13: error: shrink: bounds [0,3] do not fit axis 0; x has shape f32[n]; takes 0 <= begin <= end <= n; needs n >= 3, known: 2 <= n <= 8; declare n=3..8
 ? 2
 
 == flip and stride
@@ -252,7 +249,7 @@ $ viewfold index 'f32[n=3..8].gather(0,[-1])'
 ? 2
 
 == an expression too long to print
-$ viewfold index "f32[7,11,13]$(for i in 1 2 3 4 5 6 7 8 9; do printf '.permute(1,2,0).reshape(7,11,13)'; done)" | tail -c 100
+$ viewfold index "f32[7,11,13]$(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '.permute(1,2,0).reshape(7,11,13)'; done)" | tail -c 100
 ! viewfold index: the expression is longer than 1048576 bytes, written out
 
 == usage

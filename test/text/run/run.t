@@ -176,3 +176,13 @@ $ grep -l 'find library=libLLVM' cold.* | wc -l; cat warm.* | grep -c 'libLLVM'
 
 == threads make no difference
 $ viewfold run count.vf --threads=1 --out x=1.npy && viewfold run count.vf --threads=7 --out x=7.npy && cmp 1.npy 7.npy
+
+== the largest numbers of u64, within arrays too
+$ viewfold run 'u64[3].flip(0)' --in x=[18446744073709551615,0x8000000000000000,1]
+y: u64[3] = [1, 9223372036854775808, 18446744073709551615]
+$ viewfold run 'u64[1].pad((1,0),value=18446744073709551615)' --in x=[9223372036854775808] --check
+y: u64[2] = [18446744073709551615, 9223372036854775808]
+check y: 2 elements, bit-equal
+$ viewfold run 'i64[1].flip(0)' --in x=[9223372036854775808]
+! --in x:1:1: error: data: the value 9223372036854775808 does not fit i64, which holds the integers -9223372036854775808..9223372036854775807; use a value in that range or another dtype
+? 2

@@ -1,0 +1,68 @@
+# Where results are written.
+<<< two.vf
+graph @two(%x: i8[2]) {
+  %y = neg %x
+  %z = abs %x
+  return %y, %z
+}
+>>>
+
+== one result to standard output, the rest is said on standard error
+$ viewfold run two.vf --in x=[1,-2] --out y=- > y.npy
+! z: i8[2] = [1, 2]
+$ viewfold run 'i8[2].flip(0)' --in x=y.npy
+y: i8[2] = [2, -1]
+$ ls
+two.vf
+y.npy
+
+== two results to one file, by whatever path
+$ viewfold run two.vf --in x=[1,-2] --out y=a.npy --out z=./a.npy
+! viewfold run: --out: two results go to a.npy, also written ./a.npy
+! Try 'viewfold run --help'.
+? 2
+$ mkdir d; ln -s d e; viewfold run two.vf --in x=[1,-2] --out y=d/a.npy --out z=e/../e/a.npy
+! viewfold run: --out: two results go to d/a.npy, also written e/../e/a.npy
+! Try 'viewfold run --help'.
+? 2
+$ touch b.npy; ln -s b.npy c.npy; viewfold run two.vf --in x=[1,-2] --out y=c.npy --out z=b.npy
+! viewfold run: --out: two results go to c.npy, also written b.npy
+! Try 'viewfold run --help'.
+? 2
+$ viewfold run two.vf --in x=[1,-2] --out y=- --out z=-
+! viewfold run: --out: two results go to -
+! Try 'viewfold run --help'.
+? 2
+$ viewfold run two.vf --in x=[1,-2] --out y=a.npy --out z=d/a.npy
+$ ls -A . d
+.:
+.cache
+a.npy
+b.npy
+c.npy
+d
+e
+two.vf
+\
+d:
+a.npy
+
+== an interrupted run leaves nothing behind
+<<< slow.vf
+graph @slow(%x: i64[1]) {
+  %i = iota shape=[1099511627776] dtype=i64
+  %e = expand %x shape=[1099511627776]
+  %c = ge %i, %e
+  %a = argmax %c axis=0
+  return %a
+}
+>>>
+$ viewfold run slow.vf --in x=[0] --out a=a.npy & pid=$!
+> for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do ls .viewfold-*.tmp > seen 2> /dev/null && break; sleep 0.5; done
+> kill -TERM $pid; { wait $pid; } 2> /dev/null; echo "status $?"; ls -A; wc -l < seen
+status 143
+.cache
+seen
+slow.vf
+two.vf
+1
