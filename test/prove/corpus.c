@@ -9,6 +9,7 @@
 #include "frontend/compile.h"
 #include "passes/access.h"
 #include "passes/passes.h"
+#include "passes/textbook.h"
 #include "test/lib/view_model.h"
 
 /* What every other pass rewrites: the chain as a kernel of its own. */
@@ -37,15 +38,18 @@ static void compile(ir_graph *g, ir_ref chain) {
   fe_copy_free(&copy);
 }
 
-static void fold(const char *text, const ir_observer *observer) {
+static void fold(const char *text, const corpus_listener *listener, bool whole) {
   ir_error error = {0};
   ir_graph g;
-  ir_ref index, valid;
+  ir_ref textbook[2], found[2];
   if (ir_graph_init(&g, &ir_mem_libc, &error) != IR_OK) exit(2);
-  g.observer = observer;
+  g.observer = &listener->observer;
   ir_ref chain = fe_chain_parse(&g, "<chain>", text, strlen(text));
-  if (chain && !pass_has_gather(&g, chain)) pass_fold_chain(&g, chain, &index, &valid);
-  if (chain) pass_access(&g, &pass_canonical, chain, &index, &valid);
+  bool plain = chain && !pass_has_gather(&g, chain);
+  bool folded = plain && pass_fold_chain(&g, chain, &found[0], &found[1]);
+  if (folded && whole && pass_access(&g, &pass_textbook, chain, &textbook[0], &textbook[1]))
+    listener->folded(listener->observer.user, &g, textbook, found);
+  if (chain) pass_access(&g, &pass_canonical, chain, &found[0], &found[1]);
   if (chain) compile(&g, chain);
   ir_graph_free(&g);
 }
@@ -64,7 +68,7 @@ static void put_list(ir_text *out, const json_t *list) {
   }
 }
 
-static bool fold_line(const char *line, size_t length, const ir_observer *observer) {
+static bool fold_line(const char *line, size_t length, const corpus_listener *listener) {
   json_t *chain = json_loadb(line, length, 0, NULL);
   const json_t *ops = json_object_get(chain, "ops");
   ir_text text;
@@ -78,30 +82,30 @@ static bool fold_line(const char *line, size_t length, const ir_observer *observ
     put_list(&text, json_array_get(op, 1));
     ir_text_str(&text, ")");
   }
-  if (chain) fold(ir_text_get(&text), observer);
+  if (chain) fold(ir_text_get(&text), listener, true);
   bool read = chain != NULL;
   ir_text_free(&text);
   json_decref(chain);
   return read;
 }
 
-long corpus_fold(const char *path, const ir_observer *observer) {
+long corpus_fold(const char *path, const corpus_listener *listener) {
   FILE *in = fopen(path, "r");
   char *line = NULL;
   size_t cap = 0;
   long count = 0;
   if (!in) return -1;
-  for (ssize_t n; (n = getline(&line, &cap, in)) >= 0;) count += fold_line(line, (size_t)n, observer);
+  for (ssize_t n; (n = getline(&line, &cap, in)) >= 0;) count += fold_line(line, (size_t)n, listener);
   free(line);
   fclose(in);
   return count;
 }
 
-void random_chain_fold(uint64_t seed, uint64_t number, const ir_observer *observer) {
+void random_chain_fold(uint64_t seed, uint64_t number, const corpus_listener *listener, bool whole) {
   model_chain c;
   char text[MODEL_TEXT];
   uint64_t state = seed * 0x9e3779b97f4a7c15u + number;
   model_random(&state, &c);
   model_print(&c, text);
-  fold(text, observer);
+  fold(text, listener, whole);
 }

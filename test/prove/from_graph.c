@@ -44,7 +44,7 @@ static void push(walk *w, ir_ref ref) {
   w->stack[w->depth++] = ref;
 }
 
-static term_op op_of(const ir_graph *g, ir_op op, bool index_sources, ir_dtype type) {
+static term_op op_of(ir_op op, ir_dtype of, ir_dtype type) {
   static const uint8_t ops[IR_OP_COUNT] = {
       [IR_OP_ADD] = TERM_ADD, [IR_OP_SUB] = TERM_SUB, [IR_OP_MUL] = TERM_MUL,    [IR_OP_FLOORDIV] = TERM_DIV,
       [IR_OP_MOD] = TERM_MOD, [IR_OP_MIN] = TERM_MIN, [IR_OP_MAX] = TERM_MAX,    [IR_OP_LT] = TERM_LT,
@@ -52,16 +52,16 @@ static term_op op_of(const ir_graph *g, ir_op op, bool index_sources, ir_dtype t
       [IR_OP_NE] = TERM_NE,   [IR_OP_NEG] = TERM_SUB, [IR_OP_AND] = TERM_AND,    [IR_OP_OR] = TERM_OR,
       [IR_OP_NOT] = TERM_NOT, [IR_OP_XOR] = TERM_NE,  [IR_OP_WHERE] = TERM_WHERE};
   term_op t = (term_op)ops[op];
-  (void)g;
   if (t == TERM_WHERE) return t;
-  if (ir_ops[op].cls == IR_CLASS_COMPARE) return index_sources ? t : TERM_NUMBER;
+  if (ir_ops[op].cls == IR_CLASS_COMPARE)
+    return of == IR_INDEX || (of == IR_BOOL && (op == IR_OP_EQ || op == IR_OP_NE)) ? t : TERM_NUMBER;
   bool truth = t == TERM_AND || t == TERM_OR || t == TERM_NOT || op == IR_OP_XOR;
   return type == (truth ? IR_BOOL : IR_INDEX) ? t : TERM_NUMBER;
 }
 
 /* The operation of a node, TERM_NUMBER where it is a leaf. */
 static term_op operation(const ir_graph *g, const ir_node *n) {
-  return op_of(g, (ir_op)n->op, n->nsrc && ir_dtype_of(g, n->src[0]) == IR_INDEX, (ir_dtype)n->dtype);
+  return op_of((ir_op)n->op, n->nsrc ? ir_dtype_of(g, n->src[0]) : IR_NONE, (ir_dtype)n->dtype);
 }
 
 static int apply(walk *w, ir_op op, term_op t, const ir_ref *src, uint32_t nsrc) {
@@ -139,19 +139,35 @@ static int term_of(walk *w, ir_ref root) {
   return find(w, root)->term;
 }
 
+static void begin(walk *w, ir_graph *g, const char *name, obligation *o) {
+  *w = (walk){.g = g, .o = o, .size = 64};
+  obligation_init(o, name);
+  w->done = calloc(w->size, sizeof *w->done);
+  if (!w->done) exit(2);
+}
+
+static void end(walk *w, ir_ref given, ir_ref after) {
+  if (given) obligation_fact(w->o, term_of(w, given), PART_NONE);
+  w->demands = true;
+  w->o->right = term_of(w, after);
+  free(w->done);
+  free(w->stack);
+}
+
 void obligation_of_rewrite(ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
                            uint32_t nsrc, ir_ref result, obligation *o) {
-  walk w = {.g = g, .o = o, .size = 64};
-  obligation_init(o, rule);
-  w.done = calloc(w.size, sizeof *w.done);
-  if (!w.done) exit(2);
+  walk w;
+  begin(&w, g, rule, o);
   for (uint32_t i = 0; i < nsrc; i++) term_of(&w, src[i]);
-  bool index = ir_dtype_of(g, src[0]) == IR_INDEX;
-  ir_dtype type = ir_dtype_of(g, result);
-  o->left = apply(&w, op, op_of(g, op, index, type), src, nsrc);
-  if (given) obligation_fact(o, term_of(&w, given), PART_NONE);
-  w.demands = true;
-  o->right = term_of(&w, result);
-  free(w.done);
-  free(w.stack);
+  term_op t = op_of(op, ir_dtype_of(g, src[0]), ir_dtype_of(g, result));
+  o->left = apply(&w, op, t, src, nsrc);
+  end(&w, given, result);
+}
+
+void obligation_of_equality(ir_graph *g, const char *name, ir_ref given, ir_ref before, ir_ref after,
+                            obligation *o) {
+  walk w;
+  begin(&w, g, name, o);
+  o->left = term_of(&w, before);
+  end(&w, given, after);
 }

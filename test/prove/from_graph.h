@@ -11,4 +11,8 @@
 void obligation_of_rewrite(ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
                            uint32_t nsrc, ir_ref result, obligation *out);
 
+/* The same of two expressions. */
+void obligation_of_equality(ir_graph *g, const char *name, ir_ref given, ir_ref before, ir_ref after,
+                            obligation *out);
+
 #endif

@@ -10,6 +10,7 @@ typedef struct prove_options {
   uint64_t limit;      /* points tried of one rule; beyond them a sample */
   uint64_t sample;     /* of so many */
   uint64_t chains;     /* random chains whose rewrites are proven */
+  uint64_t wholes;     /* of them, how many are proven as wholes: textbook rules against folding */
   const char *corpus;  /* chains as JSON lines, or NULL */
   unsigned timeout_ms; /* of one question to the solver */
   int processes;

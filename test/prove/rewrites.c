@@ -64,20 +64,36 @@ static bool note(collection *c, XXH128_hash_t h) {
   return true;
 }
 
+/* Takes the obligation over. */
+static void keep(collection *c, obligation *o) {
+  if (!note(c, digest(o))) {
+    obligation_free(o);
+    return;
+  }
+  if (c->count == c->cap) c->list = realloc(c->list, (c->cap = c->cap ? 2 * c->cap : 1024) * sizeof *c->list);
+  if (!c->list) exit(2);
+  c->list[c->count++] = *o;
+}
+
 static bool collect(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
                     uint32_t nsrc, ir_ref result) {
   collection *c = user;
   obligation o;
   c->applied++;
   obligation_of_rewrite(g, rule, given, op, src, nsrc, result, &o);
-  if (!note(c, digest(&o))) {
-    obligation_free(&o);
-    return true;
-  }
-  if (c->count == c->cap) c->list = realloc(c->list, (c->cap = c->cap ? 2 * c->cap : 1024) * sizeof *c->list);
-  if (!c->list) exit(2);
-  c->list[c->count++] = o;
+  keep(c, &o);
   return true;
+}
+
+static const char chain_index[] = "index of a chain", chain_valid[] = "validity of a chain";
+
+static void collect_chain(void *user, ir_graph *g, const ir_ref textbook[2], const ir_ref found[2]) {
+  collection *c = user;
+  obligation o;
+  obligation_of_equality(g, chain_index, textbook[1], textbook[0], found[0], &o);
+  keep(c, &o);
+  obligation_of_equality(g, chain_valid, 0, textbook[1], found[1], &o);
+  keep(c, &o);
 }
 
 static verdict prove_one(const collection *c, const obligation *o, int64_t *at) {
@@ -104,35 +120,41 @@ static void show(const collection *c, const obligation *o) {
   free(at);
 }
 
-static bool is_rule(const char *name) {
+enum { BY_RULE, BY_FUNCTION, WHOLE_CHAIN, MAKERS };
+
+static int maker(const char *name) {
+  if (strcmp(name, chain_index) == 0 || strcmp(name, chain_valid) == 0) return WHOLE_CHAIN;
   for (size_t i = 0; i < pass_index_rule_set.rule_count; i++)
-    if (strcmp(pass_index_rule_set.rules[i].name, name) == 0) return true;
-  return false;
+    if (strcmp(pass_index_rule_set.rules[i].name, name) == 0) return BY_RULE;
+  return BY_FUNCTION;
 }
 
 static int prove_all(collection *c) {
   uint8_t *verdicts = calloc(c->count + 1, 1);
-  int failed = 0, proven[2] = {0}, distinct[2] = {0};
+  int failed = 0, proven[MAKERS] = {0}, distinct[MAKERS] = {0};
   if (!verdicts) exit(2);
   if (!prove_parallel(c->options->processes, c->count, work, c, verdicts)) failed++;
   for (size_t i = 0; i < c->count; i++) {
-    bool rule = is_rule(c->list[i].name);
-    distinct[rule]++;
-    proven[rule] += verdicts[i] == VERDICT_PROVEN;
+    int by = maker(c->list[i].name);
+    distinct[by]++;
+    proven[by] += verdicts[i] == VERDICT_PROVEN;
     if (verdicts[i] != VERDICT_PROVEN && failed++ < SHOWN) show(c, &c->list[i]);
   }
   printf("%" PRIu64
-         " rewrites; %d distinct made by functions, %d proven; %d distinct made by rules, %d proven\n",
-         c->applied, distinct[0], proven[0], distinct[1], proven[1]);
+         " rewrites; %d distinct made by functions, %d proven; %d distinct made by rules, %d proven; "
+         "%d distinct chains as wholes, %d proven\n",
+         c->applied, distinct[BY_FUNCTION], proven[BY_FUNCTION], distinct[BY_RULE], proven[BY_RULE],
+         distinct[WHOLE_CHAIN], proven[WHOLE_CHAIN]);
   free(verdicts);
   return failed;
 }
 
 int prove_rewrites(const prove_options *options) {
   collection c = {.options = options};
-  const ir_observer observer = {&c, collect, true};
-  long chains = options->corpus ? corpus_fold(options->corpus, &observer) : -1;
-  for (uint64_t i = 0; i < options->chains; i++) random_chain_fold(options->seed, i, &observer);
+  const corpus_listener listener = {{&c, collect, true}, collect_chain};
+  long chains = options->corpus ? corpus_fold(options->corpus, &listener) : -1;
+  for (uint64_t i = 0; i < options->chains; i++)
+    random_chain_fold(options->seed, i, &listener, i < options->wholes);
   if (options->corpus && chains < 0) printf("rewrites: no corpus at %s, skipped\n", options->corpus);
   printf("rewrites: %ld chains of the corpus, %" PRIu64 " random chains: ", chains < 0 ? 0 : chains,
          options->chains);
