@@ -88,6 +88,7 @@ GEN_SRC := $(if $(and $(RULEC_SRC),$(filter passes/rules,$(ROOMS))),$(patsubst p
 UNIT_SRC := $(call only,$(call find,test/unit/*.c))
 PROPERTY_SRC := $(call only,$(call find,test/property/*.c))
 TESTLIB_SRC := $(call find,test/lib/*.c)
+PROVE_SRC := $(call find,test/prove/*.c)
 FUZZ_SRC := $(filter-out test/fuzz/driver.c,$(call find,test/fuzz/*.c))
 DEMO_SRC := $(call find,docs/demo/*.c)
 
@@ -202,6 +203,21 @@ $(B)/property/%: $(B)/obj/test/property/%.o $(B)/libtest.a $(B)/libviewfold-inte
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
+
+# The prover; a property test runs a sample of it.
+$(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)ar rcs $@ $(filter %.o,$^)
+LIBS_prop_rules = $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a -lz3 -ljansson
+LIBS_prove = $(LIBS_prop_rules)
+LIBS_test_prove = $(LIBS_prop_rules)
+$(B)/property/prop_rules $(B)/unit/test_prove: $(B)/libprove.a
+$(B)/prove/prove: $(B)/obj/test/prove/prove.o $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(TEST_LINK) -o $@
+
 # Small measuring programs, made on request: make build/bench/bench_call
 LIBS_lljit_minimal = $(LLVM_LIBS)
 $(B)/obj/test/bench/lljit_minimal.o: EXTRA = $(LLVM_CFLAGS)
@@ -261,8 +277,13 @@ endif
 fuzz:
 	+$(Q)$(MAKE) --no-print-directory SAN=$(or $(SAN),address) fuzz-run
 
-prove: all
-	@sh test/prove.sh $(B)
+# CORPUS: chains as JSON lines, whose rewrites are proven too; CHAINS random ones.
+CORPUS ?= ../shared/corpus/views.jsonl
+CHAINS ?= 100000
+prove:
+	@CC='$(firstword $(CC))' sh .ci/deps check build prove
+	+$(Q)$(MAKE) --no-print-directory $(B)/prove/prove
+	@$(B)/prove/prove --seed $(or $(SEED),1) --chains $(CHAINS) --corpus $(CORPUS)
 
 bench: all $(addprefix $(B)/bench/,bench_call bench_startup lljit_minimal one_kernel)
 	@$(B)/bench/bench_call
@@ -311,4 +332,4 @@ clean:
 	$(Q)rm -rf build
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(TESTLIB_SRC) \
-  $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c)) build/rulec.d
+  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c)) build/rulec.d

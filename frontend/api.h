@@ -7,6 +7,7 @@
 #include "frontend/compile.h"
 #include "frontend/lazy.h"
 #include "frontend/viewfold.h"
+#include "frontend/watch.h"
 #include "ir/parse.h"
 
 struct vf_context {
@@ -16,6 +17,7 @@ struct vf_context {
   atomic_uint failures; /* allocations that failed so far */
   atomic_uint uses;     /* the user, and each graph, program and tensor */
   rt_context *runtime;
+  fe_watch watch;    /* of every graph */
   vf_graph *session; /* NULL until first used */
   fe_lazy lazy;
 };

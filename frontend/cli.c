@@ -20,6 +20,7 @@ static const command commands[] = {
     {"dump", cli_dump, "print a graph as it stands at a stage of compilation"},
     {"cache", cli_cache, "show, prune or verify the compiled kernels kept on disk"},
     {"devices", cli_devices, "list what graphs can run on"},
+    {"rules", cli_rules, "print the rules that simplify index expressions, with their reasons"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

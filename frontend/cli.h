@@ -18,5 +18,6 @@ int cli_run(int argc, char **argv);
 int cli_dump(int argc, char **argv);
 int cli_cache(int argc, char **argv);
 int cli_devices(int argc, char **argv);
+int cli_rules(int argc, char **argv);
 
 #endif

@@ -38,6 +38,9 @@ static void help(void) {
       "  --graph NAME       this graph of the file; otherwise all, one after the other\n"
       "  --target SETTINGS  compile for another machine: `name=value` settings separated by blanks, such as\n"
       "                     'vector_bytes=32 registers=16'; the machine's own are in `viewfold devices`\n"
+      "  --trace-rules      show each rewrite of an index expression on standard error: its number, the rule "
+      "or\n"
+      "                     function, before => after\n"
       "\n"
       "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n",
       stdout);
@@ -71,9 +74,10 @@ static int all_graphs(dump *d, const char *word, const char *name) {
   return status;
 }
 
-static int dump_all(dump *d, const char *word, const char *name) {
+static int dump_all(dump *d, const char *word, const char *name, bool trace) {
   ir_text_init(&d->out, &ir_mem_libc);
-  int status = cli_graph_open(&d->s, "dump", word);
+  int status = cli_graph_open(&d->s, "dump", word, trace);
+  d->options.observer = fe_watch_observer(&d->s.watch);
   if (!status) status = all_graphs(d, word, name);
   if (d->out.len) fwrite(d->out.data, 1, d->out.len, stdout);
   ir_text_free(&d->out);
@@ -102,12 +106,14 @@ static int check_pass(const char *word) {
 }
 
 int cli_dump(int argc, char **argv) {
-  enum { STAGE, PRINT_AFTER, NAME, TARGET, OPTIONS };
+  enum { STAGE, PRINT_AFTER, NAME, TARGET, TRACE, OPTIONS };
   static const cli_option options[OPTIONS] = {{"--stage", "graph, kernels, index, loops, llvm, asm"},
                                               {"--print-after", "a pass, or all"},
                                               {"--graph", "a name"},
-                                              {"--target", "settings"}};
+                                              {"--target", "settings"},
+                                              {"--trace-rules", NULL}};
   const char *given[OPTIONS] = {NULL}, *word = NULL;
+  bool trace = false;
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
     if (next == CLI_WRONG) return CLI_BAD_INPUT;
@@ -115,7 +121,8 @@ int cli_dump(int argc, char **argv) {
       help();
       return CLI_OK;
     }
-    if (next >= 0) given[next] = args.value;
+    if (next == TRACE) trace = true;
+    else if (next >= 0) given[next] = args.value;
     else if (word) return cli_usage("dump", "one file at a time, found '%s' as well", args.value);
     else word = args.value;
   }
@@ -133,7 +140,7 @@ int cli_dump(int argc, char **argv) {
       (given[TARGET] && rt_target_override(&d.target, given[TARGET], &error) != IR_OK) ||
       rt_module_init(&d.module, &error) != IR_OK)
     return cli_failure("dump", &error);
-  status = dump_all(&d, word, given[NAME]);
+  status = dump_all(&d, word, given[NAME], trace);
   rt_module_free(&d.module);
   return status;
 }

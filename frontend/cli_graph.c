@@ -7,6 +7,7 @@
 #include "frontend/chain.h"
 #include "frontend/cli.h"
 #include "frontend/cli_options.h"
+#include "frontend/cli_trace.h"
 #include "frontend/nearest.h"
 #include "frontend/reader.h"
 #include "passes/ops/ops.h"
@@ -63,8 +64,10 @@ static void open_chain(cli_graph *s, const char *text) {
   ir_fail(g->error, IR_ERR_MEMORY, "out of memory reading a chain");
 }
 
-int cli_graph_open(cli_graph *s, const char *command, const char *word) {
+int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace) {
   *s = (cli_graph){.command = command};
+  int status = cli_trace_init(&s->watch, command, trace);
+  if (status) return status;
   ir_graph_init(&s->g, &ir_mem_libc, &s->error);
   s->module.mem = &ir_mem_libc;
   if (!s->error.status && is_chain(word)) open_chain(s, word);
@@ -136,6 +139,7 @@ int cli_context_options(const char *command, const char *threads, rt_options *op
     return cli_usage(command, "VIEWFOLD_THREADS takes a number from 1 to 4096, found '%s'", variable);
   options->no_compile = compile && strcmp(compile, "0") == 0;
   options->perf_map = debug && strstr(debug, "perf");
+  options->no_disk = debug && strstr(debug, "bisect="); /* what a rewrite less makes is not kept */
   return CLI_OK;
 }
 

@@ -3,6 +3,7 @@
 #define VIEWFOLD_FRONTEND_CLI_GRAPH_H
 
 #include "frontend/compile.h"
+#include "frontend/watch.h"
 #include "ir/parse.h"
 
 typedef struct cli_graph {
@@ -10,12 +11,13 @@ typedef struct cli_graph {
   ir_error error;
   ir_graph g;
   ir_module module; /* names and nodes live in g */
+  fe_watch watch;   /* of what is compiled */
 } cli_graph;
 
 /* Read a file of text graphs (`-`: standard input) or, where the word is no file name but begins as one, a
- * chain expression, which becomes `graph @chain(%x: ...)` with the result y. The exit status; not CLI_OK
- * after a message. */
-int cli_graph_open(cli_graph *s, const char *command, const char *word);
+ * chain expression, which becomes `graph @chain(%x: ...)` with the result y. trace: show rewrites. The exit
+ * status; not CLI_OK after a message. */
+int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace);
 void cli_graph_close(cli_graph *s); /* in any case */
 /* The graph called `name`, or the only one when name is NULL. NULL after a message. */
 const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, const char *name);

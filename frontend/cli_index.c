@@ -7,6 +7,7 @@
 #include "frontend/chain.h"
 #include "frontend/cli.h"
 #include "frontend/cli_options.h"
+#include "frontend/cli_trace.h"
 #include "passes/access.h"
 #include "passes/passes.h"
 #include "passes/textbook.h"
@@ -16,8 +17,8 @@
 enum { LONGEST = 1 << 20 };
 
 static const char help_text[] =
-    "Usage: viewfold index [--raw | --views] CHAIN\n"
-    "       viewfold index --json [--raw] < CHAINS.jsonl\n"
+    "Usage: viewfold index [--raw | --views] [--trace-rules] CHAIN\n"
+    "       viewfold index --json [--raw] [--trace-rules] < CHAINS.jsonl\n"
     "\n"
     "Prints where each element of a chain of views lies in its buffer, as an expression of the ranges ridx0, "
     "ridx1, ...\n"
@@ -52,7 +53,10 @@ static const char help_text[] =
     "           and print one line each, "
     "{\"name\":\"t\",\"shape\":[3,2],\"index\":\"EXPR\",\"valid\":\"EXPR\"}; a bad line gives\n"
     "           {\"name\":\"t\",\"error\":\"...\"}, and exit status 2 at the end\n"
+    "  --trace-rules  show each rewrite on standard error: its number, the rule or function, before => "
+    "after\n"
     "\n"
+    "VIEWFOLD_DEBUG=bisect=N refuses every rewrite after the N-th.\n"
     "Exit status: 0, or 2 when a chain is wrong.\n";
 
 bool cli_index_fold(ir_graph *g, ir_ref chain, bool raw, ir_ref *index, ir_ref *valid) {
@@ -93,13 +97,14 @@ static bool print_views(ir_graph *g, ir_ref chain, ir_text *out) {
   return done && !out->failed;
 }
 
-static int one_chain(const char *chain, bool raw, bool views) {
+static int one_chain(const char *chain, bool raw, bool views, const ir_observer *observer) {
   ir_error error = {0};
   ir_graph g;
   ir_text out;
   ir_text_init(&out, &ir_mem_libc);
   bool done = ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK;
   ir_ref x = done ? fe_chain_parse(&g, "<chain>", chain, strlen(chain)) : 0;
+  g.observer = observer; /* sizes must be what was written: recording is not watched */
   done = x && (views ? print_views(&g, x, &out) : print_access(&g, x, raw, &out));
   if (done) fwrite(out.data, 1, out.len, stdout);
   else
@@ -110,11 +115,12 @@ static int one_chain(const char *chain, bool raw, bool views) {
 }
 
 int cli_index(int argc, char **argv) {
-  enum { RAW, VIEWS, JSON };
-  static const cli_option options[] = {{"--raw", NULL}, {"--views", NULL}, {"--json", NULL}};
-  bool given[3] = {0};
+  enum { RAW, VIEWS, JSON, TRACE, OPTIONS };
+  static const cli_option options[OPTIONS] = {
+      {"--raw", NULL}, {"--views", NULL}, {"--json", NULL}, {"--trace-rules", NULL}};
+  bool given[OPTIONS] = {0};
   const char *chain = NULL;
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = 3};
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
     if (next == CLI_WRONG) return CLI_BAD_INPUT;
     if (next == CLI_HELP) {
@@ -129,10 +135,13 @@ int cli_index(int argc, char **argv) {
   }
   if (given[VIEWS] && (given[RAW] || given[JSON]))
     return cli_usage("index", "--views goes with neither --raw nor --json");
+  fe_watch watch;
+  int status = cli_trace_init(&watch, "index", given[TRACE]);
+  if (status) return status;
   if (given[JSON])
     return chain ? cli_usage("index", "--json reads chains from standard input, found '%s'", chain)
-                 : cli_index_json(stdin, stdout, given[RAW]);
+                 : cli_index_json(stdin, stdout, given[RAW], fe_watch_observer(&watch));
   if (!chain)
     return cli_usage("index", "no chain given; for example: viewfold index 'f32[3,2].permute(1,0)'");
-  return one_chain(chain, given[RAW], given[VIEWS]);
+  return one_chain(chain, given[RAW], given[VIEWS], fe_watch_observer(&watch));
 }

@@ -115,11 +115,13 @@ static bool read_chain(ir_graph *g, const json_t *line, ir_ref *x) {
   return true;
 }
 
-static bool fold(answer *a, const json_t *line, bool raw) {
+static bool fold(answer *a, const json_t *line, bool raw, const ir_observer *observer) {
   ir_ref index, valid;
   if (ir_graph_init(&a->g, &ir_mem_libc, &a->error) != IR_OK) return false;
-  return read_chain(&a->g, line, &a->tensor) && cli_index_fold(&a->g, a->tensor, raw, &index, &valid) &&
-         cli_index_print(&a->g, index, &a->index) && cli_index_print(&a->g, valid, &a->valid);
+  if (!read_chain(&a->g, line, &a->tensor)) return false;
+  a->g.observer = observer;
+  return cli_index_fold(&a->g, a->tensor, raw, &index, &valid) && cli_index_print(&a->g, index, &a->index) &&
+         cli_index_print(&a->g, valid, &a->valid);
 }
 
 /* A message may quote bytes that are not UTF-8. */
@@ -138,7 +140,7 @@ static json_t *shape_of(const answer *a) {
 }
 
 /* False when the line was bad. */
-static bool answer_line(const char *text, size_t length, bool raw, FILE *out) {
+static bool answer_line(const char *text, size_t length, bool raw, const ir_observer *observer, FILE *out) {
   answer a = {.g = {.mem = &ir_mem_libc}};
   ir_text_init(&a.index, &ir_mem_libc);
   ir_text_init(&a.valid, &ir_mem_libc);
@@ -148,7 +150,7 @@ static bool answer_line(const char *text, size_t length, bool raw, FILE *out) {
     ir_fail(&a.error, IR_ERR_INVALID, "line: found %zu bytes, expected at most %d", length, MAX_LINE);
   else if (!(line = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where)))
     ir_fail(&a.error, IR_ERR_INVALID, "not JSON: column %d: %s", where.column, where.text);
-  bool good = line && fold(&a, line, raw);
+  bool good = line && fold(&a, line, raw, observer);
   if (json_is_string(json_object_get(line, "name"))) name = json_incref(json_object_get(line, "name"));
   json_object_set_new(result, "name", name ? name : json_null());
   if (good) {
@@ -169,7 +171,7 @@ static bool answer_line(const char *text, size_t length, bool raw, FILE *out) {
   return good;
 }
 
-int cli_index_json(FILE *in, FILE *out, bool raw) {
+int cli_index_json(FILE *in, FILE *out, bool raw, const ir_observer *observer) {
   char *line = NULL;
   size_t cap = 0;
   bool good = true;
@@ -177,7 +179,7 @@ int cli_index_json(FILE *in, FILE *out, bool raw) {
     size_t length = (size_t)n;
     if (length && line[length - 1] == '\n') length--;
     if (strspn(line, " \t\r") >= length) continue;
-    good &= answer_line(line, length, raw, out);
+    good &= answer_line(line, length, raw, observer, out);
     fflush(out);
   }
   if (ferror(in)) {

@@ -110,6 +110,7 @@ static int compile(runner *r) {
   if (!inputs) return no_memory(r);
   for (size_t i = 0; i < r->block->param_count; i++) inputs[i] = r->block->params[i].ref;
   fe_request request = {.graph = &r->s.g,
+                        .observer = fe_watch_observer(&r->s.watch),
                         .results = r->results,
                         .inputs = inputs,
                         .input_count = r->block->param_count,
@@ -249,7 +250,7 @@ static int report(runner *r) {
 static int run(runner *r) {
   r->says = cli_files_take_stdout(&r->out) ? stderr : stdout;
   int status = cli_device("run", r->given[DEVICE]);
-  if (!status) status = cli_graph_open(&r->s, "run", r->word);
+  if (!status) status = cli_graph_open(&r->s, "run", r->word, false);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->given[NAME]);
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;

@@ -14,7 +14,8 @@ typedef struct fe_request {
   const ir_ref
       *vars; /* variables that the caller declares; the program lists those that it uses, with their names */
   size_t var_count;
-  const char *name; /* for messages; not part of the key */
+  const char *name;            /* for messages; not part of the key */
+  const ir_observer *observer; /* of rewrites while compiling, or NULL: sizes were recorded without */
 } fe_request;
 
 /* Find the program in memory, then on disk; else run the passes, generate code and store both. The look-up

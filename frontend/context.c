@@ -141,6 +141,13 @@ static bool read_environment(vf_options *o, ir_error *error) {
   if (compile && strcmp(compile, "0") == 0) o->flags |= VF_NO_COMPILE;
   if (has_word(getenv("VIEWFOLD_DEBUG"), "perf")) o->flags |= VF_PERF_MAP;
   if (!o->device && device && *device) o->device = device;
+  fe_watch watch;
+  if (!fe_watch_init(&watch, getenv("VIEWFOLD_DEBUG"))) {
+    ir_fail(error, IR_ERR_INVALID,
+            "VIEWFOLD_DEBUG is '%.40s'; bisect takes a number of rewrites, as in bisect=17",
+            getenv("VIEWFOLD_DEBUG"));
+    return false;
+  }
   return true;
 }
 
@@ -182,10 +189,11 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
     c->mem = (ir_mem){hook, c};
     atomic_init(&c->failures, 0);
     atomic_init(&c->uses, 1);
+    fe_watch_init(&c->watch, getenv("VIEWFOLD_DEBUG")); /* a number was checked with the other settings */
     rt_options runtime = {.threads = o.threads,
                           .cache_dir = o.cache_dir,
                           .cache_bytes = o.cache_bytes,
-                          .no_disk = (o.flags & VF_NO_DISK) != 0,
+                          .no_disk = (o.flags & VF_NO_DISK) != 0 || c->watch.bisects,
                           .no_compile = (o.flags & VF_NO_COMPILE) != 0,
                           .perf_map = (o.flags & VF_PERF_MAP) != 0};
     if (rt_context_create(&c->mem, &runtime, &c->runtime, &failure) != IR_OK) {

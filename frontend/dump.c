@@ -125,9 +125,14 @@ static void put_all_code(dump *d, cg_output want) {
 /* one graph */
 
 /* The inputs are to be freed, after failing too. */
-static bool make_request(ir_graph *g, const ir_parsed_graph *block, size_t count, fe_request *out) {
+static bool make_request(const dump *d, ir_graph *g, size_t count, fe_request *out) {
+  const ir_parsed_graph *block = d->block;
   ir_ref *inputs = ir_alloc(g->mem, count * sizeof *inputs);
-  *out = (fe_request){.graph = g, .inputs = inputs, .input_count = block->param_count, .name = block->name};
+  *out = (fe_request){.graph = g,
+                      .inputs = inputs,
+                      .input_count = block->param_count,
+                      .name = block->name,
+                      .observer = d->options->observer};
   if (!inputs) return false;
   ir_ref *results = inputs + block->param_count;
   for (size_t i = 0; i < block->param_count; i++) inputs[i] = block->params[i].ref;
@@ -161,7 +166,7 @@ static void dump_compiled(ir_graph *g, dump *d) {
   fe_request request;
   ir_error *noted = g->error;
   g->error = d->error; /* a failure here is none of recording */
-  if (!make_request(g, d->block, count, &request)) {
+  if (!make_request(d, g, count, &request)) {
     ir_fail(d->error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", d->block->name);
   } else if (fe_request_copy(&request, &d->copy, d->error) == IR_OK) {
     run_pipeline(d);

@@ -120,8 +120,11 @@ static bool can_compile(const vf_graph *g, ir_error *error) {
 }
 
 bool fe_graph_request(vf_graph *g, fe_request *out, ir_error *error) {
-  *out = (fe_request){
-      .graph = &g->ir, .name = g->name, .input_count = g->input_count, .var_count = g->variable_count};
+  *out = (fe_request){.graph = &g->ir,
+                      .name = g->name,
+                      .input_count = g->input_count,
+                      .var_count = g->variable_count,
+                      .observer = fe_watch_observer(&g->context->watch)};
   if (!can_compile(g, error)) return false;
   size_t inputs = g->input_count, outputs = g->output_count, variables = g->variable_count;
   ir_ref *refs = ir_alloc(g->ir.mem, (inputs + variables + outputs) * sizeof *refs);
@@ -239,7 +242,8 @@ static void dump(vf_graph *g, const char *stage, ir_text *out, ir_error *error) 
                                  .param_count = g->input_count,
                                  .results = g->outputs,
                                  .result_count = g->output_count};
-  fe_dump_options options = {.module = rt_context_codegen(g->context->runtime)};
+  fe_dump_options options = {.module = rt_context_codegen(g->context->runtime),
+                             .observer = fe_watch_observer(&g->context->watch)};
   if (fe_stage_find(stage, &options.stage, error) != IR_OK) return;
   options.target = rt_context_target(g->context->runtime, error);
   if (options.target) fe_dump(&g->ir, &block, &options, out, error);

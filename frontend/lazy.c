@@ -258,8 +258,12 @@ static ir_status compile(vf_context *c, walk *w, size_t root_count, rt_program *
   inputs = results ? ir_alloc(w->mem, w->leaf_count * sizeof *inputs) : NULL;
   if (!inputs) return ir_fail(error, IR_ERR_MEMORY, "out of memory realising a tensor");
   for (size_t i = 0; i < w->leaf_count; i++) inputs[i] = l->map[l->leaves[i]];
-  fe_request request = {
-      .graph = w->to, .results = results, .inputs = inputs, .input_count = w->leaf_count, .name = "session"};
+  fe_request request = {.observer = fe_watch_observer(&c->watch),
+                        .graph = w->to,
+                        .results = results,
+                        .inputs = inputs,
+                        .input_count = w->leaf_count,
+                        .name = "session"};
   fe_compile(c->runtime, &request, program, error);
   ir_free(w->mem, inputs, w->leaf_count * sizeof *inputs);
   return error->status;

@@ -140,9 +140,9 @@ typedef struct vf_options {
   size_t size;            /* sizeof(vf_options) */
   vf_allocator allocator; /* default: malloc and its family */
   void *allocator_user;
-  int threads; /* that one program may use; VIEWFOLD_THREADS, else every processor that we may use */
-  uint32_t
-      flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the word perf in VIEWFOLD_DEBUG adds VF_PERF_MAP */
+  int threads;    /* that one program may use; VIEWFOLD_THREADS, else every processor that we may use */
+  uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the word perf in VIEWFOLD_DEBUG adds VF_PERF_MAP,
+                     bisect=N refuses every rewrite of an index expression after the N-th */
   const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory */
   const char *device;    /* "cpu"; VIEWFOLD_DEVICE, else "cpu" */
   int64_t cache_bytes;   /* most bytes that the cache on disk may take; default 256 MiB */

@@ -70,11 +70,13 @@ typedef struct ir_bounds {
 } ir_bounds;
 
 struct ir_graph;
-/* Asked before each rewrite is taken: `rule` turns the expression op(src) into result. False refuses it. */
+/* Asked before each rewrite is taken: `rule` turns the expression op(src) into result, which is equal
+ * wherever the validity `given` holds (0: always). False refuses it. */
 typedef struct ir_observer {
   void *user;
-  bool (*rewrite)(void *user, struct ir_graph *graph, const char *rule, ir_op op, const ir_ref *src,
-                  uint32_t nsrc, ir_ref result);
+  bool (*rewrite)(void *user, struct ir_graph *graph, const char *rule, ir_ref given, ir_op op,
+                  const ir_ref *src, uint32_t nsrc, ir_ref result);
+  bool validities; /* make a node of a validity that is none yet: without it `given` may be 0 then, too */
 } ir_observer;
 
 typedef struct ir_graph {

@@ -104,7 +104,7 @@ static ir_ref param_of(folder *f, ir_ref node, uint32_t slot) {
 static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_graph *g = f->g;
   ir_ref flat = pass_flatten(g, &pass_canonical, ir_shape(g, node), p);
-  f->leaf_index = flat = ir_is_true(g, valid) ? flat : pass_simplify_given(g, flat, valid);
+  f->leaf_index = flat = pass_simplify_given(g, flat, valid);
   f->leaf_valid = valid;
   ir_ref src[] = {param_of(f, node, f->slots->slot_of[node] - 1), flat, valid,
                   zero_of(f, ir_dtype_of(g, node))};

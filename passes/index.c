@@ -36,7 +36,7 @@ bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, 
   const ir_node *n = ir_get(b->g, result);
   bool changed = n->op != op || n->nsrc != nsrc;
   for (uint32_t i = 0; i < nsrc && !changed; i++) changed = n->src[i] != src[i];
-  return !changed || o->rewrite(o->user, b->g, rule, op, src, nsrc, result);
+  return !changed || o->rewrite(o->user, b->g, rule, b->facts ? b->facts->given : 0, op, src, nsrc, result);
 }
 
 /* Each public builder begins with a budget of its own. */

@@ -152,7 +152,7 @@ bool pass_linear_at_least(pass_build *b, const pass_linear *in) {
 
 /* facts of a validity */
 
-static void add_fact(pass_facts *out, ir_ref node, int64_t lo, int64_t hi) {
+void pass_facts_add(pass_facts *out, ir_ref node, int64_t lo, int64_t hi) {
   for (uint32_t i = 0; i < out->count; i++)
     if (out->fact[i].node == node) {
       meet(&out->fact[i].in, (pass_interval){lo, hi});
@@ -162,23 +162,49 @@ static void add_fact(pass_facts *out, ir_ref node, int64_t lo, int64_t hi) {
   if (out->count < PASS_FACTS) out->fact[out->count++] = (pass_fact){node, {lo, hi}};
 }
 
-static void read_clause(pass_build *b, ir_ref clause, pass_facts *out) {
+void pass_facts_clause(pass_build *b, ir_ref clause, pass_facts *out) {
   const ir_node *n = ir_get(b->g, clause);
   int64_t c;
   if (ir_is_false(b->g, clause)) out->never = true;
   if (n->nsrc != 2 || ir_dtype_of(b->g, n->src[0]) != IR_INDEX || !ir_is_const(b->g, n->src[1], &c)) return;
-  if (n->op == IR_OP_LT && c > INT64_MIN) add_fact(out, n->src[0], INT64_MIN, c - 1);
-  if (n->op == IR_OP_GE) add_fact(out, n->src[0], c, INT64_MAX);
-  if (n->op == IR_OP_EQ) add_fact(out, n->src[0], c, c);
+  ir_bounds natural = ir_bounds_of(b->g, n->src[0]);
+  if (n->op == IR_OP_LT && c > INT64_MIN) pass_facts_add(out, n->src[0], natural.lo, c - 1);
+  if (n->op == IR_OP_GE) pass_facts_add(out, n->src[0], c, natural.hi);
+  if (n->op == IR_OP_EQ) pass_facts_add(out, n->src[0], c, c);
 }
 
 void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out) {
   const ir_node *n = ir_get(b->g, valid);
   out->count = 0;
   out->never = false;
+  out->given = valid;
   if (n->op != IR_OP_AND || n->dtype != IR_BOOL) {
-    read_clause(b, valid, out);
-    return;
+    pass_facts_clause(b, valid, out);
+  } else {
+    for (uint32_t i = 0; i < n->nsrc; i++) pass_facts_clause(b, n->src[i], out);
   }
-  for (uint32_t i = 0; i < n->nsrc; i++) read_clause(b, n->src[i], out);
+  pass_facts_propagate(b, out);
+}
+
+static void put_in(pass_linear *in, const pass_linear *form, int64_t value, int64_t times) {
+  pass_linear next = *in;
+  int64_t c;
+  if (pass_linear_add(&next, form, -times) && ir_mul_ok(value, times, &c) &&
+      ir_add_ok(next.constant, c, &next.constant))
+    *in = next;
+}
+
+void pass_linear_given(pass_build *b, pass_linear *in) {
+  for (uint32_t i = 0; b->facts && i < b->facts->count; i++) {
+    const pass_fact *f = &b->facts->fact[i];
+    pass_linear form;
+    if (f->in.lo != f->in.hi) continue;
+    pass_linear_read(b->g, f->node, &form);
+    pass_term pivot = form.term[form.count - 1];
+    int64_t have = form.count ? pass_linear_coef(in, pivot.atom) : 0;
+    if (have == 0 || have == INT64_MIN || pivot.coef == INT64_MIN) continue;
+    int64_t size = pivot.coef < 0 ? -pivot.coef : pivot.coef, rest = ir_floor_mod(have, size);
+    if (rest > size - rest) rest -= size; /* the residue of least magnitude stays */
+    put_in(in, &form, f->in.lo, (have - rest) / pivot.coef);
+  }
 }

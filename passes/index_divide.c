@@ -8,6 +8,7 @@
  *               residue taken on the other side of zero
  *   gcd         a common factor of d and all coefficients leaves: (g*X + r)//(g*d) = X//d
  *   low part    for a factor f of d where N//f collapses to X: N//d = X//(d/f)
+ *   threshold   a quotient of two values is the simplest with that step
  *   complement  with more negative than positive coefficients: N//d = -1 - (-1-N)//d
  *
  * A symbolic divisor D divides as polynomials do, N = Q*D + R by the leading monomial, and N//D = Q + R//D
@@ -131,6 +132,13 @@ static bool strip(pass_linear *in, int64_t d, pass_linear *quotient) {
 
 typedef enum reduced { DONE, LEFT, TOO_BIG } reduced;
 
+static bool same_form(const pass_linear *a, const pass_linear *c) {
+  bool same = a->count == c->count && a->constant == c->constant;
+  for (uint32_t i = 0; i < a->count && same; i++)
+    same = a->term[i].atom == c->term[i].atom && a->term[i].coef == c->term[i].coef;
+  return same;
+}
+
 /* N = d*quotient + in; DONE when in lies inside [0, d), otherwise in is the one form of its class modulo d. */
 static reduced reduce(pass_build *b, pass_linear *in, int64_t d, pass_linear *quotient) {
   enum { ROUNDS = 4 }; /* taking digits may leave new multiples, and fewer atoms other digits */
@@ -145,10 +153,7 @@ static reduced reduce(pass_build *b, pass_linear *in, int64_t d, pass_linear *qu
     if (!fits || !pass_linear_add(quotient, &parts.quotient, 1)) return TOO_BIG;
     *in = parts.remainder;
     if (done) return DONE;
-    bool same = in->count == before.count && in->constant == before.constant;
-    for (uint32_t i = 0; i < in->count && same; i++)
-      same = in->term[i].atom == before.term[i].atom && in->term[i].coef == before.term[i].coef;
-    if (same) break;
+    if (same_form(in, &before)) break;
   }
   return strip(in, d, quotient) ? LEFT : TOO_BIG;
 }
@@ -169,11 +174,17 @@ static int64_t low_part(pass_build *b, const pass_linear *in, int64_t d, pass_li
   }
 }
 
-/* True when -1 - N is the form to keep. */
-static bool prefers_complement(const pass_linear *in) {
-  int balance = 0;
-  for (uint32_t i = 0; i < in->count; i++) balance += in->term[i].coef < 0 ? -1 : 1;
-  return balance < 0 || (balance == 0 && pass_linear_sign(in) < 0);
+/* True when -1 - N is the form to keep. Half of d is its own opposite and has no say. */
+static bool prefers_complement(const pass_linear *in, int64_t d) {
+  int balance = 0, first = 0;
+  for (uint32_t i = 0; i < in->count; i++) {
+    int sign = in->term[i].coef < 0 ? -1 : 1;
+    if (in->term[i].coef > 0 ? in->term[i].coef == d - in->term[i].coef : in->term[i].coef == -d - in->term[i].coef)
+      continue;
+    if (first == 0) first = sign;
+    balance += sign;
+  }
+  return balance < 0 || (balance == 0 && first < 0);
 }
 
 static bool complement(pass_linear *in) {
@@ -189,6 +200,7 @@ static ir_ref again(pass_build *b, pass_linear *in, int64_t d) {
 static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear in, outside, inner;
   pass_linear_read(b->g, x, &in);
+  pass_linear_given(b, &in);
   reduced left = reduce(b, &in, d, &outside);
   if (left == DONE) return pass_linear_node(b, &outside);
   if (left == TOO_BIG) return plain(b, IR_OP_FLOORDIV, x, y);
@@ -201,8 +213,14 @@ static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   }
   int64_t f = low_part(b, &in, d, &inner);
   if (f > 1) return again(b, &inner, d / f);
-  if (prefers_complement(&in) && complement(&in)) {
-    if (reduce(b, &in, d, &outside) == LEFT && !prefers_complement(&in) && pass_linear_scale(&outside, -1) &&
+  inner = in;
+  int64_t divisor, first;
+  if (pass_threshold_of(b, &inner, d, &divisor, &first) && !(divisor == d && same_form(&inner, &in))) {
+    pass_linear_const(&outside, first);
+    return plus(b, again(b, &inner, divisor), &outside, 1);
+  }
+  if (prefers_complement(&in, d) && complement(&in)) {
+    if (reduce(b, &in, d, &outside) == LEFT && !prefers_complement(&in, d) && pass_linear_scale(&outside, -1) &&
         ir_sub_ok(outside.constant, 1, &outside.constant))
       return plus(b, again(b, &in, d), &outside, -1);
   }

@@ -11,16 +11,16 @@
 /* Limits that keep any input's work bounded: beyond them nodes stay as they were written, which is always
  * correct. */
 enum {
-  PASS_TERMS = 32,   /* of one sum */
-  PASS_FACTORS = 8,  /* of one product */
-  PASS_CLAUSES = 32, /* of one conjunction */
-  PASS_FACTS = 16,   /* that one validity contributes */
-  PASS_ROWS = 12,    /* relations that one question looks at */
-  PASS_COLUMNS = 40, /* atoms that they may speak of */
+  PASS_TERMS = 32,            /* of one sum */
+  PASS_FACTORS = 8,           /* of one product */
+  PASS_CLAUSES = 32,          /* of one conjunction */
+  PASS_FACTS = 24,            /* that one validity contributes */
+  PASS_ROWS = 12,             /* relations that one question looks at */
+  PASS_COLUMNS = 40,          /* atoms that they may speak of */
   PASS_DIGITS = PASS_COLUMNS, /* that one form falls into */
-  PASS_LOOKS = 2,    /* levels of operands that facts are carried through */
-  PASS_DEPTH = 16,   /* of builders calling builders */
-  PASS_STEPS = 2000  /* builder calls that one public call may cause */
+  PASS_LOOKS = 2,             /* levels of operands that facts are carried through */
+  PASS_DEPTH = 16,            /* of builders calling builders */
+  PASS_STEPS = 2000           /* builder calls that one public call may cause */
 };
 
 typedef struct pass_term {
@@ -46,7 +46,8 @@ typedef struct pass_fact {
 } pass_fact;
 typedef struct pass_facts {
   uint32_t count;
-  bool never; /* they contradict each other: no lane is valid */
+  bool never;   /* they contradict each other: no lane is valid */
+  ir_ref given; /* the validity itself, for observers; 0 when nobody watches and it is no node */
   pass_fact fact[PASS_FACTS];
 } pass_facts;
 
@@ -88,7 +89,7 @@ typedef struct pass_row {
   int64_t coef[PASS_COLUMNS]; /* the row's form, by column */
   pass_interval in;           /* where it lies */
   ir_ref quotient;            /* whose remainder it is; 0: a fact */
-  int pivot;                  /* column of coefficient +-1 that it takes out; -1: none */
+  int pivot;                  /* column that it takes out, where divisible; -1: none */
   int64_t multiplier;
 } pass_row;
 typedef struct pass_system {
@@ -113,9 +114,24 @@ typedef struct pass_digits {
   pass_system system;
 } pass_digits;
 
+/* Columns for the form's atoms and, while there is room, all that their quotients are made of. */
+bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *out);
+/* Shown that the form does not lie in [lo, hi], by trying; slower than bounds, and knows whole numbers. */
+bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t hi);
+/* What the facts and the relations of their atoms say of each atom: added to the facts. */
+void pass_facts_propagate(pass_build *b, pass_facts *facts);
+
 bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out); /* false: too big */
 /* constant + sum of weight[i] * digit i, as a form; false: too big */
 bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out);
+
+/* index_affine.c: quotients that are affine together go; true when some did */
+bool pass_linear_affine(pass_build *b, pass_linear *in);
+
+/* index_threshold.c */
+bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c); /* in < c; true when a weight came down */
+/* Where N//d, N of one digit, takes two values, *first and the next: then N//d = *first + in//(*divisor), the least such in. */
+bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divisor, int64_t *first);
 
 /* index_product.c */
 uint32_t pass_factors(const ir_graph *g, ir_ref atom,
@@ -141,6 +157,10 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in); /* index
 bool pass_linear_below(pass_build *b, const pass_linear *in); /* proves in <= -1, symbolic extents included */
 bool pass_linear_at_least(pass_build *b, const pass_linear *in); /* proves in >= 0 */
 void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out);
+void pass_facts_clause(pass_build *b, ir_ref clause, pass_facts *out); /* one clause more */
+void pass_facts_add(pass_facts *to, ir_ref node, int64_t lo, int64_t hi);
+/* in with what the facts fix put in: pinned atoms, and pinned sums by their newest atom */
+void pass_linear_given(pass_build *b, pass_linear *in);
 /* the value of x modulo d where its congruence decides it */
 bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue);
 

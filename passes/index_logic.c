@@ -21,36 +21,70 @@ static bool ceil_div(int64_t a, int64_t d, int64_t *out) {
   return a != INT64_MIN && ir_sub_ok(0, ir_floor_div(-a, d), out);
 }
 
-/* g*X + Y < c: true when Y may go; in becomes X and *c its bound. */
-static bool drop_small_terms(pass_build *b, pass_linear *in, int64_t *c) {
-  int64_t g = INT64_MAX;
-  for (uint32_t tries = 0; tries < in->count; tries++) {
-    int64_t next = 1;
-    for (uint32_t i = 0; i < in->count; i++) {
-      int64_t a = ir_gcd(in->term[i].coef, 0);
+/* g*X + Y < c, in digits: true when Y may go; in becomes X and *c its bound. */
+static bool drop_small_digits(pass_build *b, pass_linear *in, int64_t *c) {
+  pass_digits of;
+  int64_t big[PASS_DIGITS], small[PASS_DIGITS], g = INT64_MAX;
+  if (!pass_digits_of(b, in, &of)) return false;
+  for (uint32_t tries = 0; tries < of.count; tries++) {
+    int64_t next = 1, need, q, top;
+    for (uint32_t i = 0; i < of.count; i++) {
+      int64_t a = ir_gcd(of.digit[i].coef, 0);
       if (a > next && a < g) next = a;
     }
     if ((g = next) == 1) return false;
-    pass_linear big, small;
-    pass_linear_const(&big, 0);
-    pass_linear_const(&small, 0);
-    for (uint32_t i = 0; i < in->count; i++) {
-      pass_term t = in->term[i];
-      if (t.coef % g == 0) pass_linear_term(&big, t.atom, t.coef / g);
-      else pass_linear_term(&small, t.atom, t.coef);
+    bool some = false;
+    for (uint32_t i = 0; i < of.count; i++) {
+      bool whole = of.digit[i].coef % g == 0;
+      big[i] = whole ? of.digit[i].coef / g : 0;
+      small[i] = whole ? 0 : of.digit[i].coef;
+      some = some || !whole;
     }
-    if (small.count == 0) continue;
-    pass_interval y = pass_linear_bounds(b, &small);
-    int64_t need, q, top;
+    pass_linear low;
+    if (!some || !pass_digits_sum(&of, small, 0, &low)) continue;
+    pass_interval y = pass_linear_bounds(b, &low);
     if (y.lo == INT64_MIN || y.hi == INT64_MAX || !ir_sub_ok(*c, y.lo, &need) || !ceil_div(need, g, &q))
       continue;
     if (!ir_sub_ok(q, 1, &top) || !ir_mul_ok(top, g, &top) || !ir_add_ok(top, y.hi, &top) || top >= *c)
       continue;
-    *in = big;
+    if (!pass_digits_sum(&of, big, 0, &low)) continue;
+    *in = low;
     *c = q;
     return true;
   }
   return false;
+}
+
+/* The newest quotient by a number that stands alone; its term's position, or -1. */
+static int unit_quotient(pass_build *b, const pass_linear *in, int64_t *d) {
+  for (uint32_t i = in->count; i-- > 0;) {
+    const ir_node *n = ir_get(b->g, in->term[i].atom);
+    if ((in->term[i].coef == 1 || in->term[i].coef == -1) && n->op == IR_OP_FLOORDIV &&
+        ir_is_const(b->g, n->src[1], d))
+      return (int)i;
+  }
+  return -1;
+}
+
+/* N//d + Y < c is N + d*Y < d*c;  Y - N//d < c is d*Y - N < d*(c-1) + 1. */
+static bool open_quotient(pass_build *b, pass_linear *in, int64_t *c) {
+  int64_t d, bound, less_one;
+  int at = unit_quotient(b, in, &d);
+  if (at < 0) return false;
+  pass_term t = in->term[at];
+  pass_linear next = *in, numerator;
+  pass_linear_drop(&next, (uint32_t)at);
+  pass_linear_read(b->g, ir_src(b->g, t.atom, 0), &numerator);
+  if (!pass_linear_scale(&next, d) || !pass_linear_add(&next, &numerator, t.coef)) return false;
+  if (t.coef == 1
+          ? !ir_mul_ok(*c, d, &bound)
+          : !ir_sub_ok(*c, 1, &less_one) || !ir_mul_ok(less_one, d, &bound) || !ir_add_ok(bound, 1, &bound))
+    return false;
+  if (!ir_sub_ok(bound, next.constant, &bound)) return false;
+  next.constant = 0;
+  *in = next;
+  *c = bound;
+  return true;
 }
 
 static ir_ref compare_node(pass_build *b, ir_op op, ir_ref left, int64_t c) {
@@ -73,16 +107,20 @@ static ir_ref compare_parts(pass_build *b, ir_op op, const pass_linear *in, int6
 
 /* in < 0, or in >= 0 when `negated`; in non-constant */
 static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
-  if (pass_linear_below(b, in)) return truth(b, !negated);
-  if (pass_linear_at_least(b, in)) return truth(b, negated);
-  int64_t c, g = pass_linear_content(in);
-  if (!ir_sub_ok(0, in->constant, &c)) return 0;
-  in->constant = 0;
-  for (bool again = true; again;) {
+  enum { STEPS = 12 }; /* each takes a quotient or a term away, unless digits bring another */
+  int64_t c;
+  bool again = true;
+  for (int step = 0; again; step++) {
+    if (in->count == 0) return truth(b, (in->constant < 0) != negated);
+    if (pass_linear_below(b, in)) return truth(b, !negated);
+    if (pass_linear_at_least(b, in)) return truth(b, negated);
+    int64_t g = pass_linear_content(in);
+    if (!ir_sub_ok(0, in->constant, &c)) return 0;
+    in->constant = 0;
     for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
     if (!ceil_div(c, g, &c)) return 0;
-    again = in->count > 1 && drop_small_terms(b, in, &c);
-    g = pass_linear_content(in);
+    again = step < STEPS && (open_quotient(b, in, &c) || (in->count > 1 && (drop_small_digits(b, in, &c) || pass_saturate(b, in, &c))));
+    if (again && !ir_sub_ok(0, c, &in->constant)) return 0;
   }
   bool flip = pass_linear_sign(in) < 0; /* -X < c is X >= 1-c */
   if (flip && (!pass_linear_scale(in, -1) || !ir_sub_ok(1, c, &c))) return 0;
@@ -120,6 +158,13 @@ static ir_ref equal(pass_build *b, ir_op op, pass_linear *in) {
     if (all.lo == 0 ? !ir_sub_ok(in->constant, 1, &in->constant) : false) return 0;
     return less(b, in, !low);
   }
+  int64_t d;
+  if (unit_quotient(b, in, &d) >= 0) { /* an interval of the numerator */
+    pass_linear above = *in;
+    if (!ir_sub_ok(above.constant, 1, &above.constant)) return 0;
+    ir_ref ends[] = {less(b, &above, op == IR_OP_NE), less(b, in, op == IR_OP_EQ)};
+    return pass_make_junction(b, op == IR_OP_EQ ? IR_OP_AND : IR_OP_OR, ends, 2);
+  }
   in->constant = 0;
   return compare_parts(b, op, in, c);
 }
@@ -130,6 +175,7 @@ static ir_ref compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   pass_linear_read(b->g, y, &right);
   bool swap = op == IR_OP_GT || op == IR_OP_LE; /* x > y is y - x < 0; x <= y is not (y - x < 0) */
   if (!pass_linear_add(&in, &right, -1) || (swap && !pass_linear_scale(&in, -1))) return 0;
+  pass_linear_given(b, &in);
   bool equality = op == IR_OP_EQ || op == IR_OP_NE;
   bool negated = op == IR_OP_GE || op == IR_OP_LE;
   if (in.count == 0)
@@ -230,6 +276,16 @@ static void round_ends(const ir_bounds *of, int64_t *lo, int64_t *hi) {
   if (*hi > -far && *hi < far) *hi -= ir_floor_mod(ir_floor_mod(*hi, of->div) - of->rem, of->div);
 }
 
+static bool collect(pass_build *b, ir_ref x, bool negate, ir_op op, clauses *to) {
+  const ir_node *n = ir_get(b->g, x);
+  if (n->op == op && n->dtype == IR_BOOL) {
+    for (uint32_t i = 0; i < n->nsrc; i++)
+      if (!insert(to, negate ? pass_make_not(b, n->src[i]) : n->src[i])) return false;
+    return true;
+  }
+  return insert(to, negate ? pass_make_not(b, x) : x);
+}
+
 typedef enum join { JOINED, FULL, NEVER } join;
 
 /* One more clause, `left op c`; `before` is what earlier ones came to. */
@@ -237,7 +293,7 @@ static join put(pass_build *b, clauses *all, ir_op op, ir_ref left, int64_t c, j
   if (before != JOINED) return before;
   ir_ref clause = pass_make_compare(b, op, left, ir_index(b->g, c));
   if (ir_is_false(b->g, clause)) return NEVER;
-  return ir_is_true(b->g, clause) || insert(all, clause) ? JOINED : FULL;
+  return ir_is_true(b->g, clause) || collect(b, clause, false, IR_OP_AND, all) ? JOINED : FULL;
 }
 
 /* All clauses about one expression as one interval: rewritten as at most two clauses. False: no lane
@@ -284,50 +340,129 @@ static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
   return made != NEVER;
 }
 
-/* Drop each clause that the others imply; false when they contradict it. */
-static bool drop_implied(pass_build *b, clauses *all) {
-  pass_facts facts;
+static bool add_all(clauses *to, const clauses *from) {
+  clauses before = *to;
+  for (uint32_t i = 0; i < from->count; i++)
+    if (!insert(to, from->item[i])) {
+      *to = before;
+      return false;
+    }
+  return true;
+}
+
+static bool is_single(const ir_graph *g, ir_ref clause) {
   ir_ref left;
   int64_t c;
-  for (uint32_t i = 0; i < all->count;) {
-    ir_ref clause = all->item[i];
-    facts.count = 0;
-    facts.never = false;
-    for (uint32_t j = 0; j < all->count && facts.count < PASS_FACTS - 1; j++) {
-      pass_facts one;
-      if (j == i) continue;
-      pass_facts_read(b, all->item[j], &one);
-      if (one.count) facts.fact[facts.count++] = one.fact[0];
+  if (!bounded(g, clause, &left, &c)) return true; /* nothing linear to do */
+  const ir_node *n = ir_get(g, left);
+  return n->op != IR_OP_ADD && n->op != IR_OP_MUL && n->op != IR_OP_FLOORDIV;
+}
+
+/* What all clauses but one say. */
+static void facts_of_others(pass_build *b, const clauses *all, uint32_t but, pass_facts *out) {
+  clauses others = *all;
+  if (but < all->count) erase(&others, but);
+  out->count = 0;
+  out->never = false;
+  out->given = b->g->observer && b->g->observer->validities
+                   ? ir_make(b->g, IR_OP_AND, IR_BOOL, 0, others.item, others.count)
+                   : 0;
+  for (uint32_t j = 0; j < all->count; j++)
+    if (j != but) pass_facts_clause(b, all->item[j], out);
+  pass_facts_propagate(b, out);
+}
+
+/* Is there no way that a bound of a sum fails? */
+static bool holds(pass_build *b, ir_ref clause) {
+  pass_linear in;
+  ir_ref left;
+  int64_t c;
+  ir_op op = ir_op_of(b->g, clause);
+  if (is_single(b->g, clause) || !bounded(b->g, clause, &left, &c) || c == INT64_MIN) return false;
+  pass_linear_read(b->g, left, &in);
+  if (op == IR_OP_LT) return pass_linear_never(b, &in, c, INT64_MAX);
+  return op == IR_OP_GE && pass_linear_never(b, &in, INT64_MIN, c - 1);
+}
+
+/* Clause i as it reads where the others hold; 0 when it cannot be said better. */
+static ir_ref given_others(pass_build *b, const clauses *all, uint32_t i) {
+  pass_facts facts;
+  pass_build under = *b;
+  ir_ref left;
+  int64_t c;
+  facts_of_others(b, all, i, &facts);
+  if (facts.never) return truth(b, false);
+  if (facts.count == 0 || !bounded(b->g, all->item[i], &left, &c)) return 0;
+  under.facts = &facts;
+  ir_ref now = pass_make_compare(&under, ir_op_of(b->g, all->item[i]), left, ir_index(b->g, c));
+  return now && !ir_is_true(b->g, now) && holds(&under, now) ? truth(b, true) : now;
+}
+
+/* The ends of each atom that all clauses together leave, as clauses. False: they leave nothing. */
+static bool add_ends(pass_build *b, clauses *all) {
+  pass_facts facts;
+  join made = JOINED;
+  facts_of_others(b, all, all->count, &facts);
+  if (facts.never) return false;
+  for (uint32_t i = 0; i < facts.count; i++) {
+    ir_ref atom = facts.fact[i].node;
+    ir_op op = ir_op_of(b->g, atom);
+    ir_bounds natural = ir_bounds_of(b->g, atom);
+    if (op != IR_OP_RANGE && op != IR_OP_VAR && op != IR_OP_BOUND) continue;
+    int64_t lo = facts.fact[i].in.lo, hi = facts.fact[i].in.hi;
+    if (lo > natural.lo) made = put(b, all, IR_OP_GE, atom, lo, made);
+    if (hi < natural.hi) made = put(b, all, IR_OP_LT, atom, hi + 1, made);
+  }
+  return made != NEVER;
+}
+
+/* Each clause about a sum as it reads where the others hold, to a fixed point. False: they contradict. */
+static bool settle_sums(pass_build *b, clauses *all) {
+  enum { ROUNDS = 4 };
+  bool changed = true, several = false;
+  for (uint32_t i = 0; i < all->count; i++) several = several || !is_single(b->g, all->item[i]);
+  for (int round = 0; round < ROUNDS && changed && several; round++) {
+    changed = false;
+    if (all->count < PASS_CLAUSES / 2 && !add_ends(b, all)) return false;
+    for (uint32_t i = all->count; i-- > 0;) {
+      if (i >= all->count || is_single(b->g, all->item[i])) continue;
+      clauses parts = {0};
+      ir_ref now = given_others(b, all, i), before = all->item[i];
+      if (!now || now == before) continue;
+      if (ir_is_false(b->g, now)) return false;
+      erase(all, i);
+      changed = true;
+      if (!ir_is_true(b->g, now) && !(collect(b, now, false, IR_OP_AND, &parts) && add_all(all, &parts)))
+        insert(all, before);
     }
-    ir_ref decided = 0;
-    if (facts.count && bounded(b->g, clause, &left, &c)) {
-      pass_build under = *b;
-      under.facts = &facts;
-      pass_linear in;
-      pass_linear_read(b->g, left, &in);
-      pass_interval r = pass_linear_bounds(&under, &in);
-      ir_op op = ir_op_of(b->g, clause);
-      bool below = r.hi<c, above = r.lo> c, low = r.lo >= c && r.lo != INT64_MIN;
-      if (op == IR_OP_LT) decided = below ? truth(b, true) : low ? truth(b, false) : 0;
-      if (op == IR_OP_GE) decided = low ? truth(b, true) : below ? truth(b, false) : 0;
-      if (op == IR_OP_EQ && (below || above)) decided = truth(b, false);
-      if (op == IR_OP_NE && (below || above)) decided = truth(b, true);
-    }
-    if (decided && ir_is_false(b->g, decided)) return false;
-    if (decided) erase(all, i);
-    else i++;
   }
   return true;
 }
 
-static bool collect(pass_build *b, ir_ref x, bool negate, ir_op op, clauses *to) {
-  const ir_node *n = ir_get(b->g, x);
-  if (n->op == op && n->dtype == IR_BOOL) {
-    for (uint32_t i = 0; i < n->nsrc; i++)
-      if (!insert(to, negate ? pass_make_not(b, n->src[i]) : n->src[i])) return false;
-    return true;
+/* Drop each clause that the others imply, sums first; false when they contradict it. */
+static bool drop_implied(pass_build *b, clauses *all) {
+  for (int sums = 1; sums >= 0; sums--)
+    for (uint32_t i = all->count; i-- > 0;) {
+      if (i >= all->count || is_single(b->g, all->item[i]) == (sums == 1)) continue;
+      ir_ref now = given_others(b, all, i);
+      if (now && ir_is_false(b->g, now)) return false;
+      if (now && ir_is_true(b->g, now)) erase(all, i);
+    }
+  return true;
+}
+
+/* At most one interval per expression. */
+static bool merge_all(pass_build *b, clauses *all) {
+  for (uint32_t i = 0; i < all->count;) {
+    ir_ref left;
+    int64_t c;
+    clauses before = *all;
+    if (bounded(b->g, all->item[i], &left, &c) && !merge_bounds(b, all, left)) return false;
+    bool same =
+        before.count == all->count && memcmp(before.item, all->item, all->count * sizeof *all->item) == 0;
+    i = same ? i + 1 : 0; /* clauses moved: start over */
   }
-  return insert(to, negate ? pass_make_not(b, x) : x);
+  return true;
 }
 
 /* Simplify a conjunction. False: it is False. */
@@ -341,16 +476,8 @@ static bool conjoin(pass_build *b, clauses *all) {
     for (uint32_t j = i + 1; j < all->count; j++)
       if (is_bool_op(b->g, all->item[j], IR_OP_NOT) && ir_src(b->g, all->item[j], 0) == all->item[i])
         return false;
-  for (uint32_t i = 0; i < all->count;) {
-    ir_ref left;
-    int64_t c;
-    clauses before = *all;
-    if (bounded(b->g, all->item[i], &left, &c) && !merge_bounds(b, all, left)) return false;
-    bool same =
-        before.count == all->count && memcmp(before.item, all->item, all->count * sizeof *all->item) == 0;
-    i = same ? i + 1 : 0; /* clauses moved: start over */
-  }
-  return b->facts || drop_implied(b, all);
+  if (!merge_all(b, all)) return false;
+  return b->facts || (settle_sums(b, all) && merge_all(b, all) && drop_implied(b, all));
 }
 
 ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t count) {

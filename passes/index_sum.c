@@ -3,6 +3,8 @@
  *
  *   exact      c*(N//d) where N leaves a known remainder r: (c/d)*(N - r) where d divides c; beside N itself, one of the two
  *   product    D*(N//D) = N - N%D for a symbolic D, where that makes the sum shorter
+ *   halves     N//d + (N + d/2)//d = N//(d/2): the one with the larger constant goes where another of the three is
+ *              there, and two of them become one where that makes the sum shorter
  *   staircase  N//d + (N+1)//d + ... + (N+d-1)//d = N    (Hermite's identity)
  *
  * Each makes the sum shorter or a coefficient smaller, so the process ends. */
@@ -112,13 +114,70 @@ static bool climb(pass_build *b, pass_linear *in, uint32_t t) {
   return true;
 }
 
+/* halves */
+
+static uint32_t quotients_in(pass_build *b, const pass_linear *in) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < in->count; i++) count += is_op(b->g, in->term[i].atom, IR_OP_FLOORDIV);
+  return count;
+}
+
+/* Does the sum hold a quotient of `part`, apart from `but`? */
+static bool shares_quotient(pass_build *b, const pass_linear *in, const pass_linear *part, ir_ref but) {
+  for (uint32_t i = 0; i < part->count; i++)
+    if (part->term[i].atom != but && is_op(b->g, part->term[i].atom, IR_OP_FLOORDIV) &&
+        pass_linear_coef(in, part->term[i].atom) != 0)
+      return true;
+  return false;
+}
+
+/* form // d as a linear form */
+static bool quotient_of(pass_build *b, const pass_linear *form, int64_t d, pass_linear *out) {
+  pass_linear numerator = *form;
+  ir_ref q = pass_make_div(b, pass_linear_node(b, &numerator), ir_index(b->g, d));
+  if (q) pass_linear_read(b->g, q, out);
+  return q != 0;
+}
+
+/* Is there another quotient whose divisor has to do with d? */
+static bool has_relative(pass_build *b, const pass_linear *in, uint32_t t, int64_t d) {
+  int64_t c;
+  for (uint32_t i = 0; i < in->count; i++)
+    if (i != t && is_op(b->g, in->term[i].atom, IR_OP_FLOORDIV) &&
+        ir_is_const(b->g, ir_src(b->g, in->term[i].atom, 1), &c) && d % c == 0)
+      return true;
+  return false;
+}
+
+static bool halve(pass_build *b, pass_linear *in, uint32_t t) {
+  pass_term q = in->term[t];
+  int64_t d;
+  pass_linear low, whole, half, next = *in;
+  if (!ir_is_const(b->g, ir_src(b->g, q.atom, 1), &d) || d < 4 || d % 2 != 0 || !has_relative(b, in, t, d))
+    return false;
+  pass_linear_read(b->g, ir_src(b->g, q.atom, 0), &low);
+  bool upper = low.constant >= d / 2;
+  low.constant += upper ? -(d / 2) : d / 2;
+  if (!quotient_of(b, &low, d, &half)) return false; /* the other of the two halves */
+  if (!upper) low.constant -= d / 2;
+  if (!quotient_of(b, &low, d / 2, &whole)) return false;
+  /* q = whole - half */
+  if (!pass_linear_term(&next, q.atom, -q.coef) || !pass_linear_add(&next, &whole, q.coef) ||
+      !pass_linear_add(&next, &half, -q.coef))
+    return false;
+  bool there = shares_quotient(b, in, &half, q.atom) || shares_quotient(b, in, &whole, q.atom);
+  if (upper ? !there || quotients_in(b, &next) > quotients_in(b, in) : quotients_in(b, &next) >= quotients_in(b, in)) return false;
+  *in = next;
+  return true;
+}
+
 /* one step of any kind */
 bool pass_recombine(pass_build *b, pass_linear *in) {
   for (uint32_t i = 0; i < in->count; i++) {
     ir_ref atom = in->term[i].atom;
     if (is_op(b->g, atom, IR_OP_MUL) && open_product(b, in, i)) return true;
     if (!is_op(b->g, atom, IR_OP_FLOORDIV)) continue;
-    if (exact(b, in, i) || (in->count > 1 && climb(b, in, i))) return true;
+    if (exact(b, in, i) || (in->count > 1 && (climb(b, in, i) || halve(b, in, i)))) return true;
   }
   return false;
 }

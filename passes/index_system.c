@@ -10,11 +10,13 @@
  * a convex function of each multiplier that bends only where a coefficient vanishes: each row in turn takes
  * the best such multiplier.
  *
- * What is it made of? Rows with a pivot, an atom of coefficient +-1, take the pivots out of the form one
+ * What is it made of? Rows with a pivot, if possible an atom of coefficient +-1, take the pivots out of the form one
  * after the other: form = sum of digit * coefficient, where the digits are row forms (x - 4*(x//4), the low
  * digit of x) and the atoms that are left, each within its own interval and independent of the others where
  * sizes nest. */
 #include "index_impl.h"
+
+#include <string.h>
 
 /* positions */
 
@@ -101,8 +103,9 @@ static void relate(pass_build *b, pass_system *s, uint32_t at, ir_ref numerator,
   } else {
     pass_linear_read(b->g, numerator, &form);
     if (!into_row(b, s, row, &form, 1)) return;
-    for (uint32_t i = 0; i < form.count; i++)
-      if (form.term[i].coef == 1 || form.term[i].coef == -1) row->pivot = find(s, form.term[i].atom);
+    for (uint32_t i = 0; i < form.count; i++) /* the newest, better one that stands alone */
+      if (form.term[i].coef == 1 || form.term[i].coef == -1 || i == 0)
+        row->pivot = find(s, form.term[i].atom);
   }
   s->rows++;
 }
@@ -145,7 +148,39 @@ static void order_rows(pass_system *s) {
   }
 }
 
-static bool system_of(pass_build *b, const pass_linear *in, pass_system *s) {
+/* A fact about the very form of a row narrows the row. */
+static void meet_rows(pass_build *b, pass_system *s) {
+  pass_linear form;
+  for (uint32_t f = 0; f < b->facts->count; f++) {
+    pass_linear_read(b->g, b->facts->fact[f].node, &form);
+    for (uint32_t r = 0; r < s->rows && form.count > 1; r++) {
+      pass_row *row = &s->row[r];
+      uint32_t same = 0, used = 0;
+      for (uint32_t i = 0; i < s->atoms; i++) used += row->coef[i] != 0;
+      for (uint32_t k = 0; k < form.count; k++) {
+        int at = find(s, form.term[k].atom);
+        same += at >= 0 && row->coef[at] == form.term[k].coef;
+      }
+      if (same != form.count || used != same) continue;
+      if (b->facts->fact[f].in.lo > row->in.lo) row->in.lo = b->facts->fact[f].in.lo;
+      if (b->facts->fact[f].in.hi < row->in.hi) row->in.hi = b->facts->fact[f].in.hi;
+    }
+  }
+}
+
+/* The quotients that the facts speak of: they tell digits apart that the form does not. */
+static void fact_columns(pass_build *b, pass_system *s) {
+  pass_linear form;
+  ir_ref numerator;
+  int64_t d;
+  for (uint32_t f = 0; f < b->facts->count; f++) {
+    pass_linear_read(b->g, b->facts->fact[f].node, &form);
+    for (uint32_t k = 0; k < form.count && form.count > 1; k++)
+      if (by_number(b->g, form.term[k].atom, &numerator, &d) && column(b, s, form.term[k].atom) < 0) return;
+  }
+}
+
+bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *s) {
   s->atoms = s->rows = 0;
   s->constant = in->constant;
   for (uint32_t i = 0; i < in->count; i++) {
@@ -153,7 +188,9 @@ static bool system_of(pass_build *b, const pass_linear *in, pass_system *s) {
     if (at < 0) return false;
     s->form[at] = in->term[i].coef;
   }
+  if (b->facts) fact_columns(b, s);
   relate_quotients(b, s);
+  if (b->facts) meet_rows(b, s);
   order_rows(s);
   return true;
 }
@@ -228,11 +265,26 @@ static bool improve(const pass_system *s, pass_row *row, int64_t *form) {
   return true;
 }
 
-static int64_t largest(pass_system *s, int sign) {
+/* Multipliers are whole numbers; a common multiple of the rows' coefficients makes them fine enough. */
+static int64_t fineness(const pass_system *s) {
+  const int64_t most = 1 << 20;
+  int64_t scale = 1;
+  for (uint32_t r = 0; r < s->rows; r++)
+    for (uint32_t i = 0; i < s->atoms; i++) {
+      int64_t c = ir_gcd(s->row[r].coef[i], 0);
+      if (c <= 1 || c > most) continue;
+      int64_t times = c / ir_gcd(scale, c);
+      if (times <= most / scale) scale *= times;
+    }
+  return scale;
+}
+
+static int64_t largest(pass_system *s, int64_t scale, int sign) {
   enum { SWEEPS = 3 };
   int64_t form[PASS_COLUMNS];
   extent sum = {true, 0};
-  for (uint32_t i = 0; i < s->atoms; i++) form[i] = sign * s->form[i];
+  for (uint32_t i = 0; i < s->atoms; i++)
+    if (!ir_mul_ok(s->form[i], sign * scale, &form[i])) return INT64_MAX;
   for (uint32_t r = 0; r < s->rows; r++) s->row[r].multiplier = 0;
   bool changed = true;
   for (int sweep = 0; sweep < SWEEPS && changed; sweep++) {
@@ -241,7 +293,7 @@ static int64_t largest(pass_system *s, int sign) {
   }
   for (uint32_t r = 0; r < s->rows; r++) sum = plus(sum, most_of(s->row[r].in, s->row[r].multiplier));
   for (uint32_t i = 0; i < s->atoms; i++) sum = plus(sum, most_of(s->in[i], form[i]));
-  return sum.finite ? sum.value : INT64_MAX;
+  return sum.finite ? ir_floor_div(sum.value, scale) : INT64_MAX;
 }
 
 pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
@@ -260,13 +312,147 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
   r.lo = lo.finite ? lo.value : INT64_MIN;
   r.hi = hi.finite ? hi.value : INT64_MAX;
   pass_system s;
-  if (!related || !system_of(b, in, &s)) return r;
+  if (!related || !pass_system_of(b, in, &s)) return r;
   add_facts(b, &s);
   if (s.rows == 0) return r;
-  int64_t top = largest(&s, 1), bottom = largest(&s, -1), end;
+  int64_t scale = fineness(&s), top = largest(&s, scale, 1), bottom = largest(&s, scale, -1), end;
   if (top != INT64_MAX && ir_add_ok(top, in->constant, &end) && end < r.hi) r.hi = end;
   if (bottom != INT64_MAX && ir_sub_ok(in->constant, bottom, &end) && end > r.lo) r.lo = end;
   return r;
+}
+
+/* what follows for each atom */
+
+/* coef * atom = row - the rest: the atom's interval in whole numbers. True when it became smaller. */
+static bool narrow(pass_system *s, const pass_row *row, uint32_t at) {
+  extent top = {true, 0}, bottom = top; /* of the rest */
+  int64_t coef = row->coef[at], lo = INT64_MIN, hi = INT64_MAX, end;
+  if (coef == INT64_MIN) return false;
+  for (uint32_t i = 0; i < s->atoms; i++) {
+    if (i == at || row->coef[i] == 0 || row->coef[i] == INT64_MIN) continue;
+    extent down = most_of(s->in[i], -row->coef[i]);
+    down.value = -down.value;
+    top = plus(top, most_of(s->in[i], row->coef[i])), bottom = plus(bottom, down);
+  }
+  if (row->in.hi != INT64_MAX && bottom.finite && ir_sub_ok(row->in.hi, bottom.value, &end) && end != INT64_MIN) {
+    if (coef > 0) hi = ir_floor_div(end, coef);
+    else lo = -ir_floor_div(end, -coef);
+  }
+  if (row->in.lo != INT64_MIN && top.finite && ir_sub_ok(row->in.lo, top.value, &end) && end != INT64_MIN) {
+    if (coef > 0) lo = -ir_floor_div(-end, coef);
+    else hi = ir_floor_div(-end, -coef);
+  }
+  bool smaller = lo > s->in[at].lo || hi < s->in[at].hi;
+  if (lo > s->in[at].lo) s->in[at].lo = lo;
+  if (hi < s->in[at].hi) s->in[at].hi = hi;
+  return smaller;
+}
+
+/* All atoms by all rows, until nothing moves. False: there is no value left for some atom. */
+static bool narrow_all(pass_system *s) {
+  enum { ROUNDS = 6 };
+  bool changed = true;
+  for (int round = 0; round < ROUNDS && changed; round++) {
+    changed = false;
+    for (uint32_t r = 0; r < s->rows; r++)
+      for (uint32_t i = 0; i < s->atoms; i++)
+        if (s->row[r].coef[i] != 0 && narrow(s, &s->row[r], i)) changed = true;
+    for (uint32_t i = 0; i < s->atoms; i++)
+      if (s->in[i].lo > s->in[i].hi) return false;
+  }
+  return true;
+}
+
+/* Is there no solution with this atom in [lo, hi]? */
+static bool contradicts(pass_system *s, uint32_t at, int64_t lo, int64_t hi) {
+  pass_interval kept[PASS_COLUMNS];
+  memcpy(kept, s->in, s->atoms * sizeof *kept);
+  s->in[at] = (pass_interval){lo, hi};
+  bool none = !narrow_all(s);
+  memcpy(s->in, kept, s->atoms * sizeof *kept);
+  return none;
+}
+
+/* Ends of an atom's interval that lead nowhere, cut off in growing steps. */
+static bool shave(pass_system *s, uint32_t at, bool top) {
+  enum { TRIES = 12 };
+  bool changed = false;
+  int64_t step = 1;
+  for (int i = 0; i < TRIES; i++) {
+    pass_interval *in = &s->in[at];
+    if (in->lo == INT64_MIN || in->hi == INT64_MAX || in->lo >= in->hi) return changed;
+    uint64_t span = (uint64_t)in->hi - (uint64_t)in->lo;
+    if ((uint64_t)step > span) step = (int64_t)span;
+    bool none = top ? contradicts(s, at, in->hi - step + 1, in->hi) : contradicts(s, at, in->lo, in->lo + step - 1);
+    if (!none && step == 1) return changed;
+    if (none) {
+      if (top) in->hi -= step;
+      else in->lo += step;
+      changed = true;
+    }
+    step = none ? step * 2 : 1;
+  }
+  return changed;
+}
+
+/* Everything that the rows say, and what trying the ends of atoms shows. False: there is no solution. */
+static bool solve(pass_system *s) {
+  enum { ROUNDS = 2 };
+  bool changed = true;
+  if (!narrow_all(s)) return false;
+  for (int round = 0; round < ROUNDS && changed && s->rows > 1; round++) {
+    changed = false;
+    for (uint32_t i = 0; i < s->atoms; i++) changed = shave(s, i, true) || shave(s, i, false) || changed;
+    if (!narrow_all(s)) return false;
+  }
+  return true;
+}
+
+/* Columns and rows for all facts. False: no room, or nothing to gain. */
+static bool system_of_facts(pass_build *b, pass_system *s) {
+  pass_linear form;
+  bool several = false;
+  s->atoms = s->rows = 0;
+  for (uint32_t i = 0; i < b->facts->count; i++) {
+    pass_linear_read(b->g, b->facts->fact[i].node, &form);
+    several = several || form.count > 1;
+    for (uint32_t k = 0; k < form.count; k++)
+      if (column(b, s, form.term[k].atom) < 0) return false;
+  }
+  return several;
+}
+
+void pass_facts_propagate(pass_build *b, pass_facts *facts) {
+  pass_system s;
+  pass_build under = *b;
+  under.facts = facts;
+  if (facts->never || !system_of_facts(&under, &s)) return;
+  relate_quotients(&under, &s);
+  order_rows(&s);
+  add_facts(&under, &s);
+  facts->never = !solve(&s);
+  for (uint32_t i = 0; i < s.atoms && !facts->never; i++) {
+    ir_bounds natural = ir_bounds_of(b->g, s.atom[i]);
+    if (s.in[i].lo > natural.lo || s.in[i].hi < natural.hi) pass_facts_add(facts, s.atom[i], s.in[i].lo, s.in[i].hi);
+  }
+}
+
+bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t hi) {
+  pass_system s;
+  if (!pass_system_of(b, in, &s)) return false;
+  if (b->facts) {
+    pass_system facts;
+    if (system_of_facts(b, &facts))
+      for (uint32_t i = 0; i < facts.atoms; i++)
+        if (column(b, &s, facts.atom[i]) < 0) return false;
+  }
+  pass_row *row = new_row(&s);
+  if (!row) return false;
+  row->in = (pass_interval){lo, hi};
+  if (!into_row(b, &s, row, in, 1)) return false;
+  s.order[s.rows] = s.rows, s.rows++;
+  add_facts(b, &s);
+  return !solve(&s);
 }
 
 /* what it is made of */
@@ -276,8 +462,8 @@ static bool take_pivot(pass_digits *d, uint32_t r) {
   pass_system *s = &d->system;
   const pass_row *row = &s->row[r];
   int64_t m, scaled;
-  if (row->pivot < 0 || s->form[row->pivot] == 0) return true;
-  m = s->form[row->pivot] * row->coef[row->pivot]; /* the pivot's coefficient is +-1 */
+  if (row->pivot < 0 || s->form[row->pivot] == 0 || s->form[row->pivot] % row->coef[row->pivot] != 0) return true;
+  m = s->form[row->pivot] / row->coef[row->pivot];
   for (uint32_t i = 0; i < s->atoms; i++)
     if (!ir_mul_ok(row->coef[i], m, &scaled) || !ir_sub_ok(s->form[i], scaled, &s->form[i])) return false;
   d->digit[d->count++] = (pass_digit){m, row->in, (int)r, -1};
@@ -288,7 +474,7 @@ bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out) {
   pass_system *s = &out->system;
   out->count = 0;
   out->constant = in->constant;
-  if (!system_of(b, in, s)) return false;
+  if (!pass_system_of(b, in, s)) return false;
   for (uint32_t r = 0; r < s->rows; r++)
     if (!take_pivot(out, s->order[r])) return false;
   for (uint32_t i = 0; i < s->atoms; i++) {

@@ -83,26 +83,37 @@ static ir_ref pinned(pass_build *b, ir_ref node) {
   return r.lo == r.hi && r.lo != INT64_MIN && r.hi != INT64_MAX ? ir_index(b->g, r.lo) : node;
 }
 
+/* The sum with what the facts fix put in, and without quotients that are affine together. */
+static ir_ref settle_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
+  pass_build b = pass_begin(g);
+  pass_linear sum;
+  b.facts = facts->count ? facts : NULL;
+  pass_linear_read(g, index, &sum);
+  if (facts->count) pass_linear_given(&b, &sum);
+  for (uint32_t i = 0; i < sum.count && pass_linear_affine(&b, &sum); i++) {}
+  return pass_linear_node(&b, &sum);
+}
+
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   pass_build b = pass_begin(g);
   pass_facts facts;
   if (!index || !valid) return 0;
   pass_facts_read(&b, valid, &facts);
   if (facts.never) return ir_dtype_of(g, index) == IR_INDEX ? ir_index(g, 0) : index;
-  rewrite w;
-  ir_ref result = 0;
-  if (rewrite_begin(&w, g, index)) {
+  rewrite w = {.g = g};
+  ir_ref result = facts.count ? 0 : index;
+  if (facts.count && rewrite_begin(&w, g, index)) {
     bool failed = false;
     for (size_t i = 0; i < w.count && !failed; i++) {
       ir_ref node = w.live[i];
-      if (is_arithmetic(g, node)) node = rebuild(&w, node, facts.count ? &facts : NULL);
+      if (is_arithmetic(g, node)) node = rebuild(&w, node, &facts);
       b = pass_begin(g);
-      b.facts = facts.count ? &facts : NULL;
+      b.facts = &facts;
       w.map[w.live[i]] = node ? pinned(&b, node) : 0;
       failed = !w.map[w.live[i]];
     }
     result = failed ? 0 : w.map[index];
   }
   rewrite_end(&w);
-  return result;
+  return result && ir_dtype_of(g, result) == IR_INDEX ? settle_sum(g, &facts, result) : result;
 }

@@ -355,4 +355,4 @@ static ir_ref both(ir_graph *g, ir_ref a, ir_ref b) {
   return sorted(g, IR_OP_AND, a, b);
 }
 
-const pass_arith pass_textbook = {add, multiply, quotient, remainder_of, compare, both};
+const pass_arith pass_textbook = {add, multiply, quotient, remainder_of, NULL, compare, both};

@@ -4,7 +4,11 @@
 
 #include "index.h"
 
-const pass_arith pass_canonical = {pass_add, pass_mul, pass_div, pass_mod, pass_compare, pass_and};
+static ir_ref digit(ir_graph *g, ir_ref quotient, ir_ref size, ir_ref next) {
+  return pass_sub(g, quotient, pass_mul(g, next, size));
+}
+
+const pass_arith pass_canonical = {pass_add, pass_mul, pass_div, pass_mod, digit, pass_compare, pass_and};
 
 typedef struct view_step {
   ir_graph *g;
@@ -147,6 +151,21 @@ static uint32_t long_axes(const view_step *s, ir_ref shape, uint32_t *axes) {
   return count;
 }
 
+/* The digits of a flat position in these axes' sizes, without % on the first axis. */
+static void split_flat(const view_step *s, ir_ref flat, const ir_ref *dims, const uint32_t *axes, uint32_t count,
+                       pass_position *p) {
+  ir_graph *g = s->g;
+  ir_ref unit = ir_index(g, 1), quotient = flat, next;
+  for (uint32_t k = count; k-- > 1; quotient = next) {
+    ir_ref size = divisor(g, dims[axes[k]]);
+    unit = pass_mul(g, unit, size); /* where its bounds do not show it to be >= 1, divide step by step */
+    bool whole = ir_bounds_of(g, unit).lo >= 1, fixed = ir_is_const(g, size, NULL);
+    next = whole ? s->a->div(g, flat, unit) : s->a->div(g, quotient, size);
+    p->at[axes[k]] = s->a->digit && fixed ? s->a->digit(g, quotient, size, next) : s->a->mod(g, quotient, size);
+  }
+  p->at[axes[0]] = quotient;
+}
+
 /* Reshape, group by group: the shortest runs of result axes and operand axes with equal products, from the
  * right. Inside a run the position is flattened and split again, (flat // stride) % size, without % on the
  * run's first axis. */
@@ -171,14 +190,7 @@ static ir_ref reshape(const view_step *s, pass_position *p) {
         have = pass_mul(g, have, from_dims[from_axes[i]]);
       }
     }
-    ir_ref unit = ir_index(g, 1), quotient = flat;
-    for (uint32_t k = end; k-- > j;) {
-      ir_ref size = divisor(g, to_dims[to_axes[k]]);
-      p->at[to_axes[k]] = k == j ? quotient : s->a->mod(g, quotient, size);
-      unit = pass_mul(g, unit, size); /* where its bounds do not show it to be >= 1, divide step by step */
-      if (k > j)
-        quotient = ir_bounds_of(g, unit).lo >= 1 ? s->a->div(g, flat, unit) : s->a->div(g, quotient, size);
-    }
+    split_flat(s, flat, to_dims, to_axes + j, end - j, p);
   }
   return ir_bool(g, true);
 }

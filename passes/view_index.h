@@ -10,6 +10,8 @@ typedef struct pass_arith {
   ir_ref (*mul)(ir_graph *g, ir_ref a, ir_ref b);
   ir_ref (*div)(ir_graph *g, ir_ref a, ir_ref b);
   ir_ref (*mod)(ir_graph *g, ir_ref a, ir_ref b);
+  /* flat // unit % size, where flat // unit and flat // (unit * size) are at hand; NULL: mod serves */
+  ir_ref (*digit)(ir_graph *g, ir_ref quotient, ir_ref size, ir_ref next);
   ir_ref (*compare)(ir_graph *g, ir_op op, ir_ref a, ir_ref b);
   ir_ref (*both)(ir_graph *g, ir_ref a, ir_ref b);
 } pass_arith;

@@ -72,8 +72,8 @@ static void read_rule(char *text) {
 static void read_measure(char *text) { /* measure x // y = polynomial */
   if (all.measure_count == RULEC_RULES) rulec_fail("more than %d measures", RULEC_RULES);
   rule *m = &all.measures[all.measure_count++];
-  char *weight = cut(text, "=");
-  if (!weight) rulec_fail("expected '='");
+  char *weight = cut(text, " = ");
+  if (!weight) rulec_fail("expected ' = '");
   keep(m->left, text, RULEC_LINE);
   keep(m->right, weight, RULEC_LINE);
   m->lhs = rulec_parse(m->left, "operation");

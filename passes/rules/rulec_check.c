@@ -97,6 +97,21 @@ static bool alike(const expr *a, const expr *b, char *to, char *from) {
   return true;
 }
 
+/* Does a match whatever b matches? A variable for any expression takes any subpattern, the same each time; a
+ * variable for a constant takes constants. */
+static bool covers(const expr *a, const expr *b, const expr **taken) {
+  bool takes = a->kind == EXPRESSION || (a->kind == CONSTANT && rulec_is_leaf_constant(b));
+  if (takes && taken[a->value]) return equal(taken[a->value], b);
+  if (takes) {
+    taken[a->value] = b;
+    return true;
+  }
+  if (a->kind != b->kind || a->value != b->value) return false;
+  for (int i = 0; i < rulec_kinds[a->kind].arity; i++)
+    if (!covers(a->arg[i], b->arg[i], taken)) return false;
+  return true;
+}
+
 void rulec_check_rule(const rule *r, const rule *earlier) {
   if (r->lhs->kind < ADD) rulec_fail("the left side is a single variable or constant");
   if (r->lhs->kind == ADD || r->lhs->kind == MUL)
@@ -109,10 +124,11 @@ void rulec_check_rule(const rule *r, const rule *earlier) {
     char to[128] = {0}, from[128] = {0};
     if (strcmp(o->name, r->name) == 0)
       rulec_fail("rule '%s' is already defined on line %d", r->name, o->line);
-    if (!alike(o->lhs, r->lhs, to, from)) continue;
-    if (!o->cond)
-      rulec_fail("'%s' is shadowed by '%s' on line %d, which has the same left side", r->name, o->name,
+    const expr *taken[128] = {NULL};
+    if (!o->cond && covers(o->lhs, r->lhs, taken))
+      rulec_fail("'%s' is shadowed by '%s' on line %d, which matches whatever it matches", r->name, o->name,
                  o->line);
+    if (!alike(o->lhs, r->lhs, to, from)) continue;
     if (r->cond && alike(o->cond, r->cond, to, from))
       rulec_fail("'%s' repeats '%s' on line %d", r->name, o->name, o->line);
   }

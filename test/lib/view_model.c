@@ -1,7 +1,8 @@
 #include "test/lib/view_model.h"
 
-#include <stdarg.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int model_elements(const model_shape *s) {
@@ -9,7 +10,7 @@ int model_elements(const model_shape *s) {
   for (int i = 0; i < s->rank; i++)
     if (s->size[i] == 0) return 0;
   for (int i = 0; i < s->rank; i++)
-    if ((count *= s->size[i]) > MODEL_ELEMENTS) return MODEL_ELEMENTS + 1;
+    if ((count *= s->size[i]) > INT_MAX) return INT_MAX;
   return (int)count;
 }
 
@@ -112,16 +113,6 @@ void model_base(const model_shape *shape, model_array *out) {
   for (int i = 0; i < out->count; i++) out->at[i] = i;
 }
 
-static void unflatten(const model_shape *s, int position, int *at) {
-  for (int i = s->rank; i-- > 0; position /= s->size[i]) at[i] = position % s->size[i];
-}
-
-static int flatten(const model_shape *s, const int *at) {
-  int position = 0;
-  for (int i = 0; i < s->rank; i++) position = position * s->size[i] + at[i];
-  return position;
-}
-
 /* Where a padded position lies in an axis: walking on from the edge. -1: nowhere. */
 static int unpadded(int x, int size, int mode) {
   if (x >= 0 && x < size) return x;
@@ -139,64 +130,71 @@ static int unpadded(int x, int size, int mode) {
   }
 }
 
-static void remove_at(int *at, int axis, int rank) {
-  for (int i = axis; i + 1 < rank; i++) at[i] = at[i + 1];
-}
+static int from_end(int index, int size) { return index < 0 ? index + size : index; }
 
-static void insert_at(int *at, int axis, int rank, int value) {
-  for (int i = rank; i > axis; i--) at[i] = at[i - 1];
-  at[axis] = value;
-}
-
-int model_source(const model_shape *from, const model_step *s, const model_shape *to, int position) {
-  int at[MODEL_RANK + 1] = {0}, out[MODEL_RANK + 1] = {0}, axis = s->a[0];
-  unflatten(to, position, at);
-  memcpy(out, at, sizeof out);
+/* A step acts on each axis by itself: where in the operand's axis *other (-1: in none) is position x of the
+ * result's axis? -1: nowhere. */
+static int along(const model_shape *from, const model_step *s, int axis, int x, int *other) {
+  int size = from->size[axis];
+  *other = axis;
   switch ((model_kind)s->kind) {
-  case MODEL_RESHAPE:
-  case MODEL_MERGE:
-  case MODEL_SPLIT: return position;
-  case MODEL_PERMUTE:
-    for (int i = 0; i < to->rank; i++) out[s->a[i]] = at[i];
-    break;
-  case MODEL_EXPAND:
-    for (int i = 0; i < to->rank; i++)
-      if (from->size[i] == 1) out[i] = 0;
-    break;
-  case MODEL_SHRINK:
-    for (int i = 0; i < to->rank; i++) out[i] += s->a[i];
-    break;
-  case MODEL_PAD:
-    for (int i = 0; i < to->rank; i++)
-      if ((out[i] = unpadded(out[i] - s->a[i], from->size[i], s->mode)) < 0) return -1;
-    break;
+  case MODEL_PERMUTE: *other = s->a[axis]; return x;
+  case MODEL_EXPAND: return size == 1 ? 0 : x;
+  case MODEL_SHRINK: return x + s->a[axis];
+  case MODEL_PAD: return unpadded(x - s->a[axis], size, s->mode);
+  case MODEL_STRIDE: return s->a[axis] > 0 ? x * s->a[axis] : size - 1 + x * s->a[axis];
   case MODEL_FLIP:
-    for (int i = 0; i < s->n; i++) out[s->a[i]] = from->size[s->a[i]] - 1 - at[s->a[i]];
-    break;
-  case MODEL_STRIDE:
-    for (int i = 0; i < to->rank; i++)
-      out[i] = s->a[i] > 0 ? at[i] * s->a[i] : from->size[i] - 1 + at[i] * s->a[i];
-    break;
-  case MODEL_UNSQUEEZE: remove_at(out, axis, to->rank); break;
-  case MODEL_SQUEEZE: insert_at(out, axis, to->rank, 0); break;
-  case MODEL_POINT: insert_at(out, axis, to->rank, s->b[0] < 0 ? s->b[0] + from->size[axis] : s->b[0]); break;
-  case MODEL_GATHER:
-    out[axis] = s->b[at[axis]];
-    if (out[axis] < 0) out[axis] += from->size[axis];
-    break;
-  case MODEL_KINDS: break;
+    for (int i = 0; i < s->n; i++)
+      if (s->a[i] == axis) return size - 1 - x;
+    return x;
+  case MODEL_UNSQUEEZE: *other = axis == s->a[0] ? -1 : axis - (axis > s->a[0]); return x;
+  case MODEL_SQUEEZE:
+  case MODEL_POINT: *other = axis + (axis >= s->a[0]); return x;
+  case MODEL_GATHER: return axis == s->a[0] ? from_end(s->b[x], size) : x;
+  default: return x;
   }
-  return flatten(from, out);
+}
+
+static void next_row(const model_shape *s, int *at) {
+  for (int i = s->rank - 1; i-- > 0; at[i] = 0)
+    if (++at[i] < s->size[i]) return;
+}
+
+void model_move(const model_shape *from, const model_step *s, const model_shape *to, const int *at,
+                int *out) {
+  int count = model_elements(to), stride[MODEL_RANK + 1], *part[MODEL_RANK + 1], row[MODEL_RANK + 1] = {0};
+  if (s->kind == MODEL_RESHAPE || s->kind == MODEL_MERGE || s->kind == MODEL_SPLIT) {
+    memcpy(out, at, (size_t)count * sizeof *out);
+    return;
+  }
+  int step = 1, wide = 1, near[256];
+  for (int i = from->rank; i-- > 0; step *= from->size[i]) stride[i] = step;
+  for (int i = 0; i < to->rank; i++) wide += to->size[i];
+  int *parts = wide <= 256 ? near : malloc((size_t)wide * sizeof *parts), *end = parts;
+  if (!parts) exit(77);
+  for (int i = 0; i < to->rank; i++) { /* what each position on an axis adds, -1: padding */
+    part[i] = end;
+    for (int x = 0; x < to->size[i]; x++) {
+      int other, y = along(from, s, i, x, &other);
+      *end++ = y < 0 ? -1 : other < 0 ? 0 : y * stride[other];
+    }
+  }
+  int first = s->kind == MODEL_POINT ? from_end(s->b[0], from->size[s->a[0]]) * stride[s->a[0]] : 0;
+  int width = to->rank ? to->size[to->rank - 1] : 1, one[] = {0};
+  const int *last = to->rank ? part[to->rank - 1] : one;
+  for (int k = 0; k < count; next_row(to, row)) {
+    int sum = first;
+    for (int i = 0; i + 1 < to->rank && sum >= 0; i++) sum = part[i][row[i]] < 0 ? -1 : sum + part[i][row[i]];
+    for (int x = 0; x < width; x++, k++) out[k] = sum < 0 || last[x] < 0 ? -1 : at[sum + last[x]];
+  }
+  if (parts != near) free(parts);
 }
 
 bool model_apply(const model_array *from, const model_step *step, model_array *to) {
   if (!model_shape_after(&from->shape, step, &to->shape)) return false;
   to->count = model_elements(&to->shape);
   if (to->count > MODEL_ELEMENTS) return false;
-  for (int i = 0; i < to->count; i++) {
-    int source = model_source(&from->shape, step, &to->shape, i);
-    to->at[i] = source < 0 ? -1 : from->at[source];
-  }
+  model_move(&from->shape, step, &to->shape, from->at, to->at);
   return true;
 }
 

@@ -39,7 +39,7 @@ typedef struct model_shape {
 typedef struct model_array {
   model_shape shape;
   int count;
-  int64_t at[MODEL_ELEMENTS]; /* position in the base; -1: padding */
+  int at[MODEL_ELEMENTS]; /* position in the base; -1: padding */
 } model_array;
 
 /* A base and the steps applied to it. Axes of the bit set `varies` have the size n. */
@@ -51,12 +51,14 @@ typedef struct model_chain {
   int count;
 } model_chain;
 
-int model_elements(const model_shape *shape); /* MODEL_ELEMENTS + 1 when there are more */
+int model_elements(const model_shape *shape); /* INT_MAX when there are more */
 /* The shape of the result; false when the step cannot be taken. */
 bool model_shape_after(const model_shape *from, const model_step *step, model_shape *to);
 void model_base(const model_shape *shape, model_array *out);
-/* Which element of its operand, of shape `from`, is the element `position` of the result? -1: padding. */
-int model_source(const model_shape *from, const model_step *step, const model_shape *to, int position);
+/* to[i] is what the element i of the result reads, given what each element of the operand reads; -1: padding.
+ * Any number of elements. */
+void model_move(const model_shape *from, const model_step *step, const model_shape *result, const int *at,
+                int *to);
 bool model_apply(const model_array *from, const model_step *step, model_array *to);
 bool model_run(const model_chain *chain, model_array *out);
 /* The same chain where the sizes that vary are n. */
@@ -69,6 +71,18 @@ void model_random(uint64_t *state, model_chain *out);
 /* A random chain of 2 to `longest` of the seven movement operations, each of which says something, over a
  * base of rank 1 to 3 and sizes 1 to 6; no size varies, no result is empty. */
 void model_random_small(uint64_t *state, int longest, model_chain *out);
+/* One view that is the map: strides, offset and a box outside of which all is padding. False: there is none.
+ */
+typedef struct model_view {
+  int64_t offset, stride[MODEL_RANK];
+  int begin[MODEL_RANK], end[MODEL_RANK];
+} model_view;
+bool model_single(const model_shape *shape, const int *at, model_view *out);
+
+/* The chain on `factor` times as many elements: with another axis in front (way 0), behind (way 1), or with
+ * axis way-2 of the base, and what becomes of it, that much longer. False where a step does not allow it. */
+bool model_scale(const model_chain *chain, int way, int factor, model_chain *out);
+
 /* A smaller chain, the number-th of them, perhaps one that makes no sense; false after the last. */
 bool model_smaller(const model_chain *chain, int number, model_chain *out);
 

@@ -209,6 +209,7 @@ static pair truth(world *w, int depth) {
 }
 
 static void make_leaves(world *w) {
+  w->count = 0;
   w->leaves = 2 + (int)(next(w) % 3);
   int variables = next(w) % 3 == 0 ? 1 + (int)(next(w) % 2) : 0;
   for (int i = 0; i < w->leaves; i++) {
@@ -254,14 +255,14 @@ static int64_t leaf_values(const world *w, int leaf, const int64_t *at, int64_t 
   return step;
 }
 
-/* All assignments, in odometer order, at most LANES of them. */
-static void make_lanes(world *w) {
+/* All assignments, in odometer order; false when there are more than LANES. */
+static bool make_lanes(world *w) {
   int64_t at[LEAVES], lo[LEAVES], hi[LEAVES], step[LEAVES];
   w->lanes = 0;
   int i = 0;
   step[0] = leaf_values(w, 0, at, &lo[0], &hi[0]);
   at[0] = lo[0];
-  while (i >= 0 && w->lanes < LANES) {
+  while (i >= 0) {
     if (at[i] > hi[i]) {
       if (--i >= 0) at[i] += step[i];
     } else if (i + 1 < w->leaves) {
@@ -269,10 +270,12 @@ static void make_lanes(world *w) {
       step[i] = leaf_values(w, i, at, &lo[i], &hi[i]);
       at[i] = lo[i];
     } else {
+      if (w->lanes == LANES) return false;
       memcpy(w->lane[w->lanes++], at, sizeof at);
       at[i] += step[i];
     }
   }
+  return true;
 }
 
 /* -----------------------------------------------------------------------------------------------------------
@@ -369,6 +372,18 @@ static bool check_proofs(world *w, pair a, pair b) {
 static bool check_given(world *w, pair index, pair valid) {
   ir_ref given = pass_simplify_given(&w->g, index.canon, valid.canon);
   if (!given) return false;
+  uint32_t before = w->g.count;
+  ir_ref again = pass_simplify_given(&w->g, given, valid.canon);
+  if (again != given || w->g.count != before) {
+    printf(again != given ? "simplifying under a validity is not idempotent\n"
+                          : "simplifying under a validity again made %u nodes\n",
+           w->g.count - before);
+    show(w, "index", index.canon);
+    show(w, "valid", valid.canon);
+    show(w, "once", given);
+    show(w, "twice", again);
+    return false;
+  }
   evaluate(w, given);
   for (int l = 0; l < w->lanes; l++)
     if (w->value[valid.plain][l] && w->value[given][l] != w->value[index.plain][l]) {
@@ -384,8 +399,8 @@ static bool check_given(world *w, pair index, pair valid) {
 }
 
 static bool check_case(world *w) {
-  make_leaves(w);
-  make_lanes(w);
+  do make_leaves(w);
+  while (!make_lanes(w));
   int depth = 1 + (int)(next(w) % 5);
   pair a = index_of(w, depth), v = truth(w, 1 + (int)(next(w) % 4)), b = index_of(w, 2);
   for (int i = 0; i < w->count;
@@ -405,9 +420,9 @@ static bool check_case(world *w) {
 enum { RULES = 256, LONG_RUN = 200000 };
 static uint64_t fired[RULES];
 
-static bool count_rule(void *user, ir_graph *g, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc,
-                       ir_ref result) {
-  (void)user, (void)g, (void)op, (void)src, (void)nsrc, (void)result;
+static bool count_rule(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
+                       uint32_t nsrc, ir_ref result) {
+  (void)user, (void)g, (void)given, (void)op, (void)src, (void)nsrc, (void)result;
   for (size_t i = 0; i < pass_index_rule_set.rule_count && i < RULES; i++)
     if (strcmp(pass_index_rule_set.rules[i].name, rule) == 0) fired[i]++;
   return true;

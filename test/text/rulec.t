@@ -17,8 +17,19 @@ $ printf 'one x // 1 => x ; why\none x %% 1 => 0 ; why\n' > t.rules; "$TEST_ROOT
 
 == a rule that an earlier one always takes first
 $ printf 'one (x // a) // b => x // (a*b) ; why\ntwo (y // c) // d => y ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
-! t.rules:2: error: 'two' is shadowed by 'one' on line 1, which has the same left side
+! t.rules:2: error: 'two' is shadowed by 'one' on line 1, which matches whatever it matches
 ? 1
+
+== a rule that an earlier, more general one always takes first
+$ printf 'one x // a => x ; why\ntwo (y %% 3) // 2 => y ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
+! t.rules:2: error: 'two' is shadowed by 'one' on line 1, which matches whatever it matches
+? 1
+$ printf 'one min(x, x) => x ; why\ntwo min(x, y) => y ; why\nthree min(y %% 2, y %% 2) => y ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
+! t.rules:3: error: 'three' is shadowed by 'one' on line 1, which matches whatever it matches
+? 1
+
+== a special case may come before the general one, and after it where that one has a condition
+$ printf 'one x // 1 => x ; why\ntwo x // a => x if a > 3 ; why\nthree x // 4 => x ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
 
 == a repeated rule
 $ printf 'one x %% a => x if a > 1 ; why\ntwo x %% a => 0 if a > 1 ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
@@ -53,4 +64,17 @@ $ printf 'bad x // => x ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out
 == an unknown function
 $ printf 'bad abs(x) => x ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
 ! t.rules:1: error: unknown function 'abs'
+? 1
+
+== an unbound variable of a witness
+$ printf 'bad x // a => x by x // a == y ; why\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
+! t.rules:1: error: variable 'y' of the witness is not bound by the left side
+? 1
+
+== an unbound variable of a weight, and a measure of nothing
+$ printf 'measure x + y = x + z\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
+! t.rules:1: error: variable 'z' of the weight is not bound by the left side
+? 1
+$ printf 'measure x + y\n' > t.rules; "$TEST_ROOT"/build/rulec t.rules out.c
+! t.rules:1: error: expected ' = '
 ? 1

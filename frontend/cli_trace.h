@@ -1,0 +1,10 @@
+/* --trace-rules: each rewrite on standard error, as it is taken. */
+#ifndef VIEWFOLD_FRONTEND_CLI_TRACE_H
+#define VIEWFOLD_FRONTEND_CLI_TRACE_H
+
+#include "frontend/watch.h"
+
+/* What VIEWFOLD_DEBUG asks for, and tracing. The exit status; not CLI_OK after a message. */
+int cli_trace_init(fe_watch *watch, const char *command, bool trace);
+
+#endif

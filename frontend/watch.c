@@ -1,0 +1,55 @@
+#include "frontend/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool take(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
+                 uint32_t nsrc, ir_ref result) {
+  fe_watch *w = user;
+  bool numbers = true; /* arithmetic on numbers is no rewrite: sizes come of it */
+  for (uint32_t i = 0; i < nsrc; i++) numbers = numbers && ir_op_of(g, src[i]) == IR_OP_CONST;
+  if (numbers) return true;
+  uint64_t number = atomic_fetch_add_explicit(&w->count, 1, memory_order_relaxed) + 1;
+  if (number > w->limit) return false;
+  if (w->tell) w->tell(&(fe_rewrite){number, g, rule, given, op, src, nsrc, result});
+  return true;
+}
+
+bool fe_watch_init(fe_watch *w, const char *debug) {
+  *w = (fe_watch){.observer = {w, take, true}, .limit = UINT64_MAX};
+  atomic_init(&w->count, 0);
+  for (const char *at = debug; at && *at; at += strcspn(at, ", "), at += strspn(at, ", ")) {
+    char *end;
+    if (strncmp(at, "bisect=", 7) != 0) continue;
+    w->limit = strtoull(at + 7, &end, 10);
+    w->bisects = true;
+    if (at[7] < '0' || at[7] > '9' || (*end && *end != ',' && *end != ' ')) return false;
+  }
+  return true;
+}
+
+const ir_observer *fe_watch_observer(const fe_watch *w) {
+  return w->bisects || w->tell ? &w->observer : NULL;
+}
+
+/* The left side is no node, and must not become one: nodes are ordered as they are made. */
+static void print_before(const fe_rewrite *r, ir_text *out) {
+  const ir_op_info *info = &ir_ops[r->op];
+  bool infix = *info->infix && r->nsrc > 1;
+  if (!infix) ir_text_str(out, *info->infix ? info->infix : info->text);
+  ir_text_str(out, "(");
+  for (uint32_t i = 0; i < r->nsrc; i++) {
+    if (i) ir_text_str(out, infix ? info->infix : ", ");
+    ir_print_expr(r->graph, r->src[i], out);
+  }
+  ir_text_str(out, ")");
+}
+
+void fe_watch_print(const fe_rewrite *r, ir_text *out) {
+  print_before(r, out);
+  ir_text_str(out, " => ");
+  ir_print_expr(r->graph, r->result, out);
+  if (!r->given) return;
+  ir_text_str(out, " given ");
+  ir_print_expr(r->graph, r->given, out);
+}

@@ -1,0 +1,123 @@
+/* The prover itself: what is wrong must be refuted, what is needed must be seen to be needed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "passes/index.h"
+#include "test/prove/from_graph.h"
+#include "test/prove/rule_text.h"
+
+enum { VALUES = 256, TIMEOUT_MS = 10000 };
+
+static verdict solve(const obligation *o, int64_t *values) {
+  solver *s = solver_new(TIMEOUT_MS);
+  verdict v = solver_prove(s, o, values);
+  solver_free(s);
+  return v;
+}
+
+/* what the solver says, and what points say */
+static void judge(const char *left, const char *right, const char *condition, const char *witness,
+                  verdict by_solver, point by_points) {
+  const pass_rule rule = {"rule", left, right, condition, witness, "why"};
+  int64_t values[VALUES] = {0};
+  trial t = {1000000, 100000, 1, 0, false};
+  obligation o;
+  assert_true(rule_obligation(&rule, &o));
+  assert_int_equal(solve(&o, values), by_solver);
+  if (by_solver == VERDICT_REFUTED) assert_int_equal(obligation_at(&o, PART_NONE, values), POINT_FAILS);
+  assert_int_equal(obligation_try(&o, PART_NONE, &t, values), by_points);
+  obligation_free(&o);
+}
+
+static void test_right_rules(void **state) {
+  judge("(x + c) // d", "x // d + c / d", "c % d == 0", "", VERDICT_PROVEN, POINT_HOLDS);
+  judge("(x * a + y) // d", "x * (a / d) + y // d", "a % d == 0", "", VERDICT_PROVEN, POINT_HOLDS);
+  judge("(x % a) % b", "x % b", "a % b == 0", "x // b == (a / b) * (x // a) + (x % a) // b", VERDICT_PROVEN,
+        POINT_HOLDS);
+  judge("max(x, y) < c", "(x < c) & (y < c)", "", "", VERDICT_PROVEN, POINT_HOLDS);
+  judge("where(x >= c, y, z)", "where(x < c, z, y)", "", "", VERDICT_PROVEN, POINT_HOLDS);
+  judge("min(x, c)", "x", "hi(x) <= c", "", VERDICT_PROVEN, POINT_HOLDS);
+}
+
+static void test_wrong_rules(void **state) {
+  judge("(x + c) // d", "x // d + c / d", "", "", VERDICT_REFUTED, POINT_FAILS);
+  judge("x // a < b", "x < a * b + 1", "", "", VERDICT_REFUTED, POINT_FAILS);
+  judge("x // a", "(0 - 1) * (((0 - 1) * x) // a)", "", "", VERDICT_REFUTED, POINT_FAILS); /* rounds up */
+  judge("max(x, y) < c", "(x < c) | (y < c)", "", "", VERDICT_REFUTED, POINT_FAILS);
+  judge("where(p, x, y)", "where(!p, x, y)", "", "", VERDICT_REFUTED, POINT_FAILS);
+  judge("min(x, c)", "x", "lo(x) <= c", "", VERDICT_REFUTED, POINT_FAILS);
+}
+
+/* a divisor that the builder would refuse */
+static void test_divisors_of_the_right_side(void **state) {
+  judge("(x // a) // b", "x // (a * b)", "", "", VERDICT_PROVEN, POINT_HOLDS);
+  judge("x // a * 0", "x // (a - 1) * 0", "", "", VERDICT_REFUTED, POINT_FAILS);
+}
+
+/* no counterexample, but none on the small domain is no proof */
+static void test_true_of_small_numbers_only(void **state) {
+  judge("min(x, 16)", "x", "", "", VERDICT_REFUTED, POINT_HOLDS);
+  judge("x < 1", "x < 2", "x != 1", "", VERDICT_PROVEN, POINT_HOLDS);
+}
+
+static void test_conjuncts(void **state) {
+  const pass_rule rule = {"rule", "(x + c) // d", "x // d + c / d", "c % d == 0 & c < 9", "", "why"};
+  int64_t values[VALUES] = {0};
+  trial t = {1000000, 100000, 1, 0, false};
+  obligation o;
+  assert_true(rule_obligation(&rule, &o));
+  assert_int_equal(o.parts, 2);
+  assert_int_equal(obligation_try(&o, 0, &t, values), POINT_FAILS);
+  assert_int_equal(obligation_try(&o, 1, &t, values), POINT_HOLDS); /* not needed */
+  obligation_free(&o);
+}
+
+/* rewrites of a graph: ranges keep their extents, equal leaves are one variable */
+static verdict rewrite(ir_graph *g, ir_ref given, ir_op op, ir_ref a, ir_ref b, ir_ref result) {
+  int64_t values[VALUES] = {0};
+  obligation o;
+  obligation_of_rewrite(g, "divide", given, op, (ir_ref[]){a, b}, 2, result, &o);
+  verdict v = solve(&o, values);
+  obligation_free(&o);
+  return v;
+}
+
+static ir_ref range(ir_graph *g, ir_ref extent, int64_t axis) {
+  return ir_make(g, IR_OP_RANGE, IR_INDEX, axis, &extent, 1);
+}
+
+static void test_rewrites(void **state) {
+  ir_error error = {0};
+  ir_graph g;
+  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
+  ir_ref n = ir_var(&g, "n", 1, 1, 50, 1), x = range(&g, ir_index(&g, 12), 0), y = range(&g, n, 1);
+  ir_ref three = ir_index(&g, 3), zero = ir_index(&g, 0);
+  ir_ref low = pass_compare(&g, IR_OP_LT, x, three);
+  assert_int_equal(rewrite(&g, 0, IR_OP_FLOORDIV, x, ir_index(&g, 12), zero), VERDICT_PROVEN);
+  assert_int_equal(rewrite(&g, 0, IR_OP_FLOORDIV, x, ir_index(&g, 11), zero), VERDICT_REFUTED);
+  assert_int_equal(rewrite(&g, 0, IR_OP_FLOORDIV, x, three, zero), VERDICT_REFUTED);
+  assert_int_equal(rewrite(&g, low, IR_OP_FLOORDIV, x, three, zero), VERDICT_PROVEN);
+  assert_int_equal(rewrite(&g, 0, IR_OP_FLOORDIV, y, n, zero), VERDICT_PROVEN);
+  assert_int_equal(rewrite(&g, 0, IR_OP_FLOORDIV, n, y, zero), VERDICT_REFUTED);
+  assert_int_equal(rewrite(&g, 0, IR_OP_FLOORDIV, pass_add(&g, pass_mul(&g, x, n), y), n, x), VERDICT_PROVEN);
+  assert_int_equal(rewrite(&g, 0, IR_OP_FLOORDIV, pass_add(&g, pass_mul(&g, x, n), n), n, x),
+                   VERDICT_REFUTED);
+  assert_int_equal(rewrite(&g, 0, IR_OP_MOD, pass_mul(&g, x, n), n, zero), VERDICT_PROVEN);
+  ir_graph_free(&g);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_right_rules),
+      cmocka_unit_test(test_wrong_rules),
+      cmocka_unit_test(test_divisors_of_the_right_side),
+      cmocka_unit_test(test_true_of_small_numbers_only),
+      cmocka_unit_test(test_conjuncts),
+      cmocka_unit_test(test_rewrites),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
