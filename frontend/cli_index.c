@@ -9,6 +9,7 @@
 #include "frontend/cli_options.h"
 #include "frontend/cli_trace.h"
 #include "passes/access.h"
+#include "passes/extract.h"
 #include "passes/passes.h"
 #include "passes/textbook.h"
 #include "passes/view.h"
@@ -61,13 +62,18 @@ static const char help_text[] =
 
 bool cli_index_fold(ir_graph *g, ir_ref chain, bool raw, ir_ref *index, ir_ref *valid) {
   if (raw) return pass_access(g, &pass_textbook, chain, index, valid);
-  if (pass_has_gather(g, chain)) return pass_access(g, &pass_canonical, chain, index, valid);
-  return pass_fold_chain(g, chain, index, valid);
+  bool folded = pass_has_gather(g, chain) ? pass_access(g, &pass_canonical, chain, index, valid)
+                                          : pass_fold_chain(g, chain, index, valid);
+  ir_ref roots[] = {*index, *valid};
+  if (!folded || !pass_extract(g, &pass_print_costs, roots, 2)) return false;
+  *index = roots[0];
+  *valid = roots[1];
+  return true;
 }
 
-bool cli_index_print(ir_graph *g, ir_ref expression, ir_text *out) {
+bool cli_index_print(ir_graph *g, ir_ref expression, bool python, ir_text *out) {
   size_t start = out->len;
-  ir_print_expr(g, expression, out);
+  (python ? ir_print_python : ir_print_expr)(g, expression, out);
   if (out->failed) ir_fail(g->error, IR_ERR_MEMORY, "out of memory printing an expression");
   if (out->len - start > LONGEST)
     ir_fail(g->error, IR_ERR_UNSUPPORTED, "the expression is longer than %d bytes, written out", LONGEST);
@@ -76,11 +82,11 @@ bool cli_index_print(ir_graph *g, ir_ref expression, ir_text *out) {
 
 static bool print_access(ir_graph *g, ir_ref chain, bool raw, ir_text *out) {
   ir_ref index, valid;
-  if (!cli_index_fold(g, chain, raw, &index, &valid) || !cli_index_print(g, index, out)) return false;
+  if (!cli_index_fold(g, chain, raw, &index, &valid) || !cli_index_print(g, index, false, out)) return false;
   ir_text_str(out, "\n");
   if (ir_is_true(g, valid)) return true;
   ir_text_str(out, "valid: ");
-  if (!cli_index_print(g, valid, out)) return false;
+  if (!cli_index_print(g, valid, false, out)) return false;
   ir_text_str(out, "\n");
   return true;
 }

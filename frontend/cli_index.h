@@ -7,8 +7,8 @@
 #include "ir/ir.h"
 
 bool cli_index_fold(ir_graph *g, ir_ref chain, bool raw, ir_ref *index,
-                    ir_ref *valid);                                 /* false after an error */
-bool cli_index_print(ir_graph *g, ir_ref expression, ir_text *out); /* whole, or an error */
+                    ir_ref *valid);                                              /* false after an error */
+bool cli_index_print(ir_graph *g, ir_ref expression, bool python, ir_text *out); /* whole, or an error */
 /* JSON lines; the exit status */
 int cli_index_json(FILE *in, FILE *out, bool raw, const ir_observer *observer);
 

@@ -120,8 +120,8 @@ static bool fold(answer *a, const json_t *line, bool raw, const ir_observer *obs
   if (ir_graph_init(&a->g, &ir_mem_libc, &a->error) != IR_OK) return false;
   if (!read_chain(&a->g, line, &a->tensor)) return false;
   a->g.observer = observer;
-  return cli_index_fold(&a->g, a->tensor, raw, &index, &valid) && cli_index_print(&a->g, index, &a->index) &&
-         cli_index_print(&a->g, valid, &a->valid);
+  return cli_index_fold(&a->g, a->tensor, raw, &index, &valid) &&
+         cli_index_print(&a->g, index, true, &a->index) && cli_index_print(&a->g, valid, true, &a->valid);
 }
 
 /* A message may quote bytes that are not UTF-8. */

@@ -172,6 +172,8 @@ void ir_bounds_tighten(ir_graph *graph, ir_ref ref, int64_t lo, int64_t hi);
 /* print.c */
 void ir_print_expr(const ir_graph *graph, ir_ref ref,
                    ir_text *out); /* fully parenthesised index or scalar expression */
+void ir_print_python(const ir_graph *graph, ir_ref ref,
+                     ir_text *out); /* the same, with choices as Python writes them, `(a if c else b)` */
 /* `graph @name(%x: f32[2,3], ...) { ... }` for a tensor TUPLE of results, or the listing of a kernel */
 void ir_print_graph(const ir_graph *graph, const char *name, ir_ref root, ir_text *out);
 void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out);    /* "f32[480,640]" */

@@ -40,6 +40,7 @@ typedef struct ir_printer {
   const ir_graph *graph;
   ir_text *out;
   bool listing, kernel;
+  bool python;     /* choices as `(a if c else b)` */
   size_t limit;    /* of the tables, by ref; 0: no tables */
   uint32_t *names; /* 0: none yet; number + 1, or IR_PRINT_RESULT + index into results */
   uint8_t *flags;

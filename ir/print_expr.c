@@ -11,7 +11,7 @@ typedef struct ir_print_frame {
 
 /* where an expression whose tree is far larger than its graph is cut short */
 enum { EXPR_BYTES = 1 << 20, LISTING_BYTES = 1 << 24, DIM_BYTES = 1024 };
-typedef enum { STYLE_INFIX, STYLE_NOT, STYLE_NEG, STYLE_CALL } style;
+typedef enum { STYLE_INFIX, STYLE_NOT, STYLE_NEG, STYLE_CHOICE, STYLE_CALL } style;
 
 bool ir_next_attribute(const char **at, char *name, char *kind, size_t size) {
   const char *s = *at;
@@ -58,6 +58,7 @@ static style style_of(const ir_printer *pr, ir_ref ref) {
     return STYLE_INFIX;
   if (n->op == IR_OP_NOT && n->nsrc == 1) return STYLE_NOT;
   if (n->op == IR_OP_NEG && n->nsrc == 1 && ir_op_of(pr->graph, n->src[0]) != IR_OP_CONST) return STYLE_NEG;
+  if (n->op == IR_OP_WHERE && n->nsrc == 3 && pr->python) return STYLE_CHOICE;
   return STYLE_CALL;
 }
 
@@ -148,6 +149,7 @@ static void open_node(ir_printer *pr, ir_ref ref) {
     break;
   case STYLE_NOT: ir_text_str(pr->out, "!"); break;
   case STYLE_NEG: ir_text_str(pr->out, "(-"); break;
+  case STYLE_CHOICE: ir_text_str(pr->out, "("); break;
   case STYLE_CALL: ir_textf(pr->out, "%s(", ir_ops[n->op].text);
   }
 }
@@ -184,9 +186,9 @@ void ir_put_expr(ir_printer *pr, ir_ref root) {
       if (i > 1 && !pr->listing) ir_text_str(pr->out, ")");
       ir_text_str(pr->out, ir_ops[n->op].infix);
     } else if (i) {
-      ir_text_str(pr->out, ", ");
+      ir_text_str(pr->out, how != STYLE_CHOICE ? ", " : i == 1 ? " if " : " else ");
     }
-    open_node(pr, n->src[i]);
+    open_node(pr, n->src[how == STYLE_CHOICE && i < 2 ? 1 - i : i]);
   }
   pr->frame_count = base;
 }
@@ -357,6 +359,13 @@ static ir_printer bare(const ir_graph *g, ir_text *out) {
 
 void ir_print_expr(const ir_graph *g, ir_ref ref, ir_text *out) {
   ir_printer pr = bare(g, out);
+  ir_put_expr(&pr, ref);
+  ir_printer_free(&pr);
+}
+
+void ir_print_python(const ir_graph *g, ir_ref ref, ir_text *out) {
+  ir_printer pr = bare(g, out);
+  pr.python = true;
   ir_put_expr(&pr, ref);
   ir_printer_free(&pr);
 }

@@ -436,7 +436,7 @@ static int report_idle_rules(void) {
 }
 
 int main(int argc, char **argv) {
-  const ir_observer observer = {NULL, count_rule};
+  const ir_observer observer = {.rewrite = count_rule};
   uint64_t seed = 1, count = 1000, failed = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);

@@ -333,7 +333,7 @@ static bool refuse_all(void *user, ir_graph *g, const char *rule, ir_ref given, 
 static void test_observer(void **state) {
   bench b;
   int seen = 0;
-  ir_observer observer = {&seen, refuse_all};
+  ir_observer observer = {.user = &seen, .rewrite = refuse_all};
   start(&b);
   ir_ref x = range(&b, ir_index(&b.g, 1000), 0), half = pass_div_int(&b.g, x, 2);
   b.g.observer = &observer;

@@ -31,9 +31,9 @@ valid: False
 
 == transposed and reshaped
 $ viewfold index 'f32[3,2].permute(1,0).reshape(3,2)'
-(((((ridx0*2)+ridx1)%3)*2)+(((ridx0*2)+ridx1)//3))
+(((ridx1*2)+where((ridx1>=ridx0), 0, 5))-ridx0)
 $ viewfold index 'f32[4,6].permute(1,0).reshape(2,12)'
-(((ridx0*3)+((ridx1%4)*6))+(ridx1//4))
+(((ridx0*3)+(ridx1*6))+where((ridx1<4), 0, where((ridx1<8), -23, -46)))
 
 == what two reshapes undo is gone
 $ viewfold index 'f32[4,6].reshape(2,2,3,2).reshape(24).reshape(4,6)'
@@ -52,7 +52,7 @@ $ viewfold index 'f32[4].reshape(1,4).expand(3,4).reshape(12).shrink((0,10)).res
 
 == flips and steps
 $ viewfold index 'f32[5,4].flip(0)'
-(((ridx0*-4)+ridx1)+16)
+((ridx1-(ridx0*4))+16)
 $ viewfold index 'f32[6].stride(-4)'
 ((ridx0*-4)+5)
 
@@ -60,9 +60,9 @@ $ viewfold index 'f32[6].stride(-4)'
 $ viewfold index 'f32[4].pad((1,2),mode=edge)'
 max(min((ridx0+-1), 3), 0)
 $ viewfold index 'f32[4].pad((1,2),mode=reflect)'
-min(((ridx0*-1)+7), max((ridx0+-1), ((ridx0*-1)+1)))
+min((7-ridx0), max((ridx0+-1), (1-ridx0)))
 $ viewfold index 'f32[4].pad((1,2),mode=wrap)'
-((ridx0+3)%4)
+(ridx0+where((ridx0<1), 3, where((ridx0<5), -1, -5)))
 
 == axes come and go
 $ viewfold index 'f32[4,6].unsqueeze(1).squeeze(1).point(0,-1)'
@@ -84,4 +84,4 @@ $ viewfold index 'f32[n=4..64,32].permute(1,0)'
 (ridx0+(ridx1*32))
 $ viewfold index 'f32[n=4..64].pad((1,1))'
 (ridx0+-1)
-valid: ((ridx0>=1)&((n+(ridx0*-1))>=0))
+valid: ((ridx0>=1)&(n>=ridx0))
