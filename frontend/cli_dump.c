@@ -130,6 +130,9 @@ int cli_dump(int argc, char **argv) {
     return cli_usage("dump", "exactly one of --stage and --print-after is needed");
   dump d = {.options = {.after = given[PRINT_AFTER], .target = &d.target, .module = &d.module}};
   int status = given[STAGE] ? find_stage(given[STAGE], &d.options.stage) : check_pass(given[PRINT_AFTER]);
+  rt_options settings; /* of the environment: checked, so that no command takes what another refuses */
+  if (!status) status = cli_context_options("dump", NULL, &settings);
+  if (!status) status = cli_device("dump", NULL);
   if (status) return status;
   if (!word) return cli_usage("dump", "no file given; for example: viewfold dump --stage=loops blur.vf");
   ir_error error = {0};

@@ -133,3 +133,13 @@ Usage: viewfold dump --stage=STAGE [OPTIONS] FILE.vf|CHAIN
        viewfold dump --print-after=PASS|all [OPTIONS] FILE.vf|CHAIN
 $ viewfold help dump | head -1
 Usage: viewfold dump --stage=STAGE [OPTIONS] FILE.vf|CHAIN
+
+== the environment is checked as it is by run
+$ VIEWFOLD_THREADS=many viewfold dump --stage=graph 'f32[2]'
+! viewfold dump: VIEWFOLD_THREADS takes a number from 1 to 4096, found 'many'
+! Try 'viewfold dump --help'.
+? 2
+$ VIEWFOLD_DEVICE=abacus viewfold dump --stage=graph 'f32[2]'
+! viewfold dump: unknown device 'abacus'; expected cpu or opencl[:N]
+! Try 'viewfold dump --help'.
+? 2
