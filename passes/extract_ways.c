@@ -91,6 +91,19 @@ static void add_all_shifted(extraction *x, extract_quotient *q, int n, int64_t b
   }
 }
 
+/* n//(2*a) = n//a - (n+a)//(2*a), where `whole` is n//a: two halves of it may be wanted. */
+static void add_other_half(extraction *x, extract_quotient *q, int whole) {
+  int of = extract_form_new(x), extra = extract_form_new(x);
+  if (of < 0 || extra < 0) return;
+  x->form[of] = x->form[q->of];
+  x->form[extra] = x->form[whole];
+  int64_t *constant = &x->form[of].c[0], *left = &x->form[extra].c[0];
+  if (!ir_add_ok(*constant, q->by / 2, constant) || !ir_sub_ok(*left, ir_floor_div(*constant, q->by), left))
+    return;
+  *constant = ir_floor_mod(*constant, q->by);
+  add_both(q, (extract_way){.sign = -1, .of = (int16_t)of, .extra = (int16_t)extra, .by = q->by});
+}
+
 /* q = (r + (n - m)/a)//b with r = m//a an earlier quotient */
 static void add_nested(extraction *x, extract_quotient *q) {
   for (uint32_t i = 0; &x->quotient[i] < q; i++) {
@@ -106,6 +119,7 @@ static void add_nested(extraction *x, extract_quotient *q) {
     for (uint32_t j = 0; j < x->atoms; j++) e[j] /= r->by;
     e[r->atom]++;
     add_both(q, (extract_way){.sign = 1, .of = (int16_t)form, .extra = -1, .by = q->by / r->by});
+    if (q->by / r->by == 2) add_other_half(x, q, form);
   }
 }
 
@@ -147,6 +161,7 @@ void extract_ways(extraction *x) {
     uint32_t written = q->ways;
     add_all_shifted(x, q, q->of, q->by);
     for (uint32_t j = 2; j < written; j += 1)
-      if (q->way[j].how == EXTRACT_REMAINDER) add_all_shifted(x, q, q->way[j].of, q->way[j].by);
+      if (q->way[j].how == EXTRACT_REMAINDER && q->way[j].extra < 0)
+        add_all_shifted(x, q, q->way[j].of, q->way[j].by);
   }
 }
