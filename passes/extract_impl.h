@@ -55,7 +55,9 @@ typedef struct extract_item {
   ir_ref node, made; /* made: what it has become, for bools and operations taken as they are */
   int16_t form;      /* of an index node; for a comparison left - right; -1: none */
   int16_t atom;      /* that the node is, or -1 */
+  uint8_t level;     /* quotients on the way down */
   uint8_t atoms;     /* atoms that its value may need: those below this number */
+  int64_t by;        /* of a quotient, otherwise INT64_MAX */
 } extract_item;
 
 typedef struct extract_atom {
