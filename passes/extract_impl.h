@@ -24,7 +24,7 @@ enum {
   EXTRACT_NEEDS = 32,
   EXTRACT_SUMS = 60,   /* to be computed */
   EXTRACT_VALUES = 4,  /* of a quotient that becomes a choice */
-  EXTRACT_TRIALS = 96, /* combinations of ways that are priced */
+  EXTRACT_TRIALS = 64, /* combinations of ways that are priced */
   EXTRACT_ROUNDS = 8,
 };
 
