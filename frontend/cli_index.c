@@ -52,7 +52,8 @@ static const char help_text[] =
     "{\"name\":\"t\",\"base\":[3,2],\"ops\":[[\"permute\",[1,0]],[\"reshape\",[3,2]]]},\n"
     "           and print one line each, "
     "{\"name\":\"t\",\"shape\":[3,2],\"index\":\"EXPR\",\"valid\":\"EXPR\"}; a bad line gives\n"
-    "           {\"name\":\"t\",\"error\":\"...\"}, and exit status 2 at the end\n"
+    "           {\"name\":\"t\",\"error\":\"...\"}, and exit status 2 at the end; choices are written (a if "
+    "c else b)\n"
     "\n"
     "Exit status: 0, or 2 when a chain is wrong.\n";
 

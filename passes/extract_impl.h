@@ -25,7 +25,7 @@ enum {
   EXTRACT_SUMS = 60,   /* to be computed */
   EXTRACT_VALUES = 4,  /* of a quotient that becomes a choice */
   EXTRACT_TRIALS = 64, /* combinations of ways that are priced */
-  EXTRACT_ROUNDS = 8,
+  EXTRACT_ROUNDS = 6,
 };
 
 typedef struct extract_form {

@@ -280,8 +280,8 @@ static bool read_sum(extraction *x, extract_item *item, const ir_node *n) {
     x->cost += costs->minus;
     break;
   case IR_OP_MUL:
-    ir_is_const(x->g, n->src[1], &c);
-    done = add_node(x, out, n->src[0], c);
+    if (ir_is_const(x->g, n->src[1], &c)) done = add_node(x, out, n->src[0], c);
+    else done = ir_is_const(x->g, n->src[0], &c) && add_node(x, out, n->src[1], c);
     x->cost += (c < 0 ? costs->minus : 0) + (c == -1 ? 0 : extract_cost_mul(costs, c));
     break;
   default:
@@ -301,6 +301,7 @@ static bool is_sum(const ir_graph *g, const ir_node *n) {
   int64_t c;
   if (n->dtype != IR_INDEX) return false;
   if (n->op == IR_OP_ADD || n->op == IR_OP_SUB || n->op == IR_OP_NEG) return true;
+  if (n->nsrc == 2 && n->op == IR_OP_MUL && ir_is_const(g, n->src[0], &c)) return true;
   if (n->nsrc != 2 || !ir_is_const(g, n->src[1], &c)) return false;
   return n->op == IR_OP_MUL || ((n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) && c >= 1);
 }
