@@ -24,8 +24,8 @@ enum {
   EXTRACT_NEEDS = 32,
   EXTRACT_SUMS = 60,   /* to be computed */
   EXTRACT_VALUES = 4,  /* of a quotient that becomes a choice */
-  EXTRACT_TRIALS = 96, /* combinations of ways that are priced */
-  EXTRACT_ROUNDS = 8,
+  EXTRACT_TRIALS = 64, /* combinations of ways that are priced */
+  EXTRACT_ROUNDS = 6,
 };
 
 typedef struct extract_form {
@@ -55,7 +55,9 @@ typedef struct extract_item {
   ir_ref node, made; /* made: what it has become, for bools and operations taken as they are */
   int16_t form;      /* of an index node; for a comparison left - right; -1: none */
   int16_t atom;      /* that the node is, or -1 */
+  uint8_t level;     /* quotients on the way down */
   uint8_t atoms;     /* atoms that its value may need: those below this number */
+  int64_t by;        /* of a quotient, otherwise INT64_MAX */
 } extract_item;
 
 typedef struct extract_atom {

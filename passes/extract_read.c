@@ -52,7 +52,41 @@ static bool note(extraction *x, ir_ref node) {
   return true;
 }
 
-/* Every node below the roots, in ascending order. */
+static void sort(extraction *x, bool (*before)(const extract_item *a, const extract_item *b)) {
+  for (uint32_t i = 1; i < x->items; i++) {
+    extract_item moved = x->item[i];
+    uint32_t j = i;
+    for (; j > 0 && before(&moved, &x->item[j - 1]); j--) x->item[j] = x->item[j - 1];
+    x->item[j] = moved;
+  }
+  memset(x->slot, 0, sizeof x->slot);
+  for (uint32_t i = 0; i < x->items; i++) x->slot[slot_of(x, x->item[i].node)] = (uint8_t)(i + 1);
+}
+
+static bool made_before(const extract_item *a, const extract_item *b) { return a->node < b->node; }
+
+/* By level, quotients first: the order of the quotients does not depend on who was made first. */
+static bool lies_below(const extract_item *a, const extract_item *b) {
+  if (a->level != b->level) return a->level < b->level;
+  return a->by != b->by ? a->by < b->by : a->node < b->node;
+}
+
+static void find_levels(extraction *x) {
+  for (uint32_t i = 0; i < x->items; i++) {
+    extract_item *item = &x->item[i];
+    const ir_node *n = ir_get(x->g, item->node);
+    bool quotient = n->dtype == IR_INDEX && (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) &&
+                    ir_is_const(x->g, n->src[1], &item->by);
+    if (!quotient) item->by = INT64_MAX;
+    for (uint32_t j = 0; !is_leaf(x->g, n) && j < n->nsrc; j++) {
+      const extract_item *operand = extract_find(x, n->src[j]);
+      if (operand && operand->level + quotient > item->level)
+        item->level = (uint8_t)(operand->level + quotient);
+    }
+  }
+}
+
+/* Every node below the roots, operands before their users. */
 static bool collect(extraction *x, const ir_ref *roots, uint32_t count) {
   memset(x->slot, 0, sizeof x->slot);
   for (uint32_t i = 0; i < count; i++)
@@ -62,14 +96,9 @@ static bool collect(extraction *x, const ir_ref *roots, uint32_t count) {
     for (uint32_t j = 0; !is_leaf(x->g, n) && j < n->nsrc; j++)
       if (!note(x, n->src[j])) return false;
   }
-  for (uint32_t i = 1; i < x->items; i++) {
-    extract_item moved = x->item[i];
-    uint32_t j = i;
-    for (; j > 0 && x->item[j - 1].node > moved.node; j--) x->item[j] = x->item[j - 1];
-    x->item[j] = moved;
-  }
-  memset(x->slot, 0, sizeof x->slot);
-  for (uint32_t i = 0; i < x->items; i++) x->slot[slot_of(x, x->item[i].node)] = (uint8_t)(i + 1);
+  sort(x, made_before);
+  find_levels(x);
+  sort(x, lies_below);
   return true;
 }
 
@@ -146,7 +175,7 @@ static bool drop_any(const extraction *x, int64_t *n, int64_t *d) {
     const int64_t *m = x->form[q->of].c;
     uint32_t first = 1;
     while (first < x->atoms && m[first] == 0) first++;
-    if (n[first] == 0 || n[first] % m[first] || q->by > *d) continue;
+    if (n[q->atom] == 0 || n[first] == 0 || n[first] % m[first]) continue;
     int64_t k = n[first] / m[first], left;
     if (!ir_mul_ok(k, q->by, &left) || !ir_add_ok(left, n[q->atom], &left)) continue;
     int64_t g = ir_gcd(left, *d);
@@ -251,8 +280,8 @@ static bool read_sum(extraction *x, extract_item *item, const ir_node *n) {
     x->cost += costs->minus;
     break;
   case IR_OP_MUL:
-    ir_is_const(x->g, n->src[1], &c);
-    done = add_node(x, out, n->src[0], c);
+    if (ir_is_const(x->g, n->src[1], &c)) done = add_node(x, out, n->src[0], c);
+    else done = ir_is_const(x->g, n->src[0], &c) && add_node(x, out, n->src[1], c);
     x->cost += (c < 0 ? costs->minus : 0) + (c == -1 ? 0 : extract_cost_mul(costs, c));
     break;
   default:
@@ -272,6 +301,7 @@ static bool is_sum(const ir_graph *g, const ir_node *n) {
   int64_t c;
   if (n->dtype != IR_INDEX) return false;
   if (n->op == IR_OP_ADD || n->op == IR_OP_SUB || n->op == IR_OP_NEG) return true;
+  if (n->nsrc == 2 && n->op == IR_OP_MUL && ir_is_const(g, n->src[0], &c)) return true;
   if (n->nsrc != 2 || !ir_is_const(g, n->src[1], &c)) return false;
   return n->op == IR_OP_MUL || ((n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) && c >= 1);
 }

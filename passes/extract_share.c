@@ -5,13 +5,12 @@
 
 #include <string.h>
 
-enum { PATTERNS = 96, PRODUCTS = 160, TERMS = 24 };
+enum { PATTERNS = 96, PRODUCTS = 160, TERMS = 24, OCCURRENCES = 12 };
 
-/* p*i + q*j */
+/* p*i + q*j, and the sums that have it, times a factor; more than that many are not counted */
 typedef struct pattern {
-  uint8_t i, j, count;
-  int64_t p, q;
-  int gain;
+  uint8_t i, j, count, sum[OCCURRENCES];
+  int64_t p, q, factor[OCCURRENCES];
 } pattern;
 
 typedef struct product {
@@ -25,6 +24,7 @@ typedef struct sharing {
   uint32_t patterns, products, width;
   pattern pattern[PATTERNS];
   product product[PRODUCTS];
+  uint8_t pairs[EXTRACT_WIDTH][EXTRACT_WIDTH];            /* how many sums have both atoms */
   uint8_t terms[EXTRACT_SUMS], term[EXTRACT_SUMS][TERMS]; /* the atoms of each sum; 0 first: the constant */
 } sharing;
 
@@ -81,33 +81,37 @@ static int64_t normal(int64_t a, int64_t b, int64_t *p, int64_t *q) {
   return g;
 }
 
-static void note_pattern(sharing *s, uint8_t i, uint8_t j, int64_t a, int64_t b) {
-  int64_t p, q;
-  normal(a, b, &p, &q);
-  for (uint32_t k = 0; k < s->patterns; k++) {
-    pattern *known = &s->pattern[k];
-    if (known->i != i || known->j != j || known->p != p || known->q != q) continue;
-    known->count++;
-    return;
+static void note_pattern(sharing *s, uint32_t sum, uint8_t i, uint8_t j, int64_t a, int64_t b) {
+  int64_t p, q, factor = normal(a, b, &p, &q);
+  uint32_t k = 0;
+  while (k < s->patterns &&
+         (s->pattern[k].i != i || s->pattern[k].j != j || s->pattern[k].p != p || s->pattern[k].q != q))
+    k++;
+  if (k == PATTERNS) return;
+  pattern *t = &s->pattern[k];
+  if (k == s->patterns) {
+    s->patterns++;
+    t->i = i, t->j = j, t->p = p, t->q = q, t->count = 0;
   }
-  if (s->patterns < PATTERNS)
-    s->pattern[s->patterns++] = (pattern){.i = i, .j = j, .count = 1, .p = p, .q = q};
+  if (t->count == OCCURRENCES) return;
+  t->sum[t->count] = (uint8_t)sum;
+  t->factor[t->count++] = factor;
 }
 
+/* Pairs of terms that occur in several sums, or that have a common factor to take out. */
 static void list_patterns(sharing *s) {
   s->patterns = 0;
-  uint32_t with_pairs = 0;
-  for (uint32_t k = 0; k < s->p->sums; k++) with_pairs += s->terms[k] > 1;
-  for (uint32_t k = 0; k < s->p->sums; k++)
-    for (uint32_t a = 0; a + 1 < s->terms[k]; a++)
-      for (uint32_t b = a + 1; b < s->terms[k]; b++) {
-        uint8_t i = s->term[k][a], j = s->term[k][b];
-        int64_t x = s->p->sum[k].c[i], y = s->p->sum[k].c[j];
-        if (x == INT64_MIN || y == INT64_MIN) continue;
-        if (with_pairs == 1 && (i == 0 || magnitude(x) != magnitude(y)))
-          continue; /* nothing to share it with */
-        note_pattern(s, i, j, x, y);
-      }
+  for (uint32_t i = 0; i < s->width; i++) memset(s->pairs[i], 0, s->width);
+  for (int pass = 0; pass < 2; pass++)
+    for (uint32_t k = 0; k < s->p->sums; k++)
+      for (uint32_t a = 0; a + 1 < s->terms[k]; a++)
+        for (uint32_t b = a + 1; b < s->terms[k]; b++) {
+          uint8_t i = s->term[k][a], j = s->term[k][b];
+          int64_t x = s->p->sum[k].c[i], y = s->p->sum[k].c[j];
+          if (pass == 0) s->pairs[i][j] += s->pairs[i][j] < UINT8_MAX;
+          else if (s->pairs[i][j] > 1 || (i && magnitude(x) == magnitude(y) && magnitude(x) > 1))
+            note_pattern(s, k, i, j, x, y);
+        }
 }
 
 /* Does the sum contain the pattern, and with which factor? 0: no */
@@ -128,14 +132,12 @@ static int lost(sharing *s, uint32_t atom, int64_t by, uint32_t times) {
 /* What is saved by making the pattern a temporary. */
 static int gain_of(sharing *s, const pattern *t) {
   const pass_extract_costs *costs = s->x->costs;
-  int64_t factor[EXTRACT_SUMS];
-  uint32_t times[EXTRACT_SUMS], factors = 0;
-  int gain = -costs->add;
-  for (uint32_t k = 0; k < s->p->sums; k++) {
-    int64_t g = s->terms[k] > 1 ? factor_in(&s->p->sum[k], t) : 0;
-    if (g == 0) continue;
-    gain += costs->add;
-    if (g == -1 && s->terms[k] == 2 && !s->p->sum[k].compared)
+  int64_t factor[OCCURRENCES];
+  uint32_t times[OCCURRENCES], factors = 0;
+  int gain = (t->count - 1) * costs->add;
+  for (uint32_t k = 0; k < t->count; k++) {
+    int64_t g = t->factor[k];
+    if (g == -1 && s->terms[t->sum[k]] == 2 && !s->p->sum[t->sum[k]].compared)
       gain -= costs->mul; /* nothing to subtract from */
     uint32_t i = 0;
     while (i < factors && factor[i] != magnitude(g)) i++;
@@ -220,12 +222,10 @@ void extract_share(const extraction *x, extract_plan *p) {
     if (p->temps == EXTRACT_TEMPS || p->sums == EXTRACT_SUMS) break;
     list_patterns(&s);
     const pattern *best = NULL;
+    int most = 0;
     for (uint32_t i = 0; i < s.patterns; i++) {
-      pattern *t = &s.pattern[i];
-      bool factors_out = (t->p == 1 || t->p == -1) && (t->q == 1 || t->q == -1);
-      if (t->count < 2 && !factors_out) continue;
-      t->gain = gain_of(&s, t);
-      if (t->gain > 0 && (!best || t->gain > best->gain)) best = t;
+      int gain = gain_of(&s, &s.pattern[i]);
+      if (gain > most) most = gain, best = &s.pattern[i];
     }
     if (!best) break;
     make_temp(&s, best);

@@ -60,7 +60,7 @@ static void add_shifted(extraction *x, extract_quotient *q, int t, int n, int64_
     x->form[of] = x->form[t];
     x->form[of].c[0] = wanted;
   }
-  if (extra < 0) return;
+  if (extra < 0 || (sign > 0 && extract_form_equal(x, x->form[of].c, from))) return;
   int64_t *e = x->form[extra].c;
   bool fits = extract_form_add(x, e, x->form[of].c, -1) && extract_form_add(x, e, from, sign);
   if (sign < 0) fits = fits && ir_sub_ok(e[0], 1, &e[0]);
@@ -71,6 +71,20 @@ static void add_shifted(extraction *x, extract_quotient *q, int t, int n, int64_
     if (!ir_sub_ok(e[0], 1, &e[0])) return;
   }
   add_both(q, (extract_way){.sign = (int8_t)sign, .of = (int16_t)of, .extra = (int16_t)extra, .by = b});
+}
+
+/* The numerator with all residues in [0, b), and that of the mirrored quotient. */
+static void add_positive(extraction *x, extract_quotient *q) {
+  const int64_t *n = x->form[q->of].c;
+  bool negative = false;
+  for (uint32_t i = 1; i < x->atoms; i++) negative |= n[i] < 0;
+  for (int sign = 1; sign >= -1 && negative; sign -= 2) {
+    int form = extract_form_new(x);
+    if (form < 0) return;
+    for (uint32_t i = 1; i < x->atoms; i++) x->form[form].c[i] = ir_floor_mod(sign * n[i], q->by);
+    x->form[form].c[0] = sign > 0 ? n[0] : ir_floor_mod(-1 - n[0], q->by);
+    add_shifted(x, q, form, q->of, q->by, sign);
+  }
 }
 
 /* Every numerator or other sum that may be computed anyway. */
@@ -93,6 +107,39 @@ static void add_all_shifted(extraction *x, extract_quotient *q, int n, int64_t b
   }
 }
 
+/* n//(2*a) = n//a - (n+a)//(2*a), where `whole` is n//a: two halves of it may be wanted. */
+static void add_other_half(extraction *x, extract_quotient *q, int whole) {
+  int of = extract_form_new(x), extra = extract_form_new(x);
+  if (of < 0 || extra < 0) return;
+  x->form[of] = x->form[q->of];
+  x->form[extra] = x->form[whole];
+  int64_t *constant = &x->form[of].c[0], *left = &x->form[extra].c[0];
+  if (!ir_add_ok(*constant, q->by / 2, constant) || !ir_sub_ok(*left, ir_floor_div(*constant, q->by), left))
+    return;
+  *constant = ir_floor_mod(*constant, q->by);
+  add_both(q, (extract_way){.sign = -1, .of = (int16_t)of, .extra = (int16_t)extra, .by = q->by});
+}
+
+/* n//(2*a) + (n+a)//(2*a) = n//a: the later of two such quotients, by the sum of both. */
+static void add_sum_of_halves(extraction *x, extract_quotient *q) {
+  for (uint32_t i = 0; q->by % 2 == 0 && &x->quotient[i] < q; i++) {
+    const extract_quotient *r = &x->quotient[i];
+    const int64_t *n = x->form[q->of].c, *m = x->form[r->of].c;
+    int64_t apart;
+    if (r->by != q->by || !same_residues(x, n, m, q->by, 1) || !ir_sub_ok(n[0], m[0], &apart) ||
+        ir_floor_mod(apart, q->by) != q->by / 2)
+      continue;
+    int form = extract_form_new(x);
+    if (form < 0) return;
+    int64_t *e = x->form[form].c;
+    if (!extract_form_add(x, e, n, 1) || !extract_form_add(x, e, m, -1) || !ir_sub_ok(e[0], q->by / 2, &e[0]))
+      continue;
+    for (uint32_t j = 0; j < x->atoms; j++) e[j] /= q->by;
+    e[r->atom]--;
+    add_both(q, (extract_way){.sign = 1, .of = r->of, .extra = (int16_t)form, .by = q->by / 2});
+  }
+}
+
 /* q = (r + (n - m)/a)//b with r = m//a an earlier quotient */
 static void add_nested(extraction *x, extract_quotient *q) {
   for (uint32_t i = 0; &x->quotient[i] < q; i++) {
@@ -108,6 +155,7 @@ static void add_nested(extraction *x, extract_quotient *q) {
     for (uint32_t j = 0; j < x->atoms; j++) e[j] /= r->by;
     e[r->atom]++;
     add_both(q, (extract_way){.sign = 1, .of = (int16_t)form, .extra = -1, .by = q->by / r->by});
+    if (q->by / r->by == 2) add_other_half(x, q, form);
   }
 }
 
@@ -192,9 +240,12 @@ void extract_ways(extraction *x) {
     add_choice(x, q);
     add_all_widened(x, q);
     add_nested(x, q);
+    add_sum_of_halves(x, q);
+    add_positive(x, q);
     uint32_t written = q->ways;
     add_all_shifted(x, q, q->of, q->by);
     for (uint32_t j = 2; j < written; j += 1)
-      if (q->way[j].how == EXTRACT_REMAINDER) add_all_shifted(x, q, q->way[j].of, q->way[j].by);
+      if (q->way[j].how == EXTRACT_REMAINDER && q->way[j].extra < 0)
+        add_all_shifted(x, q, q->way[j].of, q->way[j].by);
   }
 }

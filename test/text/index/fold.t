@@ -54,7 +54,7 @@ $ viewfold index 'f32[4].reshape(1,4).expand(3,4).reshape(12).shrink((0,10)).res
 $ viewfold index 'f32[5,4].flip(0)'
 ((ridx1-(ridx0*4))+16)
 $ viewfold index 'f32[6].stride(-4)'
-((ridx0*-4)+5)
+(5-(ridx0*4))
 
 == padding by elements
 $ viewfold index 'f32[4].pad((1,2),mode=edge)'
