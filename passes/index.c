@@ -159,6 +159,7 @@ ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t ns
   if (n->weak || ir_rank(b->g, node) > 0 || nsrc == 0) return as_written(b->g, n, node, src, nsrc);
   bool index = n->dtype == IR_INDEX, boolean = n->dtype == IR_BOOL;
   if (op == IR_OP_WHERE) return pass_make_where(b, src[0], src[1], src[2]);
+  if (op == IR_OP_LOAD && ir_is_false(b->g, src[2])) return src[3];
   if (index) {
     if (op == IR_OP_ADD) return sum_of(b, src, nsrc);
     if (op == IR_OP_MUL) return product_of(b, src, nsrc);
