@@ -311,7 +311,9 @@ ir_bounds ir_bounds_of(ir_graph *g, ir_ref ref) {
 
 void ir_bounds_tighten(ir_graph *g, ir_ref ref, int64_t lo, int64_t hi) {
   ir_bounds r = ir_bounds_of(g, ref);
-  if (ref >= g->bounds_cap || !g->bounds_known[ref] || r.div == 0) return;
+  if (ref >= g->bounds_cap || !g->bounds_known[ref]) return;
+  g->bounds_known[ref] = 2;
+  if (r.div == 0) return;
   lo = max64(lo, r.lo), hi = min64(hi, r.hi);
   if (lo <= hi) g->bounds[ref] = congruent(lo, hi, r.div, r.rem);
 }

@@ -95,7 +95,7 @@ typedef struct ir_graph {
   ir_ref *shapes; /* side table: TUPLE of the tensor node, or 0 */
   size_t shapes_cap;
   ir_bounds *bounds; /* side table, memoised by ir_bounds_of */
-  uint8_t *bounds_known;
+  uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
   int64_t next_serial;         /* for nodes with identity */
   const ir_observer *observer; /* NULL: nobody watches rewrites */
@@ -177,8 +177,8 @@ extern const char *const ir_pad_modes[4], *const ir_gather_modes[3], *const ir_b
 /* bounds.c */
 ir_bounds ir_bounds_of(ir_graph *graph,
                        ir_ref ref); /* of an index or bool expression; memoised; never fails */
-/* A reasoner above knows more of a node: lo <= value <= hi for all values of its variables. Remembered before
- * anybody builds on the node, so that bounds do not depend on who asked first. */
+/* A reasoner above knows more of a node: lo <= value <= hi for all values of its variables. To be said before
+ * anybody builds on the node: what was derived from it stays as it is. */
 void ir_bounds_tighten(ir_graph *graph, ir_ref ref, int64_t lo, int64_t hi);
 
 /* print.c */

@@ -152,7 +152,17 @@ bool pass_linear_at_least(pass_build *b, const pass_linear *in) {
 
 /* facts of a validity */
 
-void pass_facts_add(pass_facts *out, ir_ref node, int64_t lo, int64_t hi) {
+/* The ends of an interval of values = rem (mod div), moved inwards to such values. */
+void pass_round_ends(const ir_bounds *of, int64_t *lo, int64_t *hi) {
+  const int64_t far = INT64_MAX / 2;
+  if (of->div <= 1 || of->div > far) return;
+  if (*lo > -far && *lo < far) *lo += ir_floor_mod(of->rem - ir_floor_mod(*lo, of->div), of->div);
+  if (*hi > -far && *hi < far) *hi -= ir_floor_mod(ir_floor_mod(*hi, of->div) - of->rem, of->div);
+}
+
+void pass_facts_add(pass_build *b, pass_facts *out, ir_ref node, int64_t lo, int64_t hi) {
+  ir_bounds of = ir_bounds_of(b->g, node);
+  pass_round_ends(&of, &lo, &hi);
   for (uint32_t i = 0; i < out->count; i++)
     if (out->fact[i].node == node) {
       meet(&out->fact[i].in, (pass_interval){lo, hi});
@@ -168,9 +178,9 @@ void pass_facts_clause(pass_build *b, ir_ref clause, pass_facts *out) {
   if (ir_is_false(b->g, clause)) out->never = true;
   if (n->nsrc != 2 || ir_dtype_of(b->g, n->src[0]) != IR_INDEX || !ir_is_const(b->g, n->src[1], &c)) return;
   ir_bounds natural = ir_bounds_of(b->g, n->src[0]);
-  if (n->op == IR_OP_LT && c > INT64_MIN) pass_facts_add(out, n->src[0], natural.lo, c - 1);
-  if (n->op == IR_OP_GE) pass_facts_add(out, n->src[0], c, natural.hi);
-  if (n->op == IR_OP_EQ) pass_facts_add(out, n->src[0], c, c);
+  if (n->op == IR_OP_LT && c > INT64_MIN) pass_facts_add(b, out, n->src[0], natural.lo, c - 1);
+  if (n->op == IR_OP_GE) pass_facts_add(b, out, n->src[0], c, natural.hi);
+  if (n->op == IR_OP_EQ) pass_facts_add(b, out, n->src[0], c, c);
 }
 
 void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out) {

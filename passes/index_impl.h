@@ -164,7 +164,9 @@ bool pass_linear_below(pass_build *b, const pass_linear *in); /* proves in <= -1
 bool pass_linear_at_least(pass_build *b, const pass_linear *in); /* proves in >= 0 */
 void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out);
 void pass_facts_clause(pass_build *b, ir_ref clause, pass_facts *out); /* one clause more */
-void pass_facts_add(pass_facts *to, ir_ref node, int64_t lo, int64_t hi);
+void pass_facts_add(pass_build *b, pass_facts *to, ir_ref node, int64_t lo, int64_t hi);
+/* The ends of an interval of values that are of->rem modulo of->div, moved inwards to such values. */
+void pass_round_ends(const ir_bounds *of, int64_t *lo, int64_t *hi);
 /* in with what the facts fix put in: pinned atoms, and pinned sums by their newest atom */
 void pass_linear_given(pass_build *b, pass_linear *in);
 /* the value of x modulo d where its congruence decides it */

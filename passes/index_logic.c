@@ -185,11 +185,30 @@ static ir_ref compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   return less(b, &in, negated);
 }
 
+/* A comparison of a sum with quotients in it: its digits may have brought others. */
+static bool has_sum(const ir_graph *g, ir_ref r) {
+  const ir_node *n = ir_get(g, r);
+  if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_op_of(g, n->src[0]) != IR_OP_ADD) return false;
+  const ir_node *sum = ir_get(g, n->src[0]);
+  for (uint32_t i = 0; i < sum->nsrc; i++) {
+    const ir_node *t = ir_get(g, sum->src[i]);
+    if (t->op == IR_OP_FLOORDIV || (t->op == IR_OP_MUL && ir_op_of(g, t->src[0]) == IR_OP_FLOORDIV))
+      return true;
+  }
+  return false;
+}
+
 ir_ref pass_make_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  enum { ROUNDS = 3 };
   if (!x || !y) return 0;
   ir_ref r = 0;
   if (pass_enter(b)) {
     r = compare(b, op, x, y);
+    for (int round = 0; round < ROUNDS && r && has_sum(b->g, r) && !b->facts; round++) {
+      ir_ref before = r;
+      r = compare(b, ir_op_of(b->g, r), ir_src(b->g, r, 0), ir_src(b->g, r, 1));
+      if (r == before) break;
+    }
     pass_leave(b);
     if (r && !pass_allowed(b, "compare", op, (ir_ref[]){x, y}, 2, r)) r = 0;
   }
@@ -269,14 +288,6 @@ static bool bounded(const ir_graph *g, ir_ref clause, ir_ref *left, int64_t *c) 
   return ir_is_const(g, n->src[1], c);
 }
 
-/* The ends of an interval of values = rem (mod div), moved inwards to such values. */
-static void round_ends(const ir_bounds *of, int64_t *lo, int64_t *hi) {
-  const int64_t far = INT64_MAX / 2;
-  if (of->div <= 1 || of->div > far) return;
-  if (*lo > -far && *lo < far) *lo += ir_floor_mod(of->rem - ir_floor_mod(*lo, of->div), of->div);
-  if (*hi > -far && *hi < far) *hi -= ir_floor_mod(ir_floor_mod(*hi, of->div) - of->rem, of->div);
-}
-
 static bool collect(pass_build *b, ir_ref x, bool negate, ir_op op, clauses *to) {
   const ir_node *n = ir_get(b->g, x);
   if (n->op == op && n->dtype == IR_BOOL) {
@@ -321,7 +332,7 @@ static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
   }
   all->count = kept;
   ir_bounds natural = ir_bounds_of(b->g, left);
-  round_ends(&natural, &lo, &hi);
+  pass_round_ends(&natural, &lo, &hi);
   for (bool moved = true; moved;) {
     moved = false;
     for (uint32_t i = 0; i < hole_count; i++) {
@@ -453,6 +464,10 @@ static bool drop_implied(pass_build *b, clauses *all) {
   return true;
 }
 
+static bool same_clauses(const clauses *a, const clauses *b) {
+  return a->count == b->count && memcmp(a->item, b->item, a->count * sizeof *a->item) == 0;
+}
+
 /* At most one interval per expression. */
 static bool merge_all(pass_build *b, clauses *all) {
   for (uint32_t i = 0; i < all->count;) {
@@ -460,15 +475,14 @@ static bool merge_all(pass_build *b, clauses *all) {
     int64_t c;
     clauses before = *all;
     if (bounded(b->g, all->item[i], &left, &c) && !merge_bounds(b, all, left)) return false;
-    bool same =
-        before.count == all->count && memcmp(before.item, all->item, all->count * sizeof *all->item) == 0;
-    i = same ? i + 1 : 0; /* clauses moved: start over */
+    i = same_clauses(&before, all) ? i + 1 : 0; /* clauses moved: start over */
   }
   return true;
 }
 
 /* Simplify a conjunction. False: it is False. */
 static bool conjoin(pass_build *b, clauses *all) {
+  enum { ROUNDS = 4 };
   for (uint32_t i = 0; i < all->count;) {
     if (ir_is_false(b->g, all->item[i])) return false;
     if (ir_is_true(b->g, all->item[i])) erase(all, i);
@@ -479,7 +493,12 @@ static bool conjoin(pass_build *b, clauses *all) {
       if (is_bool_op(b->g, all->item[j], IR_OP_NOT) && ir_src(b->g, all->item[j], 0) == all->item[i])
         return false;
   if (!merge_all(b, all)) return false;
-  return b->facts || b->unsettled || (settle_sums(b, all) && merge_all(b, all) && drop_implied(b, all));
+  for (int round = 0; round < ROUNDS && !b->facts && !b->unsettled; round++) {
+    clauses before = *all;
+    if (!settle_sums(b, all) || !merge_all(b, all) || !drop_implied(b, all)) return false;
+    if (same_clauses(&before, all)) break;
+  }
+  return true;
 }
 
 ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t count) {

@@ -482,7 +482,7 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends) {
   for (uint32_t i = 0; i < s.atoms && !facts->never; i++) {
     ir_bounds natural = ir_bounds_of(b->g, s.atom[i]);
     if (s.in[i].lo > natural.lo || s.in[i].hi < natural.hi)
-      pass_facts_add(facts, s.atom[i], s.in[i].lo, s.in[i].hi);
+      pass_facts_add(b, facts, s.atom[i], s.in[i].lo, s.in[i].hi);
   }
 }
 

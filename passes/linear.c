@@ -104,7 +104,7 @@ ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in) {
 /* What the quotients among its terms say of a sum is noted before anything is built on it. */
 static void tighten(pass_build *b, ir_ref sum, const pass_linear *in) {
   bool quotient = false;
-  if (!sum || (sum < b->g->bounds_cap && b->g->bounds_known[sum])) return;
+  if (!sum || (sum < b->g->bounds_cap && b->g->bounds_known[sum] > 1)) return;
   for (uint32_t i = 0; i < in->count && !quotient; i++)
     quotient = ir_op_of(b->g, in->term[i].atom) == IR_OP_FLOORDIV;
   if (!quotient) return;

@@ -94,7 +94,7 @@ static ir_ref settle_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
   return pass_linear_node(&b, &sum);
 }
 
-ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
+static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   pass_build b = pass_begin(g);
   pass_facts facts;
   if (!index || !valid) return 0;
@@ -116,4 +116,14 @@ ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   }
   rewrite_end(&w);
   return result && ir_dtype_of(g, result) == IR_INDEX ? settle_sum(g, &facts, result) : result;
+}
+
+ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
+  enum { ROUNDS = 3 };
+  ir_ref result = simplify_given(g, index, valid);
+  for (int round = 0; round < ROUNDS && result && result != index && !ir_is_true(g, valid); round++) {
+    index = result;
+    result = simplify_given(g, index, valid);
+  }
+  return result;
 }

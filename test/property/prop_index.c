@@ -343,7 +343,7 @@ static bool check_pair(world *w, pair p) {
   uint32_t before = g->count;
   ir_ref again = pass_simplify(g, p.canon);
   if (again != p.canon || g->count != before) {
-    for (uint32_t i = before; i < g->count; i++) show(w, "new", i);
+    show(w, "written", p.plain);
     printf(again != p.canon ? "not idempotent\n" : "simplifying a canonical form made %u nodes\n",
            g->count - before);
     show(w, "once", p.canon);
