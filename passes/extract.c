@@ -72,12 +72,12 @@ static void improve(search *s) {
 }
 
 /* Nodes beyond 64 bits would mean something else in a machine. */
-static bool all_fit(ir_graph *g, uint32_t from) {
+static bool all_fit(extraction *x, const ir_ref *roots, uint32_t count) {
   const int64_t most = INT64_MAX / 2;
-  for (uint32_t i = from; i < g->count; i++) {
-    ir_bounds b = ir_bounds_of(g, i);
-    if (ir_dtype_of(g, i) == IR_INDEX && ir_op_of(g, i) != IR_OP_CONST && (b.lo < -most || b.hi > most))
-      return false;
+  if (!extract_collect(x, roots, count)) return false;
+  for (uint32_t i = 0; i < x->items; i++) {
+    ir_bounds b = ir_bounds_of(x->g, x->item[i].node);
+    if (ir_dtype_of(x->g, x->item[i].node) == IR_INDEX && (b.lo < -most || b.hi > most)) return false;
   }
   return true;
 }
@@ -99,9 +99,8 @@ static bool extract_once(ir_graph *g, const pass_extract_costs *costs, ir_ref *r
   if (!first_plan(&s)) return true;
   improve(&s);
   if (s.plan[s.best].cost >= x.cost) return true;
-  uint32_t before = g->count;
   if (!extract_emit(&x, &s.plan[s.best], made, count)) return g->error->status != IR_ERR_MEMORY;
-  if (!all_fit(g, before)) return g->error->status != IR_ERR_MEMORY;
+  if (!all_fit(&x, made, count)) return g->error->status != IR_ERR_MEMORY;
   for (uint32_t i = 0; i < count; i++) roots[i] = made[i];
   *again = true;
   return true;

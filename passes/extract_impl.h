@@ -110,7 +110,8 @@ typedef struct extract_plan {
 
 /* extract_read.c: false when the roots are beyond the limits */
 bool extract_read(extraction *x, const ir_ref *roots, uint32_t count);
-extract_item *extract_find(extraction *x, ir_ref node); /* NULL: a constant */
+bool extract_collect(extraction *x, const ir_ref *roots, uint32_t count); /* its items only */
+extract_item *extract_find(extraction *x, ir_ref node);                   /* NULL: a constant */
 int extract_need_of(const extraction *x, int form, int compare);
 /* extract_form.c */
 int extract_form_new(extraction *x); /* zero; -1: no room */

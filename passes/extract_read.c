@@ -87,8 +87,9 @@ static void find_levels(extraction *x) {
 }
 
 /* Every node below the roots, operands before their users. */
-static bool collect(extraction *x, const ir_ref *roots, uint32_t count) {
+bool extract_collect(extraction *x, const ir_ref *roots, uint32_t count) {
   memset(x->slot, 0, sizeof x->slot);
+  x->items = 0;
   for (uint32_t i = 0; i < count; i++)
     if (!note(x, roots[i])) return false;
   for (uint32_t i = 0; i < x->items; i++) {
@@ -335,10 +336,10 @@ static bool read_item(extraction *x, extract_item *item) {
 }
 
 bool extract_read(extraction *x, const ir_ref *roots, uint32_t count) {
-  x->items = x->forms = x->quotients = x->needs = 0;
+  x->forms = x->quotients = x->needs = 0;
   x->cost = 0;
   x->atoms = 1;
-  if (!collect(x, roots, count)) return false;
+  if (!extract_collect(x, roots, count)) return false;
   for (uint32_t i = 0; i < x->items; i++)
     if (ir_dtype_of(x->g, x->item[i].node) == IR_INDEX && is_leaf(x->g, ir_get(x->g, x->item[i].node)) &&
         !as_atom(x, &x->item[i]))

@@ -249,7 +249,7 @@ $ viewfold index 'f32[n=3..8].gather(0,[-1])'
 ? 2
 
 == an expression too long to print
-$ viewfold index "f32[7,11,13]$(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '.permute(1,2,0).reshape(7,11,13)'; done)" | tail -c 100
+$ viewfold index --raw "f32[7,11,13]$(for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do printf '.permute(1,2,0).reshape(7,11,13)'; done)" | tail -c 100
 ! viewfold index: the expression is longer than 1048576 bytes, written out
 
 == usage

@@ -31,9 +31,9 @@ valid: False
 
 == transposed and reshaped
 $ viewfold index 'f32[3,2].permute(1,0).reshape(3,2)'
-(((ridx1*2)+where((ridx1>=ridx0), 0, 5))-ridx0)
+((((ridx0*2)+ridx1)*2)-((((ridx0*2)+ridx1)//3)*5))
 $ viewfold index 'f32[4,6].permute(1,0).reshape(2,12)'
-(((ridx0*3)+(ridx1*6))+where((ridx1<4), 0, where((ridx1<8), -23, -46)))
+(((ridx0*3)+(ridx1*6))-((ridx1//4)*23))
 
 == what two reshapes undo is gone
 $ viewfold index 'f32[4,6].reshape(2,2,3,2).reshape(24).reshape(4,6)'
@@ -42,7 +42,7 @@ $ viewfold index 'f32[4,6].reshape(2,2,3,2).reshape(24).reshape(4,6)'
 == a window of padding and what is left of it
 $ viewfold index 'f32[3].pad((1,2)).reshape(2,3)'
 (((ridx0*3)+ridx1)+-1)
-valid: ((((ridx0*3)+ridx1)>=1)&(((ridx0*3)+ridx1)<4))
+valid: (((ridx0+ridx1)>=1)&(((ridx0*2)+ridx1)<3))
 $ viewfold index 'f32[2,3].pad((1,1),(1,1)).shrink((1,3),(1,4))'
 ((ridx0*3)+ridx1)
 
@@ -62,7 +62,7 @@ max(min((ridx0+-1), 3), 0)
 $ viewfold index 'f32[4].pad((1,2),mode=reflect)'
 min((7-ridx0), max((ridx0+-1), (1-ridx0)))
 $ viewfold index 'f32[4].pad((1,2),mode=wrap)'
-(ridx0+where((ridx0<1), 3, where((ridx0<5), -1, -5)))
+((ridx0+3)%4)
 
 == axes come and go
 $ viewfold index 'f32[4,6].unsqueeze(1).squeeze(1).point(0,-1)'
