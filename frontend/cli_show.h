@@ -30,7 +30,7 @@ json_t *show_expression(show *s, const ir_graph *g, ir_ref expression);
 /* Everything that the page shows of the blocks: one when name is given, else all. NULL after a message. */
 json_t *show_data(show *s, const char *word, const char *name);
 /* [{"buffer":{..},"steps":[..]}, ..]: the chains of views of a graph, each with its steps. */
-json_t *show_chains(show *s, ir_ref results);
+json_t *show_chains(show *s, const ir_parsed_graph *block, ir_ref results);
 
 /* Rewrites as they happen: {"rewrites":[{"rule","before","after"},..],"more":count} is added to `step`. */
 typedef struct show_watch {

@@ -58,7 +58,8 @@ static void put_views(show *s, ir_graph *g, ir_ref node, json_t *step) {
     for (size_t i = 0; i < chain.count; i++) show_add(s, list, one_view(s, &chain.views[i]));
     show_set(s, step, "views", list);
   } else {
-    show_set(s, step, "no_views", show_text(g->error->text, strcspn(g->error->text, ";")));
+    const char *colon = strstr(g->error->text, ": "), *why = colon ? colon + 2 : g->error->text;
+    show_set(s, step, "no_views", show_text(why, strcspn(why, ";")));
     s->failed |= g->error->status == IR_ERR_MEMORY;
   }
   pass_view_chain_free(&chain);
@@ -107,25 +108,46 @@ static void put_folded(show *s, ir_ref node, ir_ref leaf, json_t *step) {
   ir_graph_free(&g);
 }
 
-/* "%1 = permute %0 order=[1,0] : f32[2,3]", each part that is there; a constant has none but itself. */
-static void put_line(show *s, ir_ref root, ir_ref node, json_t *out) {
+/* `%h` for a parameter or a result; false when it is neither. */
+static bool put_name(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref node, json_t *out) {
+  const ir_named *found = NULL;
+  for (size_t i = 0; i < block->param_count; i++)
+    if (block->params[i].ref == node) found = &block->params[i];
+  for (size_t i = 0; i < block->result_count && !found; i++)
+    if (ir_src(&s->s.g, results, (uint32_t)i) == node) found = &block->results[i];
+  if (!found) return false;
+  ir_text name;
+  ir_text_init(&name, &ir_mem_libc);
+  ir_text_str(&name, "%");
+  ir_lex_print_name(&name, found->name, found->length);
+  show_set(s, out, "name", show_text(ir_text_get(&name), name.len));
+  s->failed |= name.failed;
+  ir_text_free(&name);
+  return true;
+}
+
+/* "%1 = permute %0 order=[1,0] : f32[2,3]" taken apart: the name and the operation; all of it where it has no
+ * name. */
+static void put_line(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref node, json_t *out) {
   ir_text line;
   ir_text_init(&line, &ir_mem_libc);
-  ir_print_line(&s->s.g, root, node, &line);
+  ir_print_line(&s->s.g, results, node, &line);
   const char *text = ir_text_get(&line), *assigned = strstr(text, " = "),
-             *operation = assigned ? assigned + 3 : text;
-  size_t length = strlen(operation);
-  for (const char *type = strstr(operation, " : "); type; type = strstr(type + 1, " : "))
-    length = (size_t)(type - operation);
-  if (assigned) show_set(s, out, "name", show_text(text, (size_t)(assigned - text)));
-  show_set(s, out, "operation", show_text(operation, length < LINE_MOST ? length : LINE_MOST));
+             *from = assigned ? assigned + 3 : text;
+  size_t length = strlen(from);
+  for (const char *type = strstr(from, " : "); type; type = strstr(type + 1, " : "))
+    length = (size_t)(type - from);
+  if (length > LINE_MOST) length = LINE_MOST;
+  if (!put_name(s, block, results, node, out))
+    show_set(s, out, "name", assigned ? show_text(text, (size_t)(assigned - text)) : show_text(from, length));
+  show_set(s, out, "operation", show_text(from, length));
   s->failed |= line.failed;
   ir_text_free(&line);
 }
 
-static json_t *one_step(show *s, ir_ref root, ir_ref node, ir_ref leaf) {
+static json_t *one_step(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref node, ir_ref leaf) {
   json_t *step = json_object();
-  if (node != leaf) put_line(s, root, node, step);
+  if (node != leaf) put_line(s, block, results, node, step);
   show_set(s, step, "shape", sizes_of(s, &s->s.g, node));
   put_folded(s, node, leaf, step);
   return step;
@@ -133,24 +155,19 @@ static json_t *one_step(show *s, ir_ref root, ir_ref node, ir_ref leaf) {
 
 /* one chain */
 
-static json_t *buffer_of(show *s, ir_ref root, ir_ref leaf) {
+static json_t *buffer_of(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref leaf) {
   const ir_graph *g = &s->s.g;
   const ir_node *n = ir_get(g, leaf);
   json_t *made = json_object();
-  if (n->op == IR_OP_INPUT) {
-    show_set(s, made, "name",
-             json_sprintf("%%%s",
-                          json_string_value(show_text(ir_name_text(g, n->arg), ir_name_length(g, n->arg)))));
-  } else {
-    put_line(s, root, leaf, made);
-  }
+  if (n->op != IR_OP_INPUT || !put_name(s, block, results, leaf, made))
+    put_line(s, block, results, leaf, made);
   show_set(s, made, "dtype", json_string(ir_dtypes[n->dtype].name));
   show_set(s, made, "bytes", json_integer(ir_dtypes[n->dtype].bytes));
   show_set(s, made, "shape", sizes_of(s, g, leaf));
   return made;
 }
 
-static json_t *one_chain(show *s, ir_ref root, ir_ref node) {
+static json_t *one_chain(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref node) {
   ir_graph *g = &s->s.g;
   ir_ref *path = NULL;
   size_t length = 0, cap = 0;
@@ -163,14 +180,14 @@ static json_t *one_chain(show *s, ir_ref root, ir_ref node) {
     path[length++] = r;
     if (!is_step(g, r)) break;
   }
-  if (length) show_set(s, made, "buffer", buffer_of(s, root, path[length - 1]));
+  if (length) show_set(s, made, "buffer", buffer_of(s, block, results, path[length - 1]));
   for (size_t i = 0; i < length; i++) { /* from the leaf on */
     if (i == STEPS_HEAD && length > STEPS_HEAD + STEPS_TAIL) {
       size_t left_out = length - STEPS_HEAD - STEPS_TAIL;
       show_add(s, steps, json_pack("{s:I}", "left_out", (json_int_t)left_out));
       i += left_out;
     }
-    show_add(s, steps, one_step(s, root, path[length - 1 - i], path[length - 1]));
+    show_add(s, steps, one_step(s, block, results, path[length - 1 - i], path[length - 1]));
   }
   ir_free(g->mem, path, cap * sizeof *path);
   show_set(s, made, "steps", steps);
@@ -192,13 +209,19 @@ static bool find_ends(const ir_graph *g, const ir_ref *live, size_t count, uint8
   return any;
 }
 
+/* Numbers and positions are made where they are used. */
+static bool reads_memory(const ir_graph *g, ir_ref node) {
+  while (is_step(g, node)) node = ir_src(g, node, 0);
+  return ir_op_of(g, node) != IR_OP_CONST && ir_op_of(g, node) != IR_OP_IOTA;
+}
+
 /* A graph that is nothing but a buffer has one chain, without views. */
 static ir_ref lone_buffer(const ir_graph *g, ir_ref results) {
   const ir_node *n = ir_get(g, results);
   return n->nsrc == 1 && ir_op_of(g, n->src[0]) == IR_OP_INPUT ? n->src[0] : 0;
 }
 
-json_t *show_chains(show *s, ir_ref results) {
+json_t *show_chains(show *s, const ir_parsed_graph *block, ir_ref results) {
   ir_graph *g = &s->s.g;
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, size = (size_t)results + 1, left_out = 0;
@@ -208,8 +231,8 @@ json_t *show_chains(show *s, ir_ref results) {
     memset(ends, 0, size);
     if (!find_ends(g, live, count, ends) && lone_buffer(g, results)) ends[lone_buffer(g, results)] = 1;
     for (size_t i = 0; i < count; i++) {
-      if (!ends[live[i]]) continue;
-      if (json_array_size(made) < CHAINS_MOST) show_add(s, made, one_chain(s, results, live[i]));
+      if (!ends[live[i]] || !reads_memory(g, live[i])) continue;
+      if (json_array_size(made) < CHAINS_MOST) show_add(s, made, one_chain(s, block, results, live[i]));
       else left_out++;
     }
     if (left_out) show_add(s, made, json_pack("{s:I}", "left_out", (json_int_t)left_out));

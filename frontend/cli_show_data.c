@@ -59,8 +59,7 @@ static json_t *one_stage(show *s, const ir_parsed_graph *block, fe_stage stage) 
   json_t *made = json_object();
   ir_text_init(&text, &ir_mem_libc);
   if (fe_dump(&s->s.g, block, &options, &text, &error) != IR_OK) {
-    int status = cli_failure("show", &error);
-    if (status > s->status) s->status = status;
+    if (!s->status) s->status = cli_failure("show", &error); /* what follows fails alike */
     show_set(s, made, "error", show_text(error.text, strlen(error.text)));
   }
   lines = cut(&text, &length);
@@ -106,7 +105,7 @@ static json_t *one_graph(show *s, const ir_parsed_graph *block) {
   show_set(s, made, "name", show_text(block->name, block->name_length));
   if (results) {
     show_set(s, made, "variables", variables_of(s, results));
-    show_set(s, made, "chains", show_chains(s, results));
+    show_set(s, made, "chains", show_chains(s, block, results));
   }
   for (fe_stage stage = FE_STAGE_GRAPH; stage <= FE_STAGE_ASM && !s->failed; stage++)
     show_add(s, stages, one_stage(s, block, stage));

@@ -155,6 +155,9 @@ const hueOf = axis => HUES[axis % HUES.length];
 const axisMark = (axis, text) => make("span", { class: "t-axis", style: { "--hue": hueOf(axis) } }, text);
 const count = (n, one, many) => `${Number(n).toLocaleString("en")} ${n == 1 ? one : many ?? one + "s"}`;
 
+const formulas = (data, index, valid) => make("dl", { class: "formulas" }, make("dt", {}, "index"), make("dd", {}, index),
+  data.valid !== "True" && [make("dt", {}, "valid"), make("dd", {}, valid)]);
+
 const LONG = 4000;   // tokens beyond which an expression is plain text
 function showExpression(text) {
   const code = make("code", { class: "expression" + (text.length > 400 ? " long" : "") });
@@ -181,7 +184,9 @@ function light(code, spans) {
 }
 
 /* ------------------------------------------------------------------------------------------------- what is shown of a shape */
-const COLUMNS = 16, ROWS = 10, PANELS = 6, STRIP = 192, STRIP_ROWS = 6, COUNTED = 4096n;
+const COLUMNS = 16, ROWS = 10, PANELS = 6, STRIP = 192, STRIP_ROWS = 6, STRIP_COLUMNS = 20, COUNTED = 4096n, OPEN = 6;
+/* How many cells go into so many pixels. */
+const fitting = (digits, pixels, most) => Math.max(6, Math.min(most, Math.floor(pixels / (Math.max(31, digits * 8.2 + 13) + 2))));
 
 /* Positions of an axis: all, or the first and the last ones with {gap} between them. */
 function shown(size, most) {
@@ -199,6 +204,8 @@ function unflatten(n, shape) {
   }
   return at;
 }
+
+const positionOf = cell => cell.dataset.index === "" ? [] : cell.dataset.index.split(",").map(BigInt);
 
 /* ------------------------------------------------------------------------------------------------- one step */
 class Step {
@@ -221,19 +228,28 @@ class Step {
   }
 
   draw() {
-    const { data, chain } = this, title = data.operation ?? `${chain.data.buffer.name ?? ""} in memory`;
-    this.element = make("article", { class: "step", "data-step": this.number },
-      make("header", {}, make("span", { class: "number" }, `${this.number}`), make("h3", {}, title),
-        make("code", { class: "type" }, `${data.name && data.operation ? data.name + ": " : ""}${chain.data.buffer.dtype}[${data.shape.join(",")}]`)));
+    const { data, chain } = this, title = data.operation ?? `${chain.data.buffer.name} in memory`;
+    const type = `${data.name && data.operation ? data.name + ": " : ""}${chain.data.buffer.dtype}[${data.shape.join(",")}]`;
+    this.element = make("article", { class: "step", "data-step": this.number }, make("details", { ontoggle: e => e.target.open && this.fill() },
+      make("summary", {}, make("span", { class: "number" }, `${this.number}`), make("h3", {}, title), make("code", { class: "type" }, type))));
     if (this.index) {
       this.indexCode = showExpression(data.index);
       this.validCode = showExpression(data.valid);
-      this.element.append(make("dl", { class: "formulas" }, make("dt", {}, "index"), make("dd", {}, this.indexCode),
-        data.valid === "True" ? [] : [make("dt", {}, "valid"), make("dd", {}, this.validCode)]));
-      this.read();
-      this.element.append(this.drawViews(), make("div", { class: "pictures" }, this.drawElements(), this.drawMemory()), this.drawRewrites());
-    } else this.element.append(make("p", { class: "no-views" }, "No index expression: ", data.no_index));
+      this.element.append(formulas(data, this.indexCode, this.validCode));
+    } else this.element.append(make("p", { class: "no-views" }, "No index expression: ", data.no_index, "."));
     return this.element;
+  }
+
+  /* The pictures, once they are wanted. */
+  fill() {
+    if (this.filled || !this.index) return;
+    this.filled = true;
+    this.read();
+    this.element.append(make("div", { class: "body" }, this.drawViews(), make("div", { class: "pictures" }, this.drawElements(), this.drawMemory()), this.drawRewrites()));
+  }
+  open() {
+    this.element.querySelector("details").open = true;
+    this.fill();
   }
 
   /* Which addresses are read, when they are few enough to go through. */
@@ -259,7 +275,8 @@ class Step {
         make("td", {}, `${v.offset}`), masked && make("td", {}, mask));
     });
     const head = [many && "view", "shape", "strides", "offset", masked && "mask, half-open"].filter(Boolean);
-    return make("table", { class: "views" }, make("thead", {}, make("tr", {}, head.map(h => make("th", { scope: "col" }, h)))), make("tbody", {}, rows));
+    return make("div", { class: "scroll views" }, make("table", { class: "views" },
+      make("thead", {}, make("tr", {}, head.map(h => make("th", { scope: "col" }, h)))), make("tbody", {}, rows)));
   }
 
   /* elements */
@@ -281,16 +298,20 @@ class Step {
   /* A matrix of the last two axes under the given outer position. */
   matrix(outer) {
     const rank = this.shape.length, k = outer.length;
-    const rows = rank - k >= 2 ? shown(this.shape[k], ROWS) : [null], columns = rank > k ? shown(this.shape[rank - 1], COLUMNS) : [null];
+    const rows = rank - k >= 2 ? shown(this.shape[k], k ? 6 : ROWS) : [null], columns = rank > k ? shown(this.shape[rank - 1], fitting(this.chain.digits, 620, COLUMNS)) : [null];
     const gap = g => make("th", { class: "cell gap", scope: "col" }, `… ${Number(g).toLocaleString("en")} more`);
-    const head = make("tr", {}, rank - k >= 2 && make("th", {}), columns.map(c => c === null ? [] : c.gap ? gap(c.gap) : make("th", { scope: "col" }, `${c}`)));
+    const head = make("tr", {}, rank - k >= 2 && make("td", {}), columns.map(c => c === null ? [] : c.gap ? gap(c.gap) : make("th", { scope: "col" }, `${c}`)));
     const line = r => r && r.gap
       ? make("tr", {}, make("th", { class: "cell gap", colspan: columns.length + 1, scope: "row", style: { "text-align": "left" } }, `… ${Number(r.gap).toLocaleString("en")} more`))
       : make("tr", {}, r !== null && make("th", { scope: "row" }, `${r}`),
         columns.map(c => c && c.gap ? make("td", { class: "cell gap" }, "…") : this.cell([...outer, ...(r === null ? [] : [r]), ...(c === null ? [] : [c])])));
-    const corner = rank > k && make("tr", {}, make("th", { class: "axis", colspan: columns.length + 1 },
-      rank - k >= 2 && [axisMark(rank - 2, `ridx${rank - 2} ↓`), "  "], axisMark(rank - 1, `ridx${rank - 1} →`)));
-    return make("table", { class: "elements", role: "grid" }, make("thead", {}, corner, head), make("tbody", {}, rows.map(line)));
+    return make("table", { class: "elements", role: "grid" }, make("thead", {}, head), make("tbody", {}, rows.map(line)));
+  }
+
+  /* Which axis runs which way in each matrix. */
+  directions() {
+    const rank = this.shape.length, of = (k, arrow) => axisMark(k, `ridx${k} ${arrow}`);
+    return rank === 0 ? [] : make("p", { class: "axes" }, rank > 1 && of(rank - 2, "↓"), of(rank - 1, "→"));
   }
 
   drawElements() {
@@ -302,7 +323,7 @@ class Step {
       return make("div", { class: "panel" }, outer.length ? make("p", {}, outer.map((x, i) => [i ? " " : "", axisMark(i, `ridx${i}=${x}`)])) : [], this.matrix(outer));
     }));
     const box = make("figure", {}, make("figcaption", {}, `${count(this.total, "element")}, each with the address it reads${this.padding ? `; ${count(this.padding, "is", "are")} padding` : ""}`),
-      make("div", { class: "scroll", style: { "--digits": this.chain.digits } }, body));
+      !empty && this.directions(), make("div", { class: "scroll", style: { "--digits": this.chain.digits } }, body));
     box.addEventListener("keydown", e => this.move(e));
     return box;
   }
@@ -329,14 +350,14 @@ class Step {
   /* memory */
 
   drawMemory() {
-    const size = this.chain.size, last = this.chain.shape[this.chain.shape.length - 1] ?? 1n;
-    this.width = last >= 2n && last <= 20n ? last : size <= 20n ? (size || 1n) : 16n;
+    const size = this.chain.size, last = this.chain.shape.at(-1) ?? 1n, most = BigInt(fitting(this.chain.digits, 670, STRIP_COLUMNS));
+    this.width = size <= most ? size || 1n : last > 1n && last <= most ? most / last * last : most;
     this.whole = size <= BigInt(STRIP);
-    this.strip = make("div", { class: "memory", style: { "--columns": Number(this.width), "--digits": this.chain.digits } });
+    this.strip = make("div", { class: "memory" + (size > this.width ? " rows" : ""), style: { "--columns": Number(this.width), "--digits": this.chain.digits } });
     this.note = make("p", { class: "more" });
     this.mark = this.whole ? null : make("i", {});
     const read = this.counted ? `; ${this.addresses.size === Number(size) ? "all are" : this.addresses.size + (this.addresses.size === 1 ? " is" : " are")} read` : "";
-    const figure = make("figure", {}, make("figcaption", {}, `memory of ${this.chain.data.buffer.name ?? "the buffer"}: ${count(size, "cell")}${read}`),
+    const figure = make("figure", {}, make("figcaption", {}, `memory of ${this.chain.data.buffer.name}: ${count(size, "cell")}${read}`),
       this.mark && make("div", { class: "extent", "aria-hidden": "true" }, this.mark), make("div", { class: "scroll" }, this.strip), this.note);
     this.window(0n);
     return figure;
@@ -356,7 +377,7 @@ class Step {
     this.from = from, this.to = to;
     this.strip.replaceChildren();
     for (let a = from; a < to; a++) {
-      if ((a - from) % w === 0n) this.strip.append(make("span", { class: "start" }, `${a}`));
+      if (size > w && (a - from) % w === 0n) this.strip.append(make("span", { class: "start" }, `${a}`));
       const read = !this.counted || this.addresses.has(a);
       const cell = make("span", { class: "cell " + (read ? "read" : "unread"), "data-address": a, style: read ? { "--at": this.chain.shade(a) } : {} }, `${a}`);
       cell.addEventListener("mouseenter", () => this.chain.graph.chooseAddress(this.chain, a));
@@ -380,11 +401,11 @@ class Step {
       rules.add(r.rule);
     }
     const total = this.data.rewrites.length + this.data.more, raw = this.data.raw;
-    if (!total) return make("p", { class: "more" }, "No rule had to fire.");
+    if (!total) return make("p", { class: "no-rewrites" }, "No rule had to fire.");
     const row = r => {
       const rule = DATA.rules[r.rule];
       return make("tr", {}, make("td", {}, make("code", {}, r.rule), r.times > 1 && make("span", { class: "times" }, ` ×${r.times}`),
-        make("small", {}, rule ? rule.reason : "a function of the builders")),
+        rule && make("small", {}, rule.reason)),
         make("td", { title: rule ? `${rule.left} => ${rule.right}${rule.condition ? "  if " + rule.condition : ""}` : null },
           showExpression(r.before), make("span", { class: "arrow" }, " → "), showExpression(r.after)));
     };
@@ -423,7 +444,8 @@ class Chain {
       this.steps.push(step);
       return step.draw();
     });
-    const operations = this.data.steps.map(s => s.left_out ? "…" : (s.operation ?? this.data.buffer.name ?? "buffer").split(" ")[0]);
+    this.steps.forEach((s, i) => (i === this.steps.length - 1 || (!this.graph.many && this.steps.length <= OPEN)) && s.open());
+    const operations = this.data.steps.map(s => s.left_out ? "…" : (s.operation ?? this.data.buffer.name).split(" ")[0]);
     return make("section", { class: "chain" }, this.graph.many && make("h3", { class: "route" }, operations.join(" → ")), parts);
   }
 }
@@ -471,7 +493,7 @@ function throughViews(views, position) {
     const v = views[i];
     inside &&= !v.begin || at.every((x, k) => x >= v.begin[k] && x < v.end[k]);
     address = at.reduce((sum, x, k) => sum + x * v.strides[k], v.offset);
-    lines.push({ view: i, at, address, inside, terms: [`${v.offset}`, ...at.map((x, k) => `${x}·${v.strides[k]}`)].join(" + ") });
+    lines.push({ view: i, at, address, inside, terms: [`${v.offset}`, ...at.map((x, k) => `${x}·${v.strides[k] < 0n ? `(${v.strides[k]})` : v.strides[k]}`)].join(" + ") });
     if (!inside) break;
     if (i > 0) at = unflatten(address, views[i - 1].shape);
   }
@@ -500,15 +522,17 @@ class Graph {
   draw() {
     const chains = this.data.chains.filter(c => !c.left_out), left = this.data.chains.find(c => c.left_out);
     this.many = chains.length > 1;
-    this.inspector = make("aside", { class: "inspector", "aria-live": "polite" });
+    this.stages ??= drawStages(this.data);
+    this.inspector = make("aside", { class: "inspector", "aria-label": "the element pointed at" });
     this.chains = chains.map(c => new Chain(this, c));
     const drawn = this.chains.map(c => c.draw());
     this.element.replaceChildren(...[
       this.titled && make("h2", {}, "graph ", make("code", {}, "@" + this.data.name)), this.drawVariables(),
-      drawn.length && make("div", { class: "chains" }, make("div", {}, drawn, left && make("p", { class: "left-out" }, `… ${count(left.left_out, "more chain")}`)), this.inspector),
-      !drawn.length && make("p", { class: "lede" }, "No chains of views."), this.stages ??= drawStages(this.data)].filter(Boolean));
-    const last = this.chains[0]?.steps.at(-1), second = last && [...last.cells.entries()][Math.min(1, last.cells.size - 1)];
-    if (second) this.choose(last, second[0] === "" ? [] : second[0].split(",").map(BigInt), second[1]);
+      this.titled && this.stages, drawn.length && make("div", { class: "chains" }, make("div", { class: "column" }, drawn, left && make("p", { class: "left-out" }, `… ${count(left.left_out, "more chain")}`)), this.inspector),
+      !drawn.length && make("p", { class: "lede" }, "No chains of views."), !this.titled && this.stages].filter(Boolean));
+    const last = this.chains[0]?.steps.at(-1), cells = [...last?.cells.values() ?? []], read = cells.filter(c => c.classList.contains("read"));
+    const first = read[1] ?? read[0] ?? cells[0];
+    if (first) this.choose(last, positionOf(first), first);
     else this.inspector.append(make("p", { class: "sub" }, "Nothing to point at."));
   }
 
@@ -545,11 +569,11 @@ class Graph {
     this.element.querySelector(".step.active")?.classList.remove("active");
     step.element.classList.add("active");
     this.mark(chain, address, { step, cell });
-    const buffer = chain.data.buffer, name = buffer.name ?? "the buffer";
+    const { buffer } = chain.data;
     const where = position.length ? position.map((p, i) => [i ? ", " : "", axisMark(i, `ridx${i}`), ` = ${p}`]) : "the only element";
     const masked = step.data.valid !== "True";
     const sub = address === null ? "This element reads no memory."
-      : `byte ${(address * BigInt(buffer.bytes)).toLocaleString("en")} of ${name}; position [${unflatten(address, chain.shape).join(", ")}]`;
+      : `byte ${(address * BigInt(buffer.bytes)).toLocaleString("en")} of ${buffer.name}; position [${unflatten(address, chain.shape).join(", ")}]`;
     this.inspector.replaceChildren(
       make("h2", {}, "Element"), make("p", { class: "where" }, where),
       make("div", { class: "big" }, make("span", { class: "swatch cell " + (address === null ? "padding" : "read"), style: address === null ? {} : { "--at": chain.shade(address) } }),
@@ -565,10 +589,10 @@ class Graph {
     const readers = chain.steps.map(s => [s, (chain.readers.get(address) ?? []).filter(c => s.element.contains(c))]).filter(([, c]) => c.length);
     this.inspector.replaceChildren(make("h2", {}, "Memory cell"), make("div", { class: "big" },
       make("span", { class: "swatch cell read", style: { "--at": chain.shade(address) } }), make("output", { class: "address" }, `${address}`)),
-    make("p", { class: "sub" }, `byte ${(address * BigInt(chain.data.buffer.bytes)).toLocaleString("en")} of ${chain.data.buffer.name ?? "the buffer"}; position [${unflatten(address, chain.shape).join(", ")}]`),
+    make("p", { class: "sub" }, `byte ${(address * BigInt(chain.data.buffer.bytes)).toLocaleString("en")} of ${chain.data.buffer.name}; position [${unflatten(address, chain.shape).join(", ")}]`),
     make("h3", {}, "Read by"), make("table", { class: "work" }, make("tbody", {}, readers.length ? readers.map(([s, cells]) =>
       make("tr", {}, make("td", {}, `${s.number}`), make("td", {}, (s.data.operation ?? "in memory").split(" ")[0]),
-        make("td", { style: { "font-weight": 400 } }, cells.slice(0, 8).map(c => `(${c.dataset.index.replaceAll(",", ", ")})`).join(" "), cells.length > 8 ? ` … ${cells.length - 8} more` : "")))
+        make("td", { style: { "font-weight": 400 } }, cells.slice(0, 8).map(c => `(${positionOf(c).join(", ")})`).join(" "), cells.length > 8 ? ` … ${cells.length - 8} more` : "")))
       : make("tr", {}, make("td", {}, ""), make("td", {}, "no element that is shown")))));
   }
 }
