@@ -167,8 +167,8 @@ $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(CLI_OBJ) $(LIB_OBJ) $(LIB_LIBS) -ljansson -o $@
 
-# The page of `viewfold show` as arrays: show_html, show_css, show_js.
-SHOW_PAGE := $(call find,frontend/show.html frontend/show.css frontend/show.js)
+# The page of `viewfold show` as arrays: show_html, show_css, show_expression_js, ...
+SHOW_PAGE := $(addprefix frontend/,show.html show.css show_expression.js show_step.js show.js)
 $(GEN)/show_page.h: $(SHOW_PAGE)
 	$(call say,PAGE,$@)
 	@mkdir -p $(@D)

@@ -24,7 +24,7 @@ json_t *show_text(const char *bytes, size_t length);
 void show_set(show *s, json_t *object, const char *key,
               json_t *value); /* takes the value, as show_add does */
 void show_add(show *s, json_t *list, json_t *value);
-/* As printed; NULL where it is longer than a page should be. */
+/* As printed. */
 json_t *show_expression(show *s, const ir_graph *g, ir_ref expression);
 
 /* Everything that the page shows of the blocks: one when name is given, else all. NULL after a message. */

@@ -9,7 +9,7 @@
 #include "passes/textbook.h"
 #include "passes/view.h"
 
-enum { CHAINS_MOST = 16, STEPS_HEAD = 10, STEPS_TAIL = 6, LINE_MOST = 300 };
+enum { CHAINS_MOST = 16, STEPS_HEAD = 10, STEPS_TAIL = 6, LINE_MOST = 300, EXPRESSION_MOST = 1 << 14 };
 
 static bool is_join(const ir_graph *g, ir_ref node) {
   return ir_op_of(g, node) == IR_OP_CONCAT || ir_op_of(g, node) == IR_OP_STACK;
@@ -67,15 +67,16 @@ static void put_views(show *s, ir_graph *g, ir_ref node, json_t *step) {
 }
 
 static void put_access(show *s, const ir_graph *g, bool made, ir_ref index, ir_ref valid, json_t *out) {
-  json_t *text = made ? show_expression(s, g, index) : NULL;
-  json_t *where = text ? show_expression(s, g, valid) : NULL;
-  if (where) {
+  const char *why = made ? "the expression is longer than this page shows" : g->error->text;
+  json_t *text = made ? show_expression(s, g, index) : NULL,
+         *where = made ? show_expression(s, g, valid) : NULL;
+  if (made && json_string_length(text) + json_string_length(where) <= EXPRESSION_MOST) {
     show_set(s, out, "index", text);
     show_set(s, out, "valid", where);
     return;
   }
   json_decref(text);
-  const char *why = made ? "the expression is longer than this page shows" : g->error->text;
+  json_decref(where);
   show_set(s, out, "no_index", show_text(why, strlen(why)));
   s->failed |= !made && g->error->status == IR_ERR_MEMORY;
   ir_error_clear(g->error);

@@ -8,7 +8,7 @@
 #include "frontend/cli_options.h"
 #include "frontend/dump.h"
 
-enum { EXPRESSION_MOST = 1 << 14, STAGE_MOST = 1 << 18 };
+enum { STAGE_MOST = 1 << 18 };
 
 json_t *show_text(const char *bytes, size_t length) {
   json_t *made = json_stringn(bytes, length);
@@ -33,7 +33,7 @@ json_t *show_expression(show *s, const ir_graph *g, ir_ref expression) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
   ir_print_expr(g, expression, &text);
-  json_t *made = text.len > EXPRESSION_MOST ? NULL : show_text(ir_text_get(&text), text.len);
+  json_t *made = show_text(ir_text_get(&text), text.len);
   s->failed |= text.failed;
   ir_text_free(&text);
   return made;

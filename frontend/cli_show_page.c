@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show_page.h" /* frontend/show.html, show.css and show.js as arrays */
+#include "show_page.h" /* frontend/show*.html, .css and .js as arrays */
 
 static void put_html(ir_text *out, const char *text) {
   static const char *const names[128] = {['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;"};
@@ -35,7 +35,11 @@ bool show_page(const char *title, const json_t *data, ir_text *out) {
     switch (marker[1]) { /* the name of a marker is one letter between two @ */
     case 'T': put_html(out, title); break;
     case 'C': ir_text_str(out, show_css); break;
-    case 'S': ir_text_str(out, show_js); break;
+    case 'S':
+      ir_text_str(out, show_expression_js);
+      ir_text_str(out, show_step_js);
+      ir_text_str(out, show_js);
+      break;
     case 'D': put_json(out, data); break;
     default: break;
     }

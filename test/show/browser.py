@@ -103,13 +103,15 @@ def compare(browser, step, position, expected):
 
 # For text on what lies behind it, the least contrast that the accessibility guidelines ask for is 4.5.
 LEGIBLE = """(() => {
-  const context = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
+  const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1});
+  const context = canvas.getContext("2d", {willReadFrequently: true});
   const layers = e => e ? [...layers(e.parentElement), getComputedStyle(e).backgroundColor] : [];
   const light = colours => {
     context.fillStyle = "white";
     context.fillRect(0, 0, 1, 1);
     for (const c of colours) context.fillStyle = c, context.fillRect(0, 0, 1, 1);
-    const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map(x => (x /= 255) <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+    const linear = x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map(x => linear(x / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
   };
   const poor = new Set();
@@ -189,8 +191,8 @@ def check_chain(browser, chain, sizes, folder):
           tabs.find(t => t.textContent === "{tab}").click();
           return document.querySelector("[role=tabpanel] pre").textContent;
         }})()""")
-        stage = subprocess.run(["viewfold", "dump", "--stage=" + tab, chain], check=True, capture_output=True, text=True)
-        if text != stage.stdout:
+        command = ["viewfold", "dump", "--stage=" + tab, chain]
+        if text != subprocess.run(command, check=True, capture_output=True, text=True).stdout:
             raise Failure(f"the tab {tab} does not show what `viewfold dump` prints")
     return compared
 
@@ -224,7 +226,7 @@ def main(arguments):
     fetched = [url for url in browser.requests if not url.startswith("file:///") or not url.endswith("/page.html")]
     for url in fetched:
         print(f"the page asked for {url}")
-    for error in browser.errors:
+    for error in dict.fromkeys(browser.errors):
         print(f"an error in the page: {error}")
     print(f"{len(CHAINS)} chains, {compared} elements compared" if compared >= 500 else f"only {compared} elements")
     return 1 if fetched or browser.errors or compared < 500 else 0
