@@ -6,21 +6,18 @@
 #include "frontend/cli_index.h"
 #include "ir/print.h"
 #include "passes/access.h"
+#include "passes/ops/ops.h"
 #include "passes/textbook.h"
 #include "passes/view.h"
 
 enum { CHAINS_MOST = 16, STEPS_HEAD = 10, STEPS_TAIL = 6, LINE_MOST = 300, EXPRESSION_MOST = 1 << 14 };
-
-static bool is_join(const ir_graph *g, ir_ref node) {
-  return ir_op_of(g, node) == IR_OP_CONCAT || ir_op_of(g, node) == IR_OP_STACK;
-}
 
 /* A view of its first operand alone, as passes/access.h walks them. */
 static bool is_step(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   if (n->op == IR_OP_GATHER)
     return ir_op_of(g, n->src[1]) == IR_OP_DATA && ir_dtype_of(g, n->src[1]) == IR_I64;
-  return ir_ops[n->op].cls == IR_CLASS_VIEW && !is_join(g, node);
+  return ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
 }
 
 static json_t *sizes_of(show *s, const ir_graph *g, ir_ref tensor) {
@@ -82,115 +79,146 @@ static void put_access(show *s, const ir_graph *g, bool made, ir_ref index, ir_r
   ir_error_clear(g->error);
 }
 
+/* A step and what it views, down to the leaf. */
+typedef struct path {
+  const ir_ref *nodes; /* the step first, the leaf last */
+  size_t count;
+} path;
+
+/* The path in another graph, upon an input in place of the leaf, so that whatever is viewed counts as memory.
+ */
+static ir_ref copy_path(show *s, ir_graph *g, path p) {
+  const ir_graph *from = &s->s.g;
+  ir_ref *copies = NULL, made = 0;
+  size_t count = 0, cap = 0;
+  for (size_t i = p.count;
+       i-- > 0;) { /* from the leaf on: a shape and, of a view, what follows its operand */
+    const ir_node *n = ir_get(from, p.nodes[i]);
+    uint32_t attributes = i + 1 == p.count ? 0 : n->nsrc - 1;
+    if (!IR_RESERVE(g->mem, copies, cap, count + 1 + attributes)) return 0;
+    copies[count++] = ir_shape(from, p.nodes[i]);
+    memcpy(copies + count, n->src + 1, attributes * sizeof *copies);
+    count += attributes;
+  }
+  if (ir_graph_copy(g, from, copies, count, NULL) == IR_OK) {
+    const ir_node *shape = ir_get(g, copies[0]);
+    made = op_input(g, "x", 1, ir_dtype_of(from, p.nodes[p.count - 1]), shape->src, shape->nsrc);
+  }
+  for (size_t i = p.count - 1, at = 1; i-- > 0 && made;) {
+    const ir_node *n = ir_get(from, p.nodes[i]);
+    ir_ref shape = copies[at];
+    copies[at] = made; /* in front of the attributes */
+    made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, copies + at, n->nsrc);
+    at += n->nsrc;
+  }
+  ir_free(g->mem, copies, cap * sizeof *copies);
+  return made;
+}
+
 /* Folded in a graph of its own, so that the rewrites seen are all of this step's and of no other's. */
-static void put_folded(show *s, ir_ref node, ir_ref leaf, json_t *step) {
+static void put_folded(show *s, path p, json_t *step) {
   ir_error error = {0};
   ir_graph g;
-  ir_ref refs[2] = {node, leaf}, index = 0, valid = 0;
-  if (ir_graph_init(&g, &ir_mem_libc, &error) != IR_OK) {
-    s->failed = true;
-    return;
-  }
-  if (ir_graph_copy(&g, &s->s.g, refs, 2, NULL) == IR_OK) {
+  ir_ref node = 0, index = 0, valid = 0;
+  if (ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK) node = copy_path(s, &g, p);
+  if (node) {
     show_watch watch;
     show_watch_begin(&watch, s, &g);
-    bool made = is_join(&g, refs[1]) ? pass_access(&g, &pass_canonical, refs[0], &index, &valid)
-                                     : cli_index_fold(&g, refs[0], false, &index, &valid);
+    bool made = cli_index_fold(&g, node, false, &index, &valid);
     show_watch_end(&watch, &g, step);
     put_access(s, &g, made, index, valid, step);
     json_t *raw = json_object();
-    made = pass_access(&g, &pass_textbook, refs[0], &index, &valid);
+    made = pass_access(&g, &pass_textbook, node, &index, &valid);
     put_access(s, &g, made, index, valid, raw);
     show_set(s, step, "raw", raw);
-    put_views(s, &g, refs[0], step);
+    put_views(s, &g, node, step);
   } else {
     s->failed = true;
   }
   ir_graph_free(&g);
 }
 
-/* `%h` for a parameter or a result; false when it is neither. */
-static bool put_name(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref node, json_t *out) {
-  const ir_named *found = NULL;
-  for (size_t i = 0; i < block->param_count; i++)
-    if (block->params[i].ref == node) found = &block->params[i];
-  for (size_t i = 0; i < block->result_count && !found; i++)
-    if (ir_src(&s->s.g, results, (uint32_t)i) == node) found = &block->results[i];
-  if (!found) return false;
-  ir_text name;
-  ir_text_init(&name, &ir_mem_libc);
-  ir_text_str(&name, "%");
-  ir_lex_print_name(&name, found->name, found->length);
-  show_set(s, out, "name", show_text(ir_text_get(&name), name.len));
-  s->failed |= name.failed;
-  ir_text_free(&name);
-  return true;
+/* Where the name at the beginning of a line ends: %1, %"two words". */
+static size_t name_length(const char *line) {
+  size_t at = 1;
+  if (line[at] != '"') return strcspn(line, " ");
+  for (at++; line[at] && line[at] != '"'; at++) at += line[at] == '\\' && line[at + 1];
+  return line[at] ? at + 1 : at;
 }
 
-/* "%1 = permute %0 order=[1,0] : f32[2,3]" taken apart: the name and the operation; all of it where it has no
- * name. */
-static void put_line(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref node, json_t *out) {
+/* `%1 = permute %0 order=[1,0] : f32[2,3]` taken apart: the name, and the operation without its type. */
+static void put_line(show *s, const ir_parsed_graph *block, ir_ref node, json_t *out) {
   ir_text line;
   ir_text_init(&line, &ir_mem_libc);
-  ir_print_line(&s->s.g, results, node, &line);
-  const char *text = ir_text_get(&line), *assigned = strstr(text, " = "),
-             *from = assigned ? assigned + 3 : text;
+  ir_print_parsed_line(&s->s.g, block, node, &line);
+  const char *text = ir_text_get(&line), *from = text;
+  size_t name = *text == '%' ? name_length(text) : 0;
+  if (strncmp(text + name, " = ", 3) == 0) from = text + name + 3;
   size_t length = strlen(from);
   for (const char *type = strstr(from, " : "); type; type = strstr(type + 1, " : "))
     length = (size_t)(type - from);
   if (length > LINE_MOST) length = LINE_MOST;
-  if (!put_name(s, block, results, node, out))
-    show_set(s, out, "name", assigned ? show_text(text, (size_t)(assigned - text)) : show_text(from, length));
+  show_set(s, out, "name", show_text(name ? text : from, name ? name : length));
   show_set(s, out, "operation", show_text(from, length));
   s->failed |= line.failed;
   ir_text_free(&line);
 }
 
-static json_t *one_step(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref node, ir_ref leaf) {
+static json_t *one_step(show *s, const ir_parsed_graph *block, path p) {
   json_t *step = json_object();
-  if (node != leaf) put_line(s, block, results, node, step);
-  show_set(s, step, "shape", sizes_of(s, &s->s.g, node));
-  put_folded(s, node, leaf, step);
+  if (p.count > 1) put_line(s, block, p.nodes[0], step);
+  show_set(s, step, "shape", sizes_of(s, &s->s.g, p.nodes[0]));
+  put_folded(s, p, step);
   return step;
 }
 
 /* one chain */
 
-static json_t *buffer_of(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref leaf) {
+/* A parameter has only a name; any other leaf is the result of an operation. */
+static json_t *buffer_of(show *s, const ir_parsed_graph *block, ir_ref leaf) {
   const ir_graph *g = &s->s.g;
   const ir_node *n = ir_get(g, leaf);
   json_t *made = json_object();
-  if (n->op != IR_OP_INPUT || !put_name(s, block, results, leaf, made))
-    put_line(s, block, results, leaf, made);
+  if (n->op == IR_OP_INPUT) {
+    ir_text name;
+    ir_text_init(&name, &ir_mem_libc);
+    ir_text_str(&name, "%");
+    ir_lex_print_name(&name, ir_name_text(g, n->arg), ir_name_length(g, n->arg));
+    show_set(s, made, "name", show_text(ir_text_get(&name), name.len));
+    s->failed |= name.failed;
+    ir_text_free(&name);
+  } else {
+    put_line(s, block, leaf, made);
+  }
   show_set(s, made, "dtype", json_string(ir_dtypes[n->dtype].name));
   show_set(s, made, "bytes", json_integer(ir_dtypes[n->dtype].bytes));
   show_set(s, made, "shape", sizes_of(s, g, leaf));
   return made;
 }
 
-static json_t *one_chain(show *s, const ir_parsed_graph *block, ir_ref results, ir_ref node) {
+static json_t *one_chain(show *s, const ir_parsed_graph *block, ir_ref node) {
   ir_graph *g = &s->s.g;
-  ir_ref *path = NULL;
+  ir_ref *nodes = NULL;
   size_t length = 0, cap = 0;
   json_t *made = json_object(), *steps = json_array();
   for (ir_ref r = node;; r = ir_src(g, r, 0)) {
-    if (!IR_RESERVE(g->mem, path, cap, length + 1)) {
+    if (!IR_RESERVE(g->mem, nodes, cap, length + 1)) {
       s->failed = true;
       break;
     }
-    path[length++] = r;
+    nodes[length++] = r;
     if (!is_step(g, r)) break;
   }
-  if (length) show_set(s, made, "buffer", buffer_of(s, block, results, path[length - 1]));
+  if (length) show_set(s, made, "buffer", buffer_of(s, block, nodes[length - 1]));
   for (size_t i = 0; i < length; i++) { /* from the leaf on */
     if (i == STEPS_HEAD && length > STEPS_HEAD + STEPS_TAIL) {
       size_t left_out = length - STEPS_HEAD - STEPS_TAIL;
       show_add(s, steps, json_pack("{s:I}", "left_out", (json_int_t)left_out));
       i += left_out;
     }
-    show_add(s, steps, one_step(s, block, results, path[length - 1 - i], path[length - 1]));
+    show_add(s, steps, one_step(s, block, (path){nodes + length - 1 - i, i + 1}));
   }
-  ir_free(g->mem, path, cap * sizeof *path);
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
   show_set(s, made, "steps", steps);
   return made;
 }
@@ -233,7 +261,7 @@ json_t *show_chains(show *s, const ir_parsed_graph *block, ir_ref results) {
     if (!find_ends(g, live, count, ends) && lone_buffer(g, results)) ends[lone_buffer(g, results)] = 1;
     for (size_t i = 0; i < count; i++) {
       if (!ends[live[i]] || !reads_memory(g, live[i])) continue;
-      if (json_array_size(made) < CHAINS_MOST) show_add(s, made, one_chain(s, block, results, live[i]));
+      if (json_array_size(made) < CHAINS_MOST) show_add(s, made, one_chain(s, block, live[i]));
       else left_out++;
     }
     if (left_out) show_add(s, made, json_pack("{s:I}", "left_out", (json_int_t)left_out));

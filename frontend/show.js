@@ -9,6 +9,9 @@ class Chain {
     this.shape = data.buffer.shape.map(s => expression(s).value([], graph.variables));
     this.size = product(this.shape);
     this.digits = `${this.size > 0n ? this.size - 1n : 0n}`.length;
+    const { name, operation } = data.buffer;   // a value that is computed may never lie in memory
+    this.title = operation ? `${name} = ${operation}` : `${name} in memory`;
+    this.memory = operation ? `${name} in row-major order` : `memory of ${name}`;
     this.readers = new Map();    // address -> cells that read it
     this.steps = [];
   }

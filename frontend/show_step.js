@@ -112,7 +112,7 @@ class Step {
   draw() {
     const { data } = this, { buffer } = this.chain.data, named = data.name && data.operation ? data.name + ": " : "";
     const summary = make("summary", {}, span("number", `${this.number}`),
-      make("h3", {}, data.operation ?? `${buffer.name} in memory`),
+      make("h3", {}, data.operation ?? this.chain.title),
       make("code", { class: "type" }, `${named}${buffer.dtype}[${data.shape.join(",")}]`));
     this.details = make("details", { ontoggle: () => this.details.open && this.fill() }, summary);
     this.element = make("article", { class: "step", "data-step": this.number }, this.details);
@@ -253,7 +253,7 @@ class Step {
     const many = this.addresses.size, read = many === Number(size) ? "all are" : count(many, "is", "are");
     this.window(0n);
     return make("figure", {},
-      make("figcaption", {}, `memory of ${this.chain.data.buffer.name}: ${count(size, "cell")}`,
+      make("figcaption", {}, `${this.chain.memory}: ${count(size, "cell")}`,
         this.counted && `; ${read} read`),
       this.mark && make("div", { class: "extent", "aria-hidden": "true" }, this.mark),
       make("div", { class: "scroll" }, this.strip), this.note);

@@ -197,6 +197,40 @@ def check_chain(browser, chain, sizes, folder):
     return compared
 
 
+# Every element of every step: how many there are, and where the strides do not say what the expression says.
+ALL_STEPS = """(() => {
+  for (const d of document.querySelectorAll(".step > details")) if (!d.open) d.querySelector("summary").click();
+  return document.querySelectorAll(".step").length;
+})()"""
+ALL_ELEMENTS = """(() => {
+  let count = 0;
+  const differ = [];
+  for (const cell of document.querySelectorAll("td[data-index]")) {
+    cell.focus({preventScroll: true});
+    const verdict = document.querySelector(".verdict");
+    count += verdict !== null;
+    if (verdict?.classList.contains("differs")) differ.push(cell.closest(".step").innerText.slice(0, 80));
+  }
+  return {count, differ};
+})()"""
+
+
+def check_graph(browser, folder):
+    """The chains of a whole graph, of which the intermediate steps are closed until they are wanted."""
+    page = os.path.join(folder, "page.html")
+    subprocess.run(["viewfold", "show", os.path.join(os.path.dirname(__file__), "../../docs/demo/photo.vf"), "-o", page],
+                   check=True)
+    check_looks(browser, page)
+    browser.open(page)
+    closed = browser.evaluate("document.querySelectorAll('.step').length - document.querySelectorAll('.body').length")
+    steps = browser.evaluate(ALL_STEPS)
+    browser.evaluate("new Promise(done => setTimeout(done, 100))")
+    seen = browser.evaluate(ALL_ELEMENTS)
+    bodies = browser.evaluate("document.querySelectorAll('.body').length")
+    if closed == 0 or bodies != steps or seen["differ"] or seen["count"] < 1000:
+        raise Failure(f"{closed} of {steps} steps were closed, {bodies} are drawn, {json.dumps(seen)}")
+
+
 def pictures(browser, folder, out):
     for number, (chain, sizes) in enumerate(CHAINS):
         page = os.path.join(folder, "page.html")
@@ -213,12 +247,14 @@ def main(arguments):
         if arguments == ["--probe"]:
             return 0
         with tempfile.TemporaryDirectory() as folder:
-            for chain, sizes in CHAINS:
-                try:
+            chain = "photo.vf"
+            try:
+                check_graph(browser, folder)
+                for chain, sizes in CHAINS:
                     compared += check_chain(browser, chain, sizes, folder)
-                except (Failure, ValueError) as failure:
-                    print(f"{chain} {sizes or ''}: {failure}")
-                    return 1
+            except (Failure, ValueError) as failure:
+                print(f"{chain}: {failure}")
+                return 1
             if arguments[:1] == ["--pictures"]:
                 pictures(browser, folder, arguments[1])
     finally:

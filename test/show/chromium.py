@@ -95,7 +95,7 @@ class Chromium:
             self.event(self.message())
 
     def evaluate(self, script):
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise ValueError(json.dumps(answer["exceptionDetails"]))
         return answer["result"].get("value")

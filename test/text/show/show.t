@@ -67,6 +67,20 @@ $ chain='f32[2,3]'; for i in 1 2 3 4 5 6 7 8 9 10; do chain="$chain.permute(1,0)
 [..] "left_out":[..]
 16 "views":
 
+== values have the names that they have in the listing
+<<< names.vf
+graph @names(%a: f32[2,3]) {
+  %e = exp %a
+  %"the = result" = reshape %e shape=[6]
+  %g = flip %"the = result" axes=[0]
+  return %"the = result", %g
+}
+>>>
+$ viewfold show names.vf | grep -oE '"name":"([^"\\]|\\.)*","operation":"([^"\\]|\\.)*"'
+"name":"%0","operation":"exp %a"
+"name":"%\"the = result\"","operation":"reshape %0 shape=[6]"
+"name":"%g","operation":"flip %\"the = result\" axes=[0]"
+
 == names cannot leave the data
 <<< hostile.vf
 graph @"</script><script>alert(1)</script><!--"(%"</script>\"'\xff": f32[2,3]) {
