@@ -168,6 +168,15 @@ $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(CLI_OBJ) $(LIB_OBJ) $(LIB_LIBS) -ljansson -o $@
 
+# The page of `viewfold show` as arrays: show_html, show_css, show_expression_js, ...
+SHOW_PAGE := $(addprefix frontend/,show.html show.css show_expression.js show_step.js show.js)
+$(GEN)/show_page.h: $(SHOW_PAGE)
+	$(call say,PAGE,$@)
+	@mkdir -p $(@D)
+	@for f in $^; do n=$${f##*/}; printf 'static const char %s[] = {\n' "$$(echo "$$n" | tr . _)"; \
+	  od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done > $@
+$(B)/obj/frontend/cli_show_page.o: $(GEN)/show_page.h
+
 # ------------------------------------------------------------------------------------------- rules compiled to tables
 # The rule compiler runs here and now, so it is never sanitized, whatever is being built.
 build/rulec: $(RULEC_SRC) | tools

@@ -13,6 +13,8 @@ void ir_print_named(const ir_graph *graph, const char *name, size_t name_length,
 /* The line on which the listing of root prints node, without indentation and newline; its expression where it
  * has no line of its own. */
 void ir_print_line(const ir_graph *graph, ir_ref root, ir_ref node, ir_text *out);
+/* The same of the listing of a parsed tensor graph, with its names. */
+void ir_print_parsed_line(const ir_graph *graph, const ir_parsed_graph *block, ir_ref node, ir_text *out);
 
 /* The next `name:kind` of an `attributes` column of ops.def, from *at, which starts as the column. False at
  * its end. */

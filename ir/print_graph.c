@@ -269,17 +269,28 @@ void ir_print_parsed(const ir_graph *g, const ir_parsed_graph *block, ir_text *o
   }
 }
 
-void ir_print_line(const ir_graph *g, ir_ref root, ir_ref node, ir_text *out) {
+/* The line of node alone, of the listing that root or, when it is not NULL, block has. */
+static void put_focus(const ir_graph *g, const ir_parsed_graph *block, ir_ref root, ir_ref node,
+                      ir_text *out) {
   ir_printer pr;
   ir_text all;
   ir_text_init(&all, g->mem);
   if (ir_printer_init(&pr, g, &all)) {
     pr.focus = node;
-    put_root(&pr, "x", 1, root);
+    if (block) put_graph(&pr, "x", 1, block->params, block->param_count, block->results, block->result_count);
+    else put_root(&pr, "x", 1, root);
   }
   if (!all.failed && pr.focus_to > pr.focus_from)
     ir_text_add(out, all.data + pr.focus_from, pr.focus_to - pr.focus_from);
   else ir_print_expr(g, node, out);
   ir_printer_free(&pr);
   ir_text_free(&all);
+}
+
+void ir_print_line(const ir_graph *g, ir_ref root, ir_ref node, ir_text *out) {
+  put_focus(g, NULL, root, node, out);
+}
+
+void ir_print_parsed_line(const ir_graph *g, const ir_parsed_graph *block, ir_ref node, ir_text *out) {
+  put_focus(g, block, 0, node, out);
 }
