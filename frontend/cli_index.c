@@ -85,7 +85,7 @@ static bool print_views(ir_graph *g, ir_ref chain, ir_text *out) {
   pass_view_chain views;
   bool done = pass_view_chain_of(g, chain, &views);
   for (size_t i = 0; done && i < views.count; i++) {
-    pass_view_print(&views.views[i], out);
+    pass_view_print(g, &views.views[i], out);
     ir_text_str(out, "\n");
   }
   pass_view_chain_free(&views);
