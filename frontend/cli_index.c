@@ -7,6 +7,7 @@
 #include "frontend/chain.h"
 #include "frontend/cli.h"
 #include "frontend/cli_options.h"
+#include "frontend/explain.h"
 #include "passes/access.h"
 #include "passes/passes.h"
 #include "passes/textbook.h"
@@ -16,7 +17,7 @@
 enum { LONGEST = 1 << 20 };
 
 static const char help_text[] =
-    "Usage: viewfold index [--raw | --views] CHAIN\n"
+    "Usage: viewfold index [--raw | --views | --explain] CHAIN\n"
     "       viewfold index --json [--raw] < CHAINS.jsonl\n"
     "\n"
     "Prints where each element of a chain of views lies in its buffer, as an expression of the ranges ridx0, "
@@ -47,6 +48,9 @@ static const char help_text[] =
     "  --views  print the chain as views V(shape;strides;offset;mask), the one next to the buffer first; "
     "masks are\n"
     "           half-open; each later view addresses the elements of the one before, in row-major order\n"
+    "  --explain  say why views did not merge, what masks and divisions remain and why, what they cost, and "
+    "over which\n"
+    "           loop axes they would go\n"
     "  --json   read one chain per line, "
     "{\"name\":\"t\",\"base\":[3,2],\"ops\":[[\"permute\",[1,0]],[\"reshape\",[3,2]]]},\n"
     "           and print one line each, "
@@ -93,14 +97,23 @@ static bool print_views(ir_graph *g, ir_ref chain, ir_text *out) {
   return done && !out->failed;
 }
 
-static int one_chain(const char *chain, bool raw, bool views) {
+static bool print_explanation(ir_graph *g, ir_ref chain, ir_text *out) {
+  ir_ref index, valid;
+  return cli_index_fold(g, chain, false, &index, &valid) && fe_explain_chain(g, chain, index, valid, out);
+}
+
+typedef enum shown { ACCESS, RAW_ACCESS, VIEW_CHAIN, EXPLANATION } shown;
+
+static int one_chain(const char *chain, shown what) {
   ir_error error = {0};
   ir_graph g;
   ir_text out;
   ir_text_init(&out, &ir_mem_libc);
   bool done = ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK;
   ir_ref x = done ? fe_chain_parse(&g, "<chain>", chain, strlen(chain)) : 0;
-  done = x && (views ? print_views(&g, x, &out) : print_access(&g, x, raw, &out));
+  if (what == VIEW_CHAIN) done = x && print_views(&g, x, &out);
+  else if (what == EXPLANATION) done = x && print_explanation(&g, x, &out);
+  else done = x && print_access(&g, x, what == RAW_ACCESS, &out);
   if (done) fwrite(out.data, 1, out.len, stdout);
   else
     fprintf(stderr, "%s%s\n", strncmp(error.text, "<chain>:", 8) == 0 ? "" : "viewfold index: ", error.text);
@@ -110,11 +123,12 @@ static int one_chain(const char *chain, bool raw, bool views) {
 }
 
 int cli_index(int argc, char **argv) {
-  enum { RAW, VIEWS, JSON };
-  static const cli_option options[] = {{"--raw", NULL}, {"--views", NULL}, {"--json", NULL}};
-  bool given[3] = {0};
+  enum { RAW, VIEWS, JSON, EXPLAIN, OPTIONS };
+  static const cli_option options[OPTIONS] = {
+      {"--raw", NULL}, {"--views", NULL}, {"--json", NULL}, {"--explain", NULL}};
+  bool given[OPTIONS] = {0};
   const char *chain = NULL;
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = 3};
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
     if (next == CLI_WRONG) return CLI_BAD_INPUT;
     if (next == CLI_HELP) {
@@ -129,10 +143,15 @@ int cli_index(int argc, char **argv) {
   }
   if (given[VIEWS] && (given[RAW] || given[JSON]))
     return cli_usage("index", "--views goes with neither --raw nor --json");
+  if (given[EXPLAIN] && (given[RAW] || given[JSON] || given[VIEWS]))
+    return cli_usage("index", "--explain goes with none of --raw, --views and --json");
   if (given[JSON])
     return chain ? cli_usage("index", "--json reads chains from standard input, found '%s'", chain)
                  : cli_index_json(stdin, stdout, given[RAW]);
   if (!chain)
     return cli_usage("index", "no chain given; for example: viewfold index 'f32[3,2].permute(1,0)'");
-  return one_chain(chain, given[RAW], given[VIEWS]);
+  return one_chain(chain, given[EXPLAIN] ? EXPLANATION
+                          : given[VIEWS] ? VIEW_CHAIN
+                          : given[RAW]   ? RAW_ACCESS
+                                         : ACCESS);
 }
