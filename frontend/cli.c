@@ -18,6 +18,7 @@ static const command commands[] = {
     {"index", cli_index, "print where a chain of views reads its buffer, as an expression"},
     {"run", cli_run, "compile a graph and run it on arrays"},
     {"dump", cli_dump, "print a graph as it stands at a stage of compilation"},
+    {"explain", cli_explain, "say why a graph's kernels are what they are, and what is left in their loops"},
     {"cache", cli_cache, "show, prune or verify the compiled kernels kept on disk"},
     {"devices", cli_devices, "list what graphs can run on"},
 };

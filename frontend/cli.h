@@ -16,6 +16,7 @@ enum {
 int cli_index(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_dump(int argc, char **argv);
+int cli_explain(int argc, char **argv);
 int cli_cache(int argc, char **argv);
 int cli_devices(int argc, char **argv);
 
