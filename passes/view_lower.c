@@ -47,6 +47,12 @@ static bool finish(ir_graph *g, ir_ref *index, ir_ref *valid) {
   return *index && *valid;
 }
 
+/* Fewer axes have fewer digits. Only views of numbers: others are merged by lowering them. */
+static bool shorten(ir_graph *g, pass_view *v) {
+  pass_view_numbers known;
+  return !pass_view_numbers_of(g, v, &known) || pass_view_minify(g, v, v) == PASS_VIEW_DONE;
+}
+
 bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *c, const ir_ref *at, ir_ref *index,
                            ir_ref *valid) {
   ir_ref here[IR_MAX_RANK];
@@ -57,7 +63,7 @@ bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *c, const ir_ref *
     if (pass_view_empty(g, &v)) *valid = ir_bool(g, false);
     if (ir_is_false(g, *valid)) break;
     if (i + 1 < c->count)
-      made = pass_view_minify(g, &v, &v) == PASS_VIEW_DONE && split_place(g, &v, *index, here);
+      made = shorten(g, &v) && split_place(g, &v, *index, here);
     else if (at) memcpy(here, at, v.rank * sizeof *at);
     else made = ranges_of(g, &v, here);
     made = made && lower_one(g, &v, here, index, valid);

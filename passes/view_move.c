@@ -37,7 +37,7 @@ pass_view_status pass_view_expand(ir_graph *g, const pass_view *v, const ir_ref 
   if (arity(g, "expand", "sizes", count, v)) return PASS_VIEW_FAILED;
   for (uint32_t i = 0; i < count; i++) {
     if (view_same(g, to.shape[i], shape[i])) continue;
-    if (!view_is(g, to.shape[i], 1) || !view_at_most(g, ir_index(g, 0), shape[i]))
+    if (!view_same(g, to.shape[i], ir_index(g, 1)) || !view_at_most(g, ir_index(g, 0), shape[i]))
       return view_refuse(
           g,
           "expand: size %s cannot become %s at axis %u; the view has shape %s, the result %s; only "
@@ -46,6 +46,7 @@ pass_view_status pass_view_expand(ir_graph *g, const pass_view *v, const ir_ref 
           VIEW_FACT(IR_OP_EQ, v->shape[i], shape[i]));
     to.begin[i] = pass_mul(g, to.begin[i], shape[i]); /* the one element, or none of its copies */
     to.end[i] = pass_mul(g, to.end[i], shape[i]);
+    to.stride[i] = ir_index(g, 0);
     to.shape[i] = shape[i];
   }
   *out = to;

@@ -242,7 +242,7 @@ static void test_what_has_no_views_is_refused(void **state) {
        "pad: padding by elements is no view of fixed strides; its index expression says where it "
        "reads"},
       {"f32[4].gather(0,[1,2])",
-       "gather: this is no view of one buffer; leave out --views for its index expression"},
+       "gather: this is no view of one buffer; its index expression says where it reads"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     ir_error error = {0};
