@@ -62,8 +62,9 @@ pass_view_status pass_view_shrink(ir_graph *g, const pass_view *v, const ir_ref 
   pass_view to = *v;
   if (arity(g, "shrink", "pairs", count, v)) return PASS_VIEW_FAILED;
   for (uint32_t i = 0; i < count; i++) {
-    if (!view_at_most(g, ir_index(g, 0), begin[i]) || !view_at_most(g, begin[i], end[i]) ||
-        !view_at_most(g, end[i], v->shape[i]))
+    bool whole = view_is(g, begin[i], 0) && view_same(g, end[i], v->shape[i]);
+    if (!whole && (!view_at_most(g, ir_index(g, 0), begin[i]) || !view_at_most(g, begin[i], end[i]) ||
+                   !view_at_most(g, end[i], v->shape[i])))
       return view_refuse(
           g,
           "shrink: bounds (%s,%s) at axis %u; the view has shape %s; bounds are half-open, 0 <= "

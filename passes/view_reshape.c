@@ -10,30 +10,40 @@ static bool same_shape(ir_graph *g, const pass_view *v, uint32_t rank, const ir_
   return same;
 }
 
+/* A size among others that multiply to a number of elements: >= 0 by itself, or because they are >= 1. */
+static bool is_size(ir_graph *g, uint32_t rank, const ir_ref *shape, uint32_t at) {
+  ir_ref others = ir_index(g, 1);
+  if (view_at_most(g, ir_index(g, 0), shape[at])) return true;
+  for (uint32_t i = 0; i < rank; i++)
+    if (i != at) others = pass_mul(g, others, shape[i]);
+  return view_at_most(g, ir_index(g, 1), others);
+}
+
 /* A reshape is a row-major view of the elements of v. */
 pass_view_status pass_view_reshape(ir_graph *g, const pass_view *v, uint32_t rank, const ir_ref *shape,
                                    pass_view *out) {
   pass_view plain;
-  ir_ref zero = ir_index(g, 0);
+  ir_ref zero = ir_index(g, 0), before = pass_view_size(g, v), after = ir_index(g, 1);
   if (rank > IR_MAX_RANK)
     return view_refuse(g, "reshape: rank %u; views have at most %d axes", rank, IR_MAX_RANK);
-  for (uint32_t i = 0; i < rank; i++)
-    if (!view_at_most(g, zero, shape[i]))
-      return view_refuse(g, "reshape: negative dimension %s at axis %u of shape %s; sizes are >= 0%s",
-                         OP_EXPR(shape[i]), i, OP_LIST(shape, rank), VIEW_FACT(IR_OP_GE, shape[i], zero));
   if (same_shape(g, v, rank, shape)) {
     *out = *v;
     return PASS_VIEW_DONE;
   }
-  if (view_plain(g, "reshape", rank, shape, &plain)) return PASS_VIEW_FAILED;
-  ir_ref before = pass_view_size(g, v), after = pass_view_size(g, &plain);
-  if (!view_same(g, before, after))
+  for (uint32_t i = 0; i < rank; i++) after = pass_mul(g, after, shape[i]);
+  bool same = view_same(g, before, after);
+  for (uint32_t i = 0; i < rank; i++)
+    if (!(same ? is_size(g, rank, shape, i) : view_at_most(g, zero, shape[i])))
+      return view_refuse(g, "reshape: negative dimension %s at axis %u of shape %s; sizes are >= 0%s",
+                         OP_EXPR(shape[i]), i, OP_LIST(shape, rank), VIEW_FACT(IR_OP_GE, shape[i], zero));
+  if (!same)
     return view_refuse(
         g,
         "reshape: shape %s has %s elements; the view has shape %s, %s elements; a reshape keeps "
         "their number%s",
         OP_LIST(shape, rank), OP_EXPR(after), OP_LIST(v->shape, v->rank), OP_EXPR(before),
         VIEW_FACT(IR_OP_EQ, after, before));
+  if (view_plain(g, "reshape", rank, shape, &plain)) return PASS_VIEW_FAILED;
   return pass_view_merge(g, v, &plain, out);
 }
 
