@@ -8,6 +8,7 @@
 #include "frontend/cli.h"
 #include "frontend/cli_options.h"
 #include "frontend/cli_trace.h"
+#include "frontend/explain.h"
 #include "passes/access.h"
 #include "passes/extract.h"
 #include "passes/passes.h"
@@ -18,7 +19,7 @@
 enum { LONGEST = 1 << 20 };
 
 static const char help_text[] =
-    "Usage: viewfold index [--raw | --views] [--trace-rules] CHAIN\n"
+    "Usage: viewfold index [--raw | --views | --explain] [--trace-rules] CHAIN\n"
     "       viewfold index --json [--raw] [--trace-rules] < CHAINS.jsonl\n"
     "\n"
     "Prints where each element of a chain of views lies in its buffer, as an expression of the ranges ridx0, "
@@ -49,6 +50,9 @@ static const char help_text[] =
     "  --views  print the chain as views V(shape;strides;offset;mask), the one next to the buffer first; "
     "masks are\n"
     "           half-open; each later view addresses the elements of the one before, in row-major order\n"
+    "  --explain  say why views did not merge, what masks and divisions remain and why, what they cost, and "
+    "over which\n"
+    "           loop axes they would go\n"
     "  --json   read one chain per line, "
     "{\"name\":\"t\",\"base\":[3,2],\"ops\":[[\"permute\",[1,0]],[\"reshape\",[3,2]]]},\n"
     "           and print one line each, "
@@ -96,7 +100,7 @@ static bool print_views(ir_graph *g, ir_ref chain, ir_text *out) {
   pass_view_chain views;
   bool done = pass_view_chain_of(g, chain, &views);
   for (size_t i = 0; done && i < views.count; i++) {
-    pass_view_print(&views.views[i], out);
+    pass_view_print(g, &views.views[i], out);
     ir_text_str(out, "\n");
   }
   pass_view_chain_free(&views);
@@ -104,7 +108,14 @@ static bool print_views(ir_graph *g, ir_ref chain, ir_text *out) {
   return done && !out->failed;
 }
 
-static int one_chain(const char *chain, bool raw, bool views, const ir_observer *observer) {
+static bool print_explanation(ir_graph *g, ir_ref chain, ir_text *out) {
+  ir_ref index, valid;
+  return cli_index_fold(g, chain, false, &index, &valid) && fe_explain_chain(g, chain, index, valid, out);
+}
+
+typedef enum shown { ACCESS, RAW_ACCESS, VIEW_CHAIN, EXPLANATION } shown;
+
+static int one_chain(const char *chain, shown what, const ir_observer *observer) {
   ir_error error = {0};
   ir_graph g;
   ir_text out;
@@ -112,7 +123,9 @@ static int one_chain(const char *chain, bool raw, bool views, const ir_observer 
   bool done = ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK;
   ir_ref x = done ? fe_chain_parse(&g, "<chain>", chain, strlen(chain)) : 0;
   g.observer = observer; /* sizes must be what was written: recording is not watched */
-  done = x && (views ? print_views(&g, x, &out) : print_access(&g, x, raw, &out));
+  if (what == VIEW_CHAIN) done = x && print_views(&g, x, &out);
+  else if (what == EXPLANATION) done = x && print_explanation(&g, x, &out);
+  else done = x && print_access(&g, x, what == RAW_ACCESS, &out);
   if (done) fwrite(out.data, 1, out.len, stdout);
   else
     fprintf(stderr, "%s%s\n", strncmp(error.text, "<chain>:", 8) == 0 ? "" : "viewfold index: ", error.text);
@@ -122,9 +135,9 @@ static int one_chain(const char *chain, bool raw, bool views, const ir_observer 
 }
 
 int cli_index(int argc, char **argv) {
-  enum { RAW, VIEWS, JSON, TRACE, OPTIONS };
+  enum { RAW, VIEWS, JSON, EXPLAIN, TRACE, OPTIONS };
   static const cli_option options[OPTIONS] = {
-      {"--raw", NULL}, {"--views", NULL}, {"--json", NULL}, {"--trace-rules", NULL}};
+      {"--raw", NULL}, {"--views", NULL}, {"--json", NULL}, {"--explain", NULL}, {"--trace-rules", NULL}};
   bool given[OPTIONS] = {0};
   const char *chain = NULL;
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
@@ -142,6 +155,8 @@ int cli_index(int argc, char **argv) {
   }
   if (given[VIEWS] && (given[RAW] || given[JSON]))
     return cli_usage("index", "--views goes with neither --raw nor --json");
+  if (given[EXPLAIN] && (given[RAW] || given[JSON] || given[VIEWS]))
+    return cli_usage("index", "--explain goes with none of --raw, --views and --json");
   fe_watch watch;
   int status = cli_trace_init(&watch, "index", given[TRACE]);
   if (status) return status;
@@ -150,5 +165,10 @@ int cli_index(int argc, char **argv) {
                  : cli_index_json(stdin, stdout, given[RAW], fe_watch_observer(&watch));
   if (!chain)
     return cli_usage("index", "no chain given; for example: viewfold index 'f32[3,2].permute(1,0)'");
-  return one_chain(chain, given[RAW], given[VIEWS], fe_watch_observer(&watch));
+  return one_chain(chain,
+                   given[EXPLAIN] ? EXPLANATION
+                   : given[VIEWS] ? VIEW_CHAIN
+                   : given[RAW]   ? RAW_ACCESS
+                                  : ACCESS,
+                   fe_watch_observer(&watch));
 }

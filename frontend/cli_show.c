@@ -60,7 +60,7 @@ static int make_page(show *s, const char *word, const char *name, ir_text *page)
 
 static int show_word(show *s, const char *word, const char *name, const char *path) {
   ir_text page;
-  int status = cli_graph_open(&s->s, "show", word);
+  int status = cli_graph_open(&s->s, "show", word, false);
   ir_text_init(&page, &ir_mem_libc);
   if (!status) status = make_page(s, word, name, &page);
   if (!status) status = write_page(&page, path);

@@ -35,12 +35,12 @@ static json_t *numbers(show *s, const int64_t *values, uint32_t count) {
   return list;
 }
 
-static json_t *one_view(show *s, const pass_view *v) {
+static json_t *one_view(show *s, const pass_view_numbers *v, bool masked) {
   json_t *made = json_object();
   show_set(s, made, "shape", numbers(s, v->shape, v->rank));
   show_set(s, made, "strides", numbers(s, v->stride, v->rank));
   show_set(s, made, "offset", json_sprintf("%lld", (long long)v->offset));
-  if (v->masked) {
+  if (masked) {
     show_set(s, made, "begin", numbers(s, v->begin, v->rank));
     show_set(s, made, "end", numbers(s, v->end, v->rank));
   }
@@ -50,11 +50,21 @@ static json_t *one_view(show *s, const pass_view *v) {
 /* A chain without strides (sizes that vary, say) has its index expression all the same. */
 static void put_views(show *s, ir_graph *g, ir_ref node, json_t *step) {
   pass_view_chain chain;
-  if (pass_view_chain_of(g, node, &chain)) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < chain.count; i++) show_add(s, list, one_view(s, &chain.views[i]));
+  bool done = pass_view_chain_of(g, node, &chain), varies = false;
+  json_t *list = json_array();
+  for (size_t i = 0; i < chain.count && done && !varies; i++) {
+    pass_view_numbers v;
+    varies = !pass_view_numbers_of(g, &chain.views[i], &v);
+    if (!varies) show_add(s, list, one_view(s, &v, chain.views[i].masked));
+  }
+  if (done && !varies) {
     show_set(s, step, "views", list);
+  } else if (varies) {
+    json_decref(list);
+    static const char why[] = "a size that varies has no view of fixed strides";
+    show_set(s, step, "no_views", show_text(why, sizeof why - 1));
   } else {
+    json_decref(list);
     const char *colon = strstr(g->error->text, ": "), *why = colon ? colon + 2 : g->error->text;
     show_set(s, step, "no_views", show_text(why, strcspn(why, ";")));
     s->failed |= g->error->status == IR_ERR_MEMORY;

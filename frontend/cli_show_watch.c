@@ -48,9 +48,10 @@ static json_t *shortened(const ir_text *text) {
   return made;
 }
 
-static bool note(void *user, ir_graph *g, const char *rule, ir_op op, const ir_ref *src, uint32_t nsrc,
-                 ir_ref result) {
+static bool note(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
+                 uint32_t nsrc, ir_ref result) {
   show_watch *w = user;
+  (void)given;
   if (json_array_size(w->list) >= ROWS_MOST || w->printed > TEXT_MOST) {
     w->more++;
     return true;
@@ -74,7 +75,7 @@ static bool note(void *user, ir_graph *g, const char *rule, ir_op op, const ir_r
 }
 
 void show_watch_begin(show_watch *w, show *s, ir_graph *g) {
-  *w = (show_watch){.s = s, .observer = {w, note}, .list = json_array()};
+  *w = (show_watch){.s = s, .observer = {.user = w, .rewrite = note}, .list = json_array()};
   g->observer = &w->observer;
 }
 

@@ -153,7 +153,8 @@ static void run_pipeline(dump *d) {
   switch (d->options->stage) {
   case FE_STAGE_KERNELS:
     set_apart(d->out);
-    if (!d->out->failed) fe_kernels_print(&d->kernels, &d->copy.graph, d->block, &d->plan, d->out);
+    if (!d->out->failed)
+      fe_kernels_print(&d->kernels, &d->copy.graph, d->block, &d->plan, d->out, d->options->why);
     break;
   case FE_STAGE_LLVM: put_all_code(d, CG_LLVM); break;
   case FE_STAGE_ASM: put_all_code(d, CG_ASM); break;

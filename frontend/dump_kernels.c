@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "frontend/explain_kernels.h"
+
 static bool note_schedule(fe_kernels *k, const ir_plan *plan) {
   size_t cells = plan->launch_count * plan->slot_count;
   k->launches = plan->launch_count;
@@ -144,7 +146,7 @@ static void put_kernel(printer *p, size_t number) {
 }
 
 void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
-                      ir_text *out) {
+                      ir_text *out, bool why) {
   unsigned temporaries = 0;
   size_t nodes = g->count;
   printer p = {k, g, block, plan, out, ir_alloc(k->mem, nodes)};
@@ -159,6 +161,10 @@ void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *b
   }
   ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, plan->launch_count,
            plan->launch_count == 1 ? "" : "s", temporaries, temporaries == 1 ? "y" : "ies");
-  for (size_t i = 0; i < plan->launch_count && !out->failed; i++) put_kernel(&p, i);
+  fe_explained explained = {g, plan, k->values, p.stored, nodes, out};
+  for (size_t i = 0; i < plan->launch_count && !out->failed; i++) {
+    put_kernel(&p, i);
+    if (why) fe_explain_kernel(&explained, i);
+  }
   ir_free(k->mem, p.stored, nodes);
 }

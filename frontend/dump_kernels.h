@@ -17,9 +17,10 @@ typedef struct fe_kernels {
 /* To be called from a pass_observer: notes what later passes forget. False when memory is short. */
 bool fe_kernels_note(fe_kernels *kernels, const char *pass, const ir_graph *g, const ir_plan *plan,
                      ir_ref root, int kernel);
-/* The kernels of a plan, as text for a reader. Only the names of block are used. */
+/* The kernels of a plan, as text for a reader. Only the names of block are used. why: with reasons, work,
+ * loops, divisions and masks. */
 void fe_kernels_print(const fe_kernels *kernels, ir_graph *g, const ir_parsed_graph *block,
-                      const ir_plan *plan, ir_text *out);
+                      const ir_plan *plan, ir_text *out, bool why);
 void fe_kernels_free(fe_kernels *kernels);
 
 #endif

@@ -1,93 +1,152 @@
-/* Single views: canonical form and movement. */
+/* Single views: canonical form, comparison, text. */
 #include "view.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "ir/arith.h"
+#include "ops/check.h"
+#include "view_impl.h"
 
-static bool is_empty(const pass_view *v) {
+pass_view_status view_refuse(ir_graph *g, const char *format, ...) {
+  char text[sizeof g->error->text];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  ir_fail(g->error, IR_ERR_INVALID, "%s", text);
+  return PASS_VIEW_FAILED;
+}
+
+bool pass_view_empty(const ir_graph *g, const pass_view *v) {
   for (uint32_t i = 0; i < v->rank; i++)
-    if (v->shape[i] == 0) return true;
+    if (view_is(g, v->shape[i], 0)) return true;
   return false;
 }
 
-static bool plain_strides(uint32_t rank, const int64_t *shape, int64_t *out) {
-  int64_t step = 1;
+bool pass_view_void(const ir_graph *g, const pass_view *v) {
+  return v->masked && v->rank > 0 && view_is(g, v->end[0], 0);
+}
+
+static void plain_strides(ir_graph *g, uint32_t rank, const ir_ref *shape, ir_ref *out) {
+  ir_ref step = ir_index(g, 1);
   for (uint32_t i = rank; i-- > 0;) {
-    out[i] = shape[i] == 1 ? 0 : step;
-    if (!ir_mul_ok(step, shape[i] ? shape[i] : 1, &step)) return false;
+    out[i] = view_is(g, shape[i], 1) ? ir_index(g, 0) : step;
+    step = pass_mul(g, step, shape[i]);
   }
-  return true;
 }
 
-static void drop_mask(pass_view *v) {
+void view_drop_mask(ir_graph *g, pass_view *v) {
   v->masked = false;
-  memset(v->begin, 0, sizeof v->begin);
-  memcpy(v->end, v->shape, sizeof v->end);
+  for (uint32_t i = 0; i < v->rank; i++) v->begin[i] = ir_index(g, 0), v->end[i] = v->shape[i];
 }
 
-static void mask_everything(pass_view *v) {
+static void clear_strides(ir_graph *g, pass_view *v) {
+  v->offset = ir_index(g, 0);
+  for (uint32_t i = 0; i < v->rank; i++) v->stride[i] = v->offset;
+}
+
+void view_mask_everything(ir_graph *g, pass_view *v) {
+  clear_strides(g, v);
   v->masked = true;
-  v->offset = 0;
-  memset(v->stride, 0, sizeof v->stride);
-  memset(v->begin, 0, sizeof v->begin);
-  memset(v->end, 0, sizeof v->end);
+  for (uint32_t i = 0; i < v->rank; i++) v->begin[i] = v->end[i] = v->offset;
 }
 
-/* *v += position * stride */
-static bool move_offset(pass_view *v, int64_t position, int64_t stride) {
-  int64_t distance;
-  return ir_mul_ok(position, stride, &distance) && ir_add_ok(v->offset, distance, &v->offset);
+void view_move_offset(ir_graph *g, pass_view *v, ir_ref position, ir_ref stride) {
+  v->offset = pass_add(g, v->offset, pass_mul(g, position, stride));
 }
 
-static pass_view_status canonical(pass_view *v) {
-  if (is_empty(v)) {
-    v->offset = 0;
-    memset(v->stride, 0, sizeof v->stride);
-    drop_mask(v);
-    return PASS_VIEW_DONE;
+/* Every field is made, and stays within machine integers whatever its variables are. */
+static pass_view_status fits(ir_graph *g, const char *who, const pass_view *v) {
+  const ir_ref *const fields[] = {v->shape, v->stride, v->begin, v->end};
+  bool made = v->offset != 0, small = true;
+  for (uint32_t k = 0; k < 4; k++)
+    for (uint32_t i = 0; i < v->rank; i++) made = made && fields[k][i];
+  if (!made) {
+    ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", who);
+    return PASS_VIEW_FAILED;
   }
-  bool nothing = false;
+  for (uint32_t k = 0; k <= 4; k++)
+    for (uint32_t i = 0; i < (k < 4 ? v->rank : 1); i++) {
+      ir_bounds b = ir_bounds_of(g, k < 4 ? fields[k][i] : v->offset);
+      small = small && b.lo != INT64_MIN && b.hi != INT64_MAX;
+    }
+  if (small) return PASS_VIEW_DONE;
+  ir_fail(g->error, IR_ERR_UNSUPPORTED, "%s: a stride or an offset of its view exceeds 64 bits", who);
+  return PASS_VIEW_FAILED;
+}
+
+pass_view_status view_canonical(ir_graph *g, const char *who, pass_view *v) {
+  if (pass_view_empty(g, v)) {
+    clear_strides(g, v);
+    view_drop_mask(g, v);
+    return fits(g, who, v);
+  }
   v->masked = false;
-  for (uint32_t i = 0; i < v->rank; i++) {
-    v->masked |= v->begin[i] != 0 || v->end[i] != v->shape[i];
-    nothing |= v->begin[i] >= v->end[i];
-    if (v->shape[i] == 1) v->stride[i] = 0;
+  bool nothing = false;
+  for (uint32_t i = 0; i < v->rank && v->begin[i] && v->end[i]; i++) {
+    v->masked |= !view_is(g, v->begin[i], 0) || !view_same(g, v->end[i], v->shape[i]);
+    nothing |= view_at_most(g, v->end[i], v->begin[i]);
+    if (view_is(g, v->shape[i], 1)) v->stride[i] = ir_index(g, 0);
   }
-  if (nothing) {
-    mask_everything(v);
-    return PASS_VIEW_DONE;
+  if (nothing) view_mask_everything(g, v);
+  else if (!v->masked) view_drop_mask(g, v);
+  for (uint32_t i = 0; i < v->rank && !nothing; i++) {
+    if (!view_is(g, pass_sub(g, v->end[i], v->begin[i]), 1)) continue;
+    view_move_offset(g, v, v->begin[i], v->stride[i]);
+    v->stride[i] = ir_index(g, 0);
   }
-  for (uint32_t i = 0; i < v->rank; i++) {
-    if (v->end[i] - v->begin[i] != 1) continue;
-    if (!move_offset(v, v->begin[i], v->stride[i])) return PASS_VIEW_TOO_LARGE;
-    v->stride[i] = 0;
-  }
-  return PASS_VIEW_DONE;
+  return fits(g, who, v);
 }
 
-pass_view_status pass_view_create(uint32_t rank, const int64_t *shape, const int64_t *strides, int64_t offset,
-                                  const int64_t *begin, const int64_t *end, pass_view *out) {
-  pass_view v = {.rank = rank, .offset = offset};
+pass_view_status view_plain(ir_graph *g, const char *who, uint32_t rank, const ir_ref *shape,
+                            pass_view *out) {
+  pass_view v = {.rank = rank, .offset = ir_index(g, 0)};
+  memcpy(v.shape, shape, rank * sizeof *shape);
+  plain_strides(g, rank, shape, v.stride);
+  view_drop_mask(g, &v);
+  *out = v;
+  return view_canonical(g, who, out);
+}
+
+pass_view_status pass_view_create(ir_graph *g, uint32_t rank, const ir_ref *shape, const ir_ref *strides,
+                                  ir_ref offset, const ir_ref *begin, const ir_ref *end, pass_view *out) {
+  pass_view v = {.rank = rank, .offset = offset ? offset : ir_index(g, 0)};
+  ir_ref zero = ir_index(g, 0);
+  if (rank > IR_MAX_RANK)
+    return view_refuse(g, "view: rank %u; views have at most %d axes", rank, IR_MAX_RANK);
+  for (uint32_t i = 0; i < rank; i++)
+    if (!view_at_most(g, zero, shape[i]))
+      return view_refuse(g, "view: negative dimension %s at axis %u of shape %s; sizes are >= 0%s",
+                         OP_EXPR(shape[i]), i, OP_LIST(shape, rank), VIEW_FACT(IR_OP_GE, shape[i], zero));
   memcpy(v.shape, shape, rank * sizeof *shape);
   if (strides) memcpy(v.stride, strides, rank * sizeof *strides);
-  else if (!plain_strides(rank, shape, v.stride)) return PASS_VIEW_TOO_LARGE;
-  drop_mask(&v);
+  else plain_strides(g, rank, shape, v.stride);
+  view_drop_mask(g, &v);
   if (begin) memcpy(v.begin, begin, rank * sizeof *begin);
   if (end) memcpy(v.end, end, rank * sizeof *end);
+  for (uint32_t i = 0; i < rank; i++)
+    if (!view_at_most(g, zero, v.begin[i]) || !view_at_most(g, v.end[i], v.shape[i]))
+      return view_refuse(
+          g,
+          "view: mask (%s,%s) at axis %u of shape %s; a mask is begin, end (half-open) with 0 <= "
+          "begin and end <= %s%s%s",
+          OP_EXPR(v.begin[i]), OP_EXPR(v.end[i]), i, OP_LIST(shape, rank), OP_EXPR(shape[i]),
+          VIEW_FACT(IR_OP_GE, v.begin[i], zero), VIEW_FACT(IR_OP_LE, v.end[i], shape[i]));
   *out = v;
-  return canonical(out);
+  return view_canonical(g, "view", out);
 }
 
-static pass_view_status fresh(uint32_t rank, const int64_t *shape, pass_view *out) {
-  return pass_view_create(rank, shape, NULL, 0, NULL, NULL, out);
+bool pass_view_consecutive(ir_graph *g, const pass_view *v) {
+  ir_ref plain[IR_MAX_RANK];
+  if (pass_view_empty(g, v)) return true;
+  plain_strides(g, v->rank, v->shape, plain);
+  for (uint32_t i = 0; i < v->rank; i++)
+    if (!plain[i] || !view_same(g, plain[i], v->stride[i])) return false;
+  return !v->masked;
 }
 
-bool pass_view_contiguous(const pass_view *v) {
-  int64_t plain[IR_MAX_RANK];
-  if (is_empty(v)) return true;
-  return v->offset == 0 && !v->masked && plain_strides(v->rank, v->shape, plain) &&
-         memcmp(plain, v->stride, v->rank * sizeof *plain) == 0;
+bool pass_view_contiguous(ir_graph *g, const pass_view *v) {
+  return view_is(g, v->offset, 0) && pass_view_consecutive(g, v);
 }
 
 bool pass_view_equal(const pass_view *a, const pass_view *b) {
@@ -97,223 +156,84 @@ bool pass_view_equal(const pass_view *a, const pass_view *b) {
          !memcmp(a->begin, b->begin, bytes) && !memcmp(a->end, b->end, bytes);
 }
 
-pass_view_status pass_view_permute(const pass_view *v, const uint32_t *order, pass_view *out) {
-  pass_view from = *v;
-  *out = from;
-  for (uint32_t i = 0; i < from.rank; i++) {
-    out->shape[i] = from.shape[order[i]];
-    out->stride[i] = from.stride[order[i]];
-    out->begin[i] = from.begin[order[i]];
-    out->end[i] = from.end[order[i]];
-  }
-  return PASS_VIEW_DONE;
+ir_ref pass_view_size(ir_graph *g, const pass_view *v) {
+  ir_ref size = ir_index(g, 1);
+  for (uint32_t i = 0; i < v->rank; i++) size = pass_mul(g, size, v->shape[i]);
+  return size;
 }
 
-pass_view_status pass_view_expand(const pass_view *v, const int64_t *shape, pass_view *out) {
-  *out = *v;
-  for (uint32_t i = 0; i < out->rank; i++) {
-    if (out->shape[i] == shape[i]) continue;
-    out->end[i] = out->end[i] == 1 ? shape[i] : 0; /* the one element, or none of its copies */
-    out->shape[i] = shape[i];
+/* Numbers by value, before expressions by reference. */
+static int compare_fields(const ir_graph *g, const ir_ref *a, uint32_t a_count, const ir_ref *b,
+                          uint32_t b_count) {
+  for (uint32_t i = 0; i < a_count && i < b_count; i++) {
+    int64_t x = a[i], y = b[i];
+    bool x_known = ir_is_const(g, a[i], &x), y_known = ir_is_const(g, b[i], &y);
+    if (a[i] == b[i]) continue;
+    if (x_known != y_known) return x_known ? -1 : 1;
+    return x < y ? -1 : 1;
   }
-  return canonical(out);
+  return a_count < b_count ? -1 : a_count > b_count;
 }
 
-static int64_t clamp(int64_t x, int64_t lo, int64_t hi) { return x < lo ? lo : x > hi ? hi : x; }
-
-pass_view_status pass_view_shrink(const pass_view *v, const int64_t *begin, const int64_t *end,
-                                  pass_view *out) {
-  *out = *v;
-  for (uint32_t i = 0; i < out->rank; i++) {
-    out->shape[i] = end[i] - begin[i];
-    out->begin[i] = clamp(v->begin[i] - begin[i], 0, out->shape[i]);
-    out->end[i] = clamp(v->end[i] - begin[i], 0, out->shape[i]);
-    if (!move_offset(out, begin[i], out->stride[i])) return PASS_VIEW_TOO_LARGE;
-  }
-  return canonical(out);
-}
-
-pass_view_status pass_view_pad(const pass_view *v, const int64_t *lo, const int64_t *hi, pass_view *out) {
-  bool changes = false;
-  *out = *v;
-  if (is_empty(v)) drop_mask(out); /* what follows masks everything */
-  for (uint32_t i = 0; i < out->rank; i++) {
-    changes |= lo[i] != 0 || hi[i] != 0;
-    if (!ir_add_ok(out->shape[i], lo[i], &out->shape[i]) || !ir_add_ok(out->shape[i], hi[i], &out->shape[i]))
-      return PASS_VIEW_TOO_LARGE;
-    out->begin[i] += lo[i];
-    out->end[i] += lo[i];
-    if (!move_offset(out, -lo[i], out->stride[i])) return PASS_VIEW_TOO_LARGE;
-  }
-  return changes ? canonical(out) : PASS_VIEW_DONE;
-}
-
-/* the least k with k*step >= x, for step >= 1 */
-static int64_t first_step(int64_t x, int64_t step) { return -ir_floor_div(-x, step); }
-
-pass_view_status pass_view_stride(const pass_view *v, const int64_t *steps, pass_view *out) {
-  *out = *v;
-  for (uint32_t i = 0; i < out->rank; i++) {
-    int64_t size = out->shape[i], step = steps[i] < 0 ? -steps[i] : steps[i], begin = out->begin[i],
-            end = out->end[i];
-    if (steps[i] < 0) {
-      if (size && !move_offset(out, size - 1, out->stride[i])) return PASS_VIEW_TOO_LARGE;
-      int64_t mirrored = size - end;
-      end = size - begin;
-      begin = mirrored;
+int pass_view_compare(const ir_graph *g, const pass_view *a, const pass_view *b) {
+  ir_ref masks[2][2 * IR_MAX_RANK];
+  const pass_view *views[] = {a, b};
+  for (int k = 0; k < 2; k++)
+    for (uint32_t i = 0; i < views[k]->rank; i++) {
+      masks[k][2 * i] = views[k]->begin[i];
+      masks[k][2 * i + 1] = views[k]->end[i];
     }
-    out->shape[i] = first_step(size, step);
-    out->begin[i] = first_step(begin, step);
-    out->end[i] = first_step(end, step);
-    if (out->shape[i] > 1 && !ir_mul_ok(out->stride[i], steps[i], &out->stride[i]))
-      return PASS_VIEW_TOO_LARGE;
-  }
-  return canonical(out);
+  int order = compare_fields(g, a->shape, a->rank, b->shape, b->rank);
+  if (!order) order = compare_fields(g, a->stride, a->rank, b->stride, b->rank);
+  if (!order) order = compare_fields(g, &a->offset, 1, &b->offset, 1);
+  return order ? order : compare_fields(g, masks[0], 2 * a->rank, masks[1], 2 * b->rank);
 }
 
-/* reshape */
-
-/* Neighbouring axes that are walked as one: `size` positions, `stride` apart; only the last `real` of them
- * differ. */
-typedef struct block {
-  int64_t size, stride, real;
-} block;
-
-/* From the left: an axis joins the block when one step of the block is all of the axis, or when the block has
- * a single position to offer. */
-static uint32_t blocks_of(const pass_view *v, block *out) {
-  uint32_t count = 0;
-  bool single = false;
-  for (uint32_t i = 0; i < v->rank; i++) {
-    int64_t size = v->shape[i], stride = v->stride[i], whole;
-    block *last = count ? &out[count - 1] : NULL;
-    if (last && size == 1) continue;
-    bool joins = last && (single || (ir_mul_ok(size, stride, &whole) && whole == last->stride));
-    if (joins) {
-      *last = (block){last->size * size, stride, single ? size : last->real * size};
-    } else {
-      bool repeats = count == 0 && stride == 0; /* one position after the other, all the same */
-      out[count++] = (block){size, stride, repeats ? 0 : size};
-    }
-    single = v->masked ? v->end[i] - v->begin[i] == 1 : size == 1;
-  }
-  return count;
-}
-
-/* Strides of the new axes: each block is cut into them from the right. */
-static pass_view_status cut_blocks(const pass_view *v, pass_view *to) {
-  block blocks[IR_MAX_RANK];
-  uint32_t k = to->rank;
-  for (uint32_t b = blocks_of(v, blocks); b-- > 0;) {
-    int64_t done = 1;
-    while (done < blocks[b].size) {
-      if (k == 0) return PASS_VIEW_NONE;
-      int64_t size = to->shape[--k];
-      to->stride[k] = 0;
-      if (done == 1 || done < blocks[b].real)
-        if (!ir_mul_ok(blocks[b].stride, done, &to->stride[k])) return PASS_VIEW_TOO_LARGE;
-      if (!ir_mul_ok(done, size, &done)) return PASS_VIEW_NONE;
-    }
-    if (done != blocks[b].size) return PASS_VIEW_NONE;
-  }
-  while (k > 0) to->stride[--k] = 0;
-  return PASS_VIEW_DONE;
-}
-
-typedef struct axis_mask {
-  int64_t size, begin, end;
-} axis_mask;
-
-/* The old axis to the left of *left; beyond the first one, an axis of size 1. */
-static axis_mask next_axis(const pass_view *v, uint32_t *left) {
-  if (*left == 0) return (axis_mask){1, 0, 1};
-  uint32_t i = --*left;
-  return (axis_mask){v->shape[i], v->begin[i], v->end[i]};
-}
-
-/* The masks of the new axes, from the right: old axes are split into new ones or combined until the sizes
- * agree. */
-static pass_view_status cut_mask(const pass_view *v, pass_view *to) {
-  uint32_t left = v->rank, k = to->rank;
-  axis_mask old = next_axis(v, &left);
-  int64_t unit = 1; /* of the old axis, what the new axes so far have used */
-  while (k > 0) {
-    int64_t chunk;
-    if (!ir_mul_ok(to->shape[k - 1], unit, &chunk)) return PASS_VIEW_NONE;
-    if (chunk == old.size) {
-      k--;
-      to->begin[k] = old.begin / unit;
-      to->end[k] = (old.end - 1) / unit + 1;
-      unit = 1;
-      old = next_axis(v, &left);
-    } else if (chunk < old.size) {
-      bool within_one = old.begin / chunk == (old.end - 1) / chunk;
-      if (old.size % chunk || (!within_one && (old.begin % chunk || old.end % chunk))) return PASS_VIEW_NONE;
-      k--;
-      to->begin[k] = old.begin % chunk / unit;
-      to->end[k] = (old.end - 1) % chunk / unit + 1;
-      unit = chunk;
-    } else {
-      axis_mask outer = next_axis(v, &left);
-      bool whole = old.begin == 0 && old.end == old.size;
-      if (!whole && outer.end - outer.begin != 1) return PASS_VIEW_NONE;
-      old = (axis_mask){outer.size * old.size, outer.begin * old.size + old.begin,
-                        (outer.end - 1) * old.size + old.end};
-    }
-  }
-  return PASS_VIEW_DONE; /* what is left of the old axes has size 1, and the mask is not empty */
-}
-
-static bool same_shape(const pass_view *v, uint32_t rank, const int64_t *shape) {
-  return v->rank == rank && memcmp(v->shape, shape, rank * sizeof *shape) == 0;
-}
-
-pass_view_status pass_view_reshape(const pass_view *v, uint32_t rank, const int64_t *shape, pass_view *out) {
-  pass_view from = *v;
-  if (same_shape(v, rank, shape)) {
-    *out = from;
-    return PASS_VIEW_DONE;
-  }
-  if (is_empty(v) || pass_view_contiguous(v)) return fresh(rank, shape, out);
-  pass_view to = {.rank = rank, .offset = from.offset};
-  memcpy(to.shape, shape, rank * sizeof *shape);
-  if (from.masked && from.end[0] == 0) {  /* nothing is valid */
-    if (rank == 0) return PASS_VIEW_NONE; /* a view without axes has no mask to say so */
-    mask_everything(&to);
-    *out = to;
-    return PASS_VIEW_DONE;
-  }
-  drop_mask(&to);
-  pass_view_status status = cut_blocks(&from, &to);
-  if (status == PASS_VIEW_DONE && from.masked) status = cut_mask(&from, &to);
-  if (status != PASS_VIEW_DONE) return status;
-  for (uint32_t i = 0; i < from.rank; i++)
-    if (!move_offset(&to, from.begin[i], from.stride[i])) return PASS_VIEW_TOO_LARGE;
-  for (uint32_t i = 0; i < rank; i++)
-    if (!move_offset(&to, -to.begin[i], to.stride[i])) return PASS_VIEW_TOO_LARGE;
-  *out = to;
-  return canonical(out);
-}
-
-/* printing */
-
-static void print_tuple(const int64_t *items, uint32_t count, ir_text *out) {
+static void print_tuple(const ir_graph *g, const ir_ref *items, uint32_t count, ir_text *out) {
   ir_text_str(out, "(");
-  for (uint32_t i = 0; i < count; i++) ir_textf(out, "%s%lld", i ? "," : "", (long long)items[i]);
+  for (uint32_t i = 0; i < count; i++) {
+    ir_text_str(out, i ? "," : "");
+    ir_print_expr(g, items[i], out);
+  }
   ir_text_str(out, count == 1 ? ",)" : ")");
 }
 
-void pass_view_print(const pass_view *v, ir_text *out) {
+void pass_view_print(const ir_graph *g, const pass_view *v, ir_text *out) {
   ir_text_str(out, "V(");
-  print_tuple(v->shape, v->rank, out);
+  print_tuple(g, v->shape, v->rank, out);
   ir_text_str(out, ";");
-  print_tuple(v->stride, v->rank, out);
-  ir_textf(out, ";%lld", (long long)v->offset);
+  print_tuple(g, v->stride, v->rank, out);
+  ir_text_str(out, ";");
+  ir_print_expr(g, v->offset, out);
   if (v->masked) {
     ir_text_str(out, ";(");
-    for (uint32_t i = 0; i < v->rank; i++)
-      ir_textf(out, "%s(%lld,%lld)", i ? "," : "", (long long)v->begin[i], (long long)v->end[i]);
+    for (uint32_t i = 0; i < v->rank; i++) {
+      ir_text_str(out, i ? "," : "");
+      print_tuple(g, (ir_ref[]){v->begin[i], v->end[i]}, 2, out);
+    }
     ir_text_str(out, v->rank == 1 ? ",)" : ")");
   }
   ir_text_str(out, ")");
+}
+
+/* numbers */
+
+bool pass_view_numbers_of(const ir_graph *g, const pass_view *v, pass_view_numbers *out) {
+  bool known = ir_is_const(g, v->offset, &out->offset);
+  out->rank = v->rank;
+  for (uint32_t i = 0; i < v->rank && known; i++)
+    known = ir_is_const(g, v->shape[i], &out->shape[i]) && ir_is_const(g, v->stride[i], &out->stride[i]) &&
+            ir_is_const(g, v->begin[i], &out->begin[i]) && ir_is_const(g, v->end[i], &out->end[i]);
+  return known;
+}
+
+pass_view_status view_of_numbers(ir_graph *g, const pass_view_numbers *v, pass_view *out) {
+  *out = (pass_view){.rank = v->rank, .offset = ir_index(g, v->offset)};
+  for (uint32_t i = 0; i < v->rank; i++) {
+    out->shape[i] = ir_index(g, v->shape[i]);
+    out->stride[i] = ir_index(g, v->stride[i]);
+    out->begin[i] = ir_index(g, v->begin[i]);
+    out->end[i] = ir_index(g, v->end[i]);
+  }
+  return view_canonical(g, "view", out);
 }

@@ -1,5 +1,7 @@
 /* Chains of views: what each view operation does to the last view, and where another view is needed. */
-#include "view.h"
+#include "view_impl.h"
+
+#include <string.h>
 
 typedef struct builder {
   ir_graph *g;
@@ -7,97 +9,87 @@ typedef struct builder {
   ir_ref node;
 } builder;
 
-static bool fail(const builder *b, pass_view_status status) {
-  if (status == PASS_VIEW_TOO_LARGE)
-    ir_fail(b->g->error, IR_ERR_UNSUPPORTED, "%s: a stride or an offset of its view exceeds 64 bits",
-            ir_ops[ir_op_of(b->g, b->node)].text);
-  return status == PASS_VIEW_DONE;
-}
-
 static bool refuse(const builder *b, const char *why) {
-  ir_fail(b->g->error, IR_ERR_UNSUPPORTED, "%s: %s; leave out --views for its index expression",
+  ir_fail(b->g->error, IR_ERR_UNSUPPORTED, "%s: %s; its index expression says where it reads",
           ir_ops[ir_op_of(b->g, b->node)].text, why);
   return false;
 }
 
-/* A size, position or count that is known. */
-static bool number(const builder *b, ir_ref ref, int64_t *value) {
-  return ir_is_const(b->g, ref, value) || refuse(b, "a size that varies has no view of fixed strides");
-}
-
-/* every step-th source of the node from `first` on: attributes of its axes */
-static bool numbers(const builder *b, uint32_t first, uint32_t step, uint32_t count, int64_t *out) {
-  for (uint32_t i = 0; i < count; i++)
-    if (!number(b, ir_src(b->g, b->node, first + i * step), &out[i])) return false;
-  return true;
-}
-
-static bool shape_of(const builder *b, ir_ref tensor, int64_t *out) {
-  for (uint32_t i = 0; i < ir_rank(b->g, tensor); i++)
-    if (!number(b, ir_dim(b->g, tensor, i), &out[i])) return false;
-  return true;
-}
-
-static bool append(const builder *b, uint32_t rank, const int64_t *shape) {
-  pass_view_chain *c = b->chain;
+bool pass_view_chain_add(ir_graph *g, pass_view_chain *c, const pass_view *view) {
+  pass_view v = *view; /* which may lie in the chain */
   if (!IR_RESERVE(c->mem, c->views, c->cap, c->count + 1)) {
-    ir_fail(b->g->error, IR_ERR_MEMORY, "out of memory listing views");
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory listing views");
     return false;
   }
-  return fail(b, pass_view_create(rank, shape, NULL, 0, NULL, NULL, &c->views[c->count++]));
+  c->views[c->count++] = v;
+  return true;
 }
 
-static bool reshape(const builder *b, pass_view *v) {
-  int64_t shape[IR_MAX_RANK];
-  uint32_t rank = ir_rank(b->g, b->node);
-  if (!shape_of(b, b->node, shape)) return false;
-  pass_view_status status = pass_view_reshape(v, rank, shape, v);
-  return status == PASS_VIEW_NONE ? append(b, rank, shape) : fail(b, status);
+bool pass_view_chain_copy(ir_graph *g, const pass_view_chain *c, pass_view_chain *out) {
+  bool done = true;
+  *out = (pass_view_chain){.mem = g->mem};
+  for (size_t i = 0; i < c->count && done; i++) done = pass_view_chain_add(g, out, &c->views[i]);
+  return done;
+}
+
+static bool append(ir_graph *g, pass_view_chain *c, uint32_t rank, const ir_ref *shape) {
+  pass_view plain;
+  return view_plain(g, "reshape", rank, shape, &plain) == PASS_VIEW_DONE && pass_view_chain_add(g, c, &plain);
+}
+
+bool pass_view_chain_reshape(ir_graph *g, pass_view_chain *c, uint32_t rank, const ir_ref *shape) {
+  pass_view *v = pass_view_last(c);
+  pass_view_status status = pass_view_reshape(g, v, rank, shape, v);
+  return status == PASS_VIEW_NONE ? append(g, c, rank, shape) : status == PASS_VIEW_DONE;
+}
+
+static bool reshape(const builder *b) {
+  const ir_node *shape = ir_get(b->g, ir_shape(b->g, b->node));
+  return pass_view_chain_reshape(b->g, b->chain, shape->nsrc, shape->src);
 }
 
 static bool point(const builder *b, pass_view *v) {
-  int64_t begin[IR_MAX_RANK] = {0}, end[IR_MAX_RANK], position;
+  ir_ref begin[IR_MAX_RANK], end[IR_MAX_RANK], position = ir_src(b->g, b->node, 1);
   uint32_t axis = (uint32_t)ir_arg_int(ir_get(b->g, b->node));
-  if (!number(b, ir_src(b->g, b->node, 1), &position)) return false;
-  for (uint32_t i = 0; i < v->rank; i++) end[i] = v->shape[i];
-  begin[axis] = position, end[axis] = position + 1;
-  return fail(b, pass_view_shrink(v, begin, end, v)) && reshape(b, v);
+  for (uint32_t i = 0; i < v->rank; i++) begin[i] = ir_index(b->g, 0), end[i] = v->shape[i];
+  begin[axis] = position, end[axis] = pass_add_int(b->g, position, 1);
+  return pass_view_shrink(b->g, v, begin, end, v->rank, v) == PASS_VIEW_DONE && reshape(b);
 }
 
-static bool flip(const builder *b, pass_view *v) {
+static pass_view_status flip(const builder *b, pass_view *v) {
   int64_t steps[IR_MAX_RANK];
   const ir_node *n = ir_get(b->g, b->node);
   for (uint32_t i = 0; i < v->rank; i++) steps[i] = 1;
   for (uint32_t i = 1; i < n->nsrc; i++) steps[ir_get(b->g, n->src[i])->arg] = -1;
-  return fail(b, pass_view_stride(v, steps, v));
-}
-
-static bool permute(const builder *b, pass_view *v) {
-  uint32_t order[IR_MAX_RANK];
-  for (uint32_t i = 0; i < v->rank; i++) order[i] = (uint32_t)ir_get(b->g, ir_src(b->g, b->node, 1 + i))->arg;
-  return fail(b, pass_view_permute(v, order, v));
+  return pass_view_stride(b->g, v, steps, v->rank, v);
 }
 
 static bool apply(const builder *b) {
-  pass_view *v = &b->chain->views[b->chain->count - 1];
-  int64_t first[IR_MAX_RANK], second[IR_MAX_RANK];
-  const ir_node *n = ir_get(b->g, b->node);
+  ir_graph *g = b->g;
+  pass_view *v = pass_view_last(b->chain);
+  const ir_node *n = ir_get(g, b->node);
+  ir_ref first[IR_MAX_RANK], second[IR_MAX_RANK];
+  int64_t number[IR_MAX_RANK];
+  uint32_t lead = n->op == IR_OP_PAD ? 2 : 1; /* sources before the list */
+  bool pairs = n->op == IR_OP_PAD || n->op == IR_OP_SHRINK,
+       single = n->op == IR_OP_PERMUTE || n->op == IR_OP_STRIDE;
+  for (uint32_t i = 0; i < v->rank && pairs; i++)
+    first[i] = n->src[lead + 2 * i], second[i] = n->src[lead + 1 + 2 * i];
+  for (uint32_t i = 0; i < v->rank && single; i++) number[i] = ir_get(g, n->src[lead + i])->arg;
   switch ((int)n->op) {
-  case IR_OP_PERMUTE: return permute(b, v);
+  case IR_OP_PERMUTE: return pass_view_permute(g, v, number, v->rank, v) == PASS_VIEW_DONE;
   case IR_OP_RESHAPE:
   case IR_OP_UNSQUEEZE:
-  case IR_OP_SQUEEZE: return reshape(b, v);
-  case IR_OP_EXPAND: return shape_of(b, b->node, first) && fail(b, pass_view_expand(v, first, v));
-  case IR_OP_SHRINK:
-    return numbers(b, 1, 2, v->rank, first) && numbers(b, 2, 2, v->rank, second) &&
-           fail(b, pass_view_shrink(v, first, second, v));
+  case IR_OP_SQUEEZE: return reshape(b);
+  case IR_OP_EXPAND:
+    return pass_view_expand(g, v, ir_get(g, ir_shape(g, b->node))->src, v->rank, v) == PASS_VIEW_DONE;
+  case IR_OP_SHRINK: return pass_view_shrink(g, v, first, second, v->rank, v) == PASS_VIEW_DONE;
   case IR_OP_PAD:
     if (ir_arg_mode(n) != IR_PAD_CONSTANT)
       return refuse(b, "padding by elements is no view of fixed strides");
-    return numbers(b, 2, 2, v->rank, first) && numbers(b, 3, 2, v->rank, second) &&
-           fail(b, pass_view_pad(v, first, second, v));
-  case IR_OP_STRIDE: return numbers(b, 1, 1, v->rank, first) && fail(b, pass_view_stride(v, first, v));
-  case IR_OP_FLIP: return flip(b, v);
+    return pass_view_pad(g, v, first, second, v->rank, v) == PASS_VIEW_DONE;
+  case IR_OP_STRIDE: return pass_view_stride(g, v, number, v->rank, v) == PASS_VIEW_DONE;
+  case IR_OP_FLIP: return flip(b, v) == PASS_VIEW_DONE;
   case IR_OP_POINT: return point(b, v);
   default: return refuse(b, "this is no view of one buffer");
   }
@@ -108,7 +100,7 @@ static bool is_leaf(const ir_graph *g, ir_ref node) {
   return n->op == IR_OP_INPUT || n->op == IR_OP_BUFFER || n->op == IR_OP_DATA;
 }
 
-bool pass_view_chain_of(ir_graph *g, ir_ref node, pass_view_chain *out) {
+bool pass_view_chain_unmerged(ir_graph *g, ir_ref node, pass_view_chain *out) {
   *out = (pass_view_chain){.mem = g->mem};
   ir_ref *path = NULL;
   size_t length = 0, cap = 0;
@@ -122,8 +114,8 @@ bool pass_view_chain_of(ir_graph *g, ir_ref node, pass_view_chain *out) {
     if (is_leaf(g, r) || ir_get(g, r)->nsrc == 0) break;
   }
   builder b = {g, out, path[length - 1]};
-  int64_t shape[IR_MAX_RANK];
-  bool done = shape_of(&b, b.node, shape) && append(&b, ir_rank(g, b.node), shape);
+  const ir_node *shape = ir_get(g, ir_shape(g, b.node));
+  bool done = append(g, out, shape->nsrc, shape->src);
   for (size_t i = length - 1; i-- > 0 && done;) {
     b.node = path[i];
     done = apply(&b);
@@ -132,7 +124,18 @@ bool pass_view_chain_of(ir_graph *g, ir_ref node, pass_view_chain *out) {
   return done;
 }
 
+bool pass_view_chain_of(ir_graph *g, ir_ref node, pass_view_chain *out) {
+  return pass_view_chain_unmerged(g, node, out) && pass_view_chain_simplify(g, out);
+}
+
 void pass_view_chain_free(pass_view_chain *c) {
-  ir_free(c->mem, c->views, c->cap * sizeof *c->views);
+  if (c->mem) ir_free(c->mem, c->views, c->cap * sizeof *c->views);
   *c = (pass_view_chain){.mem = c->mem};
+}
+
+void pass_view_chain_print(const ir_graph *g, const pass_view_chain *c, ir_text *out) {
+  for (size_t i = 0; i < c->count; i++) {
+    pass_view_print(g, &c->views[i], out);
+    ir_text_str(out, "\n");
+  }
 }

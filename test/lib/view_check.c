@@ -99,9 +99,10 @@ bool view_check_settled(ir_graph *g, ir_ref index, ir_ref valid, bool under) {
 }
 
 /* where a chain of views reads; false: nowhere */
-static bool views_at(const pass_view_chain *chain, int64_t *at, int64_t *place) {
+static bool views_at(const ir_graph *g, const pass_view_chain *chain, int64_t *at, int64_t *place) {
   for (size_t c = chain->count; c-- > 0;) {
-    const pass_view *v = &chain->views[c];
+    pass_view_numbers of, before, *v = &of;
+    if (!pass_view_numbers_of(g, &chain->views[c], v)) return false;
     *place = v->offset;
     for (uint32_t i = 0; i < v->rank; i++) {
       if (at[i] < v->begin[i] || at[i] >= v->end[i]) return false;
@@ -109,7 +110,8 @@ static bool views_at(const pass_view_chain *chain, int64_t *at, int64_t *place) 
     }
     if (c == 0) return true;
     int64_t rest = *place;
-    for (uint32_t i = v[-1].rank; i-- > 0; rest /= v[-1].shape[i]) at[i] = rest % v[-1].shape[i];
+    if (!pass_view_numbers_of(g, &chain->views[c - 1], &before)) return false;
+    for (uint32_t i = before.rank; i-- > 0; rest /= before.shape[i]) at[i] = rest % before.shape[i];
   }
   return true;
 }
@@ -122,7 +124,7 @@ bool view_check_views(ir_graph *g, ir_ref node, const model_array *want) {
   for (int k = 0; k < want->count && holds; k++, next_position(&want->shape, at)) {
     int64_t copy[IR_MAX_RANK];
     memcpy(copy, at, sizeof at);
-    int64_t found = views_at(&chain, copy, &place) ? place : -1;
+    int64_t found = views_at(g, &chain, copy, &place) ? place : -1;
     if (found != want->at[k])
       holds = view_check_failed("views: element %d is read at %" PRId64 ", should be at %d", k, found,
                                 want->at[k]);

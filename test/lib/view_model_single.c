@@ -37,7 +37,7 @@ bool model_single(const model_shape *s, const int *at, model_view *v) {
       inside &= x[i] >= v->begin[i] && x[i] < v->end[i];
       place += x[i] * v->stride[i];
     }
-    if (at[k] != (inside ? place : -1)) return false;
+    if (at[k] != (inside ? place : -1) || (inside && place < 0)) return false;
     for (int i = s->rank; i-- > 0; x[i] = 0)
       if (++x[i] < s->size[i]) break;
   }

@@ -55,8 +55,9 @@ static size_t missed_count;
 
 static bool view_of(ir_graph *g, ir_ref x, model_view *out) {
   pass_view_chain chain;
-  bool single = pass_view_chain_of(g, x, &chain) && chain.count == 1;
-  const pass_view *v = chain.views;
+  pass_view_numbers view, *v = &view;
+  bool single =
+      pass_view_chain_of(g, x, &chain) && chain.count == 1 && pass_view_numbers_of(g, chain.views, v);
   if (single) {
     out->offset = v->offset;
     for (uint32_t i = 0; i < v->rank; i++) {

@@ -10,7 +10,7 @@ viewfold folds chains of tensor views into index expressions, and runs graphs of
 $ viewfold -h | head -1
 viewfold folds chains of tensor views into index expressions, and runs graphs of tensor operations.
 $ viewfold help index | head -1
-Usage: viewfold index [--raw | --views] [--trace-rules] CHAIN
+Usage: viewfold index [--raw | --views | --explain] [--trace-rules] CHAIN
 $ viewfold 2>&1 >/dev/null | head -1
 viewfold folds chains of tensor views into index expressions, and runs graphs of tensor operations.
 $ viewfold 2> out

@@ -26,6 +26,12 @@ n=12: 2.5 25 0.25
 $ sh build.sh fit && ./fit
 y = 3.000 x + -1.000
 
+== views without arrays
+$ sh build.sh views && ./views
+V((6,3);(1,1);0)
+(ridx0+ridx1)
+no inverse
+
 == a second run compiles nothing
 $ sh build.sh scale && ./scale > first && VIEWFOLD_COMPILE=0 ./scale | cmp - first
 

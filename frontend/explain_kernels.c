@@ -1,0 +1,199 @@
+#include "frontend/explain_kernels.h"
+
+#include <string.h>
+
+#include "ir/regions.h"
+#include "passes/index.h"
+
+/* How values are used by those that are fused with what uses them. */
+typedef struct usage {
+  unsigned users;
+  bool repeated, masked, reduced;
+} usage;
+
+static void out_of_memory(const fe_explained *e) { e->out->failed = true; }
+
+static bool is_reduction(const ir_node *n) { return ir_ops[n->op].cls == IR_CLASS_REDUCE; }
+
+static usage usage_of(const fe_explained *e, ir_ref value) {
+  usage u = {0};
+  uint8_t *above = ir_alloc(e->g->mem, e->nodes); /* value, and what is fused above it */
+  if (!above) {
+    out_of_memory(e);
+    return u;
+  }
+  memset(above, 0, e->nodes);
+  above[value] = 1;
+  for (ir_ref r = value + 1; r < e->nodes; r++) {
+    const ir_node *n = ir_get(e->g, r);
+    bool uses = false;
+    for (uint32_t i = 0; i < ir_operand_count(n); i++) uses |= n->src[i] < e->nodes && above[n->src[i]];
+    if (!uses || !ir_shape(e->g, r)) continue;
+    for (uint32_t i = 0; i < ir_operand_count(n); i++) u.users += n->src[i] == value;
+    u.repeated |= n->op == IR_OP_EXPAND || n->op == IR_OP_GATHER;
+    u.masked |= n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
+    u.reduced |= is_reduction(n);
+    above[r] = !e->stored[r];
+  }
+  ir_free(e->g->mem, above, e->nodes);
+  return u;
+}
+
+static void put_reason(const fe_explained *e, size_t number) {
+  ir_ref value = e->values[number];
+  const ir_node *n = ir_get(e->g, value);
+  const ir_slot *slot = &e->plan->slots[e->plan->launches[number].slots[0]];
+  ir_text_str(e->out, "  why     ");
+  if (slot->kind == IR_SLOT_OUTPUT) {
+    ir_text_str(e->out, "a kernel of its own, because it is a result\n");
+    return;
+  }
+  usage u = usage_of(e, value);
+  if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
+    ir_text_str(e->out, "stored, because one more reshape or pad would make its index dearer than a copy\n");
+    return;
+  }
+  ir_textf(e->out, "stored and not fused: %s ", ir_ops[n->op].text);
+  if (u.repeated) ir_text_str(e->out, "would be computed again for each position that repeats it");
+  else if (u.users > 1) ir_textf(e->out, "would be computed again for each of %u users", u.users);
+  else if (is_reduction(n) && u.reduced)
+    ir_text_str(e->out, "would be computed again within another reduction");
+  else if (is_reduction(n) && u.masked) ir_text_str(e->out, "stands under the mask of a pad or a join");
+  else ir_text_str(e->out, "has as many operations in it as one kernel takes");
+  ir_text_str(e->out, "\n");
+}
+
+/* bytes and operations */
+
+static ir_ref elements_of(ir_graph *g, ir_ref tensor) {
+  const ir_node *shape = ir_get(g, ir_shape(g, tensor));
+  ir_ref count = ir_index(g, 1);
+  for (uint32_t i = 0; i < shape->nsrc; i++) count = pass_mul(g, count, shape->src[i]);
+  return count;
+}
+
+static ir_ref operations_of(const fe_explained *e, ir_ref value) {
+  ir_ref total = ir_index(e->g, 0);
+  uint8_t *inside = ir_alloc(e->g->mem, (size_t)value + 1);
+  if (!inside) {
+    out_of_memory(e);
+    return total;
+  }
+  memset(inside, 0, (size_t)value + 1);
+  inside[value] = 1;
+  for (ir_ref r = value; r > 0; r--) {
+    const ir_node *n = ir_get(e->g, r);
+    ir_class cls = (ir_class)ir_ops[n->op].cls;
+    if (!inside[r] || (r != value && e->stored[r])) continue;
+    for (uint32_t i = 0; i < ir_operand_count(n); i++)
+      if (ir_shape(e->g, n->src[i])) inside[n->src[i]] = 1;
+    if (cls == IR_CLASS_REDUCE) total = pass_add(e->g, total, elements_of(e->g, n->src[0]));
+    if (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY)
+      total = pass_add(e->g, total, elements_of(e->g, r));
+  }
+  ir_free(e->g->mem, inside, (size_t)value + 1);
+  return total;
+}
+
+static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
+  const ir_slot *s = &e->plan->slots[slot];
+  return pass_mul_int(e->g, s->elements, (int64_t)ir_dtypes[ir_dtype_of(e->g, s->value)].bytes);
+}
+
+static void put_work(const fe_explained *e, size_t number) {
+  const ir_launch *l = &e->plan->launches[number];
+  ir_ref read = ir_index(e->g, 0);
+  for (uint32_t i = 1; i < l->slot_count; i++) read = pass_add(e->g, read, bytes_of(e, l->slots[i]));
+  ir_text_str(e->out, "  moves   ");
+  ir_print_expr(e->g, read, e->out);
+  ir_text_str(e->out, " bytes to read, ");
+  ir_print_expr(e->g, bytes_of(e, l->slots[0]), e->out);
+  ir_text_str(e->out, " to write; ");
+  ir_print_expr(e->g, operations_of(e, e->values[number]), e->out);
+  ir_text_str(e->out, " operations\n");
+}
+
+/* loops */
+
+/* How often what belongs to this loop is evaluated. */
+static void put_times(const fe_explained *e, const ir_regions *r, ir_ref loop) {
+  ir_ref times = ir_index(e->g, 1);
+  ir_ref innermost = loop;
+  for (; loop; loop = ir_region_of(r, loop))
+    times = pass_mul(e->g, times, ir_src(e->g, ir_src(e->g, loop, 0), 0));
+  if (!innermost) {
+    ir_text_str(e->out, "once");
+    return;
+  }
+  ir_text_str(e->out, "in the loop of ");
+  ir_print_expr(e->g, ir_src(e->g, innermost, 0), e->out);
+  ir_text_str(e->out, ", ");
+  ir_print_expr(e->g, times, e->out);
+  ir_text_str(e->out, " times");
+}
+
+static void put_loops(const fe_explained *e, const ir_regions *r) {
+  const char *between = "  loops   ";
+  bool lanes = false;
+  for (size_t i = 0; i < r->count; i++) {
+    const ir_node *n = ir_get(e->g, r->order[i]);
+    if (n->op != IR_OP_RANGE || !r->loop_of[r->order[i]]) continue;
+    int binding = ir_arg_mode(ir_get(e->g, r->loop_of[r->order[i]]));
+    ir_text_str(e->out, between);
+    ir_print_expr(e->g, r->order[i], e->out);
+    ir_text_str(e->out, " of ");
+    ir_print_expr(e->g, n->src[0], e->out);
+    if (binding != IR_SERIAL) ir_textf(e->out, " %s", ir_bindings[binding]);
+    lanes |= binding == IR_VECTOR;
+    between = ", ";
+  }
+  ir_text_str(e->out, *between == ',' ? "\n" : "  loops   none\n");
+  if (!lanes) ir_text_str(e->out, "  lanes   none: no loop is vectorised\n");
+}
+
+static bool is_division(const ir_node *n) {
+  return n->dtype == IR_INDEX && (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD);
+}
+
+static void put_divisions(const fe_explained *e, const ir_regions *r) {
+  unsigned count = 0;
+  for (size_t i = 0; i < r->count; i++) {
+    if (!is_division(ir_get(e->g, r->order[i]))) continue;
+    ir_text_str(e->out, "  divides ");
+    ir_print_expr(e->g, r->order[i], e->out);
+    ir_text_str(e->out, ", ");
+    put_times(e, r, ir_region_of(r, r->order[i]));
+    ir_text_str(e->out, "\n");
+    count++;
+  }
+  if (!count) ir_text_str(e->out, "  divides nowhere\n");
+}
+
+static void put_masks(const fe_explained *e, const ir_regions *r) {
+  unsigned count = 0;
+  for (size_t i = 0; i < r->count; i++) {
+    const ir_node *n = ir_get(e->g, r->order[i]);
+    if (n->op != IR_OP_LOAD || ir_is_true(e->g, n->src[2])) continue;
+    ir_textf(e->out, "  tests   a load of p%lld where ", (long long)ir_arg_int(ir_get(e->g, n->src[0])));
+    ir_print_expr(e->g, n->src[2], e->out);
+    ir_text_str(e->out, ", ");
+    put_times(e, r, ir_region_of(r, n->src[2]));
+    ir_text_str(e->out, "\n");
+    count++;
+  }
+  if (!count) ir_text_str(e->out, "  tests   nothing: no mask is left\n");
+}
+
+void fe_explain_kernel(const fe_explained *e, size_t number) {
+  ir_regions regions;
+  put_reason(e, number);
+  put_work(e, number);
+  if (ir_regions_find(e->g, e->plan->launches[number].kernel, &regions) != IR_OK) {
+    out_of_memory(e);
+    return;
+  }
+  put_loops(e, &regions);
+  put_divisions(e, &regions);
+  put_masks(e, &regions);
+  ir_regions_free(&regions);
+}

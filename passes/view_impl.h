@@ -1,0 +1,45 @@
+/* Inside the view algebra: fields as numbers, and what passes/view*.c share. */
+#ifndef VIEWFOLD_PASSES_VIEW_IMPL_H
+#define VIEWFOLD_PASSES_VIEW_IMPL_H
+
+#include "index.h"
+#include "view.h"
+
+static inline bool view_is(const ir_graph *g, ir_ref ref, int64_t value) {
+  int64_t known;
+  return ir_is_const(g, ref, &known) && known == value;
+}
+/* Proven, by identity or by the index algebra. */
+static inline bool view_same(ir_graph *g, ir_ref a, ir_ref b) {
+  return a == b || pass_proves(g, IR_OP_EQ, a, b);
+}
+static inline bool view_below(ir_graph *g, ir_ref a, ir_ref b) { return pass_proves(g, IR_OP_LT, a, b); }
+static inline bool view_at_most(ir_graph *g, ir_ref a, ir_ref b) { return pass_proves(g, IR_OP_LE, a, b); }
+
+/* view.c: bring *v into canonical form, whatever its mask says; who is named in messages. */
+pass_view_status view_canonical(ir_graph *g, const char *who, pass_view *v);
+void view_drop_mask(ir_graph *g, pass_view *v);
+void view_mask_everything(ir_graph *g, pass_view *v);
+pass_view_status view_plain(ir_graph *g, const char *who, uint32_t rank, const ir_ref *shape, pass_view *out);
+/* v->offset += position * stride */
+void view_move_offset(ir_graph *g, pass_view *v, ir_ref position, ir_ref stride);
+/* The end of a message: a fact that was needed and is neither proven nor disproved; else nothing. */
+#define VIEW_FACT(cmp, a, b) (pass_proves(g, (cmp), (a), (b)) ? "" : OP_FACT(cmp, a, b))
+pass_view_status view_refuse(ir_graph *g, const char *format, ...) IR_PRINTF(2, 3); /* FAILED */
+
+pass_view_status view_of_numbers(ir_graph *g, const pass_view_numbers *v, pass_view *out);
+
+/* view_merge.c: two neighbours. later: its mask leaves something. */
+typedef enum view_merged {
+  VIEW_ONE,     /* *out is the view; its mask is where it is valid, though it may be everything */
+  VIEW_VOID,    /* nothing is valid */
+  VIEW_NOT_ONE, /* not found to be one view, because of the axes in *split */
+  VIEW_OUTSIDE  /* later reads element *worst, which nearer does not have */
+} view_merged;
+view_merged view_merge_core(const pass_view_numbers *nearer, const pass_view_numbers *later,
+                            pass_view_numbers *out, uint32_t *split, int64_t *worst);
+/* view_pieces.c: any run of views, none of which is empty or masked everywhere. */
+view_merged view_merge_pieces(const ir_mem *mem, const pass_view_numbers *views, size_t count,
+                              pass_view_numbers *out);
+
+#endif
