@@ -58,7 +58,14 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
 
-/* loops.c: STORE becomes KERNEL with an explicit loop order. */
+/* refine.c: the store over other axes, chosen so that indices and masks divide as little as they can. */
+ir_ref pass_refine(ir_graph *g, ir_ref store);
+
+/* peel.c: the store in pieces, a SEQ of STOREs each over ranges of its own, so that inside each no mask is
+ * left to test and no quotient to compute. Pieces that share their outer ranges share those loops. */
+ir_ref pass_peel(ir_graph *g, ir_ref store);
+
+/* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. */
 ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target);
 
 #endif
