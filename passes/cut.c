@@ -5,7 +5,7 @@
 
 #include "index.h"
 
-enum { MAX_NODES = 256, MAX_VALUES = 4 };
+enum { MAX_NODES = 256, MAX_VALUES = 4, MIXED_SHARE = 4 };
 
 /* c*r + rest, seen as not rising or as not falling along r */
 typedef struct line {
@@ -109,23 +109,64 @@ static bool cut_quotient(ir_graph *g, const peel_quotient *q, peel_cut *out) {
   return true;
 }
 
+/* Where E = c*r + rest with rest over axes further in only: the positions at which it holds for all of them,
+ * or for none, when few lie between. The condition stays there. */
+static bool cut_outside(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
+  const ir_node *n = ir_get(g, node);
+  ir_ref range = p->axes[p->level], ranges[MAX_NODES], load;
+  bool swapped = n->op == IR_OP_GT || n->op == IR_OP_LE, strict = n->op == IR_OP_LT || n->op == IR_OP_GT;
+  uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
+  int64_t size, from, to;
+  line l;
+  for (uint32_t a = 0; a < p->level; a++)
+    for (uint32_t i = 0; i < count; i++)
+      if (ranges[i] == p->axes[a]) return false;
+  if (n->op == IR_OP_EQ || n->op == IR_OP_NE || ir_dtype_of(g, n->src[0]) != IR_INDEX ||
+      loop_find(g, node, IR_OP_LOAD, &load, 1) || !ir_is_const(g, ir_src(g, range, 0), &size) ||
+      !read_line(g, pass_sub(g, n->src[swapped], n->src[!swapped]), range, &l) || l.c == 0)
+    return false;
+  ir_bounds rest = ir_bounds_of(g, l.rest);
+  if (rest.lo == INT64_MIN || rest.hi == INT64_MAX) return false;
+  line all = {l.c, ir_index(g, rest.lo), l.falls}, any = {l.c, ir_index(g, rest.hi), l.falls};
+  ir_ref first = turn(g, range, l.falls ? all : any), last = turn(g, range, l.falls ? any : all);
+  if (!ir_is_const(g, first, &from) || !ir_is_const(g, last, &to)) return false;
+  from = from < 0 ? 0 : from, to = to > size ? size : to;
+  if (to - from > size / MIXED_SHARE) return false;
+  ir_ref inside = ir_bool(g, !strict), outside = ir_bool(g, strict);
+  *out = (peel_cut){.node = node};
+  add_segment(out, ir_index(g, 0), l.falls ? inside : outside);
+  add_segment(out, first, 0);
+  add_segment(out, last, l.falls ? outside : inside);
+  return true;
+}
+
 static bool is_comparison(const ir_graph *g, ir_ref node) {
   return ir_ops[ir_op_of(g, node)].cls == IR_CLASS_COMPARE;
+}
+
+static bool cut_node(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
+  peel_quotient q;
+  if (is_comparison(g, node)) return decided_here(g, p, node) && cut_comparison(g, p, node, out);
+  return ir_op_of(g, node) == IR_OP_FLOORDIV && ir_dtype_of(g, node) == IR_INDEX &&
+         decided_here(g, p, node) && read_quotient(g, p, node, &q) && cut_quotient(g, &q, out);
+}
+
+bool peel_is_slanted(const ir_graph *g, const peel_cut *cut) {
+  bool slanted = false;
+  for (uint32_t i = 1; i < cut->count; i++) slanted |= !ir_is_const(g, cut->start[i], NULL);
+  return slanted;
 }
 
 bool peel_find_cut(ir_graph *g, const peel_piece *p, peel_cut *out) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
-  peel_quotient q;
   bool found = false;
-  ir_ref store = p->store;
-  if (ir_reachable(g, &store, 1, &live, &count, &cap) == IR_OK)
-    for (size_t i = 0; i < count && !found; i++) {
-      bool quotient = ir_op_of(g, live[i]) == IR_OP_FLOORDIV && ir_dtype_of(g, live[i]) == IR_INDEX;
-      if ((!quotient && !is_comparison(g, live[i])) || !decided_here(g, p, live[i])) continue;
-      found = quotient ? read_quotient(g, p, live[i], &q) && cut_quotient(g, &q, out)
-                       : cut_comparison(g, p, live[i], out);
-    }
+  if (ir_reachable(g, &p->store, 1, &live, &count, &cap) == IR_OK) {
+    for (size_t i = 0; i < count && !found; i++)
+      found = cut_node(g, p, live[i], out) && (p->slanted_left > 0 || !peel_is_slanted(g, out));
+    for (size_t i = 0; i < count && !found; i++)
+      found = is_comparison(g, live[i]) && cut_outside(g, p, live[i], out);
+  }
   ir_free(g->mem, live, cap * sizeof *live);
   return found;
 }

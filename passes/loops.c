@@ -74,21 +74,26 @@ static bool is_zero(ir_graph *g, ir_ref size) {
   return ir_is_const(g, size, &value) && value == 0;
 }
 
-/* `left` elements of an axis from `start` on: as many full steps as fit, then single vectors, then single
- * elements. */
+/* `left` elements of an axis from `start` on: as many full steps as fit, then single vectors, then, where the
+ * number is known, halves of vectors, then single elements. */
 static ir_ref elements(nest_state *s, uint32_t axis, ir_ref start, ir_ref left) {
+  enum { TIERS = 12 };
   ir_graph *g = s->n->g;
   const loop_axis *a = &s->n->axes[axis];
-  const int tiers[][2] = {{a->unroll, a->lanes}, {1, a->lanes}, {1, 1}};
-  ir_ref parts[3];
+  ir_ref parts[TIERS];
   uint32_t count = 0;
-  for (int t = 0; t < 3; t++) {
-    int64_t step = (int64_t)tiers[t][0] * tiers[t][1];
+  int unroll = a->unroll, lanes = a->lanes;
+  for (;;) {
+    int64_t step = (int64_t)unroll * lanes;
     ir_ref whole = pass_div_int(g, left, step);
-    if (is_zero(g, whole)) continue;
-    parts[count++] = steps(s, axis, whole, start, tiers[t][0], tiers[t][1]);
-    start = pass_add(g, start, pass_mul_int(g, whole, step));
-    left = pass_mod_int(g, left, step);
+    if (!is_zero(g, whole) && count < TIERS) {
+      parts[count++] = steps(s, axis, whole, start, unroll, lanes);
+      start = pass_add(g, start, pass_mul_int(g, whole, step));
+      left = pass_mod_int(g, left, step);
+    }
+    if (step == 1) break;
+    if (unroll > 1) unroll = 1;
+    else lanes = ir_is_const(g, left, NULL) ? lanes / 2 : 1;
   }
   return count == 1 ? parts[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, parts, count);
 }

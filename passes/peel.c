@@ -12,9 +12,11 @@
  *   runs     where alignment depends on outer axes: position start(v) + i for i in 0..start(v+1)-start(v),
  *            both clamped to the axis
  *
- * The number of pieces is bounded: beyond MAX_PIECES the conditions stay, and quotients become runs, which
- * make no pieces. Axes further out may use only what leaves the innermost axis, along which the vectors run,
- * its share. */
+ * The number of pieces is bounded: beyond it the conditions stay, and quotients become runs, which make no
+ * pieces. Axes further out may use only what leaves the innermost axis, along which the vectors run, its
+ * share. Positions that depend on positions that depend on others grow fast, so the number of such steps on
+ * the way to a piece is bounded, too, and so is the size of the whole: where it is passed, the next effort
+ * does with less. */
 #include "peel.h"
 
 #include "index.h"
@@ -22,10 +24,16 @@
 
 #include <string.h>
 
-enum { MAX_PIECES = 32, INNER_SHARE = 3 };
+enum { MAX_PIECES = 48, INNER_SHARE = 2, MAX_AXES = 16, MOST_NODES = 512, GROWTH = 2 };
+
+typedef struct effort {
+  uint32_t pieces, slanted;
+} effort;
+static const effort efforts[] = {{MAX_PIECES, 5}, {16, 2}, {12, 0}};
 
 typedef struct peeler {
   ir_graph *g;
+  effort most;
   ir_ref done[MAX_PIECES];
   uint32_t done_count;
   peel_piece pending[MAX_PIECES]; /* a stack; the next piece in order on top */
@@ -109,7 +117,7 @@ static bool segment(peeler *s, const peel_piece *whole, const peel_cut *cut, uin
   *out = *whole;
   *empty = size && ir_bounds_of(g, size).hi <= 0;
   if (!size || *empty) return size != 0;
-  if (cut->node) {
+  if (cut->node && cut->value[i]) {
     ir_ref value = cut->value[i], node = cut->node;
     out->store = pass_substitute(g, out->store, &node, &value, 1);
     if (!out->store) return false;
@@ -126,14 +134,15 @@ static bool segment(peeler *s, const peel_piece *whole, const peel_cut *cut, uin
 }
 
 static uint32_t room(const peeler *s, const peel_piece *p) {
-  uint32_t most = p->level + 1 < p->axis_count ? MAX_PIECES / INNER_SHARE : MAX_PIECES;
+  uint32_t most = p->level + 1 < p->axis_count ? s->most.pieces / INNER_SHARE : s->most.pieces;
   uint32_t used = s->done_count + s->pending_count;
   return used < most ? most - used : 0;
 }
 
 /* The segments take the piece's place on the stack, the first one on top. */
-static bool cut_axis(peeler *s, const peel_piece *p, const peel_cut *cut) {
+static bool cut_axis(peeler *s, peel_piece *p, const peel_cut *cut) {
   ir_graph *g = s->g;
+  p->slanted_left -= peel_is_slanted(g, cut);
   ir_ref extent = ir_src(g, p->axes[p->level], 0), zero = ir_index(g, 0), end = extent;
   for (uint32_t i = cut->count; i-- > 0;) {
     ir_ref start = i ? clamped(g, cut->start[i], zero, end) : zero;
@@ -147,7 +156,7 @@ static bool cut_axis(peeler *s, const peel_piece *p, const peel_cut *cut) {
 
 /* quotients of many values */
 
-static bool has_room_for_axis(const peel_piece *p) { return p->axis_count + 1 < MAX_NEST; }
+static bool has_room_for_axis(const peel_piece *p) { return p->axis_count + 1 < MAX_AXES; }
 
 /* Aligned runs of `length`, the first of which begins at `head`. */
 static bool take_digits(peeler *s, peel_piece *p, int64_t size, int64_t length, int64_t head) {
@@ -194,6 +203,7 @@ static bool take_runs(peeler *s, peel_piece *p, const peel_quotient *q) {
   ir_ref end = clamped(g, peel_quotient_start(g, q, pass_add_int(g, value, step)), zero, extent);
   ir_ref inside = fresh(s, pass_min(g, pass_sub(g, end, start), ir_index(g, q->divisor / c + 1)));
   if (!start || !inside || !value) return false;
+  p->slanted_left--;
   p->store = pass_substitute(g, p->store, &node, &value, 1);
   return p->store && replace_axis(s, p, pass_add(g, start, inside), (ir_ref[]){runs, inside}, 2);
 }
@@ -225,15 +235,73 @@ static bool peel_step(peeler *s) {
       aligned(g, &q, size, &length, &head))
     return take_digits(s, &p, size, length, head);
   ir_ref before = p.store;
-  if (!take_runs(s, &p, &q)) return false;
+  if (p.slanted_left > 0 && !take_runs(s, &p, &q)) return false;
   if (p.store == before) return settle(s, &p);
   s->pending[s->pending_count++] = p;
   return true;
 }
 
+/* Does the store read along one axis what it writes along another? Copies side by side along both want a nest
+ * of its own. */
+static bool transposes(ir_graph *g, ir_ref store) {
+  enum { ROOM = 64 };
+  loop_nest n = {.g = g, .store = store};
+  ir_ref loads[ROOM];
+  uint32_t count = loop_find(g, store, IR_OP_LOAD, loads, ROOM);
+  if (!loop_find_axes(&n) || n.axis_count < 2) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t along, across;
+    ir_ref index = ir_src(g, loads[i], 1);
+    if (loop_stride(g, index, n.axes[n.axis_count - 1].range, &along) && along >= -1 && along <= 1) continue;
+    for (uint32_t a = 0; a + 1 < n.axis_count; a++)
+      if (loop_stride(g, index, n.axes[a].range, &across) && (across == 1 || across == -1)) return true;
+  }
+  return false;
+}
+
+/* The store over ranges that no other piece shares. */
+static ir_ref on_its_own(peeler *s, ir_ref store) {
+  loop_nest n = {.g = s->g, .store = store};
+  ir_ref from[MAX_NEST], to[MAX_NEST];
+  if (!loop_find_axes(&n)) return 0;
+  for (uint32_t a = 0; a < n.axis_count; a++) {
+    from[a] = n.axes[a].range;
+    to[a] = fresh(s, pass_substitute(s->g, n.axes[a].extent, from, to, a));
+  }
+  return pass_substitute(s->g, store, from, to, n.axis_count);
+}
+
+static bool part(peeler *s) {
+  bool apart = false, ok = true;
+  for (uint32_t i = 0; i < s->done_count && !apart; i++) apart = transposes(s->g, s->done[i]);
+  for (uint32_t i = 0; i < s->done_count && apart && ok; i++)
+    ok = (s->done[i] = on_its_own(s, s->done[i])) != 0;
+  return ok;
+}
+
+static size_t size_of(ir_graph *g, ir_ref root) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool ok = ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  ir_free(g->mem, live, cap * sizeof *live);
+  return ok ? count : SIZE_MAX;
+}
+
+/* The pieces of the store; 0 on failure. */
+static ir_ref peeled(peeler *s, const loop_nest *n, effort most) {
+  *s = (peeler){.g = n->g, .most = most, .next_range = n->next_range, .pending_count = 1};
+  peel_piece *whole = &s->pending[0];
+  *whole = (peel_piece){.store = n->store, .axis_count = n->axis_count, .slanted_left = most.slanted};
+  for (uint32_t a = 0; a < n->axis_count; a++) whole->axes[a] = n->axes[a].range;
+  bool ok = drop_loads(s, whole);
+  while (ok && s->pending_count) ok = peel_step(s);
+  if (!ok || !part(s)) return 0;
+  return s->done_count == 1 ? s->done[0] : ir_make(s->g, IR_OP_SEQ, IR_NONE, 0, s->done, s->done_count);
+}
+
 ir_ref pass_peel(ir_graph *g, ir_ref store) {
   loop_nest n = {.g = g, .store = store};
-  ir_ref reduction;
+  ir_ref reduction, root = store;
   if (!loop_find_axes(&n)) return 0;
   if (loop_find(g, store, IR_OP_REDUCE, &reduction, 1)) return store;
   peeler *s = ir_alloc(g->mem, sizeof *s);
@@ -241,14 +309,10 @@ ir_ref pass_peel(ir_graph *g, ir_ref store) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory peeling a kernel");
     return 0;
   }
-  *s = (peeler){.g = g, .next_range = n.next_range, .pending_count = 1};
-  s->pending[0] = (peel_piece){.store = store, .axis_count = n.axis_count};
-  for (uint32_t a = 0; a < n.axis_count; a++) s->pending[0].axes[a] = n.axes[a].range;
-  bool ok = drop_loads(s, &s->pending[0]);
-  while (ok && s->pending_count) ok = peel_step(s);
-  ir_ref root = !ok                  ? 0
-                : s->done_count == 1 ? s->done[0]
-                                     : ir_make(g, IR_OP_SEQ, IR_NONE, 0, s->done, s->done_count);
+  size_t most = MOST_NODES + GROWTH * size_of(g, store);
+  bool fits = false;
+  for (size_t i = 0; i < sizeof efforts / sizeof *efforts && root && !fits; i++)
+    fits = (root = peeled(s, &n, efforts[i])) && size_of(g, root) <= most;
   ir_free(g->mem, s, sizeof *s);
-  return root;
+  return fits || !root ? root : store;
 }

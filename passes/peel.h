@@ -11,6 +11,7 @@ enum { CUT_SEGMENTS = 5 };
 typedef struct peel_piece {
   ir_ref store;
   uint32_t level, axis_count;
+  uint32_t slanted_left; /* cuts and runs, from here on, whose positions may depend on other axes */
   ir_ref axes[MAX_NEST];
 } peel_piece;
 
@@ -20,11 +21,13 @@ typedef struct peel_piece {
 typedef struct peel_cut {
   ir_ref node; /* 0: none */
   uint32_t count;
-  ir_ref start[CUT_SEGMENTS], value[CUT_SEGMENTS];
+  ir_ref start[CUT_SEGMENTS], value[CUT_SEGMENTS]; /* value 0: undecided here */
 } peel_cut;
 
-/* A comparison, or a quotient that takes few values, that the piece's axis at its level decides. */
+/* A comparison, or a quotient that takes few values, that the piece's axis at its level decides, or decides
+ * nearly everywhere. */
 bool peel_find_cut(ir_graph *g, const peel_piece *p, peel_cut *out);
+bool peel_is_slanted(const ir_graph *g, const peel_cut *cut); /* do positions depend on other axes? */
 
 /* A quotient node = (coefficient*axis + rest)//divisor of many values, rest free of the axis. */
 typedef struct peel_quotient {
