@@ -19,7 +19,7 @@ typedef struct line {
 static bool decided_here(ir_graph *g, const peel_piece *p, ir_ref node) {
   ir_ref ranges[MAX_NODES], load;
   uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
-  bool here = p->level + 1 == p->axis_count && count > 0;
+  bool here = p->level + 1 == p->axis_count && count > 0 && !p->boxes;
   for (uint32_t i = 0; i < count; i++) {
     here |= ranges[i] == p->axes[p->level];
     for (uint32_t a = p->level + 1; a < p->axis_count; a++)
@@ -147,7 +147,7 @@ static bool is_comparison(const ir_graph *g, ir_ref node) {
 static bool cut_node(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
   peel_quotient q;
   if (is_comparison(g, node)) return decided_here(g, p, node) && cut_comparison(g, p, node, out);
-  return ir_op_of(g, node) == IR_OP_FLOORDIV && ir_dtype_of(g, node) == IR_INDEX &&
+  return !p->boxes && ir_op_of(g, node) == IR_OP_FLOORDIV && ir_dtype_of(g, node) == IR_INDEX &&
          decided_here(g, p, node) && read_quotient(g, p, node, &q) && cut_quotient(g, &q, out);
 }
 
@@ -164,7 +164,7 @@ bool peel_find_cut(ir_graph *g, const peel_piece *p, peel_cut *out) {
   if (ir_reachable(g, &p->store, 1, &live, &count, &cap) == IR_OK) {
     for (size_t i = 0; i < count && !found; i++)
       found = cut_node(g, p, live[i], out) && (p->slanted_left > 0 || !peel_is_slanted(g, out));
-    for (size_t i = 0; i < count && !found; i++)
+    for (size_t i = 0; i < count && !found && !p->boxes; i++)
       found = is_comparison(g, live[i]) && cut_outside(g, p, live[i], out);
   }
   ir_free(g->mem, live, cap * sizeof *live);

@@ -184,3 +184,42 @@ void loop_merge_axes(loop_nest *n) {
     i++;
   }
 }
+
+/* pieces */
+
+bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
+  const ir_node *n = ir_get(g, effect);
+  bool several = n->op == IR_OP_SEQ;
+  *out = (loop_stores){.count = several ? n->nsrc : 1};
+  if (out->count > MAX_STORES) {
+    ir_fail(g->error, IR_ERR_INTERNAL, "a kernel is in more than %d pieces", MAX_STORES);
+    return false;
+  }
+  for (uint32_t i = 0; i < out->count; i++) {
+    loop_nest nest = {.g = g, .store = several ? n->src[i] : effect};
+    if (!loop_find_axes(&nest)) return false;
+    if (out->next_range < nest.next_range) out->next_range = nest.next_range;
+    out->store[i] = nest.store;
+  }
+  return true;
+}
+
+bool loop_part(ir_graph *g, loop_stores *stores) {
+  for (uint32_t i = 0; i < stores->count; i++) {
+    loop_nest n = {.g = g, .store = stores->store[i]};
+    ir_ref from[MAX_NEST], to[MAX_NEST];
+    if (!loop_find_axes(&n)) return false;
+    n.next_range = stores->next_range;
+    for (uint32_t a = 0; a < n.axis_count; a++) {
+      from[a] = n.axes[a].range;
+      to[a] = loop_fresh_range(&n, pass_substitute(g, n.axes[a].extent, from, to, a));
+    }
+    stores->next_range = n.next_range;
+    if (!(stores->store[i] = pass_substitute(g, n.store, from, to, n.axis_count))) return false;
+  }
+  return true;
+}
+
+ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count) {
+  return count == 1 ? effects[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, count);
+}

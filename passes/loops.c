@@ -13,7 +13,7 @@
 
 #include "index.h"
 
-enum { MIN_BLOCK = 4096, MAX_STORES = 64 };
+enum { MIN_BLOCK = 4096 };
 
 /* The nest under construction: what stands for each axis's range, and the lanes to put around each store. */
 typedef struct nest_state {
@@ -95,7 +95,7 @@ static ir_ref elements(nest_state *s, uint32_t axis, ir_ref start, ir_ref left) 
     if (unroll > 1) unroll = 1;
     else lanes = ir_is_const(g, left, NULL) ? lanes / 2 : 1;
   }
-  return count == 1 ? parts[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, parts, count);
+  return loop_sequence(g, parts, count);
 }
 
 static ir_ref nest_from(nest_state *s, uint32_t axis) {
@@ -167,10 +167,6 @@ static ir_ref group_effect(loop_nest *base, piece_group *group, ir_ref start, ir
   return loop_wrap(g, range, IR_SERIAL, effect);
 }
 
-static ir_ref sequence(ir_graph *g, const ir_ref *parts, uint32_t count) {
-  return count == 1 ? parts[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, parts, count);
-}
-
 static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) {
   ir_ref parts[MAX_STORES];
   uint32_t part_count = 0;
@@ -179,7 +175,7 @@ static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) 
     if (!read_group(base, stores + i, count - i, &group)) return 0;
     parts[part_count++] = group_effect(base, &group, ir_index(base->g, 0), group.extent);
   }
-  return sequence(base->g, parts, part_count);
+  return loop_sequence(base->g, parts, part_count);
 }
 
 /* threads */
@@ -253,7 +249,7 @@ static ir_ref thread_loop(loop_nest *base, const ir_ref *stores, uint32_t count)
     parts[i] = block_of(base, &groups[i], single ? block : pass_sub(g, block, first), group_count == 1);
     if (!single) first = pass_add(g, first, groups[i].blocks);
   }
-  return loop_wrap(g, range, IR_THREAD, sequence(g, parts, group_count));
+  return loop_wrap(g, range, IR_THREAD, loop_sequence(g, parts, group_count));
 }
 
 /* KERNEL(effect, params by slot, variables) */
@@ -291,12 +287,8 @@ static bool index_fits(ir_graph *g, ir_ref root) {
 
 ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target) {
   loop_nest base = {.g = g, .target = target};
-  const ir_node *n = ir_get(g, effect);
-  bool pieces = n->op == IR_OP_SEQ;
-  if (pieces && n->nsrc > MAX_STORES) {
-    ir_fail(g->error, IR_ERR_INTERNAL, "a kernel is in more than %d pieces", MAX_STORES);
-    return 0;
-  }
-  ir_ref root = thread_loop(&base, pieces ? n->src : &effect, pieces ? n->nsrc : 1);
+  loop_stores stores;
+  if (!loop_read_stores(g, effect, &stores)) return 0;
+  ir_ref root = thread_loop(&base, stores.store, stores.count);
   return root && index_fits(g, root) ? kernel(g, root) : 0;
 }

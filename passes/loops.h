@@ -43,6 +43,17 @@ uint32_t loop_quotients(ir_graph *g, ir_ref root, ir_ref *out,
  * whose faces have to be rounded. */
 int64_t loop_division_cost(ir_graph *g, ir_ref root);
 
+/* loop_axes.c: a kernel in pieces, each a store over ranges, the outer ones of which neighbours may share */
+enum { MAX_STORES = 64 };
+typedef struct loop_stores {
+  uint32_t count;
+  ir_ref store[MAX_STORES];
+  int64_t next_range;
+} loop_stores;
+bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out); /* a STORE, or a SEQ of them */
+bool loop_part(ir_graph *g, loop_stores *stores);                    /* each gets ranges of its own */
+ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
+
 /* loop_lanes.c */
 void loop_choose_lanes(loop_nest *n);
 

@@ -28,8 +28,10 @@ enum { MAX_PIECES = 48, INNER_SHARE = 2, MAX_AXES = 16, MOST_NODES = 512, GROWTH
 
 typedef struct effort {
   uint32_t pieces, slanted;
+  bool boxes; /* cut only where a comparison of one axis with a number says */
 } effort;
-static const effort efforts[] = {{MAX_PIECES, 5}, {16, 2}, {12, 0}};
+static const effort box_efforts[] = {{24, 0, true}, {12, 0, true}},
+                    all_efforts[] = {{MAX_PIECES, 5, false}, {20, 2, false}, {12, 0, false}};
 
 typedef struct peeler {
   ir_graph *g;
@@ -230,7 +232,7 @@ static bool peel_step(peeler *s) {
     return true;
   }
   if (room(s, &p) >= CUT_SEGMENTS && peel_find_cut(g, &p, &cut)) return cut_axis(s, &p, &cut);
-  if (!has_room_for_axis(&p) || !peel_find_quotient(g, &p, &q)) return settle(s, &p);
+  if (p.boxes || !has_room_for_axis(&p) || !peel_find_quotient(g, &p, &q)) return settle(s, &p);
   if (room(s, &p) >= CUT_SEGMENTS && ir_is_const(g, ir_src(g, p.axes[p.level], 0), &size) &&
       aligned(g, &q, size, &length, &head))
     return take_digits(s, &p, size, length, head);
@@ -259,26 +261,6 @@ static bool transposes(ir_graph *g, ir_ref store) {
   return false;
 }
 
-/* The store over ranges that no other piece shares. */
-static ir_ref on_its_own(peeler *s, ir_ref store) {
-  loop_nest n = {.g = s->g, .store = store};
-  ir_ref from[MAX_NEST], to[MAX_NEST];
-  if (!loop_find_axes(&n)) return 0;
-  for (uint32_t a = 0; a < n.axis_count; a++) {
-    from[a] = n.axes[a].range;
-    to[a] = fresh(s, pass_substitute(s->g, n.axes[a].extent, from, to, a));
-  }
-  return pass_substitute(s->g, store, from, to, n.axis_count);
-}
-
-static bool part(peeler *s) {
-  bool apart = false, ok = true;
-  for (uint32_t i = 0; i < s->done_count && !apart; i++) apart = transposes(s->g, s->done[i]);
-  for (uint32_t i = 0; i < s->done_count && apart && ok; i++)
-    ok = (s->done[i] = on_its_own(s, s->done[i])) != 0;
-  return ok;
-}
-
 static size_t size_of(ir_graph *g, ir_ref root) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -287,32 +269,79 @@ static size_t size_of(ir_graph *g, ir_ref root) {
   return ok ? count : SIZE_MAX;
 }
 
-/* The pieces of the store; 0 on failure. */
-static ir_ref peeled(peeler *s, const loop_nest *n, effort most) {
-  *s = (peeler){.g = n->g, .most = most, .next_range = n->next_range, .pending_count = 1};
-  peel_piece *whole = &s->pending[0];
-  *whole = (peel_piece){.store = n->store, .axis_count = n->axis_count, .slanted_left = most.slanted};
-  for (uint32_t a = 0; a < n->axis_count; a++) whole->axes[a] = n->axes[a].range;
-  bool ok = drop_loads(s, whole);
-  while (ok && s->pending_count) ok = peel_step(s);
-  if (!ok || !part(s)) return 0;
-  return s->done_count == 1 ? s->done[0] : ir_make(s->g, IR_OP_SEQ, IR_NONE, 0, s->done, s->done_count);
+/* The pieces of the stores; 0 on failure. */
+static ir_ref peeled(peeler *s, ir_graph *g, const loop_stores *stores, effort most) {
+  *s = (peeler){.g = g, .most = most, .next_range = stores->next_range};
+  for (uint32_t i = stores->count; i-- > 0;) {
+    loop_nest n = {.g = g, .store = stores->store[i]};
+    peel_piece *whole = &s->pending[s->pending_count++];
+    if (!loop_find_axes(&n)) return 0;
+    *whole = (peel_piece){
+        .store = n.store, .axis_count = n.axis_count, .slanted_left = most.slanted, .boxes = most.boxes};
+    for (uint32_t a = 0; a < n.axis_count; a++) whole->axes[a] = n.axes[a].range;
+    if (!drop_loads(s, whole)) return 0;
+  }
+  while (s->pending_count)
+    if (!peel_step(s)) return 0;
+  loop_stores made = {.count = s->done_count, .next_range = s->next_range};
+  memcpy(made.store, s->done, s->done_count * sizeof *s->done);
+  bool apart = false;
+  for (uint32_t i = 0; i < made.count && !apart && !most.boxes; i++) apart = transposes(g, made.store[i]);
+  return apart && !loop_part(g, &made) ? 0 : loop_sequence(g, made.store, made.count);
 }
 
-ir_ref pass_peel(ir_graph *g, ir_ref store) {
-  loop_nest n = {.g = g, .store = store};
-  ir_ref reduction, root = store;
-  if (!loop_find_axes(&n)) return 0;
-  if (loop_find(g, store, IR_OP_REDUCE, &reduction, 1)) return store;
+/* With the first effort whose result is not too large; as it was where there is none. */
+static ir_ref peel(ir_graph *g, ir_ref effect, const effort *most, size_t count, bool part) {
+  loop_stores stores;
+  ir_ref root = effect;
+  if (!loop_read_stores(g, effect, &stores)) return 0;
+  if (stores.count > MAX_PIECES / 2 || (part && stores.count > 1 && !loop_part(g, &stores))) return 0;
   peeler *s = ir_alloc(g->mem, sizeof *s);
   if (!s) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory peeling a kernel");
     return 0;
   }
-  size_t most = MOST_NODES + GROWTH * size_of(g, store);
+  size_t largest = MOST_NODES + GROWTH * size_of(g, effect);
   bool fits = false;
-  for (size_t i = 0; i < sizeof efforts / sizeof *efforts && root && !fits; i++)
-    fits = (root = peeled(s, &n, efforts[i])) && size_of(g, root) <= most;
+  for (size_t i = 0; i < count && root && !fits; i++)
+    fits = (root = peeled(s, g, &stores, most[i])) && size_of(g, root) <= largest;
   ir_free(g->mem, s, sizeof *s);
-  return fits || !root ? root : store;
+  return fits || !root ? root : effect;
+}
+
+static bool has_reductions(ir_graph *g, ir_ref effect) {
+  ir_ref reduction;
+  return loop_find(g, effect, IR_OP_REDUCE, &reduction, 1) > 0;
+}
+
+ir_ref pass_crop(ir_graph *g, ir_ref store) {
+  if (has_reductions(g, store)) return store;
+  return peel(g, store, box_efforts, sizeof box_efforts / sizeof *box_efforts, false);
+}
+
+/* Is there anything to decide? */
+static bool is_settled(ir_graph *g, ir_ref effect) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool settled = ir_reachable(g, &effect, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && settled; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    bool position = n->nsrc == 2 && ir_dtype_of(g, n->src[0]) == IR_INDEX;
+    settled = !position || (n->op != IR_OP_FLOORDIV && ir_ops[n->op].cls != IR_CLASS_COMPARE);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return settled;
+}
+
+ir_ref pass_peel(ir_graph *g, ir_ref effect) {
+  loop_stores stores;
+  if (has_reductions(g, effect)) return effect;
+  if (!is_settled(g, effect))
+    return peel(g, effect, all_efforts, sizeof all_efforts / sizeof *all_efforts, true);
+  bool apart = false;
+  if (!loop_read_stores(g, effect, &stores)) return 0;
+  for (uint32_t i = 0; i < stores.count && !apart && stores.count > 1; i++)
+    apart = transposes(g, stores.store[i]);
+  if (!apart) return effect;
+  return loop_part(g, &stores) ? loop_sequence(g, stores.store, stores.count) : 0;
 }

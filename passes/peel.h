@@ -12,6 +12,7 @@ typedef struct peel_piece {
   ir_ref store;
   uint32_t level, axis_count;
   uint32_t slanted_left; /* cuts and runs, from here on, whose positions may depend on other axes */
+  bool boxes;            /* only comparisons of its axis with numbers count */
   ir_ref axes[MAX_NEST];
 } peel_piece;
 

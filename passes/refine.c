@@ -143,7 +143,7 @@ static loop_nest regrouped(const loop_nest *n) {
   return best;
 }
 
-/* Ranges numbered from the outermost inwards, after those of reductions. */
+/* Ranges numbered from the outermost inwards. */
 static ir_ref renumbered(loop_nest *n) {
   ir_ref from[MAX_NEST], to[MAX_NEST];
   for (uint32_t a = 0; a < n->axis_count; a++) {
@@ -153,18 +153,34 @@ static ir_ref renumbered(loop_nest *n) {
   return pass_substitute(n->g, n->store, from, to, n->axis_count);
 }
 
-ir_ref pass_refine(ir_graph *g, ir_ref store) {
-  loop_nest n = {.g = g, .store = store};
+static bool refine(ir_graph *g, ir_ref *store, int64_t *next_range) {
+  loop_nest n = {.g = g, .store = *store};
   ir_ref reduction;
-  if (!loop_find_axes(&n)) return 0;
+  if (!loop_find_axes(&n)) return false;
+  n.next_range = *next_range;
   loop_merge_axes(&n);
   loop_merge_reduced(&n);
-  if (loop_find(g, n.store, IR_OP_REDUCE, &reduction, 1)) return n.store;
-  if (loop_division_cost(g, n.store)) n = refined_from(n);
-  for (int round = 0; round < MAX_ROUNDS && loop_division_cost(g, n.store) && is_static(&n); round++) {
-    loop_nest next = regrouped(&n);
-    if (!better(&next, &n)) break;
-    n = next;
+  if (!loop_find(g, n.store, IR_OP_REDUCE, &reduction, 1)) {
+    if (loop_division_cost(g, n.store)) n = refined_from(n);
+    for (int round = 0; round < MAX_ROUNDS && loop_division_cost(g, n.store) && is_static(&n); round++) {
+      loop_nest next = regrouped(&n);
+      if (!better(&next, &n)) break;
+      n = next;
+    }
   }
-  return renumbered(&n);
+  *store = renumbered(&n);
+  *next_range = n.next_range;
+  return *store != 0;
+}
+
+ir_ref pass_refine(ir_graph *g, ir_ref effect) {
+  loop_stores stores;
+  bool divides = false;
+  if (!loop_read_stores(g, effect, &stores)) return 0;
+  for (uint32_t i = 0; i < stores.count; i++) divides |= loop_division_cost(g, stores.store[i]) > 0;
+  if (stores.count > 1 && !divides) return effect; /* its pieces share loops */
+  if (stores.count > 1 && !loop_part(g, &stores)) return 0;
+  for (uint32_t i = 0; i < stores.count; i++)
+    if (!refine(g, &stores.store[i], &stores.next_range)) return 0;
+  return loop_sequence(g, stores.store, stores.count);
 }

@@ -94,6 +94,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after schedule
 \# after fold
 \# after elementary
+\# after crop
 \# after refine
 \# after peel
 \# after loops
