@@ -29,15 +29,22 @@ enum { MAX_PIECES = 48, INNER_SHARE = 2, MAX_AXES = 16, MOST_NODES = 512, GROWTH
 typedef struct effort {
   uint32_t pieces, slanted;
   bool boxes; /* cut only where a comparison of one axis with a number says */
+  bool again; /* what cuts further in leave of outer axes is cut, too */
 } effort;
-static const effort box_efforts[] = {{24, 0, true}, {12, 0, true}},
-                    all_efforts[] = {{MAX_PIECES, 5, false}, {20, 2, false}, {12, 0, false}};
+static const effort box_efforts[] = {{24, 0, true, false}, {12, 0, true, false}},
+                    all_efforts[] = {{MAX_PIECES, 5, false, true},
+                                     {MAX_PIECES, 5, false, false},
+                                     {32, 3, false, false},
+                                     {20, 2, false, false},
+                                     {12, 0, false, false}};
 
 typedef struct peeler {
   ir_graph *g;
   effort most;
   ir_ref done[MAX_PIECES];
   uint32_t done_count;
+  peel_piece late[MAX_PIECES]; /* to be seen again, after all others: nobody shares their loops */
+  uint32_t late_count;
   peel_piece pending[MAX_PIECES]; /* a stack; the next piece in order on top */
   uint32_t pending_count;
   int64_t next_range;
@@ -47,6 +54,15 @@ static ir_ref fresh(peeler *s, ir_ref extent) {
   int64_t size;
   if (ir_is_const(s->g, extent, &size) && size == 1) return ir_index(s->g, 0);
   return ir_make(s->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(s->next_range++, 0), &extent, 1);
+}
+
+/* In the store and in the sizes of axes that are not settled. */
+static bool replace(ir_graph *g, peel_piece *p, ir_ref from, ir_ref to) {
+  p->store = pass_substitute(g, p->store, &from, &to, 1);
+  bool ok = p->store != 0;
+  for (uint32_t i = p->level; i < p->axis_count && ok; i++)
+    ok = (p->axes[i] = pass_substitute(g, p->axes[i], &from, &to, 1)) != 0;
+  return ok;
 }
 
 /* The axis at the piece's level walks `axes` instead, at `position` in terms of these; constants are no axes.
@@ -87,8 +103,7 @@ static bool decide_others(peeler *s, peel_piece *p, ir_ref fact) {
     ir_ref known = pass_simplify_given(g, live[i], fact);
     ok = known != 0;
     if (ok && ir_op_of(g, known) == IR_OP_CONST) {
-      p->store = pass_substitute(g, p->store, &live[i], &known, 1);
-      ok = p->store != 0;
+      ok = replace(g, p, live[i], known);
     }
   }
   ir_free(g->mem, live, cap * sizeof *live);
@@ -121,8 +136,7 @@ static bool segment(peeler *s, const peel_piece *whole, const peel_cut *cut, uin
   if (!size || *empty) return size != 0;
   if (cut->node && cut->value[i]) {
     ir_ref value = cut->value[i], node = cut->node;
-    out->store = pass_substitute(g, out->store, &node, &value, 1);
-    if (!out->store) return false;
+    if (!replace(g, out, node, value)) return false;
     if (cut->count > 1 && !ir_is_const(g, size, &fixed)) { /* constant sizes decide by bounds */
       bool boolean = ir_dtype_of(g, value) == IR_BOOL;
       ir_ref fact = !boolean               ? pass_compare(g, IR_OP_EQ, node, value)
@@ -137,7 +151,7 @@ static bool segment(peeler *s, const peel_piece *whole, const peel_cut *cut, uin
 
 static uint32_t room(const peeler *s, const peel_piece *p) {
   uint32_t most = p->level + 1 < p->axis_count ? s->most.pieces / INNER_SHARE : s->most.pieces;
-  uint32_t used = s->done_count + s->pending_count;
+  uint32_t used = s->done_count + s->pending_count + s->late_count;
   return used < most ? most - used : 0;
 }
 
@@ -191,34 +205,61 @@ static ir_ref quotient_at(ir_graph *g, const peel_quotient *q, ir_ref at) {
   return pass_div_int(g, pass_add(g, q->rest, pass_mul_int(g, at, q->coefficient)), q->divisor);
 }
 
+static int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
+
+static bool has_bounded_runs(ir_graph *g, const peel_piece *p, const peel_quotient *q) {
+  int64_t reach, most = ir_bounds_of(g, ir_src(g, p->axes[p->level], 0)).hi;
+  return most >= 0 && most != INT64_MAX && ir_mul_ok(most, magnitude(q->coefficient), &reach);
+}
+
 static bool take_runs(peeler *s, peel_piece *p, const peel_quotient *q) {
   ir_graph *g = s->g;
-  ir_ref zero = ir_index(g, 0), extent = ir_src(g, p->axes[p->level], 0), node = q->node;
-  int64_t step = q->coefficient < 0 ? -1 : 1, c = q->coefficient * step, most = ir_bounds_of(g, extent).hi,
-          reach;
-  if (most < 0 || most == INT64_MAX || !ir_mul_ok(most, c, &reach)) return true;
+  ir_ref zero = ir_index(g, 0), extent = ir_src(g, p->axes[p->level], 0);
+  int64_t step = q->coefficient < 0 ? -1 : 1, c = magnitude(q->coefficient),
+          most = ir_bounds_of(g, extent).hi;
   ir_ref first = quotient_at(g, q, zero), last = quotient_at(g, q, pass_add_int(g, extent, -1));
   ir_ref count = pass_add_int(g, pass_mul_int(g, pass_sub(g, last, first), step), 1);
-  ir_ref runs = fresh(s, pass_min(g, count, ir_index(g, reach / q->divisor + 2)));
+  ir_ref runs = fresh(s, pass_min(g, count, ir_index(g, most * c / q->divisor + 2)));
   ir_ref value = pass_add(g, first, pass_mul_int(g, runs, step));
   ir_ref start = clamped(g, peel_quotient_start(g, q, value), zero, extent);
   ir_ref end = clamped(g, peel_quotient_start(g, q, pass_add_int(g, value, step)), zero, extent);
   ir_ref inside = fresh(s, pass_min(g, pass_sub(g, end, start), ir_index(g, q->divisor / c + 1)));
   if (!start || !inside || !value) return false;
   p->slanted_left--;
-  p->store = pass_substitute(g, p->store, &node, &value, 1);
-  return p->store && replace_axis(s, p, pass_add(g, start, inside), (ir_ref[]){runs, inside}, 2);
+  return replace(g, p, q->node, value) &&
+         replace_axis(s, p, pass_add(g, start, inside), (ir_ref[]){runs, inside}, 2);
 }
 
 /* pieces */
+
+/* Is nothing left of conditions and quotients? */
+static bool is_decided(ir_graph *g, ir_ref effect) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool decided = ir_reachable(g, &effect, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && decided; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    bool position = n->nsrc == 2 && ir_dtype_of(g, n->src[0]) == IR_INDEX;
+    decided = !position || (n->op != IR_OP_FLOORDIV && ir_ops[n->op].cls != IR_CLASS_COMPARE);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return decided;
+}
 
 /* Nothing is left to decide at this level: its range gets the next number, so that numbers ascend inwards. */
 static bool settle(peeler *s, peel_piece *p) {
   ir_ref range = fresh(s, ir_src(s->g, p->axes[p->level], 0));
   if (!replace_axis(s, p, range, &range, 1)) return false;
-  p->level++;
+  p->level += ir_op_of(s->g, range) == IR_OP_RANGE;
   s->pending[s->pending_count++] = *p;
   return true;
+}
+
+/* An axis inside a cut may turn out to have no positions there. */
+static bool is_empty(ir_graph *g, const peel_piece *p) {
+  for (uint32_t a = p->level; a < p->axis_count; a++)
+    if (ir_bounds_of(g, ir_src(g, p->axes[a], 0)).hi <= 0) return true;
+  return false;
 }
 
 static bool peel_step(peeler *s) {
@@ -227,8 +268,11 @@ static bool peel_step(peeler *s) {
   peel_cut cut;
   peel_quotient q;
   int64_t size, length, head;
+  if (is_empty(g, &p)) return true;
   if (p.level == p.axis_count) {
-    s->done[s->done_count++] = p.store;
+    bool last = !s->most.again || p.again || is_decided(g, p.store);
+    if (last) s->done[s->done_count++] = p.store;
+    else s->late[s->late_count++] = p;
     return true;
   }
   if (room(s, &p) >= CUT_SEGMENTS && peel_find_cut(g, &p, &cut)) return cut_axis(s, &p, &cut);
@@ -236,9 +280,8 @@ static bool peel_step(peeler *s) {
   if (room(s, &p) >= CUT_SEGMENTS && ir_is_const(g, ir_src(g, p.axes[p.level], 0), &size) &&
       aligned(g, &q, size, &length, &head))
     return take_digits(s, &p, size, length, head);
-  ir_ref before = p.store;
-  if (p.slanted_left > 0 && !take_runs(s, &p, &q)) return false;
-  if (p.store == before) return settle(s, &p);
+  if (p.slanted_left == 0 || !has_bounded_runs(g, &p, &q)) return settle(s, &p);
+  if (!take_runs(s, &p, &q)) return false;
   s->pending[s->pending_count++] = p;
   return true;
 }
@@ -269,20 +312,42 @@ static size_t size_of(ir_graph *g, ir_ref root) {
   return ok ? count : SIZE_MAX;
 }
 
+static bool set_axes(peel_piece *p, ir_graph *g) {
+  loop_nest n = {.g = g, .store = p->store};
+  if (!loop_find_axes(&n)) return false;
+  p->level = 0;
+  p->axis_count = n.axis_count;
+  for (uint32_t a = 0; a < n.axis_count; a++) p->axes[a] = n.axes[a].range;
+  return true;
+}
+
+/* A piece in which cuts further in have left conditions and quotients of outer axes begins again from the
+ * outermost, in loops of its own. */
+static bool take_late(peeler *s) {
+  peel_piece *p = &s->pending[s->pending_count++];
+  *p = s->late[--s->late_count];
+  loop_stores own = {.count = 1, .store = {p->store}, .next_range = s->next_range};
+  if (!loop_part(s->g, &own)) return false;
+  p->store = own.store[0];
+  p->again = true;
+  s->next_range = own.next_range;
+  return set_axes(p, s->g);
+}
+
 /* The pieces of the stores; 0 on failure. */
 static ir_ref peeled(peeler *s, ir_graph *g, const loop_stores *stores, effort most) {
   *s = (peeler){.g = g, .most = most, .next_range = stores->next_range};
   for (uint32_t i = stores->count; i-- > 0;) {
-    loop_nest n = {.g = g, .store = stores->store[i]};
     peel_piece *whole = &s->pending[s->pending_count++];
-    if (!loop_find_axes(&n)) return 0;
-    *whole = (peel_piece){
-        .store = n.store, .axis_count = n.axis_count, .slanted_left = most.slanted, .boxes = most.boxes};
-    for (uint32_t a = 0; a < n.axis_count; a++) whole->axes[a] = n.axes[a].range;
-    if (!drop_loads(s, whole)) return 0;
+    *whole = (peel_piece){.store = stores->store[i], .slanted_left = most.slanted, .boxes = most.boxes};
+    if (!set_axes(whole, g) || !drop_loads(s, whole)) return 0;
   }
-  while (s->pending_count)
+  while (s->pending_count || s->late_count) {
+    if (!s->pending_count && !take_late(s)) return 0;
     if (!peel_step(s)) return 0;
+  }
+  if (s->done_count == 0)
+    return loop_sequence(g, stores->store, stores->count); /* an output without elements */
   loop_stores made = {.count = s->done_count, .next_range = s->next_range};
   memcpy(made.store, s->done, s->done_count * sizeof *s->done);
   bool apart = false;
@@ -319,24 +384,10 @@ ir_ref pass_crop(ir_graph *g, ir_ref store) {
   return peel(g, store, box_efforts, sizeof box_efforts / sizeof *box_efforts, false);
 }
 
-/* Is there anything to decide? */
-static bool is_settled(ir_graph *g, ir_ref effect) {
-  ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
-  bool settled = ir_reachable(g, &effect, 1, &live, &count, &cap) == IR_OK;
-  for (size_t i = 0; i < count && settled; i++) {
-    const ir_node *n = ir_get(g, live[i]);
-    bool position = n->nsrc == 2 && ir_dtype_of(g, n->src[0]) == IR_INDEX;
-    settled = !position || (n->op != IR_OP_FLOORDIV && ir_ops[n->op].cls != IR_CLASS_COMPARE);
-  }
-  ir_free(g->mem, live, cap * sizeof *live);
-  return settled;
-}
-
 ir_ref pass_peel(ir_graph *g, ir_ref effect) {
   loop_stores stores;
   if (has_reductions(g, effect)) return effect;
-  if (!is_settled(g, effect))
+  if (!is_decided(g, effect))
     return peel(g, effect, all_efforts, sizeof all_efforts / sizeof *all_efforts, true);
   bool apart = false;
   if (!loop_read_stores(g, effect, &stores)) return 0;

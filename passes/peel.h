@@ -13,6 +13,7 @@ typedef struct peel_piece {
   uint32_t level, axis_count;
   uint32_t slanted_left; /* cuts and runs, from here on, whose positions may depend on other axes */
   bool boxes;            /* only comparisons of its axis with numbers count */
+  bool again;            /* seen before: what inner axes left to outer ones has had its turn */
   ir_ref axes[MAX_NEST];
 } peel_piece;
 
