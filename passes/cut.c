@@ -151,9 +151,11 @@ static bool cut_node(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *ou
          decided_here(g, p, node) && read_quotient(g, p, node, &q) && cut_quotient(g, &q, out);
 }
 
-bool peel_is_slanted(const ir_graph *g, const peel_cut *cut) {
+bool peel_is_slanted(ir_graph *g, const peel_cut *cut) {
+  ir_ref range;
   bool slanted = false;
-  for (uint32_t i = 1; i < cut->count; i++) slanted |= !ir_is_const(g, cut->start[i], NULL);
+  for (uint32_t i = 1; i < cut->count; i++)
+    slanted |= loop_find(g, cut->start[i], IR_OP_RANGE, &range, 1) > 0;
   return slanted;
 }
 

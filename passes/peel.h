@@ -29,7 +29,7 @@ typedef struct peel_cut {
 /* A comparison, or a quotient that takes few values, that the piece's axis at its level decides, or decides
  * nearly everywhere. */
 bool peel_find_cut(ir_graph *g, const peel_piece *p, peel_cut *out);
-bool peel_is_slanted(const ir_graph *g, const peel_cut *cut); /* do positions depend on other axes? */
+bool peel_is_slanted(ir_graph *g, const peel_cut *cut); /* do positions depend on other axes? */
 
 /* A quotient node = (coefficient*axis + rest)//divisor of many values, rest free of the axis. */
 typedef struct peel_quotient {

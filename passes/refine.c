@@ -19,19 +19,21 @@
 
 enum { MAX_WISHES = 16, MAX_ROUNDS = 3 };
 
-/* A digit that some quotient asks for. */
+/* A digit that some quotient asks for: its size, which may hold variables. */
 typedef struct wish {
   uint32_t axis;
-  int64_t size;
+  ir_ref size;
 } wish;
 
 static bool known_size(const loop_nest *n, uint32_t axis, int64_t *size) {
   return ir_is_const(n->g, n->axes[axis].extent, size);
 }
 
-static void add_wish(loop_nest *n, wish *out, uint32_t *count, uint32_t axis, int64_t digit) {
+static void add_wish(loop_nest *n, wish *out, uint32_t *count, uint32_t axis, ir_ref digit) {
+  ir_ref extent = n->axes[axis].extent;
   int64_t size;
-  if (*count == MAX_WISHES || !known_size(n, axis, &size) || digit <= 1 || digit >= size || size % digit != 0)
+  if (*count == MAX_WISHES || !digit || digit == extent || ir_bounds_of(n->g, digit).lo < 1 ||
+      (ir_is_const(n->g, digit, &size) && size == 1) || !pass_divides(n->g, digit, extent))
     return;
   for (uint32_t k = 0; k < *count; k++)
     if (out[k].axis == axis && out[k].size == digit) return;
@@ -39,11 +41,12 @@ static void add_wish(loop_nest *n, wish *out, uint32_t *count, uint32_t axis, in
 }
 
 /* Digits of each axis in e that make its coefficient a multiple of the divisor. */
-static void wish_for(loop_nest *n, ir_ref e, int64_t divisor, wish *out, uint32_t *count) {
-  int64_t coefficient;
+static void wish_for(loop_nest *n, ir_ref e, ir_ref divisor, wish *out, uint32_t *count) {
+  int64_t coefficient, d;
+  bool fixed = ir_is_const(n->g, divisor, &d);
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (loop_stride(n->g, e, n->axes[a].range, &coefficient) && coefficient != 0)
-      add_wish(n, out, count, a, divisor / ir_gcd(divisor, coefficient));
+      add_wish(n, out, count, a, fixed ? ir_index(n->g, d / ir_gcd(d, coefficient)) : divisor);
 }
 
 /* The digits that quotients ask for, and conditions that would round, where they divide their axes evenly. */
@@ -57,13 +60,13 @@ static uint32_t wishes(loop_nest *n, wish *out) {
     const ir_node *node = ir_get(g, live[i]);
     int64_t divisor;
     if (node->nsrc != 2 || ir_dtype_of(g, node->src[0]) != IR_INDEX) continue;
-    if (node->op == IR_OP_FLOORDIV && ir_is_const(g, node->src[1], &divisor)) {
-      wish_for(n, node->src[0], divisor, out, &count);
+    if (node->op == IR_OP_FLOORDIV || node->op == IR_OP_MOD) {
+      wish_for(n, node->src[0], node->src[1], out, &count);
     } else if (ir_ops[node->op].cls == IR_CLASS_COMPARE) {
       ir_ref e = pass_sub(g, node->src[0], node->src[1]);
       for (uint32_t a = n->axis_count; a-- > 0;)
         if (loop_stride(g, e, n->axes[a].range, &divisor) && divisor != 0) {
-          wish_for(n, e, divisor < 0 ? -divisor : divisor, out, &count);
+          wish_for(n, e, ir_index(g, divisor < 0 ? -divisor : divisor), out, &count);
           break;
         }
     }
@@ -73,11 +76,10 @@ static uint32_t wishes(loop_nest *n, wish *out) {
 }
 
 static bool split(loop_nest *n, wish w) {
-  int64_t size;
-  if (n->axis_count == MAX_NEST || !known_size(n, w.axis, &size)) return false;
-  ir_ref whole = n->axes[w.axis].range, high = loop_fresh_range(n, ir_index(n->g, size / w.size)),
-         low = loop_fresh_range(n, ir_index(n->g, w.size));
-  ir_ref position = pass_add(n->g, pass_mul_int(n->g, high, w.size), low);
+  if (n->axis_count == MAX_NEST) return false;
+  ir_ref whole = n->axes[w.axis].range, low = loop_fresh_range(n, w.size),
+         high = loop_fresh_range(n, pass_div(n->g, n->axes[w.axis].extent, w.size));
+  ir_ref position = pass_add(n->g, pass_mul(n->g, high, w.size), low);
   ir_ref store = pass_substitute(n->g, n->store, &whole, &position, 1);
   if (!store || !high || !low) return false;
   n->store = store;
