@@ -58,7 +58,17 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
 
-/* loops.c: STORE becomes KERNEL with an explicit loop order. */
+/* peel.c: the store in pieces, a SEQ of STOREs, cut where comparisons of one axis with a number say. */
+ir_ref pass_crop(ir_graph *g, ir_ref store);
+
+/* refine.c: each store over other axes, chosen so that indices and masks divide as little as they can. */
+ir_ref pass_refine(ir_graph *g, ir_ref effect);
+
+/* peel.c: each store in pieces, so that inside each no mask is left to test and no quotient to compute.
+ * Pieces that share their outer ranges share those loops. */
+ir_ref pass_peel(ir_graph *g, ir_ref effect);
+
+/* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. */
 ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target);
 
 #endif

@@ -41,6 +41,12 @@ static void elementary(pass_state *s) {
   s->launch->work = s->root ? pass_work(s->g, s->root) : 0;
 }
 
+static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }
+
+static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
+
+static void peel(pass_state *s) { s->root = pass_peel(s->g, s->root); }
+
 static void loops(pass_state *s) {
   ir_ref kernel = s->launch->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
   if (kernel) s->launch->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
@@ -53,14 +59,18 @@ static const struct {
 } pass_functions[] = {
     {lower, ON_GRAPH, IR_LEVEL_TENSOR}, {schedule, ON_GRAPH, IR_LEVEL_TENSOR},
     {fold, ON_KERNEL, IR_LEVEL_LOOP},   {elementary, ON_KERNEL, IR_LEVEL_LOOP},
-    {loops, ON_KERNEL, IR_LEVEL_LOOP},
+    {crop, ON_KERNEL, IR_LEVEL_LOOP},   {refine, ON_KERNEL, IR_LEVEL_LOOP},
+    {peel, ON_KERNEL, IR_LEVEL_LOOP},   {loops, ON_KERNEL, IR_LEVEL_LOOP},
 };
 const pass_info pass_table[] = {
     {"lower", "recorded graph", "primitive operations only"},
     {"schedule", "primitive operations", "a launch for each value that lives in memory"},
     {"fold", "one launch", "one scalar expression; no views"},
     {"elementary", "scalar expression", "no elementary functions"},
-    {"loops", "scalar expression", "an explicit loop order"},
+    {"crop", "scalar expression", "pieces without box masks"},
+    {"refine", "scalar expressions", "axes along which indices divide least"},
+    {"peel", "any axes", "pieces without masks and quotients"},
+    {"loops", "scalar expressions", "an explicit loop order"},
 };
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 

@@ -62,8 +62,7 @@ bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *c, const ir_ref *
     pass_view v = c->views[i];
     if (pass_view_empty(g, &v)) *valid = ir_bool(g, false);
     if (ir_is_false(g, *valid)) break;
-    if (i + 1 < c->count)
-      made = shorten(g, &v) && split_place(g, &v, *index, here);
+    if (i + 1 < c->count) made = shorten(g, &v) && split_place(g, &v, *index, here);
     else if (at) memcpy(here, at, v.rank * sizeof *at);
     else made = ranges_of(g, &v, here);
     made = made && lower_one(g, &v, here, index, valid);
