@@ -371,7 +371,7 @@ static void folder_free(folder *f) {
 }
 
 /* Parameters that no access was left with go, and the others move up. */
-static ir_ref drop_unused_params(ir_graph *g, ir_ref store, pass_slots *slots) {
+static ir_ref move_params_up(ir_graph *g, ir_ref store, pass_slots *slots) {
   ir_ref *live = NULL, *from = NULL;
   size_t count = 0, cap = 0, from_cap = 0;
   uint32_t used = 0, room = slots->param_count;
@@ -390,6 +390,16 @@ static ir_ref drop_unused_params(ir_graph *g, ir_ref store, pass_slots *slots) {
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, from, from_cap * sizeof *from);
   return done ? store : 0;
+}
+
+/* Rebuilding may simplify further, and leave others unused. */
+static ir_ref drop_unused_params(ir_graph *g, ir_ref store, pass_slots *slots) {
+  uint32_t before;
+  do {
+    before = slots->param_count;
+    store = move_params_up(g, store, slots);
+  } while (store && slots->param_count < before);
+  return store;
 }
 
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
