@@ -393,7 +393,7 @@ static ir_ref move_params_up(ir_graph *g, ir_ref store, pass_slots *slots) {
 }
 
 /* Rebuilding may simplify further, and leave others unused. */
-static ir_ref drop_unused_params(ir_graph *g, ir_ref store, pass_slots *slots) {
+ir_ref pass_drop_params(ir_graph *g, ir_ref store, pass_slots *slots) {
   uint32_t before;
   do {
     before = slots->param_count;
@@ -411,8 +411,7 @@ ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) 
   pass_position p = output_position(&f, value);
   ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, value), &p), result = fold_at(&f, value, &p);
   folder_free(&f);
-  return drop_unused_params(g, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3),
-                            slots);
+  return pass_drop_params(g, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3), slots);
 }
 
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {

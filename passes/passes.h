@@ -48,6 +48,8 @@ typedef struct pass_slots {
 /* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions
  * as REDUCE nodes. Param 0 is the target slot. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
+/* Parameters that nothing under root reads any more go, and the others move up; 0 when memory is short. */
+ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
 /* The access that a chain of views makes into its leaf: index and validity over ranges ridx0.. of the chain's
  * axes. */
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);

@@ -20,9 +20,9 @@ static void schedule(pass_state *s) {
   if (pass_schedule(s->g, s->root, o->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
 }
 
-static void fold(pass_state *s) {
+/* The launch takes the slots of the parameters that its kernel has come to have. */
+static void take_slots(pass_state *s) {
   ir_launch *l = s->launch;
-  s->root = pass_fold(s->g, l->kernel, l->slots[0], &s->slots);
   uint32_t *slots = s->root ? ir_resize(s->g->mem, l->slots, l->slot_count * sizeof *slots,
                                         s->slots.param_count * sizeof *slots)
                             : NULL;
@@ -36,6 +36,11 @@ static void fold(pass_state *s) {
   l->slot_count = s->slots.param_count;
 }
 
+static void fold(pass_state *s) {
+  s->root = pass_fold(s->g, s->launch->kernel, s->launch->slots[0], &s->slots);
+  take_slots(s);
+}
+
 static void elementary(pass_state *s) {
   s->root = pass_elementary(s->g, s->root);
   s->launch->work = s->root ? pass_work(s->g, s->root) : 0;
@@ -45,7 +50,11 @@ static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }
 
 static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
 
-static void peel(pass_state *s) { s->root = pass_peel(s->g, s->root); }
+static void peel(pass_state *s) {
+  s->root = pass_peel(s->g, s->root);
+  if (s->root) s->root = pass_drop_params(s->g, s->root, &s->slots);
+  take_slots(s);
+}
 
 static void loops(pass_state *s) {
   ir_ref kernel = s->launch->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
