@@ -58,13 +58,10 @@ static void add_segment(peel_cut *cut, ir_ref start, ir_ref value) {
 static bool cut_comparison(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
   const ir_node *n = ir_get(g, node);
   ir_ref range = p->axes[p->level], zero = ir_index(g, 0), yes = ir_bool(g, true), no = ir_bool(g, false);
-  if (ir_dtype_of(g, n->src[0]) != IR_INDEX) return false;
-  bool swapped = n->op == IR_OP_GT || n->op == IR_OP_LE, equality = n->op == IR_OP_EQ || n->op == IR_OP_NE;
-  bool strict = n->op == IR_OP_LT || n->op == IR_OP_GT ||
-                n->op == IR_OP_NE; /* holds where E >= 0, or E == 0, does not */
+  bool equality = n->op == IR_OP_EQ || n->op == IR_OP_NE, negative = n->op == IR_OP_LT || n->op == IR_OP_NE;
   line l;
-  if (!read_line(g, pass_sub(g, n->src[swapped], n->src[!swapped]), range, &l)) return false;
-  ir_ref inside = strict ? no : yes, outside = strict ? yes : no;
+  if (!read_line(g, pass_sub(g, n->src[0], n->src[1]), range, &l)) return false;
+  ir_ref inside = negative ? no : yes, outside = negative ? yes : no; /* of E >= 0, or of E == 0 */
   *out = (peel_cut){.node = node};
   if (equality) {
     if (l.falls) l = negated(g, l);
@@ -114,16 +111,15 @@ static bool cut_quotient(ir_graph *g, const peel_quotient *q, peel_cut *out) {
 static bool cut_outside(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
   const ir_node *n = ir_get(g, node);
   ir_ref range = p->axes[p->level], ranges[MAX_NODES], load;
-  bool swapped = n->op == IR_OP_GT || n->op == IR_OP_LE, strict = n->op == IR_OP_LT || n->op == IR_OP_GT;
   uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
   int64_t size, from, to;
   line l;
   for (uint32_t a = 0; a < p->level; a++)
     for (uint32_t i = 0; i < count; i++)
       if (ranges[i] == p->axes[a]) return false;
-  if (n->op == IR_OP_EQ || n->op == IR_OP_NE || ir_dtype_of(g, n->src[0]) != IR_INDEX ||
-      loop_find(g, node, IR_OP_LOAD, &load, 1) || !ir_is_const(g, ir_src(g, range, 0), &size) ||
-      !read_line(g, pass_sub(g, n->src[swapped], n->src[!swapped]), range, &l) || l.c == 0)
+  if ((n->op != IR_OP_LT && n->op != IR_OP_GE) || loop_find(g, node, IR_OP_LOAD, &load, 1) ||
+      !ir_is_const(g, ir_src(g, range, 0), &size) ||
+      !read_line(g, pass_sub(g, n->src[0], n->src[1]), range, &l) || l.c == 0)
     return false;
   ir_bounds rest = ir_bounds_of(g, l.rest);
   if (rest.lo == INT64_MIN || rest.hi == INT64_MAX) return false;
@@ -132,7 +128,7 @@ static bool cut_outside(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut 
   if (!ir_is_const(g, first, &from) || !ir_is_const(g, last, &to)) return false;
   from = from < 0 ? 0 : from, to = to > size ? size : to;
   if (to - from > size / MIXED_SHARE) return false;
-  ir_ref inside = ir_bool(g, !strict), outside = ir_bool(g, strict);
+  ir_ref inside = ir_bool(g, n->op == IR_OP_GE), outside = ir_bool(g, n->op == IR_OP_LT);
   *out = (peel_cut){.node = node};
   add_segment(out, ir_index(g, 0), l.falls ? inside : outside);
   add_segment(out, first, 0);
@@ -140,8 +136,11 @@ static bool cut_outside(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut 
   return true;
 }
 
+/* Of positions, in canonical form. */
 static bool is_comparison(const ir_graph *g, ir_ref node) {
-  return ir_ops[ir_op_of(g, node)].cls == IR_CLASS_COMPARE;
+  const ir_node *n = ir_get(g, node);
+  bool canonical = n->op == IR_OP_LT || n->op == IR_OP_GE || n->op == IR_OP_EQ || n->op == IR_OP_NE;
+  return canonical && ir_dtype_of(g, n->src[0]) == IR_INDEX;
 }
 
 static bool cut_node(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {

@@ -61,3 +61,9 @@ graph @wrapped(%x: f32[6,5]) {
 >>>
 $ viewfold run wrapped.vf --in 'x=[[1,2,3,4,5],[6,7,8,9,10],[11,12,13,14,15],[16,17,18,19,20],[21,22,23,24,25],[26,27,28,29,30]]' --check | grep check
 check f: 210 elements, bit-equal
+
+== pieces as text are read back as they are
+$ viewfold dump --print-after=peel 'f32[4,6].pad((0,0),(0,4)).reshape(40).shrink((0,36)).reshape(4,9)' | grep -v '^#' > pieces.vf
+$ grep -c store pieces.vf
+3
+$ viewfold dump --stage=graph pieces.vf | cmp - pieces.vf
