@@ -16,6 +16,10 @@ static inline bool view_same(ir_graph *g, ir_ref a, ir_ref b) {
 static inline bool view_below(ir_graph *g, ir_ref a, ir_ref b) { return pass_proves(g, IR_OP_LT, a, b); }
 static inline bool view_at_most(ir_graph *g, ir_ref a, ir_ref b) { return pass_proves(g, IR_OP_LE, a, b); }
 
+static inline void view_copy(ir_ref *to, const ir_ref *from, uint32_t count) { /* from may be NULL for none */
+  for (uint32_t i = 0; i < count; i++) to[i] = from[i];
+}
+
 /* view.c: bring *v into canonical form, whatever its mask says; who is named in messages. */
 pass_view_status view_canonical(ir_graph *g, const char *who, pass_view *v);
 void view_drop_mask(ir_graph *g, pass_view *v);
