@@ -241,6 +241,7 @@ static pass_view_status merge_numbers(ir_graph *g, const pass_view_numbers *near
   switch (view_merge_core(nearer, later, &made, &split, &worst)) {
   case VIEW_ONE: return view_of_numbers(g, &made, out);
   case VIEW_VOID: return nothing_valid(g, shape_of, out);
+  case VIEW_UNDECIDED:
   case VIEW_NOT_ONE: break;
   case VIEW_OUTSIDE:
     return view_refuse(g,
@@ -326,23 +327,22 @@ static pass_view_status merge_refining(ir_graph *g, const pass_view *views, size
   return status == PASS_VIEW_DONE ? pass_view_reshape(g, &all, last->rank, last->shape, out) : status;
 }
 
-/* By pieces, where all are numbers. */
-static pass_view_status merge_by_pieces(ir_graph *g, const pass_view *views, size_t count, pass_view *out) {
-  pass_view_numbers numbers[LONGEST_RUN], made;
-  for (size_t i = 0; i < count; i++)
-    if (!pass_view_numbers_of(g, &views[i], &numbers[i])) return PASS_VIEW_NONE;
-  for (size_t i = 0; i < count; i++)
+/* A run of numbers: by pieces of its mask, or over refined axes where there are too many. */
+static pass_view_status merge_run(ir_graph *g, const pass_view *views, size_t count, pass_view *out) {
+  pass_view_numbers numbers[LONGEST_RUN] = {0}, made;
+  bool known = true;
+  for (size_t i = 0; i < count; i++) {
     if (pass_view_void(g, &views[i])) return nothing_valid(g, &views[count - 1], out);
+    known &= pass_view_numbers_of(g, &views[i], &numbers[i]);
+  }
+  if (!known) return merge_expressions(g, views, count, out);
   switch (view_merge_pieces(g->mem, numbers, count, &made)) {
   case VIEW_ONE: return view_of_numbers(g, &made, out);
   case VIEW_VOID: return nothing_valid(g, &views[count - 1], out);
-  default: return PASS_VIEW_NONE;
+  case VIEW_NOT_ONE: return PASS_VIEW_NONE;
+  default: break;
   }
-}
-
-static pass_view_status merge_run(ir_graph *g, const pass_view *views, size_t count, pass_view *out) {
-  pass_view_status status = count > 2 ? merge_refining(g, views, count, out) : PASS_VIEW_NONE;
-  if (status == PASS_VIEW_NONE) status = merge_by_pieces(g, views, count, out);
+  pass_view_status status = merge_refining(g, views, count, out);
   return status == PASS_VIEW_NONE ? merge_expressions(g, views, count, out) : status;
 }
 
