@@ -78,11 +78,18 @@ static view_answer some_valid(const merger *m, const pass_view_numbers *box) {
   return view_sum_reaches(spans, spans_of(m, box, spans), -box->offset);
 }
 
+static bool is_masked(const merger *m) {
+  for (uint32_t j = 0; j < m->digits; j++)
+    if (m->digit[j].begin > 0 || m->digit[j].end < m->digit[j].size) return true;
+  return false;
+}
+
 /* The least (or, `upper`, the greatest) x[k] of a valid position, of which there is one. False: unknown. */
 static bool end_of_valid(const merger *m, uint32_t k, bool upper, int64_t *end) {
   int64_t lo = m->box.begin[k], hi = m->box.end[k] - 1; /* it lies here */
-  while (lo < hi) {
-    int64_t middle = lo + (hi - lo) / 2 + upper;
+  for (bool first = true; lo < hi;
+       first = false) { /* most often it is where the box ends: look there first */
+    int64_t middle = !first ? lo + (hi - lo) / 2 + upper : upper ? hi : lo;
     pass_view_numbers part = m->box;
     if (upper) part.begin[k] = middle;
     else part.end[k] = middle + 1;
@@ -216,9 +223,11 @@ view_merged view_merge_core(const pass_view_numbers *nearer, const pass_view_num
   view_answer inside = stays_inside(&m, nearer, worst);
   if (inside == VIEW_NO) return VIEW_OUTSIDE;
   if (inside == VIEW_UNKNOWN || !read_digits(&m, nearer)) return VIEW_NOT_ONE;
-  view_answer valid = some_valid(&m, &m.box);
-  if (valid == VIEW_NO) return VIEW_VOID;
-  if (valid == VIEW_UNKNOWN || !tighten(&m) || some_invalid(&m) != VIEW_NO) return VIEW_NOT_ONE;
+  if (is_masked(&m)) {
+    view_answer valid = some_valid(&m, &m.box);
+    if (valid == VIEW_NO) return VIEW_VOID;
+    if (valid == VIEW_UNKNOWN || !tighten(&m) || some_invalid(&m) != VIEW_NO) return VIEW_NOT_ONE;
+  }
   if (affine_over_box(&m, out) == VIEW_YES) return VIEW_ONE;
   if (m.in_the_way) *split = m.in_the_way;
   return VIEW_NOT_ONE;
