@@ -9,6 +9,7 @@
 #include "passes.h"
 
 #include "index.h"
+#include "view.h"
 #include "view_index.h"
 
 #include <string.h>
@@ -432,5 +433,5 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {
   *index = f.leaf_index, *valid = f.leaf_valid;
   folder_free(&f);
   ir_free(g->mem, slot_of, count * sizeof *slot_of);
-  return done && *index && *valid;
+  return done && *index && *valid && pass_view_settle(g, chain, index, valid);
 }
