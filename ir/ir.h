@@ -98,6 +98,7 @@ typedef struct ir_graph {
   uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
   int64_t next_serial;         /* for nodes with identity */
+  uint64_t effort;             /* steps of index reasoning so far; pass_index_effort says where they end */
   const ir_observer *observer; /* NULL: nobody watches rewrites */
 } ir_graph;
 

@@ -73,6 +73,7 @@ bool pass_has_gather(const ir_graph *g, ir_ref chain) {
 }
 
 bool pass_access(ir_graph *g, const pass_arith *a, ir_ref chain, ir_ref *index, ir_ref *valid) {
+  pass_index_begin(g);
   pass_position p = {.rank = ir_rank(g, chain)};
   for (uint32_t i = 0; i < p.rank; i++) p.at[i] = range_of(g, ir_dim(g, chain, i), i);
   ir_ref node = chain;

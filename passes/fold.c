@@ -416,6 +416,7 @@ ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) 
 }
 
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {
+  pass_index_begin(g);
   ir_ref leaf = chain;
   while (ir_ops[ir_op_of(g, leaf)].cls == IR_CLASS_VIEW) leaf = ir_src(g, leaf, 0);
   size_t count = (size_t)leaf + 1;
@@ -433,5 +434,5 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {
   *index = f.leaf_index, *valid = f.leaf_valid;
   folder_free(&f);
   ir_free(g->mem, slot_of, count * sizeof *slot_of);
-  return done && *index && *valid && pass_view_settle(g, chain, index, valid);
+  return done && *index && *valid;
 }

@@ -39,6 +39,8 @@ bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, 
   return !changed || o->rewrite(o->user, b->g, rule, b->facts ? b->facts->given : 0, op, src, nsrc, result);
 }
 
+void pass_index_begin(ir_graph *g) { g->effort = 0; }
+
 /* Each public builder begins with a budget of its own. */
 #define BUILD2(name, make)                                                                                   \
   ir_ref name(ir_graph *g, ir_ref x, ir_ref y) {                                                             \

@@ -120,7 +120,7 @@ bool pass_linear_affine(pass_build *b, pass_linear *in) {
   corner c;
   for (uint32_t i = 0; i < in->count; i++)
     if (is_quotient(b->g, in->term[i].atom, &d)) at[count++] = i, all |= (uint64_t)1 << i;
-  if (count == 0 || (count == 1 && !b->facts) || !set_corner(b, in, &c)) return false;
+  if (count == 0 || pass_tired(b->g) || (count == 1 && !b->facts) || !set_corner(b, in, &c)) return false;
   if (put_affine(b, in, &c, all)) return true;
   for (uint32_t i = 0; i < count && count <= MOST && count > 1; i++) {
     if (b->facts && put_affine(b, in, &c, (uint64_t)1 << at[i])) return true;

@@ -58,6 +58,13 @@ typedef struct pass_build {
   uint32_t depth, steps, looks; /* looks: levels of operands that facts are being carried through */
 } pass_build;
 
+/* Steps of reasoning, each a look at one coefficient, that a pass may take: a start, and more the more nodes there
+ * are, so that long chains of easy views are folded to the end. */
+enum { PASS_EFFORT = 20 * 1000 * 1000, PASS_EFFORT_PER_NODE = 100 };
+static inline bool pass_tired(const ir_graph *g) {
+  return g->effort > PASS_EFFORT + (uint64_t)PASS_EFFORT_PER_NODE * g->count;
+}
+
 static inline pass_build pass_begin(ir_graph *g) { return (pass_build){.g = g}; }
 /* False when the budget is spent: make the plain node instead. Each true answer is undone by pass_leave. */
 static inline bool pass_enter(pass_build *b) {

@@ -493,7 +493,7 @@ static bool conjoin(pass_build *b, clauses *all) {
       if (is_bool_op(b->g, all->item[j], IR_OP_NOT) && ir_src(b->g, all->item[j], 0) == all->item[i])
         return false;
   if (!merge_all(b, all)) return false;
-  for (int round = 0; round < ROUNDS && !b->facts && !b->unsettled; round++) {
+  for (int round = 0; round < ROUNDS && !b->facts && !b->unsettled && !pass_tired(b->g); round++) {
     clauses before = *all;
     if (!settle_sums(b, all) || !merge_all(b, all) || !drop_implied(b, all)) return false;
     if (same_clauses(&before, all)) break;

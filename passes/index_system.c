@@ -195,15 +195,18 @@ static void fact_columns(pass_build *b, pass_system *s) {
 bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *s) {
   s->atoms = s->rows = 0;
   s->constant = in->constant;
+  b->g->effort += 4 * (uint64_t)in->count;
   for (uint32_t i = 0; i < in->count; i++) {
     int at = column(b, s, in->term[i].atom);
     if (at < 0) return false;
     s->form[at] = in->term[i].coef;
   }
+  if (pass_tired(b->g)) return true;
   if (b->facts) fact_columns(b, s);
   relate_quotients(b, s);
   if (b->facts) meet_rows(b, s);
   order_rows(s);
+  b->g->effort += (uint64_t)s->rows * s->atoms;
   return true;
 }
 
@@ -329,6 +332,7 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
   if (!related || !pass_system_of(b, in, &s)) return r;
   add_facts(b, &s);
   if (s.rows == 0) return r;
+  b->g->effort += (uint64_t)s.rows * s.rows * s.atoms;
   int64_t scale = fineness(&s), top = largest(&s, scale, 1), bottom = largest(&s, scale, -1), end;
   if (top != INT64_MAX && ir_add_ok(top, in->constant, &end) && end < r.hi) r.hi = end;
   if (bottom != INT64_MAX && ir_sub_ok(in->constant, bottom, &end) && end > r.lo) r.lo = end;
@@ -474,10 +478,11 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends) {
   pass_system s;
   pass_build under = *b;
   under.facts = facts;
-  if (facts->never || !system_of_facts(&under, &s)) return;
+  if (facts->never || pass_tired(b->g) || !system_of_facts(&under, &s)) return;
   relate_quotients(&under, &s);
   order_rows(&s);
   add_facts(&under, &s);
+  b->g->effort += (uint64_t)s.rows * s.atoms * (try_ends ? 40 : 4);
   facts->never = !(try_ends ? solve(&s) : narrow_all(&s));
   for (uint32_t i = 0; i < s.atoms && !facts->never; i++) {
     ir_bounds natural = ir_bounds_of(b->g, s.atom[i]);
@@ -488,7 +493,7 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends) {
 
 bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t hi) {
   pass_system s;
-  if (!pass_system_of(b, in, &s)) return false;
+  if (pass_tired(b->g) || !pass_system_of(b, in, &s)) return false;
   if (b->facts) {
     pass_system facts;
     if (system_of_facts(b, &facts))
@@ -501,6 +506,7 @@ bool pass_linear_never(pass_build *b, const pass_linear *in, int64_t lo, int64_t
   if (!into_row(b, &s, row, in, 1)) return false;
   close_row(&s, s.rows);
   add_facts(b, &s);
+  b->g->effort += 40 * (uint64_t)s.rows * s.atoms;
   return !solve(&s);
 }
 

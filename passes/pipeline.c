@@ -1,6 +1,8 @@
 /* The compiler in one table. Graph passes run once, kernel passes once for each launch of the plan. */
 #include "passes.h"
 
+#include "index.h"
+
 #include <string.h>
 
 typedef struct pass_state {
@@ -84,6 +86,7 @@ const pass_info pass_table[] = {
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 
 static bool run_pass(pass_state *s, size_t i, int kernel) {
+  pass_index_begin(s->g);
   pass_functions[i].run(s);
   if (s->root && s->options->verify && ir_verify(s->g, s->root, pass_functions[i].level, s->error) != IR_OK)
     s->root = 0;
