@@ -52,20 +52,25 @@ static uint32_t hash_node(ir_op op, ir_dtype dtype, bool weak, int64_t arg, cons
   return h;
 }
 
+/* Open addressing with linear probing; the hash beside the ref keeps probes away from the nodes. */
+static ir_bucket *empty_bucket(const ir_graph *g, uint32_t hash) {
+  size_t at = hash & (g->bucket_count - 1);
+  while (g->buckets[at].ref) at = (at + 1) & (g->bucket_count - 1);
+  return &g->buckets[at];
+}
+
 static bool table_grow(ir_graph *g) {
   size_t grown = g->bucket_count ? g->bucket_count * 2 : FIRST_BUCKETS;
-  uint32_t *fresh = ir_alloc(g->mem, grown * sizeof *fresh);
+  ir_bucket *fresh = ir_alloc(g->mem, grown * sizeof *fresh);
   if (!fresh) return false;
   memset(fresh, 0, grown * sizeof *fresh);
-  for (uint32_t r = 1; r < g->count; r++) {
-    ir_node *n = (ir_node *)ir_get(g, r);
-    uint32_t *head = &fresh[n->hash & (grown - 1)];
-    n->next = *head;
-    *head = r;
-  }
   ir_free(g->mem, g->buckets, g->bucket_count * sizeof *g->buckets);
   g->buckets = fresh;
   g->bucket_count = grown;
+  for (uint32_t r = 1; r < g->count; r++) {
+    uint32_t hash = ir_get(g, r)->hash;
+    *empty_bucket(g, hash) = (ir_bucket){hash, r};
+  }
   return true;
 }
 
@@ -116,27 +121,28 @@ static ir_ref intern(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t a
   for (uint32_t i = 0; i < nsrc; i++)
     if (src[i] == 0) return 0;
   uint32_t hash = hash_node(op, dtype, weak, arg, src, nsrc);
-  for (uint32_t r = g->bucket_count ? g->buckets[hash & (g->bucket_count - 1)] : 0; r;
-       r = ir_get(g, r)->next) {
+  for (size_t at = hash & (g->bucket_count - 1); g->bucket_count && g->buckets[at].ref;
+       at = (at + 1) & (g->bucket_count - 1)) {
+    if (g->buckets[at].hash != hash) continue;
+    uint32_t r = g->buckets[at].ref;
     const ir_node *n = ir_get(g, r);
-    if (n->hash == hash && n->op == op && n->dtype == dtype && n->weak == weak && n->arg == arg &&
-        n->nsrc == nsrc && (nsrc == 0 || memcmp(n->src, src, nsrc * sizeof *src) == 0))
+    if (n->op == op && n->dtype == dtype && n->weak == weak && n->arg == arg && n->nsrc == nsrc &&
+        (nsrc == 0 || memcmp(n->src, src, nsrc * sizeof *src) == 0))
       return r;
   }
   ir_ref *copy = NULL;
   if (!reserve_node(g) || (nsrc && !(copy = block_alloc(g, nsrc * sizeof *copy)))) return out_of_memory(g);
   if (nsrc) memcpy(copy, src, nsrc * sizeof *src);
   ir_ref ref = g->count++;
-  uint32_t *head = &g->buckets[hash & (g->bucket_count - 1)];
+  *empty_bucket(g, hash) = (ir_bucket){hash, ref};
   *(ir_node *)ir_get(g, ref) = (ir_node){.op = (uint8_t)op,
                                          .dtype = (uint8_t)dtype,
                                          .weak = weak,
                                          .nsrc = nsrc,
                                          .src = copy,
                                          .arg = arg,
-                                         .hash = hash,
-                                         .next = *head};
-  return *head = ref;
+                                         .hash = hash};
+  return ref;
 }
 
 ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src, uint32_t nsrc) {

@@ -58,8 +58,11 @@ typedef struct ir_node {
   const ir_ref *src;
   int64_t arg;
   uint32_t hash;
-  uint32_t next; /* in its hash chain */
 } ir_node;
+
+typedef struct ir_bucket {
+  uint32_t hash, ref; /* ref 0: empty */
+} ir_bucket;
 
 enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16 };
 
@@ -84,8 +87,8 @@ typedef struct ir_graph {
   ir_error *error; /* where builders report; owned by the caller */
   ir_node **chunks;
   size_t chunk_count, chunk_cap;
-  uint32_t count;    /* refs 1..count-1 exist */
-  uint32_t *buckets; /* hash table of refs; bucket_count is a power of two */
+  uint32_t count;     /* refs 1..count-1 exist */
+  ir_bucket *buckets; /* hash table; bucket_count is a power of two, or 0 before the first node */
   size_t bucket_count;
   struct ir_block *blocks; /* storage of sources and names, freed with the graph */
   struct ir_name **names;
@@ -97,9 +100,9 @@ typedef struct ir_graph {
   ir_bounds *bounds;     /* side table, memoised by ir_bounds_of */
   uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
-  int64_t next_serial;         /* for nodes with identity */
-  uint64_t effort;             /* steps of index reasoning so far; pass_index_effort says where they end */
-  const ir_observer *observer; /* NULL: nobody watches rewrites */
+  int64_t next_serial;          /* for nodes with identity */
+  uint64_t effort, effort_most; /* steps of index reasoning in this pass, and where they end */
+  const ir_observer *observer;  /* NULL: nobody watches rewrites */
 } ir_graph;
 
 /* graph.c: storage */

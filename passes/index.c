@@ -39,7 +39,10 @@ bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, 
   return !changed || o->rewrite(o->user, b->g, rule, b->facts ? b->facts->given : 0, op, src, nsrc, result);
 }
 
-void pass_index_begin(ir_graph *g) { g->effort = 0; }
+void pass_index_begin(ir_graph *g) {
+  g->effort = 0;
+  g->effort_most = PASS_EFFORT + (uint64_t)PASS_EFFORT_PER_NODE * g->count;
+}
 
 /* Each public builder begins with a budget of its own. */
 #define BUILD2(name, make)                                                                                   \

@@ -45,9 +45,9 @@ ir_ref pass_simplify(ir_graph *g, ir_ref root); /* substitute nothing: canonical
 /* index simplified by what valid implies about its parts; only equal on valid lanes */
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid);
 
-/* Reasoning about one expression is bounded (index_impl.h); so is that about all expressions of a pass together:
- * from here on the graph's index algebra may take its full effort again. Beyond it expressions stay as written,
- * which is always correct. */
+/* Reasoning about one expression is bounded (index_impl.h); so is that about all expressions of a pass
+ * together: from here on the graph's index algebra may take its full effort again. Beyond it expressions stay
+ * as written, which is always correct. */
 void pass_index_begin(ir_graph *g);
 
 /* Decided facts: true only when proven. */

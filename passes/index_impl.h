@@ -58,19 +58,26 @@ typedef struct pass_build {
   uint32_t depth, steps, looks; /* looks: levels of operands that facts are being carried through */
 } pass_build;
 
-/* Steps of reasoning, each a look at one coefficient, that a pass may take: a start, and more the more nodes there
- * are, so that long chains of easy views are folded to the end. */
-enum { PASS_EFFORT = 20 * 1000 * 1000, PASS_EFFORT_PER_NODE = 100 };
+/* Steps of reasoning, each a look at a few coefficients, that a pass may take: a start, and more for a longer
+ * graph, so that long chains of easy views are folded to the end. */
+enum {
+  PASS_EFFORT = 6 * 1000 * 1000,
+  PASS_EFFORT_PER_NODE = 20,
+  PASS_STEP_EFFORT = 64, /* of one builder call */
+  PASS_TIRED_STEPS = 1   /* instead of PASS_STEPS */
+};
 static inline bool pass_tired(const ir_graph *g) {
-  return g->effort > PASS_EFFORT + (uint64_t)PASS_EFFORT_PER_NODE * g->count;
+  return g->effort > (g->effort_most ? g->effort_most : PASS_EFFORT);
 }
 
 static inline pass_build pass_begin(ir_graph *g) { return (pass_build){.g = g}; }
 /* False when the budget is spent: make the plain node instead. Each true answer is undone by pass_leave. */
 static inline bool pass_enter(pass_build *b) {
-  if (b->depth >= PASS_DEPTH || b->steps >= PASS_STEPS) return false;
+  uint32_t steps = pass_tired(b->g) ? PASS_TIRED_STEPS : PASS_STEPS;
+  if (b->depth >= PASS_DEPTH || b->steps >= steps) return false;
   b->depth++;
   b->steps++;
+  b->g->effort += PASS_STEP_EFFORT;
   return true;
 }
 static inline void pass_leave(pass_build *b) { b->depth--; }

@@ -175,6 +175,7 @@ static bool halve(pass_build *b, pass_linear *in, uint32_t t) {
 
 /* one step of any kind */
 bool pass_recombine(pass_build *b, pass_linear *in) {
+  if (pass_tired(b->g)) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     ir_ref atom = in->term[i].atom;
     if (is_op(b->g, atom, IR_OP_MUL) && open_product(b, in, i)) return true;

@@ -329,7 +329,7 @@ pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in) {
   r.lo = lo.finite ? lo.value : INT64_MIN;
   r.hi = hi.finite ? hi.value : INT64_MAX;
   pass_system s;
-  if (!related || !pass_system_of(b, in, &s)) return r;
+  if (!related || pass_tired(b->g) || !pass_system_of(b, in, &s)) return r;
   add_facts(b, &s);
   if (s.rows == 0) return r;
   b->g->effort += (uint64_t)s.rows * s.rows * s.atoms;
