@@ -95,7 +95,7 @@ static ir_ref copy_path(show *s, ir_graph *g, path p) {
     uint32_t attributes = i + 1 == p.count ? 0 : n->nsrc - 1;
     if (!IR_RESERVE(g->mem, copies, cap, count + 1 + attributes)) return 0;
     copies[count++] = ir_shape(from, p.nodes[i]);
-    memcpy(copies + count, n->src + 1, attributes * sizeof *copies);
+    if (attributes) memcpy(copies + count, n->src + 1, attributes * sizeof *copies);
     count += attributes;
   }
   if (ir_graph_copy(g, from, copies, count, NULL) == IR_OK) {
