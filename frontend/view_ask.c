@@ -7,6 +7,7 @@ typedef struct question {
   vf_graph *graph;
   ir_error *noted, error;
   pass_view_chain chain;
+  unsigned failures; /* of allocations, before */
 } question;
 
 static bool ask(question *q, vf_view v) {
@@ -16,15 +17,19 @@ static bool ask(question *q, vf_view v) {
     return false;
   }
   q->g = &v.graph->ir;
+  q->failures = fe_failures(v.graph->context);
   q->noted = q->g->error;
   q->g->error = &q->error;
   return fe_view_open(q->g, v.id, &q->chain);
 }
 
-static vf_status answer(question *q, vf_error *error) {
+/* good: the question had an answer. */
+static vf_status answer(question *q, bool good, vf_error *error) {
   if (q->g) {
     pass_view_chain_free(&q->chain);
     q->g->error = q->noted;
+    if (!good && !q->error.status) ir_fail(&q->error, IR_ERR_MEMORY, "view: out of memory");
+    fe_blame_memory(q->graph->context, q->failures, &q->error);
   }
   return fe_report(error, &q->error);
 }
@@ -36,7 +41,7 @@ int vf_view_count(vf_view v) { return vf_view_ok(v) ? (int)ir_get(&v.graph->ir, 
 int vf_view_rank(vf_view v) {
   question q;
   int rank = ask(&q, v) ? (int)pass_view_last(&q.chain)->rank : -1;
-  answer(&q, NULL);
+  answer(&q, true, NULL);
   return rank;
 }
 
@@ -51,21 +56,21 @@ int vf_view_get(vf_view v, int number, int64_t *shape, int64_t *strides, int64_t
     if (mask) mask[2 * i] = n.begin[i], mask[2 * i + 1] = n.end[i];
   }
   if (known && offset) *offset = n.offset;
-  answer(&q, NULL);
+  answer(&q, true, NULL);
   return known ? (int)n.rank : -1;
 }
 
 bool vf_view_contiguous(vf_view v) {
   question q;
   bool is = ask(&q, v) && q.chain.count == 1 && pass_view_contiguous(q.g, q.chain.views);
-  answer(&q, NULL);
+  answer(&q, true, NULL);
   return is;
 }
 
 bool vf_view_consecutive(vf_view v) {
   question q;
   bool is = ask(&q, v) && q.chain.count == 1 && pass_view_consecutive(q.g, q.chain.views);
-  answer(&q, NULL);
+  answer(&q, true, NULL);
   return is;
 }
 
@@ -77,7 +82,7 @@ int64_t vf_view_size(vf_view v) {
     ir_bounds b = product ? ir_bounds_of(q.g, product) : (ir_bounds){0};
     if (product && b.hi != INT64_MAX) size = b.hi;
   }
-  answer(&q, NULL);
+  answer(&q, true, NULL);
   return size;
 }
 
@@ -85,34 +90,34 @@ int64_t vf_view_real_size(vf_view v, vf_error *error) {
   question q;
   int64_t size = -1;
   bool known = ask(&q, v) && pass_view_real_size(q.g, &q.chain, &size);
-  return answer(&q, error) == VF_OK && known ? size : -1;
+  return answer(&q, known, error) == VF_OK ? size : -1;
 }
 
 vf_status vf_view_real_strides(vf_view v, bool ignore_valid, int64_t *strides, bool *known, vf_error *error) {
   question q;
   ir_ref found[IR_MAX_RANK];
-  if (ask(&q, v) && pass_view_real_strides(q.g, &q.chain, ignore_valid, found))
-    for (uint32_t i = 0; i < pass_view_last(&q.chain)->rank; i++) {
-      int64_t stride = 0;
-      bool is = found[i] && ir_is_const(q.g, found[i], &stride);
-      if (strides) strides[i] = stride;
-      if (known) known[i] = is;
-    }
-  return answer(&q, error);
+  bool good = ask(&q, v) && pass_view_real_strides(q.g, &q.chain, ignore_valid, found);
+  for (uint32_t i = 0; good && i < pass_view_last(&q.chain)->rank; i++) {
+    int64_t stride = 0;
+    bool is = found[i] && ir_is_const(q.g, found[i], &stride);
+    if (strides) strides[i] = stride;
+    if (known) known[i] = is;
+  }
+  return answer(&q, good, error);
 }
 
 uint32_t vf_view_unit_axes(vf_view v, bool ignore_valid, vf_error *error) {
   question q;
   uint32_t axes = 0;
-  if (ask(&q, v)) pass_view_unit_axes(q.g, &q.chain, ignore_valid, &axes);
-  return answer(&q, error) == VF_OK ? axes : 0;
+  bool good = ask(&q, v) && pass_view_unit_axes(q.g, &q.chain, ignore_valid, &axes);
+  return answer(&q, good, error) == VF_OK ? axes : 0;
 }
 
 uint32_t vf_view_masked_axes(vf_view v, vf_error *error) {
   question q;
   uint32_t axes = 0;
-  if (ask(&q, v)) pass_view_masked_axes(q.g, &q.chain, &axes);
-  return answer(&q, error) == VF_OK ? axes : 0;
+  bool good = ask(&q, v) && pass_view_masked_axes(q.g, &q.chain, &axes);
+  return answer(&q, good, error) == VF_OK ? axes : 0;
 }
 
 int vf_view_variables(vf_view v, int room, vf_value *variables) {
@@ -123,7 +128,7 @@ int vf_view_variables(vf_view v, int room, vf_value *variables) {
   for (size_t i = 0; listed && i < count && (int)i < room; i++)
     variables[i] = (vf_value){v.graph, list[i], v.epoch};
   if (listed) ir_free(q.g->mem, list, count * sizeof *list);
-  answer(&q, NULL);
+  answer(&q, true, NULL);
   return listed ? (int)count : -1;
 }
 
@@ -140,8 +145,8 @@ int vf_view_compare(vf_view a, vf_view b) {
       order = pass_view_compare(x.g, &x.chain.views[i], &y.chain.views[i]);
     if (!order) order = (x.chain.count > y.chain.count) - (x.chain.count < y.chain.count);
   }
-  answer(&y, NULL);
-  answer(&x, NULL);
+  answer(&y, true, NULL);
+  answer(&x, true, NULL);
   return order;
 }
 
@@ -152,7 +157,7 @@ static char *told(question *q, ir_text *text, bool good, vf_error *error) {
   char *out = NULL;
   if (good && context) out = fe_text_out(context, text, &q->error);
   else ir_text_free(text);
-  answer(q, error);
+  answer(q, good, error);
   return out;
 }
 

@@ -94,7 +94,7 @@ typedef struct ir_graph {
   size_t name_bucket_count;
   ir_ref *shapes; /* side table: TUPLE of the tensor node, or 0 */
   size_t shapes_cap;
-  ir_bounds *bounds; /* side table, memoised by ir_bounds_of */
+  ir_bounds *bounds;     /* side table, memoised by ir_bounds_of */
   uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
   int64_t next_serial;         /* for nodes with identity */

@@ -9,6 +9,7 @@
 #include "passes.h"
 
 #include "index.h"
+#include "view.h"
 #include "view_index.h"
 
 #include <string.h>
@@ -371,7 +372,7 @@ static void folder_free(folder *f) {
 }
 
 /* Parameters that no access was left with go, and the others move up. */
-static ir_ref drop_unused_params(ir_graph *g, ir_ref store, pass_slots *slots) {
+static ir_ref move_params_up(ir_graph *g, ir_ref store, pass_slots *slots) {
   ir_ref *live = NULL, *from = NULL;
   size_t count = 0, cap = 0, from_cap = 0;
   uint32_t used = 0, room = slots->param_count;
@@ -392,6 +393,16 @@ static ir_ref drop_unused_params(ir_graph *g, ir_ref store, pass_slots *slots) {
   return done ? store : 0;
 }
 
+/* Rebuilding may simplify further, and leave others unused. */
+ir_ref pass_drop_params(ir_graph *g, ir_ref store, pass_slots *slots) {
+  uint32_t before;
+  do {
+    before = slots->param_count;
+    store = move_params_up(g, store, slots);
+  } while (store && slots->param_count < before);
+  return store;
+}
+
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
   ir_op op = ir_op_of(g, value);
   bool stored = op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA; /* a copy of what has a slot */
@@ -401,8 +412,7 @@ ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) 
   pass_position p = output_position(&f, value);
   ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, value), &p), result = fold_at(&f, value, &p);
   folder_free(&f);
-  return drop_unused_params(g, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3),
-                            slots);
+  return pass_drop_params(g, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3), slots);
 }
 
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {
@@ -423,5 +433,5 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {
   *index = f.leaf_index, *valid = f.leaf_valid;
   folder_free(&f);
   ir_free(g->mem, slot_of, count * sizeof *slot_of);
-  return done && *index && *valid;
+  return done && *index && *valid && pass_view_settle(g, chain, index, valid);
 }

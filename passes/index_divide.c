@@ -383,11 +383,21 @@ static ir_ref refuse_divisor(ir_graph *g, ir_op op, ir_ref divisor, ir_bounds by
   return 0;
 }
 
+/* A sum may be known better than the bounds of its terms say; noted, since everybody asks for its bounds. */
+static bool prove_positive(pass_build *b, ir_ref y) {
+  pass_linear in;
+  pass_linear_read(b->g, y, &in);
+  if (!ir_sub_ok(in.constant, 1, &in.constant) || !pass_linear_at_least(b, &in)) return false;
+  if (!b->facts) ir_bounds_tighten(b->g, y, 1, INT64_MAX);
+  return true;
+}
+
 static ir_ref make(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   if (!x || !y) return 0;
   int64_t d;
   bool fixed = ir_is_const(b->g, y, &d);
   ir_bounds by = fixed && d >= 1 ? (ir_bounds){d, d, 0, d} : ir_bounds_of(b->g, y);
+  if (by.lo < 1 && prove_positive(b, y)) by.lo = 1;
   if (by.lo < 1) return refuse_divisor(b->g, op, y, by);
   if (!pass_enter(b)) return plain(b, op, x, y);
   ir_ref r = pass_index_rules(b, op, (ir_ref[]){x, y}, 2);

@@ -101,12 +101,49 @@ ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in) {
   return n == 1 ? src[0] : ir_make(g, IR_OP_ADD, IR_INDEX, 0, src, n);
 }
 
-/* What the quotients among its terms say of a sum is noted before anything is built on it. */
+/* in = factor * rest, where every term has the factor; false when one has not. */
+static bool take_factor(pass_build *b, const pass_linear *in, ir_ref factor, pass_linear *rest) {
+  pass_linear_const(rest, 0);
+  for (uint32_t i = 0; i < in->count; i++) {
+    ir_ref f[PASS_FACTORS];
+    uint32_t n = pass_factors(b->g, in->term[i].atom, f), at = 0;
+    while (at < n && f[at] != factor) at++;
+    if (at == n) return false;
+    for (n--; at < n; at++) f[at] = f[at + 1];
+    ir_ref left = pass_product(b->g, f, n);
+    bool added = n == 0 ? ir_add_ok(rest->constant, in->term[i].coef, &rest->constant)
+                        : pass_linear_term(rest, left, in->term[i].coef);
+    if (!added) return false;
+  }
+  return true;
+}
+
+/* n*n - n*(n//2) is n*(n - n//2): the bounds of a product of two that are not negative. */
+static void tighten_by_factor(pass_build *b, ir_ref sum, const pass_linear *in) {
+  ir_ref f[PASS_FACTORS];
+  uint32_t n = in->constant == 0 ? pass_factors(b->g, in->term[0].atom, f) : 0;
+  for (uint32_t i = 0; i < n; i++) {
+    pass_linear rest;
+    int64_t lo, hi;
+    if (!take_factor(b, in, f[i], &rest)) continue;
+    ir_bounds one = ir_bounds_of(b->g, f[i]);
+    pass_interval other = pass_linear_bounds(b, &rest);
+    if (one.lo < 0 || other.lo < 0 || !ir_mul_ok(one.lo, other.lo, &lo)) continue;
+    if (one.hi == INT64_MAX || other.hi == INT64_MAX || !ir_mul_ok(one.hi, other.hi, &hi)) hi = INT64_MAX;
+    ir_bounds_tighten(b->g, sum, lo, hi);
+  }
+}
+
+/* What the quotients and products among its terms say of a sum is noted before anything is built on it. */
 static void tighten(pass_build *b, ir_ref sum, const pass_linear *in) {
-  bool quotient = false;
+  bool quotient = false, product = true;
   if (!sum || (sum < b->g->bounds_cap && b->g->bounds_known[sum] > 1)) return;
-  for (uint32_t i = 0; i < in->count && !quotient; i++)
-    quotient = ir_op_of(b->g, in->term[i].atom) == IR_OP_FLOORDIV;
+  for (uint32_t i = 0; i < in->count; i++) {
+    ir_op op = ir_op_of(b->g, in->term[i].atom);
+    quotient = quotient || op == IR_OP_FLOORDIV;
+    product = product && op == IR_OP_MUL;
+  }
+  if (product) tighten_by_factor(b, sum, in);
   if (!quotient) return;
   pass_interval r = pass_linear_bounds(b, in);
   ir_bounds_tighten(b->g, sum, r.lo, r.hi);

@@ -1,12 +1,11 @@
-/* Axes of a kernel: merging those that every access walks as one, and choosing which gets the vector lanes.
- */
+/* Axes of a kernel: finding them, and merging those that every access walks as one. */
 #include "loops.h"
 
 #include "index.h"
 
 #include <string.h>
 
-enum { MAX_FOUND = 512, MIN_LANES = 2 };
+enum { MAX_FOUND = 512, DIVISION_COST = 1024 };
 
 uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room) {
   ir_ref *live = NULL;
@@ -19,7 +18,7 @@ uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t roo
   return found;
 }
 
-static bool depends_on(ir_graph *g, ir_ref root, ir_ref range) {
+bool loop_depends(ir_graph *g, ir_ref root, ir_ref range) {
   if (root == range) return true;
   ir_ref found[MAX_FOUND];
   uint32_t count = loop_find(g, root, IR_OP_RANGE, found, MAX_FOUND);
@@ -39,7 +38,7 @@ bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride) {
     if (terms[i] == range) *stride += 1;
     else if (t->op == IR_OP_MUL && t->nsrc == 2 && t->src[0] == range && ir_is_const(g, t->src[1], &factor))
       *stride += factor;
-    else if (depends_on(g, terms[i], range)) return false;
+    else if (loop_depends(g, terms[i], range)) return false;
   }
   return true;
 }
@@ -57,14 +56,19 @@ bool loop_find_axes(loop_nest *n) {
     return false;
   }
   for (uint32_t i = 0; i < count; i++) {
-    bool reduced = false;
+    bool taken = false;
     for (uint32_t k = 0; k < reduce_count; k++) {
       const ir_node *r = ir_get(n->g, reduces[k]);
-      for (uint32_t s = 1; s < r->nsrc; s++) reduced |= r->src[s] == found[i];
+      for (uint32_t s = 1; s < r->nsrc; s++) taken |= r->src[s] == found[i];
     }
     int64_t number = ir_arg_int(ir_get(n->g, found[i]));
     if (number >= n->next_range) n->next_range = number + 1;
-    if (reduced || n->axis_count == IR_MAX_RANK) continue;
+    for (uint32_t k = 0; k < n->bound_count; k++) taken |= n->bound[k] == found[i];
+    if (taken) continue;
+    if (n->axis_count == MAX_NEST) {
+      ir_fail(n->g->error, IR_ERR_UNSUPPORTED, "a kernel has more than %d axes", MAX_NEST);
+      return false;
+    }
     uint32_t at = n->axis_count++;
     for (; at > 0 && ir_arg_int(ir_get(n->g, n->axes[at - 1].range)) > number; at--)
       n->axes[at] = n->axes[at - 1];
@@ -75,16 +79,47 @@ bool loop_find_axes(loop_nest *n) {
 
 /* merging */
 
-/* Divisions and remainders, as far as they can be counted. */
-static uint32_t divisions(ir_graph *g, ir_ref root) {
+uint32_t loop_quotients(ir_graph *g, ir_ref root, ir_ref *out, uint32_t room) {
   ir_ref found[MAX_FOUND];
-  return loop_find(g, root, IR_OP_FLOORDIV, found, MAX_FOUND) +
-         loop_find(g, root, IR_OP_MOD, found, MAX_FOUND);
+  uint32_t count = loop_find(g, root, IR_OP_FLOORDIV, found, MAX_FOUND), kept = 0;
+  for (uint32_t i = 0; i < count && kept < room; i++)
+    if (ir_dtype_of(g, found[i]) == IR_INDEX) out[kept++] = found[i];
+  return kept;
 }
 
-static bool more_divisions(ir_graph *g, ir_ref after, ir_ref before) {
-  uint32_t count = divisions(g, after);
-  return count >= MAX_FOUND || count > divisions(g, before);
+/* A condition whose face along the innermost axis that it mentions lies between positions. */
+static bool rounds(ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  ir_ref ranges[MAX_FOUND], innermost = 0;
+  int64_t step, other;
+  if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_dtype_of(g, n->src[0]) != IR_INDEX) return false;
+  ir_ref e = pass_sub(g, n->src[0], n->src[1]);
+  uint32_t count = loop_find(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++)
+    if (!innermost || ir_get(g, ranges[i])->arg > ir_get(g, innermost)->arg) innermost = ranges[i];
+  if (!innermost || !loop_stride(g, e, innermost, &step) || step == 0) return false;
+  for (uint32_t i = 0; i < count; i++)
+    if (loop_stride(g, e, ranges[i], &other) && other % step != 0) return true;
+  return false;
+}
+
+int64_t loop_division_cost(ir_graph *g, ir_ref root) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  int64_t cost = 0;
+  if (ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK)
+    for (size_t i = 0; i < count; i++) {
+      ir_op op = ir_op_of(g, live[i]);
+      if ((op == IR_OP_FLOORDIV || op == IR_OP_MOD) && ir_dtype_of(g, live[i]) == IR_INDEX) {
+        ir_bounds in = ir_bounds_of(g, live[i]);
+        bool few = in.lo > INT64_MIN / 2 && in.hi < INT64_MAX / 2 && in.hi - in.lo < DIVISION_COST;
+        cost += DIVISION_COST + (few ? in.hi - in.lo : DIVISION_COST - 1);
+      } else {
+        cost += rounds(g, live[i]);
+      }
+    }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return cost;
 }
 
 /* outer and inner as one range over both; *merged is that range. Returns what root becomes. */
@@ -96,7 +131,7 @@ static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, 
                          (ir_ref[]){pass_div(g, *merged, size), pass_mod(g, *merged, size)}, 2);
 }
 
-static void merge_reduced(loop_nest *n) {
+void loop_merge_reduced(loop_nest *n) {
   ir_graph *g = n->g;
   ir_ref reduces[MAX_FOUND];
   uint32_t count = loop_find(g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
@@ -107,7 +142,7 @@ static void merge_reduced(loop_nest *n) {
     bool positional = ir_arg_int(&r) == IR_OP_ARGMAX || ir_arg_int(&r) == IR_OP_ARGMIN;
     for (uint32_t i = positional ? r.nsrc : 1; i + 1 < r.nsrc;) {
       ir_ref merged, body = merged_root(g, src[0], src[i], src[i + 1], &merged);
-      if (!body || more_divisions(g, body, src[0])) {
+      if (!body || loop_division_cost(g, body) > loop_division_cost(g, src[0])) {
         i++;
         continue;
       }
@@ -120,111 +155,71 @@ static void merge_reduced(loop_nest *n) {
   }
 }
 
+bool loop_bounds_another(loop_nest *n, uint32_t axis) {
+  for (uint32_t i = axis + 1; i < n->axis_count; i++)
+    if (loop_depends(n->g, n->axes[i].extent, n->axes[axis].range)) return true;
+  return false;
+}
+
+static void take_merged(loop_nest *n, uint32_t axis, ir_ref root, ir_ref merged) {
+  n->store = root;
+  n->axes[axis] = (loop_axis){merged, ir_src(n->g, merged, 0), 1, 1};
+  memmove(n->axes + axis + 1, n->axes + axis + 2, (--n->axis_count - axis - 1) * sizeof *n->axes);
+}
+
+bool loop_merge_pair(loop_nest *n, uint32_t axis) {
+  ir_ref merged, root = 0;
+  if (!loop_bounds_another(n, axis) && !loop_bounds_another(n, axis + 1))
+    root = merged_root(n->g, n->store, n->axes[axis].range, n->axes[axis + 1].range, &merged);
+  if (root) take_merged(n, axis, root, merged);
+  return root != 0;
+}
+
 void loop_merge_axes(loop_nest *n) {
   for (uint32_t i = 0; i + 1 < n->axis_count;) {
-    ir_ref merged, root = merged_root(n->g, n->store, n->axes[i].range, n->axes[i + 1].range, &merged);
-    if (!root || more_divisions(n->g, root, n->store)) {
-      i++;
+    loop_nest before = *n;
+    if (loop_merge_pair(n, i) && loop_division_cost(n->g, n->store) <= loop_division_cost(n->g, before.store))
       continue;
+    *n = before;
+    i++;
+  }
+}
+
+/* pieces */
+
+bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
+  const ir_node *n = ir_get(g, effect);
+  bool several = n->op == IR_OP_SEQ;
+  *out = (loop_stores){.count = several ? n->nsrc : 1};
+  if (out->count > MAX_STORES) {
+    ir_fail(g->error, IR_ERR_INTERNAL, "a kernel is in more than %d pieces", MAX_STORES);
+    return false;
+  }
+  for (uint32_t i = 0; i < out->count; i++) {
+    loop_nest nest = {.g = g, .store = several ? n->src[i] : effect};
+    if (!loop_find_axes(&nest)) return false;
+    if (out->next_range < nest.next_range) out->next_range = nest.next_range;
+    out->store[i] = nest.store;
+  }
+  return true;
+}
+
+bool loop_part(ir_graph *g, loop_stores *stores) {
+  for (uint32_t i = 0; i < stores->count; i++) {
+    loop_nest n = {.g = g, .store = stores->store[i]};
+    ir_ref from[MAX_NEST], to[MAX_NEST];
+    if (!loop_find_axes(&n)) return false;
+    n.next_range = stores->next_range;
+    for (uint32_t a = 0; a < n.axis_count; a++) {
+      from[a] = n.axes[a].range;
+      to[a] = loop_fresh_range(&n, pass_substitute(g, n.axes[a].extent, from, to, a));
     }
-    n->store = root;
-    n->axes[i] = (loop_axis){merged, ir_src(n->g, merged, 0), 1, 1};
-    memmove(n->axes + i + 1, n->axes + i + 2, (--n->axis_count - i - 1) * sizeof *n->axes);
+    stores->next_range = n.next_range;
+    if (!(stores->store[i] = pass_substitute(g, n.store, from, to, n.axis_count))) return false;
   }
-  merge_reduced(n);
+  return true;
 }
 
-/* lanes */
-
-/* How well lanes along range suit the loads below root: contiguous good, uniform fair, gathered bad. */
-static int lane_score(loop_nest *n, ir_ref root, ir_ref range) {
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, root, IR_OP_LOAD, loads, MAX_FOUND);
-  int score = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    int64_t stride;
-    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), range, &stride)) score -= 4;
-    else score += stride == 0 ? 1 : stride == 1 || stride == -1 ? 4 : -4;
-  }
-  return score;
-}
-
-static int widest_bytes(loop_nest *n) {
-  ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
-  int widest = 1;
-  if (ir_reachable(n->g, &n->store, 1, &live, &count, &cap) == IR_OK)
-    for (size_t i = 0; i < count; i++) {
-      int bytes = ir_dtypes[ir_dtype_of(n->g, live[i])].bytes;
-      widest = bytes > widest ? bytes : widest;
-    }
-  ir_free(n->g->mem, live, cap * sizeof *live);
-  return widest;
-}
-
-/* The tile of a contraction: `unroll` vectors along the lanes and as many rows as accumulators fit in
- * registers. */
-static void choose_tile(loop_nest *n, loop_axis *vector, ir_ref body) {
-  int columns = n->target->registers >= 32 ? 4 : 2, rows = 6;
-  while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
-    columns /= 2;
-  vector->unroll = columns;
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, body, IR_OP_LOAD, loads, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++) { /* a load that the lanes share is worth reusing over rows */
-    int64_t stride, size;
-    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &stride) || stride != 0) continue;
-    for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-      if (a == vector || !depends_on(n->g, loads[i], a->range)) continue;
-      bool known = ir_is_const(n->g, a->extent, &size);
-      while (rows > 4 && known && size % rows != 0) rows--;
-      a->unroll = ir_bounds_of(n->g, a->extent).hi >= rows ? rows : 1;
-      return;
-    }
-  }
-}
-
-/* Lanes that gather along one axis what lies side by side along another (a transpose): copies along that
- * other axis use the cache lines again that the first one fetched. */
-static void choose_copies(loop_nest *n, const loop_axis *vector) {
-  enum { COPIES = 8 };
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++) {
-    ir_ref index = ir_src(n->g, loads[i], 1);
-    int64_t stride;
-    if (loop_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
-    for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-      if (a == vector || !loop_stride(n->g, index, a->range, &stride) || (stride != 1 && stride != -1))
-        continue;
-      if (ir_bounds_of(n->g, a->extent).hi >= COPIES) a->unroll = COPIES;
-      return;
-    }
-  }
-}
-
-void loop_choose_lanes(loop_nest *n) {
-  ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
-  uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
-  loop_axis *last = NULL;
-  for (uint32_t i = 0; i < n->axis_count; i++) {
-    int64_t stride;
-    if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1) last = &n->axes[i];
-  }
-  int best = last ? -1000 : -100000;
-  for (uint32_t k = 0; k < reduce_count; k++) {
-    const ir_node *r = ir_get(n->g, reduces[k]);
-    if (ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN) continue;
-    int along_output = last ? lane_score(n, r->src[0], last->range) : -100000;
-    int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1]);
-    if (along_output > best) best = along_output;
-    if (along_reduced > along_output) n->lanes_in_reduction = true;
-  }
-  if (!last || n->lanes_in_reduction) return;
-  int lanes = n->target->vector_bytes / widest_bytes(n);
-  while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
-  if (lanes < MIN_LANES) return;
-  last->lanes = lanes;
-  if (reduce_count) choose_tile(n, last, ir_src(n->g, reduces[0], 0));
-  else choose_copies(n, last);
+ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count) {
+  return count == 1 ? effects[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, count);
 }

@@ -5,7 +5,10 @@
  *   unroll   copies side by side: the rows and columns of a contraction's register tile
  *   vector   lanes along the axis that is contiguous on most traffic
  *
- * Lanes stand innermost, around the store, so that a reduction's serial loops run once for all of them. */
+ * Lanes stand innermost, around the store, so that a reduction's serial loops run once for all of them. A
+ * kernel in pieces has a nest for each; pieces that share outer ranges stand side by side in the loops over
+ * these. Blocks for threads are then counted through the pieces of the outermost axis, one after the other.
+ */
 #include "loops.h"
 
 #include "index.h"
@@ -15,9 +18,9 @@ enum { MIN_BLOCK = 4096 };
 /* The nest under construction: what stands for each axis's range, and the lanes to put around each store. */
 typedef struct nest_state {
   loop_nest *n;
-  ir_ref at[IR_MAX_RANK];
-  ir_ref lanes[2 * IR_MAX_RANK];
-  int bindings[2 * IR_MAX_RANK];
+  ir_ref at[MAX_NEST];
+  ir_ref lanes[2 * MAX_NEST];
+  int bindings[2 * MAX_NEST];
   uint32_t lane_count;
 } nest_state;
 
@@ -27,8 +30,11 @@ static ir_ref nest_from(nest_state *s, uint32_t axis);
  * combination of whole steps and rests. */
 static ir_ref innermost(nest_state *s) {
   loop_nest *n = s->n;
-  ir_ref from[IR_MAX_RANK], to[IR_MAX_RANK], lanes[2 * IR_MAX_RANK];
-  for (uint32_t i = 0; i < s->lane_count; i++) lanes[i] = loop_fresh_range(n, ir_src(n->g, s->lanes[i], 0));
+  ir_ref from[MAX_NEST], to[MAX_NEST], lanes[2 * MAX_NEST];
+  for (uint32_t i = 0; i < s->lane_count; i++) {
+    if (!s->lanes[i]) return 0;
+    lanes[i] = loop_fresh_range(n, ir_src(n->g, s->lanes[i], 0));
+  }
   for (uint32_t i = 0; i < n->axis_count; i++) {
     from[i] = n->axes[i].range;
     to[i] = pass_substitute(n->g, s->at[i], s->lanes, lanes, s->lane_count);
@@ -68,58 +74,182 @@ static bool is_zero(ir_graph *g, ir_ref size) {
   return ir_is_const(g, size, &value) && value == 0;
 }
 
-/* `left` elements of an axis from `start` on: as many full steps as fit, then single vectors, then single
- * elements. */
+/* `left` elements of an axis from `start` on: as many full steps as fit, then single vectors, then, where the
+ * number is known, halves of vectors, then single elements. */
 static ir_ref elements(nest_state *s, uint32_t axis, ir_ref start, ir_ref left) {
+  enum { TIERS = 12 };
   ir_graph *g = s->n->g;
   const loop_axis *a = &s->n->axes[axis];
-  const int tiers[][2] = {{a->unroll, a->lanes}, {1, a->lanes}, {1, 1}};
-  ir_ref parts[3];
+  ir_ref parts[TIERS];
   uint32_t count = 0;
-  for (int t = 0; t < 3; t++) {
-    int64_t step = (int64_t)tiers[t][0] * tiers[t][1];
+  int unroll = a->unroll, lanes = a->lanes;
+  for (;;) {
+    int64_t step = (int64_t)unroll * lanes;
     ir_ref whole = pass_div_int(g, left, step);
-    if (is_zero(g, whole)) continue;
-    parts[count++] = steps(s, axis, whole, start, tiers[t][0], tiers[t][1]);
-    start = pass_add(g, start, pass_mul_int(g, whole, step));
-    left = pass_mod_int(g, left, step);
+    if (!is_zero(g, whole) && count < TIERS) {
+      parts[count++] = steps(s, axis, whole, start, unroll, lanes);
+      start = pass_add(g, start, pass_mul_int(g, whole, step));
+      left = pass_mod_int(g, left, step);
+    }
+    if (step == 1) break;
+    if (unroll > 1) unroll = 1;
+    else lanes = ir_is_const(g, left, NULL) ? lanes / 2 : 1;
   }
-  return count == 1 ? parts[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, parts, count);
-}
-
-/* Elements of one step of the axes inside, so that blocks of the outermost axis are worth a thread's while.
- */
-static int64_t elements_inside(const loop_nest *n) {
-  int64_t inside = 1;
-  for (uint32_t i = 1; i < n->axis_count; i++) {
-    int64_t size = ir_bounds_of(n->g, n->axes[i].extent).hi;
-    inside = size < MIN_BLOCK && inside < MIN_BLOCK ? inside * (size > 1 ? size : 1) : MIN_BLOCK;
-  }
-  ir_ref reduces[8];
-  for (uint32_t k = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, 8); k-- > 0;) {
-    const ir_node *r = ir_get(n->g, reduces[k]);
-    int64_t size = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi;
-    inside = size < MIN_BLOCK && inside < MIN_BLOCK ? inside * (size > 1 ? size : 1) : MIN_BLOCK;
-  }
-  return inside;
-}
-
-static ir_ref thread_axis(nest_state *s) {
-  ir_graph *g = s->n->g;
-  const loop_axis *a = &s->n->axes[0];
-  int64_t step = (int64_t)a->unroll * a->lanes, inside = elements_inside(s->n), per_block = 1;
-  while (per_block * step * inside < MIN_BLOCK) per_block *= 2;
-  int64_t size = step * per_block, single;
-  ir_ref blocks = pass_ceil_div(g, a->extent, ir_index(g, size)), range = loop_fresh_range(s->n, blocks);
-  ir_ref block = ir_is_const(g, blocks, &single) && single == 1 ? ir_index(g, 0) : range;
-  ir_ref start = pass_mul_int(g, block, size),
-         left = pass_min(g, pass_sub(g, a->extent, start), ir_index(g, size));
-  return loop_wrap(g, range, IR_THREAD, elements(s, 0, start, left));
+  return loop_sequence(g, parts, count);
 }
 
 static ir_ref nest_from(nest_state *s, uint32_t axis) {
   loop_nest *n = s->n;
-  return axis == n->axis_count ? innermost(s) : elements(s, axis, ir_index(n->g, 0), n->axes[axis].extent);
+  ir_ref ranges[MAX_NEST], extent;
+  if (axis == n->axis_count) return innermost(s);
+  for (uint32_t i = 0; i < axis; i++) ranges[i] = n->axes[i].range;
+  extent = pass_substitute(n->g, n->axes[axis].extent, ranges, s->at, axis);
+  return elements(s, axis, ir_index(n->g, 0), extent);
+}
+
+/* pieces */
+
+/* The stores that begin with the same range, and the nest of a store that is alone. */
+typedef struct piece_group {
+  const ir_ref *stores;
+  uint32_t count;
+  loop_nest nest; /* of the first store */
+  ir_ref extent;
+  int64_t block; /* steps of the outermost axis that are worth a thread's while */
+  ir_ref blocks;
+} piece_group;
+
+static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, piece_group *out) {
+  *out = (piece_group){.stores = stores, .count = 1, .nest = *base};
+  out->nest.store = stores[0];
+  if (!loop_find_axes(&out->nest)) return false;
+  if (base->next_range < out->nest.next_range) base->next_range = out->nest.next_range;
+  for (; out->count < count && out->nest.axis_count; out->count++) {
+    loop_nest other = *base;
+    other.store = stores[out->count];
+    if (!loop_find_axes(&other)) return false;
+    if (base->next_range < other.next_range) base->next_range = other.next_range;
+    if (!other.axis_count || other.axes[0].range != out->nest.axes[0].range) break;
+  }
+  out->nest.next_range = base->next_range;
+  if (out->count == 1) {
+    loop_merge_axes(&out->nest);
+    loop_choose_lanes(&out->nest);
+    base->next_range = out->nest.next_range;
+  }
+  out->extent = out->nest.axis_count ? out->nest.axes[0].extent : ir_index(base->g, 1);
+  return true;
+}
+
+static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count);
+
+/* The group's stores, `left` steps of its outermost axis from `start` on. */
+static ir_ref group_effect(loop_nest *base, piece_group *group, ir_ref start, ir_ref left) {
+  ir_graph *g = base->g;
+  ir_ref moved[MAX_STORES], outer[MAX_NEST + 2];
+  if (group->count == 1) {
+    nest_state s = {.n = &group->nest};
+    group->nest.next_range = base->next_range;
+    ir_ref effect = group->nest.axis_count ? elements(&s, 0, start, left) : innermost(&s);
+    base->next_range = group->nest.next_range;
+    return effect;
+  }
+  ir_ref range = loop_fresh_range(base, left), old = group->nest.axes[0].range,
+         at = pass_add(g, start, range);
+  for (uint32_t i = 0; i < group->count; i++)
+    if (!(moved[i] = pass_substitute(g, group->stores[i], &old, &at, 1))) return 0;
+  loop_nest inner = *base;
+  for (uint32_t i = 0; i < base->bound_count; i++) outer[i] = base->bound[i];
+  outer[inner.bound_count++] = range;
+  inner.bound = outer;
+  ir_ref effect = all_pieces(&inner, moved, group->count);
+  base->next_range = inner.next_range;
+  return loop_wrap(g, range, IR_SERIAL, effect);
+}
+
+static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) {
+  ir_ref parts[MAX_STORES];
+  uint32_t part_count = 0;
+  piece_group group;
+  for (uint32_t i = 0; i < count; i += group.count) {
+    if (!read_group(base, stores + i, count - i, &group)) return 0;
+    parts[part_count++] = group_effect(base, &group, ir_index(base->g, 0), group.extent);
+  }
+  return loop_sequence(base->g, parts, part_count);
+}
+
+/* threads */
+
+static int64_t times(int64_t elements, ir_graph *g, ir_ref extent) {
+  int64_t size = ir_bounds_of(g, extent).hi;
+  return size < MIN_BLOCK && elements < MIN_BLOCK ? elements * (size > 1 ? size : 1) : MIN_BLOCK;
+}
+
+/* Elements of one step of the axes inside the outermost, and terms of their reductions. */
+static int64_t elements_inside(loop_nest *n) {
+  int64_t inside = 1;
+  for (uint32_t i = 1; i < n->axis_count; i++) inside = times(inside, n->g, n->axes[i].extent);
+  ir_ref reduces[8];
+  for (uint32_t k = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, 8); k-- > 0;) {
+    const ir_node *r = ir_get(n->g, reduces[k]);
+    inside = times(inside, n->g, ir_src(n->g, r->src[r->nsrc - 1], 0));
+  }
+  return inside;
+}
+
+/* Blocks of the outermost axis, each worth about MIN_BLOCK elements of all the group's stores. */
+static bool count_blocks(loop_nest *base, piece_group *group) {
+  int64_t inside = 0, per_block = 1;
+  for (uint32_t i = 0; i < group->count; i++) {
+    loop_nest n = *base;
+    n.store = group->stores[i];
+    if (!loop_find_axes(&n)) return false;
+    inside += elements_inside(group->count == 1 ? &group->nest : &n);
+  }
+  const loop_axis *a = group->nest.axes;
+  int64_t step = group->nest.axis_count ? (int64_t)a->unroll * a->lanes : 1;
+  while (per_block * step * inside < MIN_BLOCK) per_block *= 2;
+  group->block = step * per_block;
+  group->blocks = pass_ceil_div(base->g, group->extent, ir_index(base->g, group->block));
+  return group->blocks != 0;
+}
+
+static bool is_one_block(ir_graph *g, ir_ref blocks) { return ir_bounds_of(g, blocks).hi <= 1; }
+
+/* One group after the other has its blocks; what is one block runs in the first. `block` counts from this
+ * group's first one and may lie outside it, where nothing is left to do. */
+static ir_ref block_of(loop_nest *base, piece_group *group, ir_ref block, bool alone) {
+  ir_graph *g = base->g;
+  ir_ref zero = ir_index(g, 0), size = ir_index(g, group->block),
+         start = pass_mul_int(g, block, group->block);
+  if (is_one_block(g, group->blocks)) /* all of it, then less than nothing */
+    return group_effect(base, group, zero,
+                        pass_max(g, zero, pass_sub(g, group->extent, pass_mul(g, block, group->extent))));
+  if (alone) return group_effect(base, group, start, pass_min(g, pass_sub(g, group->extent, start), size));
+  ir_ref from = pass_min(g, pass_max(g, start, zero), group->extent);
+  ir_ref to = pass_min(g, pass_max(g, pass_add(g, start, size), zero), group->extent);
+  return group_effect(base, group, from, pass_min(g, pass_sub(g, to, from), size));
+}
+
+static ir_ref thread_loop(loop_nest *base, const ir_ref *stores, uint32_t count) {
+  ir_graph *g = base->g;
+  piece_group groups[MAX_STORES];
+  ir_ref parts[MAX_STORES], total = ir_index(g, 0), first = total;
+  uint32_t group_count = 0;
+  for (uint32_t i = 0; i < count; i += groups[group_count++].count) {
+    piece_group *group = &groups[group_count];
+    if (!read_group(base, stores + i, count - i, group) || !count_blocks(base, group)) return 0;
+    if (!is_one_block(g, group->blocks)) total = pass_add(g, total, group->blocks);
+  }
+  total = pass_max(g, total, ir_index(g, 1));
+  ir_ref range = loop_fresh_range(base, total), block = is_one_block(g, total) ? first : range;
+  base->bound = &range, base->bound_count = 1;
+  for (uint32_t i = 0; i < group_count; i++) {
+    bool single = is_one_block(g, groups[i].blocks);
+    parts[i] = block_of(base, &groups[i], single ? block : pass_sub(g, block, first), group_count == 1);
+    if (!single) first = pass_add(g, first, groups[i].blocks);
+  }
+  return loop_wrap(g, range, IR_THREAD, loop_sequence(g, parts, group_count));
 }
 
 /* KERNEL(effect, params by slot, variables) */
@@ -155,15 +285,10 @@ static bool index_fits(ir_graph *g, ir_ref root) {
   return fits;
 }
 
-ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target) {
-  loop_nest n = {.g = g, .target = target, .store = store};
-  if (!loop_find_axes(&n)) return 0;
-  loop_merge_axes(&n);
-  loop_choose_lanes(&n);
-  nest_state s = {.n = &n};
-  ir_ref effect;
-  if (n.axis_count == 0)
-    effect = loop_wrap(g, loop_fresh_range(&n, ir_index(g, 1)), IR_THREAD, innermost(&s));
-  else effect = thread_axis(&s);
-  return effect && index_fits(g, effect) ? kernel(g, effect) : 0;
+ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target) {
+  loop_nest base = {.g = g, .target = target};
+  loop_stores stores;
+  if (!loop_read_stores(g, effect, &stores)) return 0;
+  ir_ref root = thread_loop(&base, stores.store, stores.count);
+  return root && index_fits(g, root) ? kernel(g, root) : 0;
 }

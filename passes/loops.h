@@ -1,5 +1,6 @@
-/* The parts of loop shaping: which axis gets the lanes (loop_axes.c), how reductions become loops
- * (loop_reduce.c), and the nest around the store (loops.c). */
+/* The parts of choosing loops: which axes a kernel iterates over (refine.c, loop_axes.c) and in which pieces
+ * (peel.c), which axis gets the lanes (loop_lanes.c), how reductions become loops (loop_reduce.c), and the
+ * nest around each store (loops.c). */
 #ifndef VIEWFOLD_PASSES_LOOPS_H
 #define VIEWFOLD_PASSES_LOOPS_H
 
@@ -17,20 +18,44 @@ typedef struct loop_nest {
   ir_graph *g;
   const ir_target *target;
   ir_ref store;
-  loop_axis axes[IR_MAX_RANK]; /* outermost first */
+  loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
+  const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
+  uint32_t bound_count;
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
 } loop_nest;
 
 /* loop_axes.c */
-bool loop_find_axes(loop_nest *n);  /* the ranges of the store; false when there are too many */
-void loop_merge_axes(loop_nest *n); /* adjacent axes that all accesses walk as one become one */
-void loop_choose_lanes(loop_nest *n);
+bool loop_find_axes(loop_nest *n);  /* the ranges of the store, by number; false when there are too many */
+void loop_merge_axes(loop_nest *n); /* neighbours that all accesses walk as one become one */
+bool loop_merge_pair(loop_nest *n, uint32_t axis);     /* axis and the one inside it, whatever it costs */
+void loop_merge_reduced(loop_nest *n);                 /* the same for the ranges of each reduction */
+bool loop_bounds_another(loop_nest *n, uint32_t axis); /* does the size of some axis depend on this one? */
+bool loop_depends(ir_graph *g, ir_ref root, ir_ref range);
 /* Coefficient of range in an index expression that is affine in it; false when it is not. */
 bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride);
 /* Nodes of op reachable from root, ascending, at most `room` of them. */
 uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room);
+uint32_t loop_quotients(ir_graph *g, ir_ref root, ir_ref *out,
+                        uint32_t room); /* floor quotients of indices */
+/* How much the indices below root divide: divisions first, then their numbers of values, then conditions
+ * whose faces have to be rounded. */
+int64_t loop_division_cost(ir_graph *g, ir_ref root);
+
+/* loop_axes.c: a kernel in pieces, each a store over ranges, the outer ones of which neighbours may share */
+enum { MAX_STORES = 64 };
+typedef struct loop_stores {
+  uint32_t count;
+  ir_ref store[MAX_STORES];
+  int64_t next_range;
+} loop_stores;
+bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out); /* a STORE, or a SEQ of them */
+bool loop_part(ir_graph *g, loop_stores *stores);                    /* each gets ranges of its own */
+ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
+
+/* loop_lanes.c */
+void loop_choose_lanes(loop_nest *n);
 
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);

@@ -48,6 +48,8 @@ typedef struct pass_slots {
 /* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions
  * as REDUCE nodes. Param 0 is the target slot. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
+/* Parameters that nothing under root reads any more go, and the others move up; 0 when memory is short. */
+ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
 /* The access that a chain of views makes into its leaf: index and validity over ranges ridx0.. of the chain's
  * axes. */
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
@@ -58,7 +60,17 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
 
-/* loops.c: STORE becomes KERNEL with an explicit loop order. */
+/* peel.c: the store in pieces, a SEQ of STOREs, cut where comparisons of one axis with a number say. */
+ir_ref pass_crop(ir_graph *g, ir_ref store);
+
+/* refine.c: each store over other axes, chosen so that indices and masks divide as little as they can. */
+ir_ref pass_refine(ir_graph *g, ir_ref effect);
+
+/* peel.c: each store in pieces, so that inside each no mask is left to test and no quotient to compute.
+ * Pieces that share their outer ranges share those loops. */
+ir_ref pass_peel(ir_graph *g, ir_ref effect);
+
+/* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. */
 ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target);
 
 #endif

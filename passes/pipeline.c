@@ -20,9 +20,9 @@ static void schedule(pass_state *s) {
   if (pass_schedule(s->g, s->root, o->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
 }
 
-static void fold(pass_state *s) {
+/* The launch takes the slots of the parameters that its kernel has come to have. */
+static void take_slots(pass_state *s) {
   ir_launch *l = s->launch;
-  s->root = pass_fold(s->g, l->kernel, l->slots[0], &s->slots);
   uint32_t *slots = s->root ? ir_resize(s->g->mem, l->slots, l->slot_count * sizeof *slots,
                                         s->slots.param_count * sizeof *slots)
                             : NULL;
@@ -36,9 +36,24 @@ static void fold(pass_state *s) {
   l->slot_count = s->slots.param_count;
 }
 
+static void fold(pass_state *s) {
+  s->root = pass_fold(s->g, s->launch->kernel, s->launch->slots[0], &s->slots);
+  take_slots(s);
+}
+
 static void elementary(pass_state *s) {
   s->root = pass_elementary(s->g, s->root);
   s->launch->work = s->root ? pass_work(s->g, s->root) : 0;
+}
+
+static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }
+
+static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
+
+static void peel(pass_state *s) {
+  s->root = pass_peel(s->g, s->root);
+  if (s->root) s->root = pass_drop_params(s->g, s->root, &s->slots);
+  take_slots(s);
 }
 
 static void loops(pass_state *s) {
@@ -53,14 +68,18 @@ static const struct {
 } pass_functions[] = {
     {lower, ON_GRAPH, IR_LEVEL_TENSOR}, {schedule, ON_GRAPH, IR_LEVEL_TENSOR},
     {fold, ON_KERNEL, IR_LEVEL_LOOP},   {elementary, ON_KERNEL, IR_LEVEL_LOOP},
-    {loops, ON_KERNEL, IR_LEVEL_LOOP},
+    {crop, ON_KERNEL, IR_LEVEL_LOOP},   {refine, ON_KERNEL, IR_LEVEL_LOOP},
+    {peel, ON_KERNEL, IR_LEVEL_LOOP},   {loops, ON_KERNEL, IR_LEVEL_LOOP},
 };
 const pass_info pass_table[] = {
     {"lower", "recorded graph", "primitive operations only"},
     {"schedule", "primitive operations", "a launch for each value that lives in memory"},
     {"fold", "one launch", "one scalar expression; no views"},
     {"elementary", "scalar expression", "no elementary functions"},
-    {"loops", "scalar expression", "an explicit loop order"},
+    {"crop", "scalar expression", "pieces without box masks"},
+    {"refine", "scalar expressions", "axes along which indices divide least"},
+    {"peel", "any axes", "pieces without masks and quotients"},
+    {"loops", "scalar expressions", "an explicit loop order"},
 };
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 

@@ -101,7 +101,7 @@ pass_view_status view_canonical(ir_graph *g, const char *who, pass_view *v) {
 pass_view_status view_plain(ir_graph *g, const char *who, uint32_t rank, const ir_ref *shape,
                             pass_view *out) {
   pass_view v = {.rank = rank, .offset = ir_index(g, 0)};
-  memcpy(v.shape, shape, rank * sizeof *shape);
+  view_copy(v.shape, shape, rank);
   plain_strides(g, rank, shape, v.stride);
   view_drop_mask(g, &v);
   *out = v;
@@ -118,12 +118,12 @@ pass_view_status pass_view_create(ir_graph *g, uint32_t rank, const ir_ref *shap
     if (!view_at_most(g, zero, shape[i]))
       return view_refuse(g, "view: negative dimension %s at axis %u of shape %s; sizes are >= 0%s",
                          OP_EXPR(shape[i]), i, OP_LIST(shape, rank), VIEW_FACT(IR_OP_GE, shape[i], zero));
-  memcpy(v.shape, shape, rank * sizeof *shape);
-  if (strides) memcpy(v.stride, strides, rank * sizeof *strides);
+  view_copy(v.shape, shape, rank);
+  if (strides) view_copy(v.stride, strides, rank);
   else plain_strides(g, rank, shape, v.stride);
   view_drop_mask(g, &v);
-  if (begin) memcpy(v.begin, begin, rank * sizeof *begin);
-  if (end) memcpy(v.end, end, rank * sizeof *end);
+  if (begin) view_copy(v.begin, begin, rank);
+  if (end) view_copy(v.end, end, rank);
   for (uint32_t i = 0; i < rank; i++)
     if (!view_at_most(g, zero, v.begin[i]) || !view_at_most(g, v.end[i], v.shape[i]))
       return view_refuse(

@@ -122,6 +122,9 @@ bool pass_view_chain_add(ir_graph *g, pass_view_chain *chain, const pass_view *v
 bool pass_view_chain_copy(ir_graph *g, const pass_view_chain *chain, pass_view_chain *out);
 /* A reshape of its last view, or a further view. */
 bool pass_view_chain_reshape(ir_graph *g, pass_view_chain *chain, uint32_t rank, const ir_ref *shape);
+/* index and valid, to which a chain of view operations folds, become those of the one view that says the
+ * same, where there is one and the index has a division or the validity is no box. False after an error. */
+bool pass_view_settle(ir_graph *g, ir_ref node, ir_ref *index, ir_ref *valid);
 void pass_view_chain_free(pass_view_chain *chain);
 void pass_view_chain_print(const ir_graph *g, const pass_view_chain *chain, ir_text *out); /* one per line */
 static inline pass_view *pass_view_last(const pass_view_chain *c) { return &c->views[c->count - 1]; }

@@ -128,6 +128,50 @@ bool pass_view_chain_of(ir_graph *g, ir_ref node, pass_view_chain *out) {
   return pass_view_chain_unmerged(g, node, out) && pass_view_chain_simplify(g, out);
 }
 
+/* A quotient or a remainder is left in it. */
+static bool divides(const ir_graph *g, ir_ref root, bool *known) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool found = false;
+  *known = ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && !found; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    found = n->dtype == IR_INDEX && (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return found;
+}
+
+/* Bounds of single ranges, or everything. */
+static bool is_box(const ir_graph *g, ir_ref valid) {
+  const ir_node *n = ir_get(g, valid);
+  bool many = n->op == IR_OP_AND, box = true;
+  for (uint32_t i = 0; i < (many ? n->nsrc : 1) && n->op != IR_OP_CONST && box; i++) {
+    const ir_node *clause = many ? ir_get(g, n->src[i]) : n;
+    box = clause->nsrc == 2 && ir_op_of(g, clause->src[0]) == IR_OP_RANGE;
+  }
+  return box;
+}
+
+static bool only_views(const ir_graph *g, ir_ref node) {
+  for (; !is_leaf(g, node); node = ir_src(g, node, 0)) {
+    const ir_node *n = ir_get(g, node);
+    if (ir_ops[n->op].cls != IR_CLASS_VIEW || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) return false;
+    if (n->op == IR_OP_PAD && ir_arg_mode(n) != IR_PAD_CONSTANT) return false;
+  }
+  return true;
+}
+
+bool pass_view_settle(ir_graph *g, ir_ref node, ir_ref *index, ir_ref *valid) {
+  bool known = true, plain = is_box(g, *valid) && !divides(g, *index, &known);
+  if (!known || plain || !only_views(g, node)) return known;
+  pass_view_chain views;
+  bool done = pass_view_chain_of(g, node, &views);
+  if (done && views.count == 1) done = pass_view_lower(g, views.views, NULL, index, valid);
+  pass_view_chain_free(&views);
+  return done;
+}
+
 void pass_view_chain_free(pass_view_chain *c) {
   if (c->mem) ir_free(c->mem, c->views, c->cap * sizeof *c->views);
   *c = (pass_view_chain){.mem = c->mem};

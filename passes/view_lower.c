@@ -62,9 +62,8 @@ bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *c, const ir_ref *
     pass_view v = c->views[i];
     if (pass_view_empty(g, &v)) *valid = ir_bool(g, false);
     if (ir_is_false(g, *valid)) break;
-    if (i + 1 < c->count)
-      made = shorten(g, &v) && split_place(g, &v, *index, here);
-    else if (at) memcpy(here, at, v.rank * sizeof *at);
+    if (i + 1 < c->count) made = shorten(g, &v) && split_place(g, &v, *index, here);
+    else if (at) view_copy(here, at, v.rank);
     else made = ranges_of(g, &v, here);
     made = made && lower_one(g, &v, here, index, valid);
   }
@@ -166,7 +165,7 @@ pass_view_status pass_view_recognise(ir_graph *g, uint32_t rank, const ir_ref *s
                                      ir_ref valid, pass_view *out) {
   reading r = {g, rank, shape, true};
   pass_view v = {.rank = rank};
-  memcpy(v.shape, shape, rank * sizeof *shape);
+  view_copy(v.shape, shape, rank);
   view_drop_mask(g, &v);
   if (ir_is_false(g, valid)) {
     if (rank == 0) return PASS_VIEW_NONE;

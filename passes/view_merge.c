@@ -78,11 +78,18 @@ static view_answer some_valid(const merger *m, const pass_view_numbers *box) {
   return view_sum_reaches(spans, spans_of(m, box, spans), -box->offset);
 }
 
+static bool is_masked(const merger *m) {
+  for (uint32_t j = 0; j < m->digits; j++)
+    if (m->digit[j].begin > 0 || m->digit[j].end < m->digit[j].size) return true;
+  return false;
+}
+
 /* The least (or, `upper`, the greatest) x[k] of a valid position, of which there is one. False: unknown. */
 static bool end_of_valid(const merger *m, uint32_t k, bool upper, int64_t *end) {
   int64_t lo = m->box.begin[k], hi = m->box.end[k] - 1; /* it lies here */
-  while (lo < hi) {
-    int64_t middle = lo + (hi - lo) / 2 + upper;
+  for (bool first = true; lo < hi;
+       first = false) { /* most often it is where the box ends: look there first */
+    int64_t middle = !first ? lo + (hi - lo) / 2 + upper : upper ? hi : lo;
     pass_view_numbers part = m->box;
     if (upper) part.begin[k] = middle;
     else part.end[k] = middle + 1;
@@ -216,9 +223,11 @@ view_merged view_merge_core(const pass_view_numbers *nearer, const pass_view_num
   view_answer inside = stays_inside(&m, nearer, worst);
   if (inside == VIEW_NO) return VIEW_OUTSIDE;
   if (inside == VIEW_UNKNOWN || !read_digits(&m, nearer)) return VIEW_NOT_ONE;
-  view_answer valid = some_valid(&m, &m.box);
-  if (valid == VIEW_NO) return VIEW_VOID;
-  if (valid == VIEW_UNKNOWN || !tighten(&m) || some_invalid(&m) != VIEW_NO) return VIEW_NOT_ONE;
+  if (is_masked(&m)) {
+    view_answer valid = some_valid(&m, &m.box);
+    if (valid == VIEW_NO) return VIEW_VOID;
+    if (valid == VIEW_UNKNOWN || !tighten(&m) || some_invalid(&m) != VIEW_NO) return VIEW_NOT_ONE;
+  }
   if (affine_over_box(&m, out) == VIEW_YES) return VIEW_ONE;
   if (m.in_the_way) *split = m.in_the_way;
   return VIEW_NOT_ONE;
@@ -241,6 +250,7 @@ static pass_view_status merge_numbers(ir_graph *g, const pass_view_numbers *near
   switch (view_merge_core(nearer, later, &made, &split, &worst)) {
   case VIEW_ONE: return view_of_numbers(g, &made, out);
   case VIEW_VOID: return nothing_valid(g, shape_of, out);
+  case VIEW_UNDECIDED:
   case VIEW_NOT_ONE: break;
   case VIEW_OUTSIDE:
     return view_refuse(g,
@@ -326,23 +336,22 @@ static pass_view_status merge_refining(ir_graph *g, const pass_view *views, size
   return status == PASS_VIEW_DONE ? pass_view_reshape(g, &all, last->rank, last->shape, out) : status;
 }
 
-/* By pieces, where all are numbers. */
-static pass_view_status merge_by_pieces(ir_graph *g, const pass_view *views, size_t count, pass_view *out) {
-  pass_view_numbers numbers[LONGEST_RUN], made;
-  for (size_t i = 0; i < count; i++)
-    if (!pass_view_numbers_of(g, &views[i], &numbers[i])) return PASS_VIEW_NONE;
-  for (size_t i = 0; i < count; i++)
+/* A run of numbers: by pieces of its mask, or over refined axes where there are too many. */
+static pass_view_status merge_run(ir_graph *g, const pass_view *views, size_t count, pass_view *out) {
+  pass_view_numbers numbers[LONGEST_RUN] = {0}, made;
+  bool known = true;
+  for (size_t i = 0; i < count; i++) {
     if (pass_view_void(g, &views[i])) return nothing_valid(g, &views[count - 1], out);
+    known &= pass_view_numbers_of(g, &views[i], &numbers[i]);
+  }
+  if (!known) return merge_expressions(g, views, count, out);
   switch (view_merge_pieces(g->mem, numbers, count, &made)) {
   case VIEW_ONE: return view_of_numbers(g, &made, out);
   case VIEW_VOID: return nothing_valid(g, &views[count - 1], out);
-  default: return PASS_VIEW_NONE;
+  case VIEW_NOT_ONE: return PASS_VIEW_NONE;
+  default: break;
   }
-}
-
-static pass_view_status merge_run(ir_graph *g, const pass_view *views, size_t count, pass_view *out) {
-  pass_view_status status = count > 2 ? merge_refining(g, views, count, out) : PASS_VIEW_NONE;
-  if (status == PASS_VIEW_NONE) status = merge_by_pieces(g, views, count, out);
+  pass_view_status status = merge_refining(g, views, count, out);
   return status == PASS_VIEW_NONE ? merge_expressions(g, views, count, out) : status;
 }
 

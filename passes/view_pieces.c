@@ -7,6 +7,7 @@
 
 #include "ir/arith.h"
 #include "view_impl.h"
+#include "view_solve.h"
 
 enum { MOST_PIECES = 256, MOST_STEPS = 1024 };
 
@@ -16,10 +17,19 @@ typedef struct piece {
 } piece;
 
 typedef struct pieces {
-  uint32_t waiting, done;
-  piece queue[MOST_PIECES];
-  pass_view_numbers valid[MOST_PIECES];
+  const ir_mem *mem;
+  piece *queue;
+  pass_view_numbers *valid;
+  size_t waiting, queue_cap, done, valid_cap;
+  uint32_t told;               /* axes along which some valid piece is longer than one */
+  int64_t stride[IR_MAX_RANK]; /* along these */
 } pieces;
+
+static bool push(pieces *p, const piece *next) {
+  if (p->waiting == MOST_PIECES || !IR_RESERVE(p->mem, p->queue, p->queue_cap, p->waiting + 1)) return false;
+  p->queue[p->waiting++] = *next;
+  return true;
+}
 
 static bool halve(pieces *p, const piece *whole, uint32_t axes) {
   uint32_t axis = IR_MAX_RANK;
@@ -29,37 +39,52 @@ static bool halve(pieces *p, const piece *whole, uint32_t axes) {
     bool smaller = axis == IR_MAX_RANK || size < v->end[axis] - v->begin[axis];
     if (axes >> k & 1 && size > 1 && smaller) axis = k;
   }
-  if (axis == IR_MAX_RANK || p->waiting + 2 > MOST_PIECES) return false;
+  if (axis == IR_MAX_RANK) return false;
   int64_t middle = v->begin[axis] + (v->end[axis] - v->begin[axis]) / 2;
-  piece *low = &p->queue[p->waiting++], *high = &p->queue[p->waiting++];
-  *low = *high = *whole;
-  low->view.end[axis] = high->view.begin[axis] = middle;
-  return true;
+  piece low = *whole, high = *whole;
+  low.view.end[axis] = high.view.begin[axis] = middle;
+  return push(p, &low) && push(p, &high);
 }
 
-/* Until every piece is through; false: not found to be one view. */
-static bool settle_all(pieces *p, const pass_view_numbers *views) {
+/* A piece that has merged with every view: no other may have other strides. */
+static view_answer take(pieces *p, const pass_view_numbers *v) {
+  for (uint32_t k = 0; k < v->rank; k++) {
+    if (v->end[k] - v->begin[k] == 1) continue;
+    if (p->told >> k & 1 && p->stride[k] != v->stride[k]) return VIEW_NO;
+    p->told |= 1u << k;
+    p->stride[k] = v->stride[k];
+  }
+  if (p->done == MOST_PIECES || !IR_RESERVE(p->mem, p->valid, p->valid_cap, p->done + 1)) return VIEW_UNKNOWN;
+  p->valid[p->done++] = *v;
+  return VIEW_YES;
+}
+
+/* YES: every piece is through; NO: they are not one view; UNKNOWN: too many, or numbers too large. */
+static view_answer settle_all(pieces *p, const pass_view_numbers *views) {
   for (int steps = 0; p->waiting > 0; steps++) {
     piece now = p->queue[--p->waiting];
     pass_view_numbers merged;
     uint32_t split;
     int64_t worst;
     if (now.level == 0) {
-      if (p->done == MOST_PIECES) return false;
-      p->valid[p->done++] = now.view;
+      view_answer fits = take(p, &now.view);
+      if (fits != VIEW_YES) return fits;
       continue;
     }
-    if (steps == MOST_STEPS) return false;
+    if (steps == MOST_STEPS) return VIEW_UNKNOWN;
     switch (view_merge_core(&views[now.level - 1], &now.view, &merged, &split, &worst)) {
-    case VIEW_ONE: p->queue[p->waiting++] = (piece){merged, now.level - 1}; break;
+    case VIEW_ONE:
+      if (!push(p, &(piece){merged, now.level - 1})) return VIEW_UNKNOWN;
+      break;
     case VIEW_VOID: break;
     case VIEW_NOT_ONE:
-      if (!halve(p, &now, split)) return false;
+      if (!halve(p, &now, split)) return VIEW_UNKNOWN;
       break;
-    case VIEW_OUTSIDE: return false;
+    case VIEW_OUTSIDE:
+    case VIEW_UNDECIDED: return VIEW_UNKNOWN;
     }
   }
-  return true;
+  return VIEW_YES;
 }
 
 /* The box around all pieces, which they fill. */
@@ -131,15 +156,13 @@ static bool agree(const pieces *p, const pass_view_numbers *box) {
 
 view_merged view_merge_pieces(const ir_mem *mem, const pass_view_numbers *views, size_t count,
                               pass_view_numbers *out) {
-  pieces *p = ir_alloc(mem, sizeof *p);
-  if (!p) return VIEW_NOT_ONE;
-  p->waiting = 1, p->done = 0;
-  p->queue[0] = (piece){views[count - 1], count - 1};
-  view_merged result = VIEW_NOT_ONE;
-  if (settle_all(p, views)) {
-    if (p->done == 0) result = VIEW_VOID;
-    else if (box_of(p, out) && guess(p, out) && agree(p, out)) result = VIEW_ONE;
-  }
-  ir_free(mem, p, sizeof *p);
+  pieces p = {.mem = mem};
+  view_answer through = VIEW_UNKNOWN;
+  if (push(&p, &(piece){views[count - 1], count - 1})) through = settle_all(&p, views);
+  view_merged result = through == VIEW_UNKNOWN ? VIEW_UNDECIDED : VIEW_NOT_ONE;
+  if (through == VIEW_YES && p.done == 0) result = VIEW_VOID;
+  else if (through == VIEW_YES && box_of(&p, out) && guess(&p, out) && agree(&p, out)) result = VIEW_ONE;
+  ir_free(mem, p.queue, p.queue_cap * sizeof *p.queue);
+  ir_free(mem, p.valid, p.valid_cap * sizeof *p.valid);
   return result;
 }

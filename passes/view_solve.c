@@ -118,7 +118,7 @@ static bool same_quotient(const view_atom *a, const view_atom *b, uint32_t axes)
  * rate. */
 static void face_forward(view_atom *a, uint32_t axes) {
   uint32_t k = 0;
-  while (k < axes && (a->rate[k] == 0 || 2 * a->rate[k] == a->divisor)) k++;
+  while (k < axes && (a->rate[k] == 0 || a->rate[k] == a->divisor - a->rate[k])) k++;
   if (k == axes || a->rate[k] < a->divisor - a->rate[k]) return;
   for (uint32_t i = 0; i < axes; i++) a->rate[i] = ir_floor_mod(-a->rate[i], a->divisor);
   a->constant = a->divisor - 1 - a->constant;
@@ -207,8 +207,7 @@ view_answer view_quotients_affine(const view_quotients *q) {
     if (!used) continue;
     if (line == q->axes || q->size[k] > q->size[line]) line = k;
     x[k] = 1;
-    if (!value_at(q, x, &slope[k])) return VIEW_UNKNOWN;
-    slope[k] -= start;
+    if (!value_at(q, x, &slope[k]) || !ir_sub_ok(slope[k], start, &slope[k])) return VIEW_UNKNOWN;
     x[k] = 0;
   }
   if (line == q->axes) return VIEW_YES;
@@ -226,7 +225,9 @@ view_answer view_quotients_affine(const view_quotients *q) {
     for (uint32_t i = 0; i < count; i++) {
       x[axes[i]] = digits % q->size[axes[i]];
       digits /= q->size[axes[i]];
-      base += slope[axes[i]] * x[axes[i]];
+      int64_t moved;
+      if (!ir_mul_ok(slope[axes[i]], x[axes[i]], &moved) || !ir_add_ok(base, moved, &base))
+        return VIEW_UNKNOWN;
     }
     view_answer affine = line_affine(q, line, x, base, slope[line]);
     if (affine != VIEW_YES) return affine;

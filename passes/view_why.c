@@ -85,20 +85,26 @@ typedef struct asked {
   bool any;
 } asked;
 
-static void read_slopes(asked *a) {
+/* False: numbers too large to say anything about. */
+static bool read_slopes(asked *a) {
   const pass_view_numbers *v = a->later;
+  int64_t elements = 1, step;
   a->start = v->offset;
+  for (uint32_t i = 0; i < a->nearer->rank; i++)
+    if (!ir_mul_ok(elements, a->nearer->shape[i], &elements)) return false;
   for (uint32_t k = 0; k < v->rank; k++) {
     a->slopes[k] = (pass_slope){k, v->begin[k], v->end[k] - v->begin[k], v->stride[k]};
-    a->start += v->begin[k] * v->stride[k];
+    if (!ir_mul_ok(v->begin[k], v->stride[k], &step) || !ir_add_ok(a->start, step, &a->start)) return false;
   }
+  return true;
 }
 
 /* Rows end between `axis` and the next; they matter unless both are walked as one. */
 static void row_reason(asked *a, uint32_t axis, int64_t unit) {
   const pass_view_numbers *v = a->nearer;
   pass_view_numbers probe = rows_of(v, axis);
-  bool matters = v->stride[axis] != v->shape[axis + 1] * v->stride[axis + 1];
+  int64_t row;
+  bool matters = !ir_mul_ok(v->shape[axis + 1], v->stride[axis + 1], &row) || v->stride[axis] != row;
   if (unit == 1 || !matters || is_one(&probe, a->later)) return;
   ir_textf(a->out,
            "    rows of %lld (axis %u of the view above, %lld long) end within the view below; the number of "
@@ -127,9 +133,8 @@ void pass_view_why(ir_graph *g, const pass_view *nearer, const pass_view *later,
     ir_text_str(out, "    sizes vary, and their bounds and divisors do not show that they nest\n");
     return;
   }
-  read_slopes(&a);
   int64_t unit = 1;
-  for (uint32_t i = first.rank; i-- > 0;) {
+  for (uint32_t i = read_slopes(&a) ? first.rank : 0; i-- > 0;) {
     if (i + 1 < first.rank) row_reason(&a, i, unit);
     mask_reason(&a, i);
     unit *= first.shape[i];

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "frontend/viewfold.h"
+#include "test/lib/memory.h"
 
 #define NUMBERS(...)                                                                                         \
   (const int64_t[]) { __VA_ARGS__ }
@@ -414,15 +415,71 @@ static void test_views_of_values(void **state) {
   assert_null(vf_view_text((vf_view){0}, NULL));
 }
 
+/* The graph's views, asked everything; false after a failure, which must be one of memory. */
+static bool use_views(vf_graph *g, vf_context *c) {
+  vf_error error = {VF_OK, ""};
+  vf_value n = vf_variable(g, "n", 4, 64, 4);
+  vf_view v = vf_view_create_sized(g, 2, (vf_value[]){n, vf_integer(g, 6)}, NULL, (vf_value){0}, NULL);
+  v = vf_view_pad(vf_view_permute(v, VF_LIST(1, 0)), VF_LIST(1, 0, 0, 0));
+  vf_view b = vf_view_bind(v, 1, &n, NUMBERS(8));
+  b = vf_view_minify(vf_view_reshape(b, VF_LIST(8, 7)));
+  vf_view back = vf_view_invert(vf_view_stride(vf_view_of(vf_input(g, "x", VF_F32, VF_LIST(4))), VF_LIST(-1)),
+                                VF_LIST(4));
+  int64_t strides[16], size = 0;
+  bool known[16];
+  bool good = vf_view_ok(b) && vf_view_ok(back);
+  good = good && vf_view_real_strides(b, true, strides, known, &error) == VF_OK;
+  good = good && (size = vf_view_real_size(b, &error)) >= 0;
+  char *text = good ? vf_view_text(b, &error) : NULL,
+       *index = text ? vf_view_index(b, 0, NULL, &error) : NULL;
+  if (index) assert_string_equal(text, "V((7,8);(1,6);-1;((1,7),(0,8)))\nV((56,);(1,);0)");
+  if (index) assert_int_equal(size, 48);
+  if (!index) assert_true(vf_graph_status(g) == VF_ERR_MEMORY || error.status == VF_ERR_MEMORY);
+  vf_text_free(c, text);
+  vf_text_free(c, index);
+  return index != NULL;
+}
+
+static void test_every_allocation_may_fail(void **state) {
+  (void)state;
+  long allocations = 1, failed = 0;
+  for (long k = 0; k <= allocations; k++) {
+    test_memory memory = {0};
+    vf_options options = {.size = sizeof options,
+                          .allocator = test_memory_hook,
+                          .allocator_user = &memory,
+                          .flags = VF_NO_DISK};
+    vf_context *c = vf_context_create(&options, NULL);
+    vf_graph *g = vf_graph_create(c, "g", NULL);
+    atomic_store(&memory.allocations, 0);
+    memory.fail_at = k;
+    failed += !use_views(g, c);
+    if (k == 0) allocations = atomic_load(&memory.allocations);
+    vf_graph_destroy(g);
+    vf_context_destroy(c);
+    assert_int_equal(atomic_load(&memory.live), 0);
+    assert_int_equal(atomic_load(&memory.wrong_sizes), 0);
+  }
+  assert_true(allocations > 20 && failed > allocations / 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_creation_is_canonical), cmocka_unit_test(test_creation_refuses),
-      cmocka_unit_test(test_size_and_order),        cmocka_unit_test(test_movement),
-      cmocka_unit_test(test_movement_refuses),      cmocka_unit_test(test_minify),
-      cmocka_unit_test(test_chains_merge),          cmocka_unit_test(test_runs_merge),
-      cmocka_unit_test(test_inverses_lead_back),    cmocka_unit_test(test_real_strides),
-      cmocka_unit_test(test_real_size_is_tight),    cmocka_unit_test(test_lowering),
-      cmocka_unit_test(test_sizes_may_vary),        cmocka_unit_test(test_views_of_values),
+      cmocka_unit_test(test_creation_is_canonical),
+      cmocka_unit_test(test_creation_refuses),
+      cmocka_unit_test(test_size_and_order),
+      cmocka_unit_test(test_movement),
+      cmocka_unit_test(test_movement_refuses),
+      cmocka_unit_test(test_minify),
+      cmocka_unit_test(test_chains_merge),
+      cmocka_unit_test(test_runs_merge),
+      cmocka_unit_test(test_inverses_lead_back),
+      cmocka_unit_test(test_real_strides),
+      cmocka_unit_test(test_real_size_is_tight),
+      cmocka_unit_test(test_lowering),
+      cmocka_unit_test(test_sizes_may_vary),
+      cmocka_unit_test(test_views_of_values),
+      cmocka_unit_test(test_every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, start, finish);
 }

@@ -111,6 +111,9 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after schedule
 \# after fold
 \# after elementary
+\# after crop
+\# after refine
+\# after peel
 \# after loops
 $ viewfold dump --print-after=lower --graph total pool.vf
 \# after lower

@@ -43,9 +43,9 @@ $ viewfold index --explain 'f32[1,6].expand(2,6).reshape(12).shrink((2,8))' | ta
   V((6,);(1,);2)
 masks: none, every position is read
 divisions: 1
-  ((ridx0+2)//6)
+  ((ridx0+2)%6)
     along axis 0 (6 positions) it changes at position 4; that cuts the axis into no equal parts
-cost: 5 operations, one of them a division, which counts 4 more: 9
+cost: 2 operations, one of them a division, which counts 4 more: 6
 loop axes: 6, as they are
 
 == several axes together

@@ -1,0 +1,69 @@
+# What is left of divisions and masks in loops: `//`, `%` and ` if ` of their listings. test/property/prop_loops.c counts
+# for many chains and checks every element; here are the edges.
+
+== a reshape after a permute: the loops are the digits of both sides
+$ viewfold dump --stage=loops 'f32[2,8,3,5].reshape(2,2,2,2,3,5).permute(0,1,4,2,5,3).reshape(2,2,6,10)' | grep -e '//' -e ' % ' -e ' if '
+? 1
+
+== divisors that do not divide their axis: a main part and a rest
+$ viewfold dump --stage=loops 'f32[10,7].permute(1,0).reshape(70).shrink((3,68))' | grep -e '//' -e ' if '
+? 1
+
+== padding is filled, and its inside tests nothing
+$ viewfold dump --stage=loops 'f32[5,6].pad((1,2),(3,0))' | grep -e ' if '
+? 1
+$ viewfold dump --print-after=crop 'f32[5,6].pad((1,2),(3,0))' | grep -c 'store .* = f32(0.0)'
+3
+
+== a wrap is two pieces
+$ viewfold dump --stage=loops 'f32[9].pad((0,4),mode=wrap)' | grep -e '//' -e ' if '
+? 1
+$ viewfold dump --print-after=peel 'f32[9].pad((0,4),mode=wrap)' | grep -c store
+2
+
+== after which passes
+$ viewfold dump --print-after=crop 'f32[4].pad((1,1))' | grep -c 'store'
+3
+$ viewfold dump --print-after=refine 'f32[2,3].permute(1,0).reshape(6)' | grep -o 'in 0.*'
+in 0..3
+in 0..2
+
+== sizes that are variables refine and peel like numbers
+$ viewfold dump --stage=loops 'f32[n=4..64:4,3].permute(1,0).reshape(n*3).pad((1,1))' | grep -e ' if ' -e 'load.*//' -e 'load.*%n'
+? 1
+
+== every element, also of sizes that turn up at run time
+<<< seen.vf
+graph @seen(%x: f32[n=1..9,3]) {
+  %a = pad %x pads=[[2,1],[1,0]]
+  %b = permute %a order=[1,0]
+  %c = reshape %b shape=[((n+3)*4)]
+  %d = flip %c axes=[0]
+  return %c, %d
+}
+>>>
+$ viewfold run seen.vf --in 'x=[[1,2,3]]' --check | grep check
+check c: 16 elements, bit-equal
+check d: 16 elements, bit-equal
+$ viewfold run seen.vf --in 'x=[[1,2,3],[4,5,6],[7,8,9],[1,2,3],[4,5,6]]' --check | grep check
+check c: 32 elements, bit-equal
+check d: 32 elements, bit-equal
+<<< wrapped.vf
+graph @wrapped(%x: f32[6,5]) {
+  %a = pad %x pads=[[0,4],[3,0]] mode=wrap
+  %b = reshape %a shape=[4,20]
+  %c = pad %b pads=[[1,0],[0,1]] value=7
+  %d = reshape %c shape=[7,15]
+  %e = permute %d order=[1,0]
+  %f = concat %e, %e axis=1
+  return %f
+}
+>>>
+$ viewfold run wrapped.vf --in 'x=[[1,2,3,4,5],[6,7,8,9,10],[11,12,13,14,15],[16,17,18,19,20],[21,22,23,24,25],[26,27,28,29,30]]' --check | grep check
+check f: 210 elements, bit-equal
+
+== pieces as text are read back as they are
+$ viewfold dump --print-after=peel 'f32[4,6].pad((0,0),(0,4)).reshape(40).shrink((0,36)).reshape(4,9)' | grep -v '^#' > pieces.vf
+$ grep -c store pieces.vf
+3
+$ viewfold dump --stage=graph pieces.vf | cmp - pieces.vf
