@@ -20,51 +20,39 @@ static bool is_step(const ir_graph *g, ir_ref node) {
   return ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
 }
 
-static json_t *sizes_of(show *s, const ir_graph *g, ir_ref tensor) {
-  json_t *list = json_array();
-  for (uint32_t i = 0; i < ir_rank(g, tensor); i++)
-    show_add(s, list, show_expression(s, g, ir_dim(g, tensor, i)));
-  return list;
-}
-
 /* one step */
 
-static json_t *numbers(show *s, const int64_t *values, uint32_t count) {
+static json_t *expressions(show *s, const ir_graph *g, const ir_ref *items, uint32_t count) {
   json_t *list = json_array();
-  for (uint32_t i = 0; i < count; i++) show_add(s, list, json_sprintf("%lld", (long long)values[i]));
+  for (uint32_t i = 0; i < count; i++) show_add(s, list, show_expression(s, g, items[i]));
   return list;
 }
 
-static json_t *one_view(show *s, const pass_view_numbers *v, bool masked) {
+static json_t *shape_of(show *s, ir_ref tensor) {
+  const ir_node *shape = ir_get(&s->s.g, ir_shape(&s->s.g, tensor));
+  return expressions(s, &s->s.g, shape->src, shape->nsrc);
+}
+
+static json_t *one_view(show *s, const ir_graph *g, const pass_view *v) {
   json_t *made = json_object();
-  show_set(s, made, "shape", numbers(s, v->shape, v->rank));
-  show_set(s, made, "strides", numbers(s, v->stride, v->rank));
-  show_set(s, made, "offset", json_sprintf("%lld", (long long)v->offset));
-  if (masked) {
-    show_set(s, made, "begin", numbers(s, v->begin, v->rank));
-    show_set(s, made, "end", numbers(s, v->end, v->rank));
+  show_set(s, made, "shape", expressions(s, g, v->shape, v->rank));
+  show_set(s, made, "strides", expressions(s, g, v->stride, v->rank));
+  show_set(s, made, "offset", show_expression(s, g, v->offset));
+  if (v->masked) {
+    show_set(s, made, "begin", expressions(s, g, v->begin, v->rank));
+    show_set(s, made, "end", expressions(s, g, v->end, v->rank));
   }
   return made;
 }
 
-/* A chain without strides (sizes that vary, say) has its index expression all the same. */
+/* A chain without strides (pads that repeat elements, say) has its index expression all the same. */
 static void put_views(show *s, ir_graph *g, ir_ref node, json_t *step) {
   pass_view_chain chain;
-  bool done = pass_view_chain_of(g, node, &chain), varies = false;
-  json_t *list = json_array();
-  for (size_t i = 0; i < chain.count && done && !varies; i++) {
-    pass_view_numbers v;
-    varies = !pass_view_numbers_of(g, &chain.views[i], &v);
-    if (!varies) show_add(s, list, one_view(s, &v, chain.views[i].masked));
-  }
-  if (done && !varies) {
+  if (pass_view_chain_of(g, node, &chain)) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < chain.count; i++) show_add(s, list, one_view(s, g, &chain.views[i]));
     show_set(s, step, "views", list);
-  } else if (varies) {
-    json_decref(list);
-    static const char why[] = "a size that varies has no view of fixed strides";
-    show_set(s, step, "no_views", show_text(why, sizeof why - 1));
   } else {
-    json_decref(list);
     const char *colon = strstr(g->error->text, ": "), *why = colon ? colon + 2 : g->error->text;
     show_set(s, step, "no_views", show_text(why, strcspn(why, ";")));
     s->failed |= g->error->status == IR_ERR_MEMORY;
@@ -107,7 +95,7 @@ static ir_ref copy_path(show *s, ir_graph *g, path p) {
     uint32_t attributes = i + 1 == p.count ? 0 : n->nsrc - 1;
     if (!IR_RESERVE(g->mem, copies, cap, count + 1 + attributes)) return 0;
     copies[count++] = ir_shape(from, p.nodes[i]);
-    memcpy(copies + count, n->src + 1, attributes * sizeof *copies);
+    if (attributes) memcpy(copies + count, n->src + 1, attributes * sizeof *copies);
     count += attributes;
   }
   if (ir_graph_copy(g, from, copies, count, NULL) == IR_OK) {
@@ -177,7 +165,7 @@ static void put_line(show *s, const ir_parsed_graph *block, ir_ref node, json_t 
 static json_t *one_step(show *s, const ir_parsed_graph *block, path p) {
   json_t *step = json_object();
   if (p.count > 1) put_line(s, block, p.nodes[0], step);
-  show_set(s, step, "shape", sizes_of(s, &s->s.g, p.nodes[0]));
+  show_set(s, step, "shape", shape_of(s, p.nodes[0]));
   put_folded(s, p, step);
   return step;
 }
@@ -202,7 +190,7 @@ static json_t *buffer_of(show *s, const ir_parsed_graph *block, ir_ref leaf) {
   }
   show_set(s, made, "dtype", json_string(ir_dtypes[n->dtype].name));
   show_set(s, made, "bytes", json_integer(ir_dtypes[n->dtype].bytes));
-  show_set(s, made, "shape", sizes_of(s, g, leaf));
+  show_set(s, made, "shape", shape_of(s, leaf));
   return made;
 }
 

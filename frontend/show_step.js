@@ -153,12 +153,12 @@ class Step {
   drawViews() {
     if (!this.views.length) return paragraph("no-views", `No strides: ${this.data.no_views}.`);
     const many = this.views.length > 1, masked = this.views.some(v => v.begin);
-    const rows = this.views.map((v, i) => {
+    const rows = this.data.views.map((v, i) => {
       const own = i === this.views.length - 1;   // its axes are those of the result
       const entry = (k, x) => own ? axisMark(k, `${x}`) : `${x}`;
       const tuple = list => ["(", list.map((x, k) => [k ? ", " : "", entry(k, x)]), ")"];
       const mask = v.begin ? v.begin.map((b, k) => [k ? " × " : "", entry(k, `${b}..${v.end[k]}`)]) : "none";
-      return tr(many && td(`V${i + 1}`), td(tuple(v.shape)), td(tuple(v.strides)), td(`${v.offset}`),
+      return tr(many && td(`V${i + 1}`), td(tuple(v.shape)), td(tuple(v.strides)), td(v.offset),
         masked && td(mask));
     });
     const head = [many && "view", "shape", "strides", "offset", masked && "mask, half-open"].filter(Boolean);

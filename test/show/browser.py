@@ -36,8 +36,10 @@ CHAINS = [
 ]
 
 
-# Of the oracle only the result is wanted: sanitizers need not look for its leaks.
-QUIET = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
+def viewfold(*arguments):
+    """What the command prints. Only that is wanted here: sanitizers look for leaks in the text tests."""
+    quiet = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
+    return subprocess.run(["viewfold", *arguments], check=True, stdout=subprocess.PIPE, text=True, env=quiet).stdout
 
 
 def prefixes(chain):
@@ -66,8 +68,7 @@ def addresses(chain, sizes, folder):
     with open(names[0], "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
         file.write(struct.pack(f"<{count}i", *range(1, count + 1)))
-    subprocess.run(["viewfold", "run", chain, "--in", "x=" + names[0], "--out", "y=" + names[1], "--check"],
-                   check=True, stdout=subprocess.DEVNULL, env=QUIET)
+    viewfold("run", chain, "--in", "x=" + names[0], "--out", "y=" + names[1], "--check")
     with open(names[1], "rb") as file:
         data = file.read()
     length = struct.unpack("<H", data[8:10])[0]
@@ -169,7 +170,7 @@ def check_keys(browser, step, known):
 
 def check_chain(browser, chain, sizes, folder):
     page, compared = os.path.join(folder, "page.html"), 0
-    subprocess.run(["viewfold", "show", chain, "-o", page], check=True)
+    viewfold("show", chain, "-o", page)
     check_looks(browser, page)
     browser.open(page)
     set_sizes(browser, sizes)
@@ -195,8 +196,7 @@ def check_chain(browser, chain, sizes, folder):
           tabs.find(t => t.textContent === "{tab}").click();
           return document.querySelector("[role=tabpanel] pre").textContent;
         }})()""")
-        command = ["viewfold", "dump", "--stage=" + tab, chain]
-        if text != subprocess.run(command, check=True, capture_output=True, text=True).stdout:
+        if text != viewfold("dump", "--stage=" + tab, chain):
             raise Failure(f"the tab {tab} does not show what `viewfold dump` prints")
     return compared
 
@@ -222,7 +222,7 @@ ALL_ELEMENTS = """(() => {
 def check_graph(browser, folder):
     """The chains of a whole graph, of which the intermediate steps are closed until they are wanted."""
     page, graph = os.path.join(folder, "page.html"), os.path.join(os.path.dirname(__file__), "../../docs/demo/photo.vf")
-    subprocess.run(["viewfold", "show", graph, "-o", page], check=True)
+    viewfold("show", graph, "-o", page)
     check_looks(browser, page)
     browser.open(page)
     closed = browser.evaluate("document.querySelectorAll('.step').length - document.querySelectorAll('.body').length")
@@ -237,7 +237,7 @@ def check_graph(browser, folder):
 def pictures(browser, folder, out):
     for number, (chain, sizes) in enumerate(CHAINS):
         page = os.path.join(folder, "page.html")
-        subprocess.run(["viewfold", "show", chain, "-o", page], check=True)
+        viewfold("show", chain, "-o", page)
         for scheme in ("light", "dark"):
             browser.open(page, scheme)
             set_sizes(browser, sizes)

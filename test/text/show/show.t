@@ -57,6 +57,10 @@ $ viewfold show rows.vf | grep -oE '"name":"(rows|other|n)"(,"lo":"2","hi":"8","
 "name":"other"
 "name":"n","lo":"2","hi":"8","divisor":"1"
 
+== sizes, strides and masks that vary are expressions
+$ viewfold show 'f32[n=4..64:4,3].permute(1,0).pad((0,0),(1,0))' | grep -oE '"shape":\["3","\(n\+1\)"\],"strides"[^}]*'
+"shape":["3","(n+1)"],"strides":["1","3"],"offset":"-3","begin":["0","1"],"end":["3","(n+1)"]
+
 == what has no strides says why
 $ viewfold show 'f32[4].pad((1,1),mode=wrap)' | grep -oE '"no_views":"[^"]*"'
 "no_views":"padding by elements is no view of fixed strides"
