@@ -223,12 +223,13 @@ static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
     pass_linear_const(&outside, first);
     return plus(b, again(b, &inner, divisor), &outside, 1);
   }
+  inner = in;
   if (prefers_complement(&in, d) && complement(&in)) {
     if (reduce(b, &in, d, &outside) == LEFT && !prefers_complement(&in, d) &&
         pass_linear_scale(&outside, -1) && ir_sub_ok(outside.constant, 1, &outside.constant))
       return plus(b, again(b, &in, d), &outside, -1);
   }
-  return plain(b, IR_OP_FLOORDIV, x, y);
+  return plain(b, IR_OP_FLOORDIV, b->facts ? pass_linear_plain(b->g, &inner) : x, y);
 }
 
 /* N - d*(N//d) */

@@ -109,7 +109,7 @@ static ir_ref compare_parts(pass_build *b, ir_op op, const pass_linear *in, int6
 static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
   enum { STEPS = 12 }; /* each takes a quotient or a term away, unless digits bring another */
   int64_t c;
-  bool again = true;
+  bool again = true, opened = false;
   for (int step = 0; again; step++) {
     if (in->count == 0) return truth(b, (in->constant < 0) != negated);
     if (pass_linear_below(b, in)) return truth(b, !negated);
@@ -119,8 +119,10 @@ static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
     in->constant = 0;
     for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= g;
     if (!ceil_div(c, g, &c)) return 0;
-    again = step < STEPS && (open_quotient(b, in, &c) ||
-                             (in->count > 1 && (drop_small_digits(b, in, &c) || pass_saturate(b, in, &c))));
+    again = step < STEPS && open_quotient(b, in, &c);
+    opened = opened || again; /* the digits that facts tell apart would bring the quotient back */
+    if (!again && step < STEPS && in->count > 1)
+      again = (!(opened && b->facts) && drop_small_digits(b, in, &c)) || pass_saturate(b, in, &c);
     if (again && !ir_sub_ok(0, c, &in->constant)) return 0;
   }
   bool flip = pass_linear_sign(in) < 0; /* -X < c is X >= 1-c */

@@ -168,11 +168,12 @@ static void take_merged(loop_nest *n, uint32_t axis, ir_ref root, ir_ref merged)
 }
 
 bool loop_merge_pair(loop_nest *n, uint32_t axis) {
-  ir_ref merged, root = 0;
+  ir_ref merged = 0, root = 0;
   if (!loop_bounds_another(n, axis) && !loop_bounds_another(n, axis + 1))
     root = merged_root(n->g, n->store, n->axes[axis].range, n->axes[axis + 1].range, &merged);
-  if (root) take_merged(n, axis, root, merged);
-  return root != 0;
+  if (!root || !merged) return false;
+  take_merged(n, axis, root, merged);
+  return true;
 }
 
 void loop_merge_axes(loop_nest *n) {

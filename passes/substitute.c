@@ -118,12 +118,34 @@ static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   return result && ir_dtype_of(g, result) == IR_INDEX ? settle_sum(g, &facts, result) : result;
 }
 
+/* Several quotients may have met when the budget of one builder call was spent, and under a validity one is
+ * written in other digits. */
+static bool has_quotients(const ir_graph *g, ir_ref index, ir_ref valid) {
+  pass_linear sum;
+  uint32_t count = 0;
+  pass_linear_read(g, index, &sum);
+  for (uint32_t i = 0; i < sum.count; i++) count += ir_op_of(g, sum.term[i].atom) == IR_OP_FLOORDIV;
+  return count > (ir_is_true(g, valid) ? 1 : 0);
+}
+
+static ir_ref simplify_again(ir_graph *g, ir_ref index) {
+  enum { ROUNDS = 3 };
+  for (int round = 0; round < ROUNDS; round++) {
+    ir_ref next = pass_simplify(g, index);
+    if (!next || next == index) return next;
+    index = next;
+  }
+  return index;
+}
+
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   enum { ROUNDS = 3 };
   ir_ref result = simplify_given(g, index, valid);
+  if (result && has_quotients(g, result, valid)) result = simplify_again(g, result);
   for (int round = 0; round < ROUNDS && result && result != index && !ir_is_true(g, valid); round++) {
     index = result;
     result = simplify_given(g, index, valid);
+    if (result && has_quotients(g, result, valid)) result = simplify_again(g, result);
   }
   return result;
 }
