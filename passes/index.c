@@ -85,8 +85,6 @@ ir_ref pass_both(ir_graph *g, ir_ref x, ir_ref y) {
   return make_and(&b, x, y);
 }
 
-ir_ref pass_settle(ir_graph *g, ir_ref x) { return pass_and(g, x, x); }
-
 ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   pass_build build = pass_begin(g);
   return pass_make_compare(&build, op, a, b);

@@ -484,7 +484,7 @@ static bool merge_all(pass_build *b, clauses *all) {
 
 /* Simplify a conjunction. False: it is False. */
 static bool conjoin(pass_build *b, clauses *all) {
-  enum { ROUNDS = 4 };
+  enum { ROUNDS = 8 };
   for (uint32_t i = 0; i < all->count;) {
     if (ir_is_false(b->g, all->item[i])) return false;
     if (ir_is_true(b->g, all->item[i])) erase(all, i);

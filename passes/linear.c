@@ -108,7 +108,7 @@ static bool take_factor(pass_build *b, const pass_linear *in, ir_ref factor, pas
     ir_ref f[PASS_FACTORS];
     uint32_t n = pass_factors(b->g, in->term[i].atom, f), at = 0;
     while (at < n && f[at] != factor) at++;
-    if (at == n) return false;
+    if (at == n || n > 2) return false; /* what is left is an atom that exists */
     for (n--; at < n; at++) f[at] = f[at + 1];
     ir_ref left = pass_product(b->g, f, n);
     bool added = n == 0 ? ir_add_ok(rest->constant, in->term[i].coef, &rest->constant)

@@ -118,16 +118,6 @@ static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   return result && ir_dtype_of(g, result) == IR_INDEX ? settle_sum(g, &facts, result) : result;
 }
 
-/* Several quotients may have met when the budget of one builder call was spent, and under a validity one is
- * written in other digits. */
-static bool has_quotients(const ir_graph *g, ir_ref index, ir_ref valid) {
-  pass_linear sum;
-  uint32_t count = 0;
-  pass_linear_read(g, index, &sum);
-  for (uint32_t i = 0; i < sum.count; i++) count += ir_op_of(g, sum.term[i].atom) == IR_OP_FLOORDIV;
-  return count > (ir_is_true(g, valid) ? 1 : 0);
-}
-
 static ir_ref simplify_again(ir_graph *g, ir_ref index) {
   enum { ROUNDS = 3 };
   for (int round = 0; round < ROUNDS; round++) {
@@ -136,6 +126,27 @@ static ir_ref simplify_again(ir_graph *g, ir_ref index) {
     index = next;
   }
   return index;
+}
+
+/* Clauses about sums, once settled together, may read otherwise when each is built by itself. */
+ir_ref pass_settle(ir_graph *g, ir_ref valid) {
+  ir_ref all = pass_and(g, valid, valid);
+  bool sums = false;
+  for (uint32_t i = 0; all && ir_op_of(g, all) == IR_OP_AND && i < ir_get(g, all)->nsrc; i++) {
+    const ir_node *clause = ir_get(g, ir_src(g, all, i));
+    sums = sums || (clause->nsrc == 2 && ir_op_of(g, clause->src[0]) == IR_OP_ADD);
+  }
+  return sums ? simplify_again(g, all) : all;
+}
+
+/* Several quotients may have met when the budget of one builder call was spent, and under a validity one is
+ * written in other digits. */
+static bool has_quotients(const ir_graph *g, ir_ref index, ir_ref valid) {
+  pass_linear sum;
+  uint32_t count = 0;
+  pass_linear_read(g, index, &sum);
+  for (uint32_t i = 0; i < sum.count; i++) count += ir_op_of(g, sum.term[i].atom) == IR_OP_FLOORDIV;
+  return count > (ir_is_true(g, valid) ? 1 : 0);
 }
 
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
