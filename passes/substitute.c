@@ -143,10 +143,14 @@ ir_ref pass_settle(ir_graph *g, ir_ref valid) {
  * written in other digits. */
 static bool has_quotients(const ir_graph *g, ir_ref index, ir_ref valid) {
   pass_linear sum;
-  uint32_t count = 0;
+  uint32_t quotients = 0, others = 0;
   pass_linear_read(g, index, &sum);
-  for (uint32_t i = 0; i < sum.count; i++) count += ir_op_of(g, sum.term[i].atom) == IR_OP_FLOORDIV;
-  return count > (ir_is_true(g, valid) ? 1 : 0);
+  for (uint32_t i = 0; i < sum.count; i++) {
+    ir_op op = ir_op_of(g, sum.term[i].atom);
+    quotients += op == IR_OP_FLOORDIV;
+    others += op != IR_OP_FLOORDIV && op != IR_OP_RANGE;
+  }
+  return ir_is_true(g, valid) ? quotients > 1 : quotients + others > 0;
 }
 
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
