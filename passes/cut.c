@@ -5,6 +5,8 @@
 
 #include "index.h"
 
+#include <string.h>
+
 enum { MAX_NODES = 256, MAX_VALUES = 4, MIXED_SHARE = 4 };
 
 /* c*r + rest, seen as not rising or as not falling along r */
@@ -158,30 +160,58 @@ bool peel_is_slanted(ir_graph *g, const peel_cut *cut) {
   return slanted;
 }
 
+static bool is_settled(const peel_piece *p, ir_ref node) {
+  for (uint32_t a = 0; a < p->level; a++)
+    if (p->axes[a] == node) return true;
+  return false;
+}
+
+/* What the store is made of, sources first, but for the sizes of settled axes: nothing further in changes
+ * these. */
+static uint32_t undecided(ir_graph *g, const peel_piece *p, ir_ref **live, size_t *cap) {
+  size_t count = 0, kept = 0, size = (size_t)p->store + 1;
+  uint8_t *used = ir_alloc(g->mem, size);
+  bool ok = used && ir_reachable(g, &p->store, 1, live, &count, cap) == IR_OK;
+  if (used) memset(used, 0, size);
+  if (ok) used[p->store] = 1;
+  for (size_t i = count; i-- > 0 && ok;) {
+    const ir_node *n = ir_get(g, (*live)[i]);
+    if (!used[(*live)[i]] || is_settled(p, (*live)[i])) continue;
+    for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]] = 1;
+  }
+  for (size_t i = 0; i < count && ok; i++)
+    if (used[(*live)[i]]) (*live)[kept++] = (*live)[i];
+  ir_free(g->mem, used, size);
+  return (uint32_t)kept;
+}
+
 bool peel_find_cut(ir_graph *g, const peel_piece *p, peel_cut *out) {
   ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
+  size_t cap = 0;
+  uint32_t count = undecided(g, p, &live, &cap);
   bool found = false;
-  if (ir_reachable(g, &p->store, 1, &live, &count, &cap) == IR_OK) {
-    for (size_t i = 0; i < count && !found; i++)
-      found = cut_node(g, p, live[i], out) && (p->slanted_left > 0 || !peel_is_slanted(g, out));
-    for (size_t i = 0; i < count && !found && !p->boxes; i++)
-      found = is_comparison(g, live[i]) && cut_outside(g, p, live[i], out);
-  }
+  for (uint32_t i = 0; i < count && !found; i++)
+    found = cut_node(g, p, live[i], out) && (p->slanted_left > 0 || !peel_is_slanted(g, out));
+  for (uint32_t i = 0; i < count && !found && !p->boxes; i++)
+    found = is_comparison(g, live[i]) && cut_outside(g, p, live[i], out);
   ir_free(g->mem, live, cap * sizeof *live);
   return found;
 }
 
 /* The one with the longest runs, in which those of the others lie. */
 bool peel_find_quotient(ir_graph *g, const peel_piece *p, peel_quotient *out) {
-  ir_ref nodes[MAX_NODES];
-  uint32_t count = loop_quotients(g, p->store, nodes, MAX_NODES);
+  ir_ref *live = NULL;
+  size_t cap = 0;
+  uint32_t count = undecided(g, p, &live, &cap);
   double longest = 0;
   for (uint32_t i = 0; i < count; i++) {
     peel_quotient q;
-    if (!decided_here(g, p, nodes[i]) || !read_quotient(g, p, nodes[i], &q)) continue;
+    if (ir_op_of(g, live[i]) != IR_OP_FLOORDIV || ir_dtype_of(g, live[i]) != IR_INDEX ||
+        !decided_here(g, p, live[i]) || !read_quotient(g, p, live[i], &q))
+      continue;
     double run = (double)q.divisor / (double)(q.coefficient < 0 ? -q.coefficient : q.coefficient);
     if (run > longest) longest = run, *out = q;
   }
+  ir_free(g->mem, live, cap * sizeof *live);
   return longest > 0;
 }

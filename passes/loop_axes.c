@@ -79,14 +79,6 @@ bool loop_find_axes(loop_nest *n) {
 
 /* merging */
 
-uint32_t loop_quotients(ir_graph *g, ir_ref root, ir_ref *out, uint32_t room) {
-  ir_ref found[MAX_FOUND];
-  uint32_t count = loop_find(g, root, IR_OP_FLOORDIV, found, MAX_FOUND), kept = 0;
-  for (uint32_t i = 0; i < count && kept < room; i++)
-    if (ir_dtype_of(g, found[i]) == IR_INDEX) out[kept++] = found[i];
-  return kept;
-}
-
 /* A condition whose face along the innermost axis that it mentions lies between positions. */
 static bool rounds(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);

@@ -37,8 +37,6 @@ bool loop_depends(ir_graph *g, ir_ref root, ir_ref range);
 bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride);
 /* Nodes of op reachable from root, ascending, at most `room` of them. */
 uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room);
-uint32_t loop_quotients(ir_graph *g, ir_ref root, ir_ref *out,
-                        uint32_t room); /* floor quotients of indices */
 /* How much the indices below root divide: divisions first, then their numbers of values, then conditions
  * whose faces have to be rounded. */
 int64_t loop_division_cost(ir_graph *g, ir_ref root);

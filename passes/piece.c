@@ -14,29 +14,44 @@ ir_ref peel_fresh(peeler *s, ir_ref extent) {
   return ir_make(s->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(s->next_range++, 0), &extent, 1);
 }
 
-/* In the store and in the sizes of axes that are not settled. */
+/* In the store and in the sizes of axes that are not settled. Settled axes stay the nodes that they are:
+ * other pieces are in the loops over them, too. */
+static bool replace_all(ir_graph *g, peel_piece *p, const ir_ref *from, const ir_ref *to, uint32_t count) {
+  enum { ROOM = 64 };
+  ir_ref old[ROOM + MAX_NEST], now[ROOM + MAX_NEST];
+  uint32_t known = count;
+  memcpy(old, from, count * sizeof *old);
+  memcpy(now, to, count * sizeof *now);
+  for (uint32_t i = 0; i < p->axis_count; i++) {
+    ir_ref axis = p->axes[i];
+    bool given = false;
+    for (uint32_t k = 0; k < count; k++) given |= from[k] == axis;
+    if (given) continue;
+    if (i >= p->level && !(p->axes[i] = pass_substitute(g, axis, old, now, known))) return false;
+    old[known] = axis, now[known++] = p->axes[i];
+  }
+  p->store = pass_substitute(g, p->store, old, now, known);
+  return p->store != 0;
+}
+
 static bool replace(ir_graph *g, peel_piece *p, ir_ref from, ir_ref to) {
-  p->store = pass_substitute(g, p->store, &from, &to, 1);
-  bool ok = p->store != 0;
-  for (uint32_t i = p->level; i < p->axis_count && ok; i++)
-    ok = (p->axes[i] = pass_substitute(g, p->axes[i], &from, &to, 1)) != 0;
-  return ok;
+  return replace_all(g, p, &from, &to, 1);
 }
 
 bool peel_replace_axis(peeler *s, peel_piece *p, ir_ref position, const ir_ref *axes, uint32_t count) {
-  ir_ref old = p->axes[p->level], now[MAX_NEST];
+  enum { ROOM = 3 };
+  ir_ref from[ROOM] = {p->axes[p->level]}, to[ROOM] = {position}, now[MAX_NEST];
   uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++)
+    from[i + 1] = to[i + 1] = axes[i]; /* the store may hold them already */
+  if (!position || !replace_all(s->g, p, from, to, count + 1)) return false;
   for (uint32_t i = 0; i < p->level; i++) now[kept++] = p->axes[i];
   for (uint32_t i = 0; i < count; i++)
     if (ir_op_of(s->g, axes[i]) == IR_OP_RANGE) now[kept++] = axes[i];
-  for (uint32_t i = p->level + 1; i < p->axis_count && kept < MAX_NEST; i++)
-    now[kept++] = pass_substitute(s->g, p->axes[i], &old, &position, 1); /* its size may depend on the axis */
-  p->store = pass_substitute(s->g, p->store, &old, &position, 1);
+  for (uint32_t i = p->level + 1; i < p->axis_count && kept < MAX_NEST; i++) now[kept++] = p->axes[i];
   memcpy(p->axes, now, kept * sizeof *now);
   p->axis_count = kept;
-  for (uint32_t i = 0; i < kept; i++)
-    if (!now[i]) return false;
-  return p->store != 0;
+  return true;
 }
 
 /* cuts */
@@ -76,8 +91,7 @@ bool peel_drop_loads(peeler *s, peel_piece *p) {
     never[dropped] = loads[i];
     other[dropped++] = n->src[3];
   }
-  if (dropped) p->store = pass_substitute(s->g, p->store, never, other, dropped);
-  return p->store != 0;
+  return dropped == 0 || replace_all(s->g, p, never, other, dropped);
 }
 
 /* Segment i of the piece; false on failure. *empty: it has no positions. */
