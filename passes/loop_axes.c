@@ -119,8 +119,8 @@ static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, 
   ir_ref size = ir_src(g, inner, 0), extent = pass_mul(g, ir_src(g, outer, 0), size);
   if (ir_bounds_of(g, size).lo < 1) return 0;
   *merged = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_get(g, outer)->arg, &extent, 1);
-  return pass_substitute(g, root, (ir_ref[]){outer, inner},
-                         (ir_ref[]){pass_div(g, *merged, size), pass_mod(g, *merged, size)}, 2);
+  ir_ref now[] = {pass_div(g, *merged, size), pass_mod(g, *merged, size)};
+  return *merged && now[0] && now[1] ? pass_substitute(g, root, (ir_ref[]){outer, inner}, now, 2) : 0;
 }
 
 void loop_merge_reduced(loop_nest *n) {
