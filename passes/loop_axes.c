@@ -213,6 +213,22 @@ bool loop_part(ir_graph *g, loop_stores *stores) {
   return true;
 }
 
+static bool is_nothing(const ir_graph *g, ir_ref effect) {
+  const ir_node *n = ir_get(g, effect);
+  while (n->op == IR_OP_LOOP && n->src[1] && ir_arg_mode(n) != IR_THREAD) n = ir_get(g, n->src[1]);
+  return n->op == IR_OP_SEQ && n->nsrc == 0;
+}
+
+/* An effect that is there twice, or does nothing, is left out: nodes are shared, effects are run in one
+ * place. */
 ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count) {
-  return count == 1 ? effects[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, count);
+  ir_ref kept[MAX_STORES];
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    bool again = !effects[i] || count > MAX_STORES ? false : is_nothing(g, effects[i]);
+    for (uint32_t k = 0; k < used && !again; k++) again = kept[k] == effects[i];
+    if (!again && used < MAX_STORES) kept[used++] = effects[i];
+  }
+  if (count > MAX_STORES) return ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, count);
+  return used == 1 ? kept[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, kept, used);
 }
