@@ -271,7 +271,7 @@ static bool tell(const char *what, const counts *n, uint64_t least) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t count = 20000, least = 0, scale = 30;
+  uint64_t count = 20000, least = 1000, scale = 30;
   for (int i = 1; i + 1 < argc; i += 2) {
     uint64_t value = strtoull(argv[i + 1], NULL, 10);
     if (strcmp(argv[i], "--seed") == 0) seed = value;

@@ -178,7 +178,7 @@ static offender measured(size_t first, size_t count, const node *nodes, int n) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t count = 20000, least = 900, listed = 0;
+  uint64_t count = 20000, least = 999, listed = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     uint64_t value = strtoull(argv[i + 1], NULL, 10);
     if (strcmp(argv[i], "--seed") == 0) seed = value;
