@@ -99,10 +99,7 @@ static bool print_access(ir_graph *g, ir_ref chain, bool raw, ir_text *out) {
 static bool print_views(ir_graph *g, ir_ref chain, ir_text *out) {
   pass_view_chain views;
   bool done = pass_view_chain_of(g, chain, &views);
-  for (size_t i = 0; done && i < views.count; i++) {
-    pass_view_print(g, &views.views[i], out);
-    ir_text_str(out, "\n");
-  }
+  if (done) pass_view_chain_print(g, &views, out);
   pass_view_chain_free(&views);
   if (out->failed) ir_fail(g->error, IR_ERR_MEMORY, "out of memory printing views");
   return done && !out->failed;

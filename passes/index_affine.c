@@ -17,12 +17,6 @@ static bool is_quotient(const ir_graph *g, ir_ref atom, int64_t *d) {
   return n->op == IR_OP_FLOORDIV && ir_is_const(g, n->src[1], d);
 }
 
-static int column_of(const pass_system *s, ir_ref atom) {
-  for (uint32_t i = 0; i < s->atoms; i++)
-    if (s->atom[i] == atom) return (int)i;
-  return -1;
-}
-
 /* The values of the quotients where those of the free columns stand. False: one cannot be worked out. */
 static bool work_out(const ir_graph *g, corner *c) {
   const pass_system *s = &c->system;
@@ -40,7 +34,7 @@ static bool work_out(const ir_graph *g, corner *c) {
       bool ready = true;
       sum = numerator.constant;
       for (uint32_t k = 0; k < numerator.count && ready; k++) {
-        int at = column_of(s, numerator.term[k].atom);
+        int at = pass_column_of(s, numerator.term[k].atom);
         ready = at >= 0 && known[at] && ir_mul_ok(c->value[at], numerator.term[k].coef, &part) &&
                 ir_add_ok(sum, part, &sum);
       }
@@ -57,7 +51,7 @@ static bool value_of(const corner *c, const pass_linear *form, int64_t *out) {
   *out = 0;
   for (uint32_t i = 0; i < form->count; i++) {
     int64_t part;
-    int at = column_of(&c->system, form->term[i].atom);
+    int at = pass_column_of(&c->system, form->term[i].atom);
     if (at < 0 || !ir_mul_ok(c->value[at], form->term[i].coef, &part) || !ir_add_ok(*out, part, out))
       return false;
   }

@@ -132,6 +132,7 @@ typedef struct pass_digits {
   pass_system system;
 } pass_digits;
 
+int pass_column_of(const pass_system *s, ir_ref atom); /* -1: it has none */
 /* Columns for the form's atoms and, while there is room, all that their quotients are made of. */
 bool pass_system_of(pass_build *b, const pass_linear *in, pass_system *out);
 /* Shown that the form does not lie in [lo, hi], by trying; slower than bounds, and knows whole numbers. */

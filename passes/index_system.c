@@ -20,7 +20,7 @@
 
 /* positions */
 
-static int find(const pass_system *s, ir_ref atom) {
+int pass_column_of(const pass_system *s, ir_ref atom) {
   for (uint32_t i = 0; i < s->atoms; i++)
     if (s->atom[i] == atom) return (int)i;
   return -1;
@@ -28,7 +28,7 @@ static int find(const pass_system *s, ir_ref atom) {
 
 /* The atom's column, made if new; -1 when there is no room. */
 static int column(pass_build *b, pass_system *s, ir_ref atom) {
-  int at = find(s, atom);
+  int at = pass_column_of(s, atom);
   if (at >= 0) return at;
   if (s->atoms == PASS_COLUMNS) return -1;
   uint32_t looks = b->looks;
@@ -117,7 +117,7 @@ static void relate(pass_build *b, pass_system *s, uint32_t at, ir_ref numerator,
     if (!into_row(b, s, row, &form, 1)) return;
     for (uint32_t i = 0; i < form.count; i++) /* the newest, better one that stands alone */
       if (form.term[i].coef == 1 || form.term[i].coef == -1 || i == 0)
-        row->pivot = find(s, form.term[i].atom);
+        row->pivot = pass_column_of(s, form.term[i].atom);
   }
   close_row(s, s->rows);
 }
@@ -170,7 +170,7 @@ static void meet_rows(pass_build *b, pass_system *s) {
       uint32_t same = 0, used = 0;
       for (uint32_t i = 0; i < s->atoms; i++) used += row->coef[i] != 0;
       for (uint32_t k = 0; k < form.count; k++) {
-        int at = find(s, form.term[k].atom);
+        int at = pass_column_of(s, form.term[k].atom);
         same += at >= 0 && row->coef[at] == form.term[k].coef;
       }
       if (same != form.count || used != same) continue;

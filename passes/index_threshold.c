@@ -48,12 +48,6 @@ bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
   return true;
 }
 
-static uint32_t column_of(const pass_system *s, ir_ref atom) {
-  uint32_t i = 0;
-  while (i + 1 < s->atoms && s->atom[i] != atom) i++;
-  return i;
-}
-
 bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divisor, int64_t *first) {
   pass_digits of;
   int64_t next, need, rest, lo, hi;
@@ -72,7 +66,7 @@ bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divis
   need = next - (sign[0] > 0 ? x->in.lo : -x->in.hi), rest = (sign[0] > 0 ? x->in.hi : -x->in.lo) - next + 1;
   *divisor = need > rest ? need : rest; /* first + (sign * digit - next + divisor) // divisor */
   if (x->row >= 0)
-    *divisor = -of.system.row[x->row].coef[column_of(&of.system, of.system.row[x->row].quotient)];
+    *divisor = -of.system.row[x->row].coef[pass_column_of(&of.system, of.system.row[x->row].quotient)];
   if (*divisor < 2 || *divisor < need || *divisor < rest || next == INT64_MIN ||
       !pass_digits_sum(&of, sign, 0, in))
     return false;

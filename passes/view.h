@@ -98,11 +98,9 @@ typedef struct pass_slope {
 void pass_quotient_why(ir_text *out, const pass_slope *slopes, uint32_t count, int64_t constant,
                        int64_t divisor);
 
-/* view_lower.c: index and validity, over positions of the view's axes: ranges ridx0.. unless `at` gives an
- * expression per axis. */
-bool pass_view_lower(ir_graph *g, const pass_view *view, const ir_ref *at, ir_ref *index, ir_ref *valid);
-/* The view of these sizes that reads at index where valid holds, over ridx0..: NONE unless index is a sum of
- * ranges times what does not vary along an axis and valid a conjunction of bounds of single ranges. */
+/* view_lower.c. The view of these sizes that reads at index where valid holds, over ridx0..: NONE unless
+ * index is a sum of ranges times what does not vary along an axis and valid a conjunction of bounds of single
+ * ranges. */
 pass_view_status pass_view_recognise(ir_graph *g, uint32_t rank, const ir_ref *shape, ir_ref index,
                                      ir_ref valid, pass_view *out);
 

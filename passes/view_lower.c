@@ -70,11 +70,6 @@ bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *c, const ir_ref *
   return made && finish(g, index, valid);
 }
 
-bool pass_view_lower(ir_graph *g, const pass_view *v, const ir_ref *at, ir_ref *index, ir_ref *valid) {
-  pass_view_chain one = {.mem = g->mem, .views = (pass_view *)v, .count = 1};
-  return pass_view_chain_lower(g, &one, at, index, valid);
-}
-
 /* recognition */
 
 typedef struct reading {
