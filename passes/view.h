@@ -127,7 +127,8 @@ static inline pass_view *pass_view_last(const pass_view_chain *c) { return &c->v
 /* view_merge.c: merge any neighbours, and runs of more than two, until nothing merges. */
 bool pass_view_chain_simplify(ir_graph *g, pass_view_chain *chain);
 
-/* view_lower.c: the whole chain; `at` as above. Nothing valid: index 0, valid False. */
+/* view_lower.c: index and validity of the whole chain over its positions: `at` gives an expression per axis,
+ * or NULL for ranges ridx0... Nothing valid: index 0, valid False. */
 bool pass_view_chain_lower(ir_graph *g, const pass_view_chain *chain, const ir_ref *at, ir_ref *index,
                            ir_ref *valid);
 
