@@ -141,7 +141,8 @@ static ir_ref intern(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t a
                                          .nsrc = nsrc,
                                          .src = copy,
                                          .arg = arg,
-                                         .hash = hash};
+                                         .hash = hash,
+                                         .order = ir_order_of(g, op, arg, src, nsrc)};
   return ref;
 }
 

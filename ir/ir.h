@@ -58,6 +58,7 @@ typedef struct ir_node {
   const ir_ref *src;
   int64_t arg;
   uint32_t hash;
+  uint32_t order; /* height, operation and arg as far as they fit: where ir_compare begins */
 } ir_node;
 
 typedef struct ir_bucket {
@@ -131,6 +132,15 @@ static inline ir_dtype ir_dtype_of(const ir_graph *graph, ir_ref ref) {
 }
 static inline ir_ref ir_src(const ir_graph *graph, ir_ref ref, uint32_t i) {
   return ir_get(graph, ref)->src[i];
+}
+
+/* order.c: an order of nodes that has nothing to do with when they were made. Sources stand before what is
+ * made of them. */
+uint32_t ir_order_of(const ir_graph *graph, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc);
+int ir_compare_likes(const ir_graph *graph, ir_ref a, ir_ref b); /* of one `order` */
+static inline int ir_compare(const ir_graph *graph, ir_ref a, ir_ref b) { /* < 0: a stands before b */
+  uint32_t x = ir_get(graph, a)->order, y = ir_get(graph, b)->order;
+  return x != y ? (x < y ? -1 : 1) : ir_compare_likes(graph, a, b);
 }
 
 /* node.c: small builders and queries */

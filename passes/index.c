@@ -121,7 +121,7 @@ static ir_ref sum_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
   pass_linear_const(&sum, 0);
   for (uint32_t i = 0; i < nsrc; i++) {
     pass_linear_read(b->g, src[i], &part);
-    if (pass_linear_add(&sum, &part, 1)) continue;
+    if (pass_linear_add(b->g, &sum, &part, 1)) continue;
     ir_ref r = src[0]; /* too big for one form: pairs */
     for (uint32_t j = 1; j < nsrc; j++) r = pass_make_add(b, r, src[j]);
     return r;
@@ -134,12 +134,12 @@ static ir_ref product_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
   bool sorted = nsrc <= PASS_FACTORS;
   for (uint32_t i = 0; i < nsrc && sorted; i++) {
     ir_op op = ir_op_of(b->g, src[i]);
-    sorted = op != IR_OP_ADD && op != IR_OP_MUL && op != IR_OP_CONST && (i == 0 || src[i - 1] <= src[i]);
+    sorted = op != IR_OP_ADD && op != IR_OP_MUL && op != IR_OP_CONST && (i == 0 || ir_compare(b->g, src[i - 1], src[i]) <= 0);
   }
   if (sorted) {
     pass_linear in;
     pass_linear_const(&in, 0);
-    pass_linear_term(&in, pass_product(b->g, src, nsrc), 1);
+    pass_linear_term(b->g, &in, pass_product(b->g, src, nsrc), 1);
     return pass_linear_node(b, &in);
   }
   ir_ref r = src[0];

@@ -22,10 +22,10 @@ static pass_interval through(pass_build *b, const ir_node *n) {
     for (uint32_t i = 0; i < n->nsrc && n->op == IR_OP_ADD; i++) {
       pass_linear part;
       pass_linear_read(b->g, n->src[i], &part);
-      if (!pass_linear_add(&in, &part, 1)) return r;
+      if (!pass_linear_add(b->g, &in, &part, 1)) return r;
     }
     if (n->op == IR_OP_MUL &&
-        (n->nsrc != 2 || !ir_is_const(b->g, n->src[1], &d) || !pass_linear_term(&in, n->src[0], d)))
+        (n->nsrc != 2 || !ir_is_const(b->g, n->src[1], &d) || !pass_linear_term(b->g, &in, n->src[0], d)))
       return r;
     return pass_linear_bounds(b, &in);
   }
@@ -113,7 +113,7 @@ static bool eliminate(pass_build *b, pass_linear *in, bool upper) {
       if (!replaced) return false;
       pass_linear_read(b->g, replaced, &bound);
       pass_linear_drop(&next, t);
-      if (!pass_linear_add(&next, &bound, term.coef)) return false;
+      if (!pass_linear_add(b->g, &next, &bound, term.coef)) return false;
       *in = next;
       return true;
     }
@@ -196,10 +196,10 @@ void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out) {
   pass_facts_propagate(b, out, true);
 }
 
-static void put_in(pass_linear *in, const pass_linear *form, int64_t value, int64_t times) {
+static void put_in(const ir_graph *g, pass_linear *in, const pass_linear *form, int64_t value, int64_t times) {
   pass_linear next = *in;
   int64_t c;
-  if (pass_linear_add(&next, form, -times) && ir_mul_ok(value, times, &c) &&
+  if (pass_linear_add(g, &next, form, -times) && ir_mul_ok(value, times, &c) &&
       ir_add_ok(next.constant, c, &next.constant))
     *in = next;
 }
@@ -215,6 +215,6 @@ void pass_linear_given(pass_build *b, pass_linear *in) {
     if (have == 0 || have == INT64_MIN || pivot.coef == INT64_MIN) continue;
     int64_t size = pivot.coef < 0 ? -pivot.coef : pivot.coef, rest = ir_floor_mod(have, size);
     if (rest > size - rest) rest -= size; /* the residue of least magnitude stays */
-    put_in(in, &form, f->in.lo, (have - rest) / pivot.coef);
+    put_in(b->g, in, &form, f->in.lo, (have - rest) / pivot.coef);
   }
 }

@@ -31,7 +31,7 @@ static ir_ref plus(pass_build *b, ir_ref rest, const pass_linear *addend, int64_
   pass_linear sum;
   if (!rest) return 0;
   pass_linear_read(b->g, rest, &sum);
-  if (pass_linear_scale(&sum, scale) && pass_linear_add(&sum, addend, 1)) return pass_linear_node(b, &sum);
+  if (pass_linear_scale(&sum, scale) && pass_linear_add(b->g, &sum, addend, 1)) return pass_linear_node(b, &sum);
   pass_linear other = *addend;
   ir_ref left = pass_make_mul(b, rest, ir_index(b->g, scale));
   return pass_make_add(b, left, pass_linear_node(b, &other));
@@ -65,14 +65,14 @@ static bool one_period(const pass_interval *in, int64_t d) {
 }
 
 /* N = d*quotient + rest for these residues; false: too big */
-static bool take(const pass_digits *of, const int64_t *residue, int64_t d, split *out) {
+static bool take(const ir_graph *g, const pass_digits *of, const int64_t *residue, int64_t d, split *out) {
   int64_t whole[PASS_DIGITS];
   for (uint32_t i = 0; i < of->count; i++) {
     if (!ir_sub_ok(of->digit[i].coef, residue[i], &whole[i])) return false;
     whole[i] /= d;
   }
-  return pass_digits_sum(of, whole, 0, &out->quotient) &&
-         pass_digits_sum(of, residue, of->constant, &out->remainder);
+  return pass_digits_sum(g, of, whole, 0, &out->quotient) &&
+         pass_digits_sum(g, of, residue, of->constant, &out->remainder);
 }
 
 /* All of the rest is one period: it becomes the period's number. */
@@ -90,16 +90,16 @@ static bool settle_period(split *parts, int64_t lo, int64_t d) {
 static bool find_period(pass_build *b, const pass_digits *of, int64_t *residue, int64_t d, split *out) {
   pass_interval in;
   if (spread(of, residue, of->constant, &in) && one_period(&in, d))
-    return take(of, residue, d, out) && settle_period(out, in.lo, d);
+    return take(b->g, of, residue, d, out) && settle_period(out, in.lo, d);
   for (uint32_t i = 0; i < of->count && in.lo != INT64_MIN; i++) {
     int64_t kept = residue[i];
     if (kept == 0) continue;
     residue[i] = kept > 0 ? kept - d : kept + d;
     bool fits = spread(of, residue, of->constant, &in) && one_period(&in, d);
-    if (fits) return take(of, residue, d, out) && settle_period(out, in.lo, d);
+    if (fits) return take(b->g, of, residue, d, out) && settle_period(out, in.lo, d);
     residue[i] = kept;
   }
-  if (!take(of, residue, d, out)) return false;
+  if (!take(b->g, of, residue, d, out)) return false;
   if (of->system.rows == 0 && !b->facts) return false;
   in = pass_linear_bounds(b, &out->remainder); /* what relations and facts say of the whole */
   return one_period(&in, d) && settle_period(out, in.lo, d);
@@ -113,19 +113,19 @@ static bool divides_out(pass_build *b, const pass_linear *in, int64_t d, split *
   if (!*fits) return false;
   for (uint32_t i = 0; i < of.count; i++) residue[i] = least_residue(of.digit[i].coef, d);
   if (find_period(b, &of, residue, d, out)) return true;
-  *fits = take(&of, residue, d, out);
+  *fits = take(b->g, &of, residue, d, out);
   return false;
 }
 
 /* Terms that are multiples of d as they stand, moved to the quotient, and the constant into [0, d). */
-static bool strip(pass_linear *in, int64_t d, pass_linear *quotient) {
+static bool strip(const ir_graph *g, pass_linear *in, int64_t d, pass_linear *quotient) {
   pass_linear rest;
   pass_linear_const(&rest, ir_floor_mod(in->constant, d));
   if (!ir_add_ok(quotient->constant, ir_floor_div(in->constant, d), &quotient->constant)) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     pass_term t = in->term[i];
-    if (!(t.coef % d == 0 ? pass_linear_term(quotient, t.atom, t.coef / d)
-                          : pass_linear_term(&rest, t.atom, t.coef)))
+    if (!(t.coef % d == 0 ? pass_linear_term(g, quotient, t.atom, t.coef / d)
+                          : pass_linear_term(g, &rest, t.atom, t.coef)))
       return false;
   }
   *in = rest;
@@ -150,15 +150,15 @@ static reduced reduce(pass_build *b, pass_linear *in, int64_t d, pass_linear *qu
   pass_linear_const(quotient, 0);
   for (int round = 0; round < ROUNDS; round++) {
     pass_linear before = *in;
-    if (!strip(in, d, quotient)) return TOO_BIG;
+    if (!strip(b->g, in, d, quotient)) return TOO_BIG;
     if (in->count == 0) return DONE;
     bool done = divides_out(b, in, d, &parts, &fits);
-    if (!fits || !pass_linear_add(quotient, &parts.quotient, 1)) return TOO_BIG;
+    if (!fits || !pass_linear_add(b->g, quotient, &parts.quotient, 1)) return TOO_BIG;
     *in = parts.remainder;
     if (done) return DONE;
     if (same_form(in, &before)) break;
   }
-  return strip(in, d, quotient) ? LEFT : TOO_BIG;
+  return strip(b->g, in, d, quotient) ? LEFT : TOO_BIG;
 }
 
 /* The quotient by the largest factor f of d, a gcd with some coefficient, for which N//f collapses. */
@@ -239,7 +239,7 @@ static ir_ref remainder_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   if (!q) return 0;
   pass_linear_read(b->g, x, &sum);
   pass_linear_read(b->g, q, &quotient);
-  return d != INT64_MIN && pass_linear_add(&sum, &quotient, -d) ? pass_linear_node(b, &sum)
+  return d != INT64_MIN && pass_linear_add(b->g, &sum, &quotient, -d) ? pass_linear_node(b, &sum)
                                                                 : plain(b, IR_OP_MOD, x, y);
 }
 
@@ -282,9 +282,9 @@ static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear 
     if (product) pass_linear_read(b->g, product, &part);
     int64_t value;
     bool constant = left && ir_is_const(b->g, left, &value);
-    if (!product || q == INT64_MIN || !pass_linear_add(&rest, &part, -q) ||
+    if (!product || q == INT64_MIN || !pass_linear_add(b->g, &rest, &part, -q) ||
         (constant ? !ir_mul_ok(q, value, &value) || !ir_add_ok(added.constant, value, &added.constant)
-                  : !pass_linear_term(&added, left, q)) ||
+                  : !pass_linear_term(b->g, &added, left, q)) ||
         !pass_enter(b)) {
       i++;
       continue;
@@ -306,7 +306,7 @@ static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear 
 /* 0 <= in < den */
 static bool inside(pass_build *b, const pass_linear *in, const pass_linear *den) {
   pass_linear over = *in;
-  return pass_linear_add(&over, den, -1) && pass_linear_below(b, &over) && pass_linear_at_least(b, in);
+  return pass_linear_add(b->g, &over, den, -1) && pass_linear_below(b, &over) && pass_linear_at_least(b, in);
 }
 
 /* N = quotient*D + in' with 0 <= in' < D proven: true, and no division is left */
@@ -314,7 +314,7 @@ static bool settle(pass_build *b, pass_linear *in, const pass_linear *den, pass_
   divide_polynomial(b, in, den, quotient);
   if (inside(b, in, den)) return true;
   pass_linear up = *in; /* a remainder left between -D and 0 */
-  if (!pass_linear_add(&up, den, 1) || quotient->constant == INT64_MIN || !inside(b, &up, den)) return false;
+  if (!pass_linear_add(b->g, &up, den, 1) || quotient->constant == INT64_MIN || !inside(b, &up, den)) return false;
   *in = up;
   quotient->constant--;
   return true;

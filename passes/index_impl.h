@@ -28,7 +28,7 @@ typedef struct pass_term {
   int64_t coef;
 } pass_term;
 
-/* constant + sum of coef * atom; atoms ascending and distinct, coefficients not 0 */
+/* constant + sum of coef * atom; atoms in the order of ir_compare and distinct, coefficients not 0 */
 typedef struct pass_linear {
   int64_t constant;
   uint32_t count;
@@ -87,9 +87,9 @@ bool pass_allowed(pass_build *b, const char *rule, ir_op op, const ir_ref *src, 
 void pass_linear_read(const ir_graph *g, ir_ref ref,
                       pass_linear *out); /* always succeeds: an atom in the worst case */
 void pass_linear_const(pass_linear *out, int64_t value);
-bool pass_linear_add(pass_linear *to, const pass_linear *from,
+bool pass_linear_add(const ir_graph *g, pass_linear *to, const pass_linear *from,
                      int64_t scale);                               /* to += scale*from; false: too big */
-bool pass_linear_term(pass_linear *to, ir_ref atom, int64_t coef); /* to += coef*atom */
+bool pass_linear_term(const ir_graph *g, pass_linear *to, ir_ref atom, int64_t coef); /* to += coef*atom */
 bool pass_linear_scale(pass_linear *to, int64_t scale);
 int64_t pass_linear_coef(const pass_linear *in, ir_ref atom); /* 0 when absent */
 void pass_linear_drop(pass_linear *from, uint32_t index);
@@ -143,7 +143,7 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends);
 
 bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out); /* false: too big */
 /* constant + sum of weight[i] * digit i, as a form; false: too big */
-bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out);
+bool pass_digits_sum(const ir_graph *g, const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out);
 
 /* index_affine.c: quotients that are affine together go; true when some did */
 bool pass_linear_affine(pass_build *b, pass_linear *in);
@@ -156,7 +156,7 @@ bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divis
 
 /* index_product.c */
 uint32_t pass_factors(const ir_graph *g, ir_ref atom,
-                      ir_ref *out); /* ascending, at most PASS_FACTORS; 0: too many */
+                      ir_ref *out); /* in order, at most PASS_FACTORS; 0: too many */
 ir_ref pass_product(ir_graph *g, const ir_ref *factors, uint32_t count);
 
 /* index_*.c: canonical builders under a budget and facts */

@@ -41,13 +41,13 @@ static bool drop_small_digits(pass_build *b, pass_linear *in, int64_t *c) {
       some = some || !whole;
     }
     pass_linear low;
-    if (!some || !pass_digits_sum(&of, small, 0, &low)) continue;
+    if (!some || !pass_digits_sum(b->g, &of, small, 0, &low)) continue;
     pass_interval y = pass_linear_bounds(b, &low);
     if (y.lo == INT64_MIN || y.hi == INT64_MAX || !ir_sub_ok(*c, y.lo, &need) || !ceil_div(need, g, &q))
       continue;
     if (!ir_sub_ok(q, 1, &top) || !ir_mul_ok(top, g, &top) || !ir_add_ok(top, y.hi, &top) || top >= *c)
       continue;
-    if (!pass_digits_sum(&of, big, 0, &low)) continue;
+    if (!pass_digits_sum(b->g, &of, big, 0, &low)) continue;
     *in = low;
     *c = q;
     return true;
@@ -75,7 +75,7 @@ static bool open_quotient(pass_build *b, pass_linear *in, int64_t *c) {
   pass_linear next = *in, numerator;
   pass_linear_drop(&next, (uint32_t)at);
   pass_linear_read(b->g, ir_src(b->g, t.atom, 0), &numerator);
-  if (!pass_linear_scale(&next, d) || !pass_linear_add(&next, &numerator, t.coef)) return false;
+  if (!pass_linear_scale(&next, d) || !pass_linear_add(b->g, &next, &numerator, t.coef)) return false;
   if (t.coef == 1
           ? !ir_mul_ok(*c, d, &bound)
           : !ir_sub_ok(*c, 1, &less_one) || !ir_mul_ok(less_one, d, &bound) || !ir_add_ok(bound, 1, &bound))
@@ -177,7 +177,7 @@ static ir_ref compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   pass_linear_read(b->g, x, &in);
   pass_linear_read(b->g, y, &right);
   bool swap = op == IR_OP_GT || op == IR_OP_LE; /* x > y is y - x < 0; x <= y is not (y - x < 0) */
-  if (!pass_linear_add(&in, &right, -1) || (swap && !pass_linear_scale(&in, -1))) return 0;
+  if (!pass_linear_add(b->g, &in, &right, -1) || (swap && !pass_linear_scale(&in, -1))) return 0;
   pass_linear_given(b, &in);
   bool equality = op == IR_OP_EQ || op == IR_OP_NE;
   bool negated = op == IR_OP_GE || op == IR_OP_LE;
@@ -266,10 +266,11 @@ typedef struct clauses {
   ir_ref item[PASS_CLAUSES];
 } clauses;
 
-static bool insert(clauses *to, ir_ref x) {
-  uint32_t i = to->count;
-  while (i > 0 && to->item[i - 1] > x) i--;
-  if (i > 0 && to->item[i - 1] == x) return true;
+static bool insert(const ir_graph *g, clauses *to, ir_ref x) {
+  uint32_t i = 0;
+  while (i < to->count && to->item[i] != x) i++;
+  if (i < to->count) return true;
+  while (i > 0 && ir_compare(g, to->item[i - 1], x) > 0) i--;
   if (to->count == PASS_CLAUSES) return false;
   for (uint32_t j = to->count++; j > i; j--) to->item[j] = to->item[j - 1];
   to->item[i] = x;
@@ -294,10 +295,10 @@ static bool collect(pass_build *b, ir_ref x, bool negate, ir_op op, clauses *to)
   const ir_node *n = ir_get(b->g, x);
   if (n->op == op && n->dtype == IR_BOOL) {
     for (uint32_t i = 0; i < n->nsrc; i++)
-      if (!insert(to, negate ? pass_make_not(b, n->src[i]) : n->src[i])) return false;
+      if (!insert(b->g, to, negate ? pass_make_not(b, n->src[i]) : n->src[i])) return false;
     return true;
   }
-  return insert(to, negate ? pass_make_not(b, x) : x);
+  return insert(b->g, to, negate ? pass_make_not(b, x) : x);
 }
 
 typedef enum join { JOINED, FULL, NEVER } join;
@@ -354,10 +355,10 @@ static bool merge_bounds(pass_build *b, clauses *all, ir_ref left) {
   return made != NEVER;
 }
 
-static bool add_all(clauses *to, const clauses *from) {
+static bool add_all(const pass_build *b, clauses *to, const clauses *from) {
   clauses before = *to;
   for (uint32_t i = 0; i < from->count; i++)
-    if (!insert(to, from->item[i])) {
+    if (!insert(b->g, to, from->item[i])) {
       *to = before;
       return false;
     }
@@ -447,8 +448,8 @@ static bool settle_sums(pass_build *b, clauses *all) {
       if (ir_is_false(b->g, now)) return false;
       erase(all, i);
       changed = true;
-      if (!ir_is_true(b->g, now) && !(collect(b, now, false, IR_OP_AND, &parts) && add_all(all, &parts)))
-        insert(all, before);
+      if (!ir_is_true(b->g, now) && !(collect(b, now, false, IR_OP_AND, &parts) && add_all(b, all, &parts)))
+        insert(b->g, all, before);
     }
   }
   return true;
@@ -514,13 +515,14 @@ ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t
   if (!fits) { /* too many for one node: pairs, as they come */
     ir_ref r = items[0];
     for (uint32_t i = 1; i < count; i++)
-      r = items[i] == r ? r : plain(b, op, r < items[i] ? r : items[i], r < items[i] ? items[i] : r);
+      if (items[i] != r)
+        r = ir_compare(b->g, r, items[i]) < 0 ? plain(b, op, r, items[i]) : plain(b, op, items[i], r);
     return r;
   }
   if (!conjoin(b, &all)) return truth(b, negate);
   if (all.count == 0) return truth(b, !negate);
   clauses out = {0};
-  for (uint32_t i = 0; i < all.count; i++) insert(&out, negate ? pass_make_not(b, all.item[i]) : all.item[i]);
+  for (uint32_t i = 0; i < all.count; i++) insert(b->g, &out, negate ? pass_make_not(b, all.item[i]) : all.item[i]);
   ir_ref r = out.count == 1 ? out.item[0] : ir_make(b->g, op, IR_BOOL, 0, out.item, out.count);
   return !r || pass_allowed(b, ir_ops[op].text, op, items, count, r)
              ? r
@@ -533,14 +535,14 @@ ir_ref pass_make_minmax(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   pass_linear apart, right;
   if (!x || !y) return 0;
   if (x == y) return x;
-  bool constant = ir_is_const(b->g, x, NULL); /* constants last, then by ref */
+  bool constant = ir_is_const(b->g, x, NULL); /* constants last */
   ir_ref src[] = {x, y};
-  if (constant || (x > y && !ir_is_const(b->g, y, NULL))) src[0] = y, src[1] = x;
+  if (constant || (ir_compare(b->g, x, y) > 0 && !ir_is_const(b->g, y, NULL))) src[0] = y, src[1] = x;
   if (!pass_enter(b)) return ir_make(b->g, op, IR_INDEX, 0, src, 2);
   pass_linear_read(b->g, src[0], &apart);
   pass_linear_read(b->g, src[1], &right);
   ir_ref r = 0;
-  if (pass_linear_add(&apart, &right, -1)) {
+  if (pass_linear_add(b->g, &apart, &right, -1)) {
     if (pass_linear_at_least(b, &apart)) r = op == IR_OP_MAX ? src[0] : src[1];
     else if (pass_linear_scale(&apart, -1) && pass_linear_at_least(b, &apart))
       r = op == IR_OP_MAX ? src[1] : src[0];

@@ -1,5 +1,5 @@
 /* Products: expanded into sums of monomials, each a constant times one n-ary MUL over its factors in the
- * order of their refs, so that equal polynomials are one node. */
+ * order of ir_compare, so that equal polynomials are one node. */
 #include "index_impl.h"
 
 uint32_t pass_factors(const ir_graph *g, ir_ref atom, ir_ref *out) {
@@ -29,21 +29,21 @@ static ir_ref join(ir_graph *g, ir_ref x, ir_ref y) {
   ir_ref a[PASS_FACTORS], c[PASS_FACTORS], all[2 * PASS_FACTORS];
   uint32_t na = pass_factors(g, x, a), nc = pass_factors(g, y, c), n = 0, i = 0, j = 0;
   if (!na || !nc || na + nc > PASS_FACTORS) return 0;
-  while (i < na || j < nc) all[n++] = j == nc || (i < na && a[i] <= c[j]) ? a[i++] : c[j++];
+  while (i < na || j < nc) all[n++] = j == nc || (i < na && ir_compare(g, a[i], c[j]) <= 0) ? a[i++] : c[j++];
   return pass_product(g, all, n);
 }
 
 /* out += x * y, a term at a time */
 static bool expand(ir_graph *g, const pass_linear *x, const pass_linear *y, pass_linear *out) {
-  if (!pass_linear_add(out, x, y->constant)) return false;
+  if (!pass_linear_add(g, out, x, y->constant)) return false;
   for (uint32_t j = 0; j < y->count; j++) {
     int64_t c;
-    if (!ir_mul_ok(x->constant, y->term[j].coef, &c) || !pass_linear_term(out, y->term[j].atom, c))
+    if (!ir_mul_ok(x->constant, y->term[j].coef, &c) || !pass_linear_term(g, out, y->term[j].atom, c))
       return false;
     for (uint32_t i = 0; i < x->count; i++) {
       if (!ir_mul_ok(x->term[i].coef, y->term[j].coef, &c)) return false;
       ir_ref atom = join(g, x->term[i].atom, y->term[j].atom);
-      if (!atom || !pass_linear_term(out, atom, c)) return false;
+      if (!atom || !pass_linear_term(g, out, atom, c)) return false;
     }
   }
   return true;
@@ -58,6 +58,6 @@ ir_ref pass_make_mul(pass_build *b, ir_ref x, ir_ref y) {
   if ((left.count <= 1 || right.count <= 1 || left.count * right.count <= PASS_TERMS) &&
       expand(b->g, &left, &right, &out))
     return pass_linear_node(b, &out);
-  bool swap = ir_is_const(b->g, x, NULL) || (x > y && !ir_is_const(b->g, y, NULL));
+  bool swap = ir_is_const(b->g, x, NULL) || (ir_compare(b->g, x, y) > 0 && !ir_is_const(b->g, y, NULL));
   return ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, swap ? (ir_ref[]){y, x} : (ir_ref[]){x, y}, 2);
 }

@@ -15,7 +15,7 @@ static bool is_op(const ir_graph *g, ir_ref ref, ir_op op) {
 }
 
 /* x//d = e with x = d*e + r: a*x + c*e is (a*d + c)*e, or a multiple of x where d divides that. */
-static bool exact_atom(pass_linear *in, uint32_t t, ir_ref x, int64_t d, int64_t r) {
+static bool exact_atom(const ir_graph *g, pass_linear *in, uint32_t t, ir_ref x, int64_t d, int64_t r) {
   pass_term e = in->term[t];
   int64_t a = pass_linear_coef(in, x), total, low;
   pass_linear next = *in;
@@ -24,7 +24,7 @@ static bool exact_atom(pass_linear *in, uint32_t t, ir_ref x, int64_t d, int64_t
   if (a == 0 && !whole) return false;
   int64_t of_x = whole ? total / d : 0, of_e = whole ? 0 : total;
   if (!ir_mul_ok(of_x - a, r, &low) || !ir_sub_ok(next.constant, low, &next.constant)) return false;
-  if (!pass_linear_term(&next, x, of_x - a) || !pass_linear_term(&next, e.atom, of_e - e.coef)) return false;
+  if (!pass_linear_term(g, &next, x, of_x - a) || !pass_linear_term(g, &next, e.atom, of_e - e.coef)) return false;
   *in = next;
   return true;
 }
@@ -36,10 +36,10 @@ static bool exact(pass_build *b, pass_linear *in, uint32_t t) {
   pass_linear next = *in, part;
   pass_linear_read(b->g, q->src[0], &part);
   if (part.count == 1 && part.term[0].coef == 1 && ir_sub_ok(r, part.constant, &r))
-    return exact_atom(in, t, part.term[0].atom, d, r);
+    return exact_atom(b->g, in, t, part.term[0].atom, d, r);
   if (coef % d != 0 || !ir_sub_ok(part.constant, r, &part.constant)) return false;
   pass_linear_drop(&next, t);
-  if (!pass_linear_add(&next, &part, coef / d)) return false;
+  if (!pass_linear_add(b->g, &next, &part, coef / d)) return false;
   *in = next;
   return true;
 }
@@ -64,14 +64,14 @@ static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
       ir_ref value = pass_make_mul(b, pass_make_sub(b, q->src[0], ir_index(b->g, r)), others);
       if (!value) continue;
       pass_linear_read(b->g, value, &part);
-      if (!pass_linear_add(&next, &part, coef / d)) continue;
+      if (!pass_linear_add(b->g, &next, &part, coef / d)) continue;
     } else if (!fixed &&
                others == q->src[1]) { /* in linear forms: a sum built here would be recombined in turn */
       ir_ref remainder = pass_make_mod(b, q->src[0], q->src[1]);
       if (!remainder) continue;
       pass_linear_read(b->g, q->src[0], &part);
       pass_linear_read(b->g, remainder, &low);
-      if (!pass_linear_add(&part, &low, -1) || !pass_linear_add(&next, &part, coef) ||
+      if (!pass_linear_add(b->g, &part, &low, -1) || !pass_linear_add(b->g, &next, &part, coef) ||
           next.count >= in->count)
         continue;
     } else {
@@ -107,9 +107,9 @@ static bool climb(pass_build *b, pass_linear *in, uint32_t t) {
     pass_linear_read(b->g, quotient, &step);
     if (step.count != 1 || pass_linear_coef(&next, step.term[0].atom) != coef || step.term[0].coef != 1)
       return false;
-    if (!pass_linear_add(&next, &step, -coef)) return false;
+    if (!pass_linear_add(b->g, &next, &step, -coef)) return false;
   }
-  if (!pass_linear_add(&next, &base, coef)) return false;
+  if (!pass_linear_add(b->g, &next, &base, coef)) return false;
   *in = next;
   return true;
 }
@@ -162,8 +162,8 @@ static bool halve(pass_build *b, pass_linear *in, uint32_t t) {
   if (!upper) low.constant -= d / 2;
   if (!quotient_of(b, &low, d / 2, &whole)) return false;
   /* q = whole - half */
-  if (!pass_linear_term(&next, q.atom, -q.coef) || !pass_linear_add(&next, &whole, q.coef) ||
-      !pass_linear_add(&next, &half, -q.coef))
+  if (!pass_linear_term(b->g, &next, q.atom, -q.coef) || !pass_linear_add(b->g, &next, &whole, q.coef) ||
+      !pass_linear_add(b->g, &next, &half, -q.coef))
     return false;
   bool there = shares_quotient(b, in, &half, q.atom) || shares_quotient(b, in, &whole, q.atom);
   if (upper ? !there || quotients_in(b, &next) > quotients_in(b, in)

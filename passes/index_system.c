@@ -541,7 +541,7 @@ bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out) {
   return true;
 }
 
-bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out) {
+bool pass_digits_sum(const ir_graph *g, const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out) {
   const pass_system *s = &of->system;
   int64_t sum[PASS_COLUMNS] = {0}, c;
   for (uint32_t k = 0; k < of->count; k++) {
@@ -554,6 +554,6 @@ bool pass_digits_sum(const pass_digits *of, const int64_t *weight, int64_t const
   }
   pass_linear_const(out, constant);
   for (uint32_t i = 0; i < s->atoms; i++)
-    if (!pass_linear_term(out, s->atom[i], sum[i])) return false;
+    if (!pass_linear_term(g, out, s->atom[i], sum[i])) return false;
   return true;
 }

@@ -42,7 +42,7 @@ bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
     changed = again = true;
   }
   pass_linear next;
-  if (!changed || !pass_digits_sum(&of, coef, 0, &next)) return false;
+  if (!changed || !pass_digits_sum(b->g, &of, coef, 0, &next)) return false;
   *in = next;
   *c = bound;
   return true;
@@ -68,7 +68,7 @@ bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divis
   if (x->row >= 0)
     *divisor = -of.system.row[x->row].coef[pass_column_of(&of.system, of.system.row[x->row].quotient)];
   if (*divisor < 2 || *divisor < need || *divisor < rest || next == INT64_MIN ||
-      !pass_digits_sum(&of, sign, 0, in))
+      !pass_digits_sum(b->g, &of, sign, 0, in))
     return false;
   in->constant = ir_floor_mod(-next, *divisor);
   return ir_add_ok(*first, 1 + ir_floor_div(-next, *divisor), first);

@@ -2,8 +2,7 @@
  * divided.
  *
  * An atom is any index node that is not itself a constant, a canonical sum or a constant multiple. Atoms are
- * kept in the order of their refs, that is, of creation: expressions built in the same order in two graphs
- * get the same form. */
+ * kept in the order of ir_compare. */
 #include "index_impl.h"
 
 void pass_linear_const(pass_linear *out, int64_t value) {
@@ -11,15 +10,16 @@ void pass_linear_const(pass_linear *out, int64_t value) {
   out->count = 0;
 }
 
-bool pass_linear_term(pass_linear *to, ir_ref atom, int64_t coef) {
+bool pass_linear_term(const ir_graph *g, pass_linear *to, ir_ref atom, int64_t coef) {
   if (coef == 0) return true;
-  uint32_t i = to->count;
-  while (i > 0 && to->term[i - 1].atom > atom) i--;
-  if (i > 0 && to->term[i - 1].atom == atom) {
-    if (!ir_add_ok(to->term[i - 1].coef, coef, &to->term[i - 1].coef)) return false;
-    if (to->term[i - 1].coef == 0) pass_linear_drop(to, i - 1);
+  uint32_t i = 0;
+  while (i < to->count && to->term[i].atom != atom) i++;
+  if (i < to->count) {
+    if (!ir_add_ok(to->term[i].coef, coef, &to->term[i].coef)) return false;
+    if (to->term[i].coef == 0) pass_linear_drop(to, i);
     return true;
   }
+  while (i > 0 && ir_compare(g, to->term[i - 1].atom, atom) > 0) i--;
   if (to->count == PASS_TERMS) return false;
   for (uint32_t j = to->count++; j > i; j--) to->term[j] = to->term[j - 1];
   to->term[i] = (pass_term){atom, coef};
@@ -37,8 +37,8 @@ static bool read_term(const ir_graph *g, ir_ref ref, pass_linear *out) {
   const ir_node *n = ir_get(g, ref);
   if (ir_is_const(g, ref, &c)) return ir_add_ok(out->constant, c, &out->constant);
   if (n->op == IR_OP_MUL && n->nsrc == 2 && ir_is_const(g, n->src[1], &c) && !ir_is_const(g, n->src[0], NULL))
-    return pass_linear_term(out, n->src[0], c);
-  return pass_linear_term(out, ref, 1);
+    return pass_linear_term(g, out, n->src[0], c);
+  return pass_linear_term(g, out, ref, 1);
 }
 
 void pass_linear_read(const ir_graph *g, ir_ref ref, pass_linear *out) {
@@ -50,14 +50,14 @@ void pass_linear_read(const ir_graph *g, ir_ref ref, pass_linear *out) {
   else read = read_term(g, ref, out);
   if (read) return;
   pass_linear_const(out, 0);
-  pass_linear_term(out, ref, 1);
+  pass_linear_term(g, out, ref, 1);
 }
 
-bool pass_linear_add(pass_linear *to, const pass_linear *from, int64_t scale) {
+bool pass_linear_add(const ir_graph *g, pass_linear *to, const pass_linear *from, int64_t scale) {
   int64_t c;
   if (!ir_mul_ok(from->constant, scale, &c) || !ir_add_ok(to->constant, c, &to->constant)) return false;
   for (uint32_t i = 0; i < from->count; i++)
-    if (!ir_mul_ok(from->term[i].coef, scale, &c) || !pass_linear_term(to, from->term[i].atom, c))
+    if (!ir_mul_ok(from->term[i].coef, scale, &c) || !pass_linear_term(g, to, from->term[i].atom, c))
       return false;
   return true;
 }
@@ -74,7 +74,7 @@ bool pass_linear_scale(pass_linear *to, int64_t scale) {
 }
 
 int64_t pass_linear_coef(const pass_linear *in, ir_ref atom) {
-  for (uint32_t i = 0; i < in->count && in->term[i].atom <= atom; i++)
+  for (uint32_t i = 0; i < in->count; i++)
     if (in->term[i].atom == atom) return in->term[i].coef;
   return 0;
 }
@@ -112,7 +112,7 @@ static bool take_factor(pass_build *b, const pass_linear *in, ir_ref factor, pas
     for (n--; at < n; at++) f[at] = f[at + 1];
     ir_ref left = pass_product(b->g, f, n);
     bool added = n == 0 ? ir_add_ok(rest->constant, in->term[i].coef, &rest->constant)
-                        : pass_linear_term(rest, left, in->term[i].coef);
+                        : pass_linear_term(b->g, rest, left, in->term[i].coef);
     if (!added) return false;
   }
   return true;
@@ -163,7 +163,7 @@ ir_ref pass_linear_node(pass_build *b, pass_linear *in) {
 /* sums of two, where they fit a linear form */
 
 static ir_ref plain_pair(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
-  return ir_make(g, op, IR_INDEX, 0, x <= y ? (ir_ref[]){x, y} : (ir_ref[]){y, x}, 2);
+  return ir_make(g, op, IR_INDEX, 0, ir_compare(g, x, y) <= 0 ? (ir_ref[]){x, y} : (ir_ref[]){y, x}, 2);
 }
 
 static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
@@ -171,7 +171,7 @@ static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
   if (!x || !y) return 0;
   pass_linear_read(b->g, x, &sum);
   pass_linear_read(b->g, y, &right);
-  if (pass_linear_add(&sum, &right, scale)) return pass_linear_node(b, &sum);
+  if (pass_linear_add(b->g, &sum, &right, scale)) return pass_linear_node(b, &sum);
   if (scale != 1) y = ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){y, ir_index(b->g, scale)}, 2);
   return plain_pair(b->g, IR_OP_ADD, x, y);
 }

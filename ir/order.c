@@ -1,0 +1,49 @@
+/* An order of nodes that has nothing to do with when they were made: sums, products and conjunctions list their
+ * parts alike in every graph that says the same, whatever else it holds.
+ *
+ * By height (0 without operands, else one more than the highest source), operation, arg (a name as its text),
+ * dtype, and the first source that differs. Comparisons are one operation until their sources are the same: what
+ * bounds one expression stands side by side, the lower bound first. */
+#include "ir.h"
+
+#include <string.h>
+
+enum { MOST_HEIGHT = 0xffff, MOST_ARG = 0xff };
+
+static bool is_named(ir_op op) { return op == IR_OP_VAR || op == IR_OP_INPUT; }
+static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
+static ir_op kind_of(ir_op op) { return ir_ops[op].cls == IR_CLASS_COMPARE ? IR_OP_LT : op; }
+
+uint32_t ir_order_of(const ir_graph *g, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc) {
+  uint32_t height = 0;
+  for (uint32_t i = 0; i < nsrc && ir_ops[op].operands != 0; i++) {
+    uint32_t below = ir_get(g, src[i])->order >> 16;
+    if (below >= height) height = below + (below < MOST_HEIGHT);
+  }
+  uint32_t of_arg = is_named(op) || arg < 0 ? 0 : arg < MOST_ARG ? (uint32_t)arg : MOST_ARG;
+  return height << 16 | (uint32_t)kind_of(op) << 8 | of_arg;
+}
+
+/* what the nodes are without their sources; 0 when only those differ */
+static int compare_alone(const ir_graph *g, const ir_node *x, const ir_node *y) {
+  if (x->order != y->order) return sign(x->order, y->order);
+  int names = is_named((ir_op)x->op) ? strcmp(ir_name_text(g, x->arg), ir_name_text(g, y->arg)) : 0;
+  if (names != 0) return names;
+  if (x->arg != y->arg) return sign(x->arg, y->arg);
+  if (x->dtype != y->dtype) return sign(x->dtype, y->dtype);
+  return x->weak != y->weak ? sign(x->weak, y->weak) : sign(x->nsrc, y->nsrc);
+}
+
+int ir_compare_likes(const ir_graph *g, ir_ref a, ir_ref b) {
+  while (a != b) {
+    const ir_node *x = ir_get(g, a), *y = ir_get(g, b);
+    int apart = compare_alone(g, x, y);
+    if (apart != 0) return apart;
+    uint32_t i = 0;
+    while (i < x->nsrc && x->src[i] == y->src[i]) i++;
+    if (i == x->nsrc) return sign(x->op, y->op);
+    a = x->src[i];
+    b = y->src[i];
+  }
+  return 0;
+}
