@@ -87,6 +87,41 @@ static bool open_quotient(pass_build *b, pass_linear *in, int64_t *c) {
   return true;
 }
 
+/* in = sign * ((N + r)%d - r), as *rest = N - d*(N//d): the same remainder without a shift of its numerator. */
+static bool unshift(pass_build *b, const pass_linear *in, int64_t *sign, int64_t *d, int64_t *r,
+                    pass_linear *rest) {
+  for (uint32_t i = 0; i < in->count && in->count > 1; i++) {
+    pass_term t = in->term[i];
+    const ir_node *n = ir_get(b->g, t.atom);
+    if (n->op != IR_OP_FLOORDIV || !ir_is_const(b->g, n->src[1], d) || (t.coef != *d && t.coef != -*d)) continue;
+    *sign = t.coef < 0 ? 1 : -1;
+    pass_linear numerator, other = *in;
+    pass_linear_drop(&other, i);
+    pass_linear_read(b->g, n->src[0], &numerator);
+    *r = numerator.constant;
+    numerator.constant = 0;
+    *rest = numerator;
+    if (*r <= 0 || *r >= *d || !pass_linear_add(b->g, &other, &numerator, -*sign) || other.count > 0) continue;
+    ir_ref plain_one = pass_linear_plain(b->g, &numerator), q = pass_make_div(b, plain_one, ir_index(b->g, *d));
+    if (q && ir_op_of(b->g, q) == IR_OP_FLOORDIV && ir_src(b->g, q, 0) == plain_one &&
+        ir_src(b->g, q, 1) == n->src[1] && pass_linear_term(b->g, rest, q, -*d))
+      return true;
+  }
+  return false;
+}
+
+/* (N + r)%d < r is N%d >= d - r: the residues that a shift has brought to one end. */
+static bool unshift_end(pass_build *b, pass_linear *in, int64_t *c) {
+  int64_t sign, d, r;
+  pass_linear rest;
+  if (*c != 0 && *c != 1) return false;
+  if (!unshift(b, in, &sign, &d, &r, &rest) || *c != (sign < 0)) return false;
+  if (sign > 0 && !pass_linear_scale(&rest, -1)) return false;
+  *in = rest;
+  *c = sign > 0 ? 1 - (d - r) : d - r;
+  return true;
+}
+
 static ir_ref compare_node(pass_build *b, ir_op op, ir_ref left, int64_t c) {
   ir_ref src[] = {left, ir_index(b->g, c)};
   ir_ref r = left ? pass_index_rules(b, op, src, 2) : 0;
@@ -122,7 +157,8 @@ static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
     again = step < STEPS && open_quotient(b, in, &c);
     opened = opened || again; /* the digits that facts tell apart would bring the quotient back */
     if (!again && step < STEPS && in->count > 1)
-      again = (!(opened && b->facts) && drop_small_digits(b, in, &c)) || pass_saturate(b, in, &c);
+      again = (!(opened && b->facts) && drop_small_digits(b, in, &c)) || pass_saturate(b, in, &c) ||
+              unshift_end(b, in, &c);
     if (again && !ir_sub_ok(0, c, &in->constant)) return 0;
   }
   bool flip = pass_linear_sign(in) < 0; /* -X < c is X >= 1-c */
@@ -169,6 +205,12 @@ static ir_ref equal(pass_build *b, ir_op op, pass_linear *in) {
     return pass_make_junction(b, op == IR_OP_EQ ? IR_OP_AND : IR_OP_OR, ends, 2);
   }
   in->constant = 0;
+  int64_t sign, r;
+  pass_linear rest;
+  if (unshift(b, in, &sign, &d, &r, &rest)) {
+    rest.constant = -ir_floor_mod(sign * c, d);
+    return equal(b, op, &rest);
+  }
   return compare_parts(b, op, in, c);
 }
 
@@ -414,12 +456,33 @@ static ir_ref given_others(pass_build *b, const clauses *all, uint32_t i) {
   return now && !ir_is_true(b->g, now) && holds(&under, now) ? truth(b, true) : now;
 }
 
+/* The one value that the facts leave to what a clause bounds from one side: pinned by an equation. */
+static join pin_sum(pass_build *b, clauses *all, const pass_facts *facts, ir_ref clause, join before) {
+  enum { SHAVES = 4 }; /* values at an end that are tried */
+  pass_build under = *b;
+  pass_linear in;
+  ir_ref left;
+  int64_t c;
+  if (is_single(b->g, clause) || !bounded(b->g, clause, &left, &c) || ir_op_of(b->g, clause) == IR_OP_EQ)
+    return before;
+  under.facts = facts;
+  pass_linear_read(b->g, left, &in);
+  pass_interval r = pass_linear_bounds(&under, &in);
+  if (r.lo == INT64_MIN || r.hi == INT64_MAX || r.hi - r.lo > SHAVES) return before;
+  while (r.lo < r.hi && pass_linear_never(&under, &in, r.lo, r.lo)) r.lo++;
+  while (r.lo < r.hi && pass_linear_never(&under, &in, r.hi, r.hi)) r.hi--;
+  return r.lo == r.hi ? put(b, all, IR_OP_EQ, left, r.lo, before) : before;
+}
+
 /* The ends of each atom that all clauses together leave, as clauses. False: they leave nothing. */
 static bool add_ends(pass_build *b, clauses *all) {
   pass_facts facts;
+  clauses before = *all;
   join made = JOINED;
   facts_of_others(b, all, all->count, &facts);
   if (facts.never) return false;
+  for (uint32_t i = 0; i < before.count && before.count > 1; i++)
+    made = pin_sum(b, all, &facts, before.item[i], made);
   for (uint32_t i = 0; i < facts.count; i++) {
     ir_ref atom = facts.fact[i].node;
     ir_op op = ir_op_of(b->g, atom);
