@@ -31,6 +31,14 @@ static void rewrite_end(rewrite *w) {
   ir_free(w->g->mem, w->map, w->map_size * sizeof *w->map);
 }
 
+/* Is the node said again with more beside it? Facts then only tell what is 0. */
+static bool speaks_of(const ir_graph *g, ir_ref sum, ir_ref node) {
+  pass_linear form;
+  if (sum == node || ir_dtype_of(g, sum) != IR_INDEX) return false;
+  pass_linear_read(g, sum, &form);
+  return pass_linear_coef(&form, node) != 0;
+}
+
 /* One node with its sources replaced, each node under a budget of its own. */
 static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
   const ir_node *n = ir_get(w->g, node);
@@ -44,7 +52,8 @@ static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
     w->scratch[1] = n->src[1];
   pass_build b = pass_begin(w->g);
   b.facts = facts;
-  return pass_make_node(&b, node, w->scratch, n->nsrc);
+  ir_ref result = pass_make_node(&b, node, w->scratch, n->nsrc);
+  return facts && divides && result && speaks_of(w->g, result, node) ? node : result;
 }
 
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
