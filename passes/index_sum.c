@@ -24,7 +24,8 @@ static bool exact_atom(const ir_graph *g, pass_linear *in, uint32_t t, ir_ref x,
   if (a == 0 && !whole) return false;
   int64_t of_x = whole ? total / d : 0, of_e = whole ? 0 : total;
   if (!ir_mul_ok(of_x - a, r, &low) || !ir_sub_ok(next.constant, low, &next.constant)) return false;
-  if (!pass_linear_term(g, &next, x, of_x - a) || !pass_linear_term(g, &next, e.atom, of_e - e.coef)) return false;
+  if (!pass_linear_term(g, &next, x, of_x - a) || !pass_linear_term(g, &next, e.atom, of_e - e.coef))
+    return false;
   *in = next;
   return true;
 }
@@ -149,11 +150,13 @@ static bool has_relative(pass_build *b, const pass_linear *in, uint32_t t, int64
   return false;
 }
 
+/* Not under facts: the digits that they tell apart would take the half apart again. */
 static bool halve(pass_build *b, pass_linear *in, uint32_t t) {
   pass_term q = in->term[t];
   int64_t d;
   pass_linear low, whole, half, next = *in;
-  if (!ir_is_const(b->g, ir_src(b->g, q.atom, 1), &d) || d < 4 || d % 2 != 0 || !has_relative(b, in, t, d))
+  if (b->facts || !ir_is_const(b->g, ir_src(b->g, q.atom, 1), &d) || d < 4 || d % 2 != 0 ||
+      !has_relative(b, in, t, d))
     return false;
   pass_linear_read(b->g, ir_src(b->g, q.atom, 0), &low);
   bool upper = low.constant >= d / 2;

@@ -1,6 +1,6 @@
 /* Index algebra against plain evaluation.
  *
- *   prop_index --seed S --count N
+ *   prop_index --seed S --count N [--from CASE]
  *
  * Each case makes a random expression over a few ranges and variables twice, once from plain nodes and once
  * through the canonical builders, and evaluates both on every lane. It also holds that the facts of every
@@ -346,6 +346,7 @@ static bool check_pair(world *w, pair p) {
     show(w, "written", p.plain);
     printf(again != p.canon ? "not idempotent\n" : "simplifying a canonical form made %u nodes\n",
            g->count - before);
+    for (ir_ref made = before; made < g->count; made++) show(w, "made", made);
     show(w, "once", p.canon);
     show(w, "twice", again);
     return false;
@@ -437,13 +438,14 @@ static int report_idle_rules(void) {
 
 int main(int argc, char **argv) {
   const ir_observer observer = {.rewrite = count_rule};
-  uint64_t seed = 1, count = 1000, failed = 0;
+  uint64_t seed = 1, from = 0, count = 1000, failed = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
+    if (strcmp(argv[i], "--from") == 0) from = strtoull(argv[i + 1], NULL, 10);
     if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
   }
   static world w;
-  for (uint64_t i = 0; i < count && failed < 10; i++) {
+  for (uint64_t i = from; i < from + count && failed < 10; i++) {
     w.state = seed * 0x100000001b3u + i;
     w.count = 0;
     w.error.status = IR_OK;
