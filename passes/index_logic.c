@@ -91,6 +91,8 @@ static bool open_quotient(pass_build *b, pass_linear *in, int64_t *c) {
  */
 static bool unshift(pass_build *b, const pass_linear *in, int64_t *sign, int64_t *d, int64_t *r,
                     pass_linear *rest) {
+  pass_build anywhere = *b;
+  anywhere.facts = NULL;
   for (uint32_t i = 0; i < in->count && in->count > 1; i++) {
     pass_term t = in->term[i];
     const ir_node *n = ir_get(b->g, t.atom);
@@ -106,7 +108,7 @@ static bool unshift(pass_build *b, const pass_linear *in, int64_t *sign, int64_t
     if (*r <= 0 || *r >= *d || !pass_linear_add(b->g, &other, &numerator, -*sign) || other.count > 0)
       continue;
     ir_ref plain_one = pass_linear_plain(b->g, &numerator),
-           q = pass_make_div(b, plain_one, ir_index(b->g, *d));
+           q = pass_make_div(&anywhere, plain_one, n->src[1]);
     if (q && ir_op_of(b->g, q) == IR_OP_FLOORDIV && ir_src(b->g, q, 0) == plain_one &&
         ir_src(b->g, q, 1) == n->src[1] && pass_linear_term(b->g, rest, q, -*d))
       return true;
@@ -126,6 +128,8 @@ static bool unshift_end(pass_build *b, pass_linear *in, int64_t *c) {
   return true;
 }
 
+static ir_ref equal(pass_build *b, ir_op op, pass_linear *in);
+
 static ir_ref compare_node(pass_build *b, ir_op op, ir_ref left, int64_t c) {
   ir_ref src[] = {left, ir_index(b->g, c)};
   ir_ref r = left ? pass_index_rules(b, op, src, 2) : 0;
@@ -142,6 +146,18 @@ static ir_ref compare_parts(pass_build *b, ir_op op, const pass_linear *in, int6
   for (uint32_t i = 0; i < in->count && same; i++)
     same = folded.term[i].atom == in->term[i].atom && folded.term[i].coef == in->term[i].coef;
   return same ? compare_node(b, op, left, c) : pass_make_compare(b, op, left, ir_index(b->g, c));
+}
+
+/* in < c, or not when `negated`, leaves one residue of a shifted numerator: N%d is it. 0: no. */
+static ir_ref one_residue(pass_build *b, const pass_linear *in, int64_t c, bool negated) {
+  int64_t sign, d, r;
+  pass_linear rest;
+  if (!unshift(b, in, &sign, &d, &r, &rest)) return 0;
+  int64_t below = sign > 0 ? c + r : r - c + 1; /* (N + r)%d is below it, or not when sign < 0 */
+  if (below != 1 && below != d - 1) return 0;
+  if (((below == 1) == (sign > 0)) == negated) return 0; /* all but one */
+  rest.constant = -ir_floor_mod((below == 1 ? 0 : d - 1) - r, d);
+  return equal(b, IR_OP_EQ, &rest);
 }
 
 /* in < 0, or in >= 0 when `negated`; in non-constant */
@@ -165,6 +181,8 @@ static ir_ref less(pass_build *b, pass_linear *in, bool negated) {
               unshift_end(b, in, &c);
     if (again && !ir_sub_ok(0, c, &in->constant)) return 0;
   }
+  ir_ref residue = one_residue(b, in, c, negated);
+  if (residue) return residue;
   bool flip = pass_linear_sign(in) < 0; /* -X < c is X >= 1-c */
   if (flip && (!pass_linear_scale(in, -1) || !ir_sub_ok(1, c, &c))) return 0;
   return compare_parts(b, flip != negated ? IR_OP_GE : IR_OP_LT, in, c);
@@ -303,6 +321,8 @@ ir_ref pass_make_not(pass_build *b, ir_ref x) {
   if (ir_is_true(b->g, x) || ir_is_false(b->g, x)) return truth(b, ir_is_false(b->g, x));
   if (is_bool_op(b->g, x, IR_OP_NOT)) return ir_src(b->g, x, 0);
   ir_ref flipped = opposite(b->g, x);
+  if (flipped && has_sum(b->g, flipped) && ir_dtype_of(b->g, ir_src(b->g, flipped, 0)) == IR_INDEX)
+    return pass_make_compare(b, ir_op_of(b->g, flipped), ir_src(b->g, flipped, 0), ir_src(b->g, flipped, 1));
   if (!flipped) flipped = de_morgan(b, x);
   return flipped ? flipped : ir_unary(b->g, IR_OP_NOT, x);
 }
@@ -442,8 +462,9 @@ static bool holds(pass_build *b, ir_ref clause) {
   ir_op op = ir_op_of(b->g, clause);
   if (is_single(b->g, clause) || !bounded(b->g, clause, &left, &c) || c == INT64_MIN) return false;
   pass_linear_read(b->g, left, &in);
-  if (op == IR_OP_LT) return pass_linear_never(b, &in, c, INT64_MAX);
-  return op == IR_OP_GE && pass_linear_never(b, &in, INT64_MIN, c - 1);
+  bool above = op == IR_OP_LT || (op == IR_OP_EQ && c < INT64_MAX), below = op == IR_OP_GE || op == IR_OP_EQ;
+  if (above && !pass_linear_never(b, &in, op == IR_OP_LT ? c : c + 1, INT64_MAX)) return false;
+  return (above || below) && (!below || pass_linear_never(b, &in, INT64_MIN, c - 1));
 }
 
 /* Clause i as it reads where the others hold; 0 when it cannot be said better. */
