@@ -573,14 +573,84 @@ static bool merge_all(pass_build *b, clauses *all) {
   return true;
 }
 
-/* Simplify a conjunction. False: it is False. */
-static bool conjoin(pass_build *b, clauses *all) {
-  enum { ROUNDS = 8 };
+/* Is rest < c, or >= c when `negated`, refused wherever lo <= numerator <= hi? */
+static bool refused_where(pass_build *b, const pass_linear *numerator, int64_t lo, int64_t hi,
+                          const pass_linear *rest, int64_t c, bool negated) {
+  pass_linear moving = *numerator;
+  pass_build where = *b;
+  pass_facts facts = {0};
+  moving.constant = 0;
+  if ((lo != INT64_MIN && !ir_sub_ok(lo, numerator->constant, &lo)) ||
+      (hi != INT64_MAX && !ir_sub_ok(hi, numerator->constant, &hi)))
+    return false;
+  pass_facts_add(b, &facts, pass_linear_plain(b->g, &moving), lo, hi);
+  where.facts = &facts;
+  pass_interval r = pass_linear_bounds(&where, rest);
+  return negated ? r.hi < c : r.lo >= c && r.lo != INT64_MIN;
+}
+
+/* The clause where one of two values of a quotient refuses it: the other value, and what is left of it there. */
+static bool split_clause(pass_build *b, ir_ref clause, ir_ref parts[2]) {
+  int64_t d, c, edge, at_lo, at_hi;
+  ir_ref left;
+  pass_linear in;
+  ir_op op = ir_op_of(b->g, clause);
+  if (is_single(b->g, clause) || !bounded(b->g, clause, &left, &c) || (op != IR_OP_LT && op != IR_OP_GE))
+    return false;
+  pass_linear_read(b->g, left, &in);
+  for (uint32_t i = 0; i < in.count && in.count > 1; i++) {
+    pass_term t = in.term[i];
+    const ir_node *n = ir_get(b->g, t.atom);
+    ir_bounds q = ir_bounds_of(b->g, t.atom);
+    if (n->op != IR_OP_FLOORDIV || !ir_is_const(b->g, n->src[1], &d) || q.lo == INT64_MIN || q.hi - 1 != q.lo ||
+        !ir_mul_ok(q.hi, d, &edge))
+      continue;
+    pass_linear rest = in, numerator;
+    pass_linear_drop(&rest, i);
+    pass_linear_read(b->g, n->src[0], &numerator);
+    if (!ir_mul_ok(t.coef, q.lo, &at_lo) || !ir_sub_ok(c, at_lo, &at_lo) || !ir_mul_ok(t.coef, q.hi, &at_hi) ||
+        !ir_sub_ok(c, at_hi, &at_hi))
+      continue;
+    bool high = refused_where(b, &numerator, INT64_MIN, edge - 1, &rest, at_lo, op == IR_OP_GE);
+    if (!high && !refused_where(b, &numerator, edge, INT64_MAX, &rest, at_hi, op == IR_OP_GE)) continue;
+    parts[0] = pass_make_compare(b, high ? IR_OP_GE : IR_OP_LT, n->src[0], ir_index(b->g, edge));
+    parts[1] = pass_make_compare(b, op, pass_linear_plain(b->g, &rest), ir_index(b->g, high ? at_hi : at_lo));
+    return true;
+  }
+  return false;
+}
+
+static void split_all(pass_build *b, clauses *all) {
+  for (uint32_t i = 0; i < all->count;) {
+    ir_ref parts[2];
+    clauses before = *all;
+    if (!split_clause(b, all->item[i], parts)) {
+      i++;
+      continue;
+    }
+    erase(all, i);
+    if (collect(b, parts[0], false, IR_OP_AND, all) && collect(b, parts[1], false, IR_OP_AND, all)) {
+      i = 0;
+    } else {
+      *all = before;
+      i++;
+    }
+  }
+}
+
+static bool drop_constants(pass_build *b, clauses *all) {
   for (uint32_t i = 0; i < all->count;) {
     if (ir_is_false(b->g, all->item[i])) return false;
     if (ir_is_true(b->g, all->item[i])) erase(all, i);
     else i++;
   }
+  return true;
+}
+
+/* Simplify a conjunction. False: it is False. */
+static bool conjoin(pass_build *b, clauses *all) {
+  enum { ROUNDS = 8 };
+  if (!drop_constants(b, all)) return false;
   for (uint32_t i = 0; i < all->count; i++)
     for (uint32_t j = i + 1; j < all->count; j++)
       if (is_bool_op(b->g, all->item[j], IR_OP_NOT) && ir_src(b->g, all->item[j], 0) == all->item[i])
@@ -588,6 +658,8 @@ static bool conjoin(pass_build *b, clauses *all) {
   if (!merge_all(b, all)) return false;
   for (int round = 0; round < ROUNDS && !b->facts && !b->unsettled && !pass_tired(b->g); round++) {
     clauses before = *all;
+    split_all(b, all);
+    if (!drop_constants(b, all) || !merge_all(b, all)) return false;
     if (!settle_sums(b, all) || !merge_all(b, all) || !drop_implied(b, all)) return false;
     if (same_clauses(&before, all)) break;
   }
