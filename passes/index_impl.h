@@ -151,8 +151,8 @@ bool pass_linear_affine(pass_build *b, pass_linear *in);
 
 /* index_threshold.c */
 bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c); /* in < c; true when a weight came down */
-/* Where N//d, N of one digit, takes two values, *first and the next: then N//d = *first + in//(*divisor), the
- * least such in. */
+/* Where N//d, N of one digit, climbs in even steps, or in one: N//d = *first + in//(*divisor), the least such
+ * in. */
 bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divisor, int64_t *first);
 
 /* index_product.c */

@@ -589,7 +589,8 @@ static bool refused_where(pass_build *b, const pass_linear *numerator, int64_t l
   return negated ? r.hi < c : r.lo >= c && r.lo != INT64_MIN;
 }
 
-/* The clause where one of two values of a quotient refuses it: the other value, and what is left of it there. */
+/* The clause where one of two values of a quotient refuses it: the other value, and what is left of it there.
+ */
 static bool split_clause(pass_build *b, ir_ref clause, ir_ref parts[2]) {
   int64_t d, c, edge, at_lo, at_hi;
   ir_ref left;
@@ -602,14 +603,14 @@ static bool split_clause(pass_build *b, ir_ref clause, ir_ref parts[2]) {
     pass_term t = in.term[i];
     const ir_node *n = ir_get(b->g, t.atom);
     ir_bounds q = ir_bounds_of(b->g, t.atom);
-    if (n->op != IR_OP_FLOORDIV || !ir_is_const(b->g, n->src[1], &d) || q.lo == INT64_MIN || q.hi - 1 != q.lo ||
-        !ir_mul_ok(q.hi, d, &edge))
+    if (n->op != IR_OP_FLOORDIV || !ir_is_const(b->g, n->src[1], &d) || q.lo == INT64_MIN ||
+        q.hi - 1 != q.lo || !ir_mul_ok(q.hi, d, &edge))
       continue;
     pass_linear rest = in, numerator;
     pass_linear_drop(&rest, i);
     pass_linear_read(b->g, n->src[0], &numerator);
-    if (!ir_mul_ok(t.coef, q.lo, &at_lo) || !ir_sub_ok(c, at_lo, &at_lo) || !ir_mul_ok(t.coef, q.hi, &at_hi) ||
-        !ir_sub_ok(c, at_hi, &at_hi))
+    if (!ir_mul_ok(t.coef, q.lo, &at_lo) || !ir_sub_ok(c, at_lo, &at_lo) ||
+        !ir_mul_ok(t.coef, q.hi, &at_hi) || !ir_sub_ok(c, at_hi, &at_hi))
       continue;
     bool high = refused_where(b, &numerator, INT64_MIN, edge - 1, &rest, at_lo, op == IR_OP_GE);
     if (!high && !refused_where(b, &numerator, edge, INT64_MAX, &rest, at_hi, op == IR_OP_GE)) continue;

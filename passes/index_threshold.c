@@ -1,5 +1,5 @@
 /* Thresholds: X < c over whole digits, in the smallest weights that say the same. A comparison is one, and so
- * is a quotient of two values. */
+ * is a quotient of two values; one of few values that are taken equally long is even stairs of them. */
 #include "index_impl.h"
 
 /* Sum of coef * digit at its least or its most; false: no number. */
@@ -48,9 +48,20 @@ bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c) {
   return true;
 }
 
+/* The least sign * digit at which the quotient has taken `step` steps. */
+static bool position_of(const pass_digit *x, int64_t constant, int64_t d, int64_t first, int64_t step,
+                        int64_t *at) {
+  int64_t size = x->coef < 0 ? -x->coef : x->coef, next;
+  if (!ir_mul_ok(first + step, d, &next) || !ir_sub_ok(next, constant, &next) || next == INT64_MIN)
+    return false;
+  *at = -ir_floor_div(-next, size);
+  return true;
+}
+
 bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divisor, int64_t *first) {
+  enum { STEPS = 16 };
   pass_digits of;
-  int64_t next, need, rest, lo, hi;
+  int64_t at, next, before, need, rest, lo, hi;
   if (in->count > 3 || b->facts || !pass_digits_of(b, in, &of) || of.count != 1) return false;
   const pass_digit *x = &of.digit[0]; /* several digits have more than one least form */
   if (x->in.lo == INT64_MIN || x->in.hi == INT64_MAX) return false;
@@ -58,13 +69,21 @@ bool pass_threshold_of(pass_build *b, pass_linear *in, int64_t d, int64_t *divis
       !ir_mul_ok(x->coef > 0 ? x->in.hi : x->in.lo, x->coef, &hi) || !ir_add_ok(hi, in->constant, &hi))
     return false;
   *first = ir_floor_div(lo, d);
-  if (ir_floor_div(hi, d) - *first != 1 || !ir_mul_ok(*first + 1, d, &next) ||
-      !ir_sub_ok(next, in->constant, &next))
+  int64_t steps = ir_floor_div(hi, d) - *first, sign[PASS_DIGITS] = {x->coef < 0 ? -1 : 1};
+  if (steps < 1 || steps > STEPS || (steps > 1 && x->row >= 0) ||
+      !position_of(x, in->constant, d, *first, 1, &at))
     return false;
-  int64_t size = x->coef < 0 ? -x->coef : x->coef, sign[PASS_DIGITS] = {x->coef < 0 ? -1 : 1};
-  next = -ir_floor_div(-next, size); /* the second value where sign * digit >= next */
-  need = next - (sign[0] > 0 ? x->in.lo : -x->in.hi), rest = (sign[0] > 0 ? x->in.hi : -x->in.lo) - next + 1;
-  *divisor = need > rest ? need : rest; /* first + (sign * digit - next + divisor) // divisor */
+  next = at;
+  *divisor = 0;
+  for (int64_t k = 2; k <= steps; k++) { /* the steps are even */
+    before = at;
+    if (!position_of(x, in->constant, d, *first, k, &at)) return false;
+    if (k > 2 && at - before != *divisor) return false;
+    *divisor = at - before;
+  }
+  need = next - (sign[0] > 0 ? x->in.lo : -x->in.hi), rest = (sign[0] > 0 ? x->in.hi : -x->in.lo) - at + 1;
+  if (steps == 1)
+    *divisor = need > rest ? need : rest; /* first + (sign * digit - next + divisor) // divisor */
   if (x->row >= 0)
     *divisor = -of.system.row[x->row].coef[pass_column_of(&of.system, of.system.row[x->row].quotient)];
   if (*divisor < 2 || *divisor < need || *divisor < rest || next == INT64_MIN ||
