@@ -137,8 +137,10 @@ static inline ir_ref ir_src(const ir_graph *graph, ir_ref ref, uint32_t i) {
 /* order.c: an order of nodes that has nothing to do with when they were made. Sources stand before what is
  * made of them. */
 uint32_t ir_order_of(const ir_graph *graph, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc);
-int ir_compare_likes(const ir_graph *graph, ir_ref a, ir_ref b); /* of one `order` */
-static inline int ir_compare(const ir_graph *graph, ir_ref a, ir_ref b) { /* < 0: a stands before b */
+/* Of one `order`. */
+int ir_compare_likes(const ir_graph *graph, ir_ref a, ir_ref b);
+/* < 0: a stands before b. */
+static inline int ir_compare(const ir_graph *graph, ir_ref a, ir_ref b) {
   uint32_t x = ir_get(graph, a)->order, y = ir_get(graph, b)->order;
   return x != y ? (x < y ? -1 : 1) : ir_compare_likes(graph, a, b);
 }

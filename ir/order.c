@@ -1,9 +1,9 @@
-/* An order of nodes that has nothing to do with when they were made: sums, products and conjunctions list their
- * parts alike in every graph that says the same, whatever else it holds.
+/* An order of nodes that has nothing to do with when they were made: sums, products and conjunctions list
+ * their parts alike in every graph that says the same, whatever else it holds.
  *
  * By height (0 without operands, else one more than the highest source), operation, arg (a name as its text),
- * dtype, and the first source that differs. Comparisons are one operation until their sources are the same: what
- * bounds one expression stands side by side, the lower bound first. */
+ * dtype, and the first source that differs. Comparisons are one operation until their sources are the same:
+ * what bounds one expression stands side by side, the lower bound first. */
 #include "ir.h"
 
 #include <string.h>

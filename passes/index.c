@@ -134,7 +134,8 @@ static ir_ref product_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
   bool sorted = nsrc <= PASS_FACTORS;
   for (uint32_t i = 0; i < nsrc && sorted; i++) {
     ir_op op = ir_op_of(b->g, src[i]);
-    sorted = op != IR_OP_ADD && op != IR_OP_MUL && op != IR_OP_CONST && (i == 0 || ir_compare(b->g, src[i - 1], src[i]) <= 0);
+    sorted = op != IR_OP_ADD && op != IR_OP_MUL && op != IR_OP_CONST &&
+             (i == 0 || ir_compare(b->g, src[i - 1], src[i]) <= 0);
   }
   if (sorted) {
     pass_linear in;

@@ -1,9 +1,9 @@
 /* Quotients that are affine together, though no one of them is: guess and prove.
  *
  * The sum of some quotients is worked out on a few lanes, the corners of the atoms' intervals and one step
- * inwards from them along each atom, as far as the facts allow them. An affine form is fixed by them where they
- * span the space; where they do not, it is left flat. The guess holds when the difference is bounded by 0 from
- * both sides (index_system.c). Tried are all quotients of a sum, each pair, and under facts each alone. */
+ * inwards from them along each atom, as far as the facts allow them. An affine form is fixed by them where
+ * they span the space; where they do not, it is left flat. The guess holds when the difference is bounded by
+ * 0 from both sides (index_system.c). Tried are all quotients of a sum, each pair, and under facts each. */
 #include "index_impl.h"
 
 enum {
@@ -124,7 +124,8 @@ static bool eliminate(equation *to, int64_t a, const equation *by, int64_t c) {
   int64_t x, y, common = 0;
   for (uint32_t k = 0; k <= VARY; k++) {
     int64_t *at = k < VARY ? &to->coef[k] : &to->value;
-    if (!ir_mul_ok(*at, a, &x) || !ir_mul_ok(k < VARY ? by->coef[k] : by->value, c, &y) || !ir_sub_ok(x, y, at))
+    if (!ir_mul_ok(*at, a, &x) || !ir_mul_ok(k < VARY ? by->coef[k] : by->value, c, &y) ||
+        !ir_sub_ok(x, y, at))
       return false;
     common = ir_gcd(common, *at);
   }
@@ -133,7 +134,7 @@ static bool eliminate(equation *to, int64_t a, const equation *by, int64_t c) {
   return true;
 }
 
-/* The form's slope along each varying column: 0 where the lanes leave it open. False: it is not affine there. */
+/* The form's slope along each varying column: 0 where the lanes leave it open. False: not affine there. */
 static bool slopes_of(const lanes *of, const pass_linear *form, int64_t *slope) {
   equation pivot[VARY];
   bool taken[VARY] = {false};

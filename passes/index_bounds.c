@@ -196,7 +196,8 @@ void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out) {
   pass_facts_propagate(b, out, true);
 }
 
-static void put_in(const ir_graph *g, pass_linear *in, const pass_linear *form, int64_t value, int64_t times) {
+static void put_in(const ir_graph *g, pass_linear *in, const pass_linear *form, int64_t value,
+                   int64_t times) {
   pass_linear next = *in;
   int64_t c;
   if (pass_linear_add(g, &next, form, -times) && ir_mul_ok(value, times, &c) &&

@@ -31,7 +31,8 @@ static ir_ref plus(pass_build *b, ir_ref rest, const pass_linear *addend, int64_
   pass_linear sum;
   if (!rest) return 0;
   pass_linear_read(b->g, rest, &sum);
-  if (pass_linear_scale(&sum, scale) && pass_linear_add(b->g, &sum, addend, 1)) return pass_linear_node(b, &sum);
+  if (pass_linear_scale(&sum, scale) && pass_linear_add(b->g, &sum, addend, 1))
+    return pass_linear_node(b, &sum);
   pass_linear other = *addend;
   ir_ref left = pass_make_mul(b, rest, ir_index(b->g, scale));
   return pass_make_add(b, left, pass_linear_node(b, &other));
@@ -240,7 +241,7 @@ static ir_ref remainder_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear_read(b->g, x, &sum);
   pass_linear_read(b->g, q, &quotient);
   return d != INT64_MIN && pass_linear_add(b->g, &sum, &quotient, -d) ? pass_linear_node(b, &sum)
-                                                                : plain(b, IR_OP_MOD, x, y);
+                                                                      : plain(b, IR_OP_MOD, x, y);
 }
 
 /* symbolic divisors */
@@ -314,7 +315,8 @@ static bool settle(pass_build *b, pass_linear *in, const pass_linear *den, pass_
   divide_polynomial(b, in, den, quotient);
   if (inside(b, in, den)) return true;
   pass_linear up = *in; /* a remainder left between -D and 0 */
-  if (!pass_linear_add(b->g, &up, den, 1) || quotient->constant == INT64_MIN || !inside(b, &up, den)) return false;
+  if (!pass_linear_add(b->g, &up, den, 1) || quotient->constant == INT64_MIN || !inside(b, &up, den))
+    return false;
   *in = up;
   quotient->constant--;
   return true;

@@ -88,7 +88,7 @@ void pass_linear_read(const ir_graph *g, ir_ref ref,
                       pass_linear *out); /* always succeeds: an atom in the worst case */
 void pass_linear_const(pass_linear *out, int64_t value);
 bool pass_linear_add(const ir_graph *g, pass_linear *to, const pass_linear *from,
-                     int64_t scale);                               /* to += scale*from; false: too big */
+                     int64_t scale); /* to += scale*from; false: too big */
 bool pass_linear_term(const ir_graph *g, pass_linear *to, ir_ref atom, int64_t coef); /* to += coef*atom */
 bool pass_linear_scale(pass_linear *to, int64_t scale);
 int64_t pass_linear_coef(const pass_linear *in, ir_ref atom); /* 0 when absent */
@@ -143,7 +143,8 @@ void pass_facts_propagate(pass_build *b, pass_facts *facts, bool try_ends);
 
 bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out); /* false: too big */
 /* constant + sum of weight[i] * digit i, as a form; false: too big */
-bool pass_digits_sum(const ir_graph *g, const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out);
+bool pass_digits_sum(const ir_graph *g, const pass_digits *of, const int64_t *weight, int64_t constant,
+                     pass_linear *out);
 
 /* index_affine.c: quotients that are affine together go; true when some did */
 bool pass_linear_affine(pass_build *b, pass_linear *in);

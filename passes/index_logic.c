@@ -87,13 +87,14 @@ static bool open_quotient(pass_build *b, pass_linear *in, int64_t *c) {
   return true;
 }
 
-/* in = sign * ((N + r)%d - r), as *rest = N - d*(N//d): the same remainder without a shift of its numerator. */
+/* in = sign * ((N + r)%d - r), as *rest = N - d*(N//d): the same remainder, its numerator unshifted. */
 static bool unshift(pass_build *b, const pass_linear *in, int64_t *sign, int64_t *d, int64_t *r,
                     pass_linear *rest) {
   for (uint32_t i = 0; i < in->count && in->count > 1; i++) {
     pass_term t = in->term[i];
     const ir_node *n = ir_get(b->g, t.atom);
-    if (n->op != IR_OP_FLOORDIV || !ir_is_const(b->g, n->src[1], d) || (t.coef != *d && t.coef != -*d)) continue;
+    if (n->op != IR_OP_FLOORDIV || !ir_is_const(b->g, n->src[1], d) || (t.coef != *d && t.coef != -*d))
+      continue;
     *sign = t.coef < 0 ? 1 : -1;
     pass_linear numerator, other = *in;
     pass_linear_drop(&other, i);
@@ -101,8 +102,10 @@ static bool unshift(pass_build *b, const pass_linear *in, int64_t *sign, int64_t
     *r = numerator.constant;
     numerator.constant = 0;
     *rest = numerator;
-    if (*r <= 0 || *r >= *d || !pass_linear_add(b->g, &other, &numerator, -*sign) || other.count > 0) continue;
-    ir_ref plain_one = pass_linear_plain(b->g, &numerator), q = pass_make_div(b, plain_one, ir_index(b->g, *d));
+    if (*r <= 0 || *r >= *d || !pass_linear_add(b->g, &other, &numerator, -*sign) || other.count > 0)
+      continue;
+    ir_ref plain_one = pass_linear_plain(b->g, &numerator),
+           q = pass_make_div(b, plain_one, ir_index(b->g, *d));
     if (q && ir_op_of(b->g, q) == IR_OP_FLOORDIV && ir_src(b->g, q, 0) == plain_one &&
         ir_src(b->g, q, 1) == n->src[1] && pass_linear_term(b->g, rest, q, -*d))
       return true;
@@ -585,7 +588,8 @@ ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *items, uint32_t
   if (!conjoin(b, &all)) return truth(b, negate);
   if (all.count == 0) return truth(b, !negate);
   clauses out = {0};
-  for (uint32_t i = 0; i < all.count; i++) insert(b->g, &out, negate ? pass_make_not(b, all.item[i]) : all.item[i]);
+  for (uint32_t i = 0; i < all.count; i++)
+    insert(b->g, &out, negate ? pass_make_not(b, all.item[i]) : all.item[i]);
   ir_ref r = out.count == 1 ? out.item[0] : ir_make(b->g, op, IR_BOOL, 0, out.item, out.count);
   return !r || pass_allowed(b, ir_ops[op].text, op, items, count, r)
              ? r

@@ -24,7 +24,8 @@ static bool exact_atom(const ir_graph *g, pass_linear *in, uint32_t t, ir_ref x,
   if (a == 0 && !whole) return false;
   int64_t of_x = whole ? total / d : 0, of_e = whole ? 0 : total;
   if (!ir_mul_ok(of_x - a, r, &low) || !ir_sub_ok(next.constant, low, &next.constant)) return false;
-  if (!pass_linear_term(g, &next, x, of_x - a) || !pass_linear_term(g, &next, e.atom, of_e - e.coef)) return false;
+  if (!pass_linear_term(g, &next, x, of_x - a) || !pass_linear_term(g, &next, e.atom, of_e - e.coef))
+    return false;
   *in = next;
   return true;
 }

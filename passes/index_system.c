@@ -541,7 +541,8 @@ bool pass_digits_of(pass_build *b, const pass_linear *in, pass_digits *out) {
   return true;
 }
 
-bool pass_digits_sum(const ir_graph *g, const pass_digits *of, const int64_t *weight, int64_t constant, pass_linear *out) {
+bool pass_digits_sum(const ir_graph *g, const pass_digits *of, const int64_t *weight, int64_t constant,
+                     pass_linear *out) {
   const pass_system *s = &of->system;
   int64_t sum[PASS_COLUMNS] = {0}, c;
   for (uint32_t k = 0; k < of->count; k++) {
