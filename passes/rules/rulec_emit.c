@@ -282,8 +282,8 @@ static void build_rest(int i) {
   emit("pass_linear rest%d = sum%d;", i, rest[i].sum);
   if (rest[i].picks < 0) emit("rest%d.constant = 0;", i);
   for (int j = 0; j < rest[i].picks; j++)
-    emit("pass_linear_term(b->g, &rest%d, atom%d_%d, -sum%d.term[t%d_%d].coef);", i, rest[i].sum, j, rest[i].sum,
-         rest[i].sum, j);
+    emit("pass_linear_term(b->g, &rest%d, atom%d_%d, -sum%d.term[t%d_%d].coef);", i, rest[i].sum, j,
+         rest[i].sum, rest[i].sum, j);
   emit("const ir_ref v_%c = pass_linear_node(b, &rest%d);", rest[i].letter, i);
 }
 

@@ -231,7 +231,7 @@ static void test_views(void **state) {
       {"pad f32[3] pads=[[5,0]] mode=edge", "f32[8]", "pad(a,0:f32,5,0;1)"},
       {"pad f32[3] pads=[[5,7]] mode=wrap value=0", "f32[15]", "pad(a,0:f32,5,7;3)"},
       {"pad f32[0,3] pads=[[0,0],[1,1]] mode=edge", "f32[0,5]", "pad(a,0:f32,0,0,1,1;1)"},
-      {"pad f32[n] pads=[[0,m]]", "f32[(n+m)]", "pad(a,0:f32,0,m)"},
+      {"pad f32[n] pads=[[0,m]]", "f32[(m+n)]", "pad(a,0:f32,0,m)"},
       {"concat f32[2,2] f32[1,2] axis=0", "f32[3,2]", "concat(a,b)"},
       {"concatenate f32[2,2] i8[2,1] axis=-1", "f32[2,3]", "concat(a,cast(b:f32);1)"},
       {"concat f32[2] f32[0]", "f32[2]", "concat(a,b)"},

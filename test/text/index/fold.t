@@ -70,7 +70,7 @@ $ viewfold index 'f32[4,6].unsqueeze(1).squeeze(1).point(0,-1)'
 
 == gathers show their look-up
 $ viewfold index 'f32[3,4].gather(0,[2,0,-1])'
-(ridx1+([2,0,2][ridx0]*4))
+(([2,0,2][ridx0]*4)+ridx1)
 $ viewfold index 'f32[8].gather(0,[[0,2],[4,6]])'
 [0,2,4,6][((ridx0*2)+ridx1)]
 $ viewfold index 'f32[8].gather(0,[6]).pad((1,0))'

@@ -77,5 +77,5 @@ x: f32[3] = [1.0, 2.0, 3.0]
 y: f32[1,2] = [[1.0, 2.0]]
 z: f32[2] = [1.0, 2.0]
 $ viewfold run g.vf --in x=[1,2,3,4] --in 'y=[[1,2]]' --in z=[1,2]
-! viewfold run: %x is f32[(n+m)], but the value given holds f32[4]: axis 0, (n+m), has to be 3 by the other sizes
+! viewfold run: %x is f32[(m+n)], but the value given holds f32[4]: axis 0, (m+n), has to be 3 by the other sizes
 ? 2
