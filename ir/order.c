@@ -3,12 +3,19 @@
  *
  * By height (0 without operands, else one more than the highest source), operation, arg (a name as its text),
  * dtype, and the first source that differs. Comparisons are one operation until their sources are the same:
- * what bounds one expression stands side by side, the lower bound first. */
+ * what bounds one expression stands side by side, the lower bound first. What is higher than any expression
+ * that is read, and would take as long to tell from its likes, comes last, in the order of making. */
 #include "ir.h"
 
 #include <string.h>
 
-enum { MOST_HEIGHT = 0xffff, MOST_ARG = 0xff };
+enum {
+  ARG_BITS = 14,
+  OP_BITS = 8,
+  MOST_ARG = (1 << ARG_BITS) - 1,
+  MOST_HEIGHT = (1 << (32 - OP_BITS - ARG_BITS)) - 1
+};
+static const uint32_t highest = (uint32_t)MOST_HEIGHT << (OP_BITS + ARG_BITS);
 
 static bool is_named(ir_op op) { return op == IR_OP_VAR || op == IR_OP_INPUT; }
 static int sign(int64_t a, int64_t b) { return (a > b) - (a < b); }
@@ -17,11 +24,12 @@ static ir_op kind_of(ir_op op) { return ir_ops[op].cls == IR_CLASS_COMPARE ? IR_
 uint32_t ir_order_of(const ir_graph *g, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc) {
   uint32_t height = 0;
   for (uint32_t i = 0; i < nsrc && ir_ops[op].operands != 0; i++) {
-    uint32_t below = ir_get(g, src[i])->order >> 16;
-    if (below >= height) height = below + (below < MOST_HEIGHT);
+    uint32_t below = ir_get(g, src[i])->order >> (OP_BITS + ARG_BITS);
+    if (below >= height) height = below + 1;
   }
+  if (height >= MOST_HEIGHT) return highest;
   uint32_t of_arg = is_named(op) || arg < 0 ? 0 : arg < MOST_ARG ? (uint32_t)arg : MOST_ARG;
-  return height << 16 | (uint32_t)kind_of(op) << 8 | of_arg;
+  return height << (OP_BITS + ARG_BITS) | (uint32_t)kind_of(op) << ARG_BITS | of_arg;
 }
 
 /* what the nodes are without their sources; 0 when only those differ */
@@ -35,6 +43,7 @@ static int compare_alone(const ir_graph *g, const ir_node *x, const ir_node *y) 
 }
 
 int ir_compare_likes(const ir_graph *g, ir_ref a, ir_ref b) {
+  if (ir_get(g, a)->order == highest) return sign(a, b);
   while (a != b) {
     const ir_node *x = ir_get(g, a), *y = ir_get(g, b);
     int apart = compare_alone(g, x, y);
