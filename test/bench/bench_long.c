@@ -93,7 +93,8 @@ static bool measure(const kind *k, uint32_t n) {
   ir_error error = {0};
   ir_ref root[2], x = 0;
   double start = now(), at[3] = {0};
-  if (text && ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK) x = fe_chain_parse(&g, k->name, text, strlen(text));
+  if (text && ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK)
+    x = fe_chain_parse(&g, k->name, text, strlen(text));
   uint32_t recorded = g.count;
   at[0] = now();
   bool done = x && pass_fold_chain(&g, x, &root[0], &root[1]);
@@ -103,8 +104,8 @@ static bool measure(const kind *k, uint32_t n) {
   at[2] = now();
   if (done)
     printf("%-9s record %.3f s, fold %.3f s, extract %.3f s; of one view: %.1f and %.1f nodes, effort %.0f\n",
-           k->name, at[0] - start, at[1] - at[0], at[2] - at[1], recorded * 1.0 / n, (folded - recorded) * 1.0 / n,
-           (double)g.effort / n);
+           k->name, at[0] - start, at[1] - at[0], at[2] - at[1], recorded * 1.0 / n,
+           (folded - recorded) * 1.0 / n, (double)g.effort / n);
   else fprintf(stderr, "%s: %s\n", k->name, error.text);
   fflush(stdout);
   ir_graph_free(&g);
