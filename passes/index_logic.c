@@ -621,21 +621,17 @@ static bool split_clause(pass_build *b, ir_ref clause, ir_ref parts[2]) {
   return false;
 }
 
+/* Each clause once: what comes of it may hold the same quotient again. */
 static void split_all(pass_build *b, clauses *all) {
-  for (uint32_t i = 0; i < all->count;) {
+  const clauses given = *all;
+  for (uint32_t i = 0; i < given.count; i++) {
     ir_ref parts[2];
-    clauses before = *all;
-    if (!split_clause(b, all->item[i], parts)) {
-      i++;
-      continue;
-    }
-    erase(all, i);
-    if (collect(b, parts[0], false, IR_OP_AND, all) && collect(b, parts[1], false, IR_OP_AND, all)) {
-      i = 0;
-    } else {
-      *all = before;
-      i++;
-    }
+    clauses split = {0};
+    if (!split_clause(b, given.item[i], parts)) continue;
+    for (uint32_t k = 0; k < all->count; k++)
+      if (all->item[k] != given.item[i]) insert(b->g, &split, all->item[k]);
+    if (collect(b, parts[0], false, IR_OP_AND, &split) && collect(b, parts[1], false, IR_OP_AND, &split))
+      *all = split;
   }
 }
 
