@@ -162,14 +162,26 @@ static bool has_quotients(const ir_graph *g, ir_ref index, ir_ref valid) {
   return ir_is_true(g, valid) ? quotients > 1 : quotients + others > 0;
 }
 
-ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
-  enum { ROUNDS = 3 };
+static ir_ref once_given(ir_graph *g, ir_ref index, ir_ref valid) {
   ir_ref result = simplify_given(g, index, valid);
-  if (result && has_quotients(g, result, valid)) result = simplify_again(g, result);
-  for (int round = 0; round < ROUNDS && result && result != index && !ir_is_true(g, valid); round++) {
-    index = result;
-    result = simplify_given(g, index, valid);
-    if (result && has_quotients(g, result, valid)) result = simplify_again(g, result);
+  return result && has_quotients(g, result, valid) ? simplify_again(g, result) : result;
+}
+
+/* To the end of the way, or round and round: facts say one quotient in several ways, and what is simpler with
+ * them need not be without them. Of those that come back, the first in order is taken. */
+ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
+  enum { ROUNDS = 8 };
+  ir_ref way[ROUNDS];
+  uint32_t length = 0, back = 0;
+  if (ir_is_true(g, valid)) return once_given(g, index, valid);
+  for (; length < ROUNDS; length++) {
+    way[length] = index;
+    index = once_given(g, index, valid);
+    if (!index || index == way[length]) return index;
+    for (back = 0; back <= length && way[back] != index; back++) {}
+    if (back <= length) break;
   }
-  return result;
+  for (; back < length; back++)
+    if (ir_compare(g, way[back + 1], index) < 0) index = way[back + 1];
+  return index;
 }

@@ -41,7 +41,7 @@ typedef struct totals {
 } totals;
 
 typedef struct options {
-  uint64_t seed, count, samples;
+  uint64_t seed, from, count, samples;
   int complete, first, last; /* chains up to the one length completely, of the others in part */
   int largest, jobs;
   double seconds;
@@ -156,7 +156,7 @@ static int report(model_chain *c, const char *again) {
 }
 
 static int random_chains(const options *o, int job, totals *t) {
-  for (uint64_t k = (uint64_t)job; k < o->count; k += (uint64_t)o->jobs) {
+  for (uint64_t k = o->from + (uint64_t)job; k < o->from + o->count; k += (uint64_t)o->jobs) {
     model_chain c;
     uint64_t state = o->seed * 0x9e3779b97f4a7c15u + k;
     model_random(&state, &c);
@@ -165,7 +165,7 @@ static int random_chains(const options *o, int job, totals *t) {
     if (v != FAILS) continue;
     char again[128];
     printf("prop_fold: case %" PRIu64 " of seed %" PRIu64 " failed\n", k, o->seed);
-    snprintf(again, sizeof again, "prop_fold --seed %" PRIu64 " --count %" PRIu64, o->seed, k + 1);
+    snprintf(again, sizeof again, "prop_fold --seed %" PRIu64 " --from %" PRIu64 " --count 1", o->seed, k);
     return report(&c, again);
   }
   return 0;
@@ -361,6 +361,7 @@ static bool read_options(int argc, char **argv, options *o) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const char *value = argv[i + 1];
     if (strcmp(argv[i], "--seed") == 0) o->seed = strtoull(value, NULL, 10);
+    else if (strcmp(argv[i], "--from") == 0) o->from = strtoull(value, NULL, 10);
     else if (strcmp(argv[i], "--count") == 0) o->count = strtoull(value, NULL, 10);
     else if (strcmp(argv[i], "--exhaustive") == 0) length = atoi(value);
     else if (strcmp(argv[i], "--largest") == 0) o->largest = atoi(value);
@@ -382,7 +383,7 @@ int main(int argc, char **argv) {
   totals t = {0};
   if (!read_options(argc, argv, &o)) {
     fprintf(stderr,
-            "usage: prop_fold [--seed S] [--count N] [--jobs J]\n"
+            "usage: prop_fold [--seed S] [--from CASE] [--count N] [--jobs J]\n"
             "  [--exhaustive 1..%d [--largest 1..%d] [--seconds T] [--samples M]]\n",
             SEARCH_STEPS, SEARCH_SIZE);
     return 2;
