@@ -30,10 +30,17 @@ static bool decided_here(ir_graph *g, const peel_piece *p, ir_ref node) {
   return here && count < MAX_NODES && loop_find(g, node, IR_OP_LOAD, &load, 1) == 0;
 }
 
+/* e where the range is at 0; other ranges stay the nodes that they are: their sizes are not written anew. */
+static ir_ref at_zero(ir_graph *g, ir_ref e, ir_ref range) {
+  ir_ref from[MAX_NODES], to[MAX_NODES];
+  uint32_t count = loop_find(g, e, IR_OP_RANGE, from, MAX_NODES);
+  for (uint32_t i = 0; i < count; i++) to[i] = from[i] == range ? ir_index(g, 0) : from[i];
+  return count < MAX_NODES ? pass_substitute(g, e, from, to, count) : 0;
+}
+
 static bool read_line(ir_graph *g, ir_ref e, ir_ref range, line *out) {
-  ir_ref zero = ir_index(g, 0);
   if (!e || !loop_stride(g, e, range, &out->c)) return false;
-  out->rest = pass_substitute(g, e, &range, &zero, 1);
+  out->rest = at_zero(g, e, range);
   out->falls = out->c < 0;
   return out->rest != 0;
 }

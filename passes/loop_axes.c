@@ -79,20 +79,30 @@ bool loop_find_axes(loop_nest *n) {
 
 /* merging */
 
-/* A condition whose face along the innermost axis that it mentions lies between positions. */
-static bool rounds(ir_graph *g, ir_ref node) {
-  const ir_node *n = ir_get(g, node);
-  ir_ref ranges[MAX_FOUND], innermost = 0;
+bool loop_rounds(ir_graph *g, ir_ref e, ir_ref range) {
+  ir_ref ranges[MAX_FOUND];
   int64_t step, other;
-  if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_dtype_of(g, n->src[0]) != IR_INDEX) return false;
-  ir_ref e = pass_sub(g, n->src[0], n->src[1]);
+  if (!loop_stride(g, e, range, &step) || step == 0) return false;
   uint32_t count = loop_find(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++)
-    if (!innermost || ir_get(g, ranges[i])->arg > ir_get(g, innermost)->arg) innermost = ranges[i];
-  if (!innermost || !loop_stride(g, e, innermost, &step) || step == 0) return false;
   for (uint32_t i = 0; i < count; i++)
     if (loop_stride(g, e, ranges[i], &other) && other % step != 0) return true;
   return false;
+}
+
+static bool compares_positions(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  return ir_ops[n->op].cls == IR_CLASS_COMPARE && ir_dtype_of(g, n->src[0]) == IR_INDEX;
+}
+
+/* A condition whose face along the innermost axis that it mentions lies between positions. */
+static bool rounds(ir_graph *g, ir_ref node) {
+  ir_ref ranges[MAX_FOUND], innermost = 0;
+  if (!compares_positions(g, node)) return false;
+  ir_ref e = pass_sub(g, ir_src(g, node, 0), ir_src(g, node, 1));
+  uint32_t count = loop_find(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++)
+    if (!innermost || ir_get(g, ranges[i])->arg > ir_get(g, innermost)->arg) innermost = ranges[i];
+  return innermost && loop_rounds(g, e, innermost);
 }
 
 int64_t loop_division_cost(ir_graph *g, ir_ref root) {

@@ -1,6 +1,6 @@
 /* The parts of choosing loops: which axes a kernel iterates over (refine.c, loop_axes.c) and in which pieces
- * (peel.c), which axis gets the lanes (loop_lanes.c), how reductions become loops (loop_reduce.c), and the
- * nest around each store (loops.c). */
+ * (peel.c), which axis is the innermost (loop_order.c), which one gets the lanes (loop_lanes.c), how
+ * reductions become loops (loop_reduce.c), and the nest around each store (loops.c). */
 #ifndef VIEWFOLD_PASSES_LOOPS_H
 #define VIEWFOLD_PASSES_LOOPS_H
 
@@ -41,6 +41,9 @@ uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t roo
  * whose faces have to be rounded. */
 int64_t loop_division_cost(ir_graph *g, ir_ref root);
 
+/* Is e = c*range + rest 0 between positions of the range, for some positions of other ranges? */
+bool loop_rounds(ir_graph *g, ir_ref e, ir_ref range);
+
 /* loop_axes.c: a kernel in pieces, each a store over ranges, the outer ones of which neighbours may share */
 enum { MAX_STORES = 64 };
 typedef struct loop_stores {
@@ -51,6 +54,14 @@ typedef struct loop_stores {
 bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out); /* a STORE, or a SEQ of them */
 bool loop_part(ir_graph *g, loop_stores *stores);                    /* each gets ranges of its own */
 ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count);
+
+/* loop_order.c: which axis is the innermost */
+/* What is left to decide: conditions on positions, and quotients of the innermost axis. */
+uint32_t loop_left_inside(ir_graph *g, ir_ref store);
+/* In each store another axis becomes the innermost: the one between whose positions fewest conditions and
+ * quotients change, the next one with choice 1, and so on. *turned: in some store it is none yet. False on
+ * failure. */
+bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
 /* loop_lanes.c */
 void loop_choose_lanes(loop_nest *n);

@@ -16,12 +16,13 @@
  * pieces. Axes further out may use only what leaves the innermost axis, along which the vectors run, its
  * share. Positions that depend on positions that depend on others grow fast, so the number of such steps on
  * the way to a piece is bounded, too, and so is the size of the whole: where it is passed, the next effort
- * does with less. */
+ * does with less. Where something is left to decide inside, the same is tried with other innermost axes,
+ * along which conditions change at sums of positions further out rather than at quotients (loop_order.c). */
 #include "peel.h"
 
 #include <string.h>
 
-enum { MOST_NODES = 512, GROWTH = 2 };
+enum { MOST_NODES = 512, GROWTH = 2, MOST_TURNS = 3 };
 
 static const peel_effort box_efforts[] = {{24, 0, true, false}, {12, 0, true, false}},
                          all_efforts[] = {{MAX_PIECES, 5, false, true},
@@ -147,11 +148,9 @@ static ir_ref peeled(peeler *s, ir_graph *g, const loop_stores *stores, peel_eff
 }
 
 /* With the first effort whose result is not too large; as it was where there is none. */
-static ir_ref peel(ir_graph *g, ir_ref effect, const peel_effort *most, size_t count, bool part) {
-  loop_stores stores;
+static ir_ref peel_stores(ir_graph *g, const loop_stores *stores, ir_ref effect, const peel_effort *most,
+                          size_t count) {
   ir_ref root = effect;
-  if (!loop_read_stores(g, effect, &stores)) return 0;
-  if (stores.count > MAX_PIECES / 2 || (part && stores.count > 1 && !loop_part(g, &stores))) return 0;
   peeler *s = ir_alloc(g->mem, sizeof *s);
   if (!s) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory peeling a kernel");
@@ -160,9 +159,40 @@ static ir_ref peel(ir_graph *g, ir_ref effect, const peel_effort *most, size_t c
   size_t largest = MOST_NODES + GROWTH * size_of(g, effect);
   bool fits = false;
   for (size_t i = 0; i < count && root && !fits; i++)
-    fits = (root = peeled(s, g, &stores, most[i])) && size_of(g, root) <= largest;
+    fits = (root = peeled(s, g, stores, most[i])) && size_of(g, root) <= largest;
   ir_free(g->mem, s, sizeof *s);
   return fits || !root ? root : effect;
+}
+
+/* The stores of an effect, where asked for with loops of their own; false on failure. */
+static bool read_stores(ir_graph *g, ir_ref effect, bool part, loop_stores *out) {
+  if (!loop_read_stores(g, effect, out) || out->count > MAX_PIECES / 2) return false;
+  return !part || out->count == 1 || loop_part(g, out);
+}
+
+static ir_ref peel(ir_graph *g, ir_ref effect, const peel_effort *most, size_t count, bool part) {
+  loop_stores stores;
+  return read_stores(g, effect, part, &stores) ? peel_stores(g, &stores, effect, most, count) : 0;
+}
+
+static bool is_left_inside(ir_graph *g, ir_ref effect) {
+  loop_stores stores;
+  bool left = !loop_read_stores(g, effect, &stores);
+  for (uint32_t i = 0; i < stores.count && !left; i++) left = loop_left_inside(g, stores.store[i]) > 0;
+  return left;
+}
+
+/* With the first other innermost axes that leave nothing inside; `as_is` where there are none. */
+static ir_ref peel_turned(ir_graph *g, ir_ref effect, ir_ref as_is, const peel_effort *most, size_t count) {
+  for (uint32_t choice = 0; choice < MOST_TURNS; choice++) {
+    loop_stores stores;
+    bool turned;
+    if (!read_stores(g, effect, true, &stores) || !loop_turn(g, &stores, choice, &turned)) return 0;
+    if (!turned) continue;
+    ir_ref other = peel_stores(g, &stores, effect, most, count);
+    if (!other || !is_left_inside(g, other)) return other;
+  }
+  return as_is;
 }
 
 static bool has_reductions(ir_graph *g, ir_ref effect) {
@@ -175,11 +205,18 @@ ir_ref pass_crop(ir_graph *g, ir_ref store) {
   return peel(g, store, box_efforts, sizeof box_efforts / sizeof *box_efforts, false);
 }
 
+/* Turned axes do not begin again from the outermost: that makes more pieces than it saves divisions. */
+static ir_ref peel_all(ir_graph *g, ir_ref effect) {
+  const size_t count = sizeof all_efforts / sizeof *all_efforts;
+  ir_ref as_is = peel(g, effect, all_efforts, count, true);
+  if (!as_is || !is_left_inside(g, as_is)) return as_is;
+  return peel_turned(g, effect, as_is, all_efforts + 1, count - 1);
+}
+
 ir_ref pass_peel(ir_graph *g, ir_ref effect) {
   loop_stores stores;
   if (has_reductions(g, effect)) return effect;
-  if (!is_decided(g, effect))
-    return peel(g, effect, all_efforts, sizeof all_efforts / sizeof *all_efforts, true);
+  if (!is_decided(g, effect)) return peel_all(g, effect);
   bool apart = false;
   if (!loop_read_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count && !apart && stores.count > 1; i++)

@@ -21,6 +21,10 @@ $ viewfold dump --stage=loops 'f32[9].pad((0,4),mode=wrap)' | grep -e '//' -e ' 
 $ viewfold dump --print-after=peel 'f32[9].pad((0,4),mode=wrap)' | grep -c store
 2
 
+== another innermost axis where along the last one borders lie at quotients of positions
+$ viewfold dump --stage=loops 'f32[6,6].pad((2,2),(2,2)).reshape(4,25).permute(1,0)' | grep -e '//' -e ' if '
+? 1
+
 == after which passes
 $ viewfold dump --print-after=crop 'f32[4].pad((1,1))' | grep -c 'store'
 3
