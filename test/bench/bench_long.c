@@ -42,6 +42,24 @@ static const kind kinds[] = {
     {"edge", "f32[4,6]", {".pad((1,0),(0,2),mode=edge).shrink((0,4),(2,8))"}},
     {"wrap", "f32[4,6]", {".pad((1,0),(0,2),mode=wrap).shrink((0,4),(2,8))"}},
     {"reflect", "f32[4,6]", {".pad((1,0),(0,2),mode=reflect).shrink((0,4),(2,8))"}},
+    {"framed", "f32[4,6].pad((1,1),(0,0))", {".permute(1,0).reshape(4,9).flip(0).reshape(6,6)"}},
+    {"worn",
+     "f32[1000000]",
+     {".pad((0,1)).shrink((1,1000001)).reshape(1000,1000).permute(1,0).reshape(1000000)"}},
+    {"eroded",
+     "f32[300,400]",
+     {".pad((0,1),(1,0)).shrink((1,301),(0,400))", ".permute(1,0).reshape(300,400)"}},
+    {"pieces",
+     "f32[8,9]",
+     {".permute(1,0).reshape(8,9).pad((0,0),(0,1)).reshape(80).shrink((0,72)).reshape(8,9)"}},
+    {"slices",
+     "f32[100000,7]",
+     {".flip(0).pad((0,0),(0,1)).stride(1,1).shrink((0,100000),(1,8))", ".flip(1)"}},
+    {"wide", "f32[2,2,2,2,2,2,2,2]", {".permute(7,0,1,2,3,4,5,6).flip(0)"}},
+    {"wide2", "f32[2,3,2,3,2,3,2,3]", {".permute(7,0,1,2,3,4,5,6).reshape(2,3,2,3,2,3,2,3)"}},
+    {"wide16",
+     "f32[2,3,2,3,2,3,2,3,2,3,2,3,2,3,2,3]",
+     {".permute(7,0,1,2,3,4,5,6,8,9,10,11,12,13,14,15).reshape(2,3,2,3,2,3,2,3,2,3,2,3,2,3,2,3)"}},
     {"join", "f32[4,6]", {".unsqueeze(0).squeeze(0).flip(0)"}},
     {"symbol", "f32[n=2..9,6]", {".permute(1,0).reshape(n,6)"}},
     {"symbol2", "f32[n=2..9,m=2..9]", {".permute(1,0).flip(0).reshape(n,m)"}},
@@ -93,7 +111,8 @@ static bool measure(const kind *k, uint32_t n) {
   ir_error error = {0};
   ir_ref root[2], x = 0;
   double start = now(), at[3] = {0};
-  if (text && ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK) x = fe_chain_parse(&g, k->name, text, strlen(text));
+  if (text && ir_graph_init(&g, &ir_mem_libc, &error) == IR_OK)
+    x = fe_chain_parse(&g, k->name, text, strlen(text));
   uint32_t recorded = g.count;
   at[0] = now();
   bool done = x && pass_fold_chain(&g, x, &root[0], &root[1]);
@@ -103,8 +122,8 @@ static bool measure(const kind *k, uint32_t n) {
   at[2] = now();
   if (done)
     printf("%-9s record %.3f s, fold %.3f s, extract %.3f s; of one view: %.1f and %.1f nodes, effort %.0f\n",
-           k->name, at[0] - start, at[1] - at[0], at[2] - at[1], recorded * 1.0 / n, (folded - recorded) * 1.0 / n,
-           (double)g.effort / n);
+           k->name, at[0] - start, at[1] - at[0], at[2] - at[1], recorded * 1.0 / n,
+           (folded - recorded) * 1.0 / n, (double)g.effort / n);
   else fprintf(stderr, "%s: %s\n", k->name, error.text);
   fflush(stdout);
   ir_graph_free(&g);
