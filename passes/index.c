@@ -92,6 +92,13 @@ BUILD2_INT(pass_mul_int, pass_make_mul)
 BUILD2_INT(pass_div_int, make_div)
 BUILD2_INT(pass_mod_int, make_mod)
 
+ir_ref pass_low_digit(ir_graph *g, ir_ref a, ir_ref size, ir_ref quotient) {
+  int64_t d;
+  ir_ref r = pass_sub(g, a, pass_mul(g, quotient, size));
+  if (r && pass_tired(g) && ir_is_const(g, size, &d) && d >= 1) ir_bounds_tighten(g, r, 0, d - 1);
+  return r;
+}
+
 ir_ref pass_both(ir_graph *g, ir_ref x, ir_ref y) {
   pass_build b = pass_begin(g);
   b.unsettled = true;
@@ -100,7 +107,8 @@ ir_ref pass_both(ir_graph *g, ir_ref x, ir_ref y) {
 
 ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   pass_build build = pass_begin(g);
-  return pass_make_compare(&build, op, a, b);
+  ir_ref r = a && b && pass_tired(g) ? pass_tired_compare(&build, op, a, b) : 0;
+  return r ? r : pass_make_compare(&build, op, a, b);
 }
 
 ir_ref pass_not(ir_graph *g, ir_ref a) {
@@ -155,7 +163,8 @@ static ir_ref product_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
   bool sorted = nsrc <= PASS_FACTORS;
   for (uint32_t i = 0; i < nsrc && sorted; i++) {
     ir_op op = ir_op_of(b->g, src[i]);
-    sorted = op != IR_OP_ADD && op != IR_OP_MUL && op != IR_OP_CONST && (i == 0 || ir_compare(b->g, src[i - 1], src[i]) <= 0);
+    sorted = op != IR_OP_ADD && op != IR_OP_MUL && op != IR_OP_CONST &&
+             (i == 0 || ir_compare(b->g, src[i - 1], src[i]) <= 0);
   }
   if (sorted) {
     pass_linear in;

@@ -152,9 +152,12 @@ bool pass_digits_sum(const ir_graph *g, const pass_digits *of, const int64_t *we
 /* index_affine.c: quotients that are affine together go; true when some did */
 bool pass_linear_affine(pass_build *b, pass_linear *in);
 
-/* index_tired.c: by d >= 1, which is y */
-ir_ref pass_tired_div(pass_build *b, ir_ref x, ir_ref y, int64_t d);
+/* index_tired.c: what takes no effort */
+/* result = x + scale*y, and lies where these say */
+void pass_tired_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t scale);
+ir_ref pass_tired_div(pass_build *b, ir_ref x, ir_ref y, int64_t d); /* d >= 1 is y */
 ir_ref pass_tired_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d);
+ir_ref pass_tired_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y); /* 0: it takes more */
 
 /* index_threshold.c */
 bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c); /* in < c; true when a weight came down */

@@ -1,10 +1,23 @@
-/* Quotients and remainders by numbers when the effort is spent: a look at the terms of a short sum and at its
- * bounds, which is what flips, merged axes and rows taken apart again ask for.
+/* Quotients, remainders and comparisons when the effort is spent: a look at the terms of a short sum and at
+ * its bounds, which is what flips, merged axes and rows taken apart again ask for.
  *
  *   N//d = Q + R//d   where N = d*Q + R, R without terms and constants that are multiples of d;
  *                     R//d is a number where R lies in one period
- *   (x//a)//d = x//(a*d) */
+ *   (x//a)//d = x//(a*d)
+ *   X < c     is decided by the bounds of X, or divided by what its coefficients have in common
+ *
+ * Terms of sums, which cancel, do not know how small a digit x - d*(x//d) is: what the operands' bounds say
+ * is noted at each result, or bounds would grow with the length of a chain until nothing is known. */
 #include "index_impl.h"
+
+void pass_tired_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t scale) {
+  int64_t lo, hi;
+  ir_bounds a = ir_bounds_of(g, x), c = ir_bounds_of(g, y);
+  bool known = result && a.lo != INT64_MIN && a.hi != INT64_MAX && c.lo != INT64_MIN && c.hi != INT64_MAX;
+  if (known && ir_mul_ok(scale < 0 ? c.hi : c.lo, scale, &lo) &&
+      ir_mul_ok(scale < 0 ? c.lo : c.hi, scale, &hi) && ir_add_ok(a.lo, lo, &lo) && ir_add_ok(a.hi, hi, &hi))
+    ir_bounds_tighten(g, result, lo, hi);
+}
 
 static ir_ref quotient(ir_graph *g, ir_ref x, ir_ref y) {
   return ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
@@ -44,6 +57,9 @@ ir_ref pass_tired_div(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   pass_linear form;
   ir_ref r = divided(b->g, x, d, &form) ? pass_linear_plain(b->g, &form) : 0;
   if (r && b->g->observer && !pass_allowed(b, "divide", IR_OP_FLOORDIV, (ir_ref[]){x, y}, 2, r)) r = 0;
+  ir_bounds in = ir_bounds_of(b->g, x);
+  if (r && !b->facts && in.lo != INT64_MIN && in.hi != INT64_MAX)
+    ir_bounds_tighten(b->g, r, ir_floor_div(in.lo, d), ir_floor_div(in.hi, d));
   return r ? r : quotient(b->g, x, y);
 }
 
@@ -54,6 +70,36 @@ ir_ref pass_tired_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   if (d != INT64_MIN && divided(b->g, x, d, &form) && pass_linear_add(b->g, &sum, &form, -d) &&
       sum.count <= PASS_TIRED_TERMS)
     r = pass_linear_plain(b->g, &sum);
+  if (r && !b->facts) ir_bounds_tighten(b->g, r, 0, d - 1);
   if (r && !pass_allowed(b, "remainder", IR_OP_MOD, (ir_ref[]){x, y}, 2, r)) r = 0;
   return r ? r : ir_make(b->g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
+}
+
+/* in < 0 as X < *c, or as X >= *c where *flipped: X without a constant or common factor, its first
+ * coefficient positive */
+static bool normal(pass_linear *in, int64_t *c, bool *flipped) {
+  int64_t content = pass_linear_content(in);
+  if (content < 1) return false;
+  for (uint32_t i = 0; i < in->count; i++) in->term[i].coef /= content;
+  if (in->constant == INT64_MIN || !ir_sub_ok(0, ir_floor_div(in->constant, content), c)) return false;
+  in->constant = 0;
+  *flipped = pass_linear_sign(in) < 0; /* -X < c is X >= 1-c */
+  return !*flipped || (pass_linear_scale(in, -1) && ir_sub_ok(1, *c, c));
+}
+
+ir_ref pass_tired_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
+  pass_linear in, right;
+  int64_t c;
+  bool swap = op == IR_OP_GT || op == IR_OP_LE, negated = op == IR_OP_GE || op == IR_OP_LE, flipped;
+  if (op != IR_OP_LT && op != IR_OP_GE && !swap) return 0;
+  pass_linear_read(b->g, swap ? y : x, &in); /* x > y is y - x < 0; x <= y is not (y - x < 0) */
+  pass_linear_read(b->g, swap ? x : y, &right);
+  if (!pass_linear_add(b->g, &in, &right, -1) || in.count > PASS_TIRED_TERMS) return 0;
+  pass_interval all = pass_linear_bounds(b, &in);
+  if (all.lo == INT64_MIN || all.hi == INT64_MAX) return 0;
+  if (all.hi < 0 || all.lo >= 0) return ir_bool(b->g, (all.hi < 0) != negated);
+  if (!normal(&in, &c, &flipped)) return 0;
+  ir_ref src[] = {pass_linear_plain(b->g, &in), ir_index(b->g, c)};
+  ir_ref r = ir_make(b->g, flipped != negated ? IR_OP_GE : IR_OP_LT, IR_BOOL, 0, src, 2);
+  return r && pass_allowed(b, "compare", op, (ir_ref[]){x, y}, 2, r) ? r : 0;
 }

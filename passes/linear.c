@@ -171,9 +171,8 @@ bool pass_linear_worthwhile(const ir_graph *g, const pass_linear *sum, uint32_t 
   return sum->count <= PASS_TIRED_TERMS || sum->count <= before || !pass_tired(g);
 }
 
-static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
+static ir_ref sum_of_two(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
   pass_linear sum, right;
-  if (!x || !y) return 0;
   pass_linear_read(b->g, x, &sum);
   pass_linear_read(b->g, y, &right);
   uint32_t longer = sum.count > right.count ? sum.count : right.count;
@@ -181,6 +180,12 @@ static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
     return pass_linear_node(b, &sum);
   if (scale != 1) y = ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){y, ir_index(b->g, scale)}, 2);
   return plain_pair(b->g, IR_OP_ADD, x, y);
+}
+
+static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
+  ir_ref sum = x && y ? sum_of_two(b, x, y, scale) : 0;
+  if (!b->facts && pass_tired(b->g)) pass_tired_bounds(b->g, sum, x, y, scale);
+  return sum;
 }
 
 ir_ref pass_make_add(pass_build *b, ir_ref x, ir_ref y) { return add_scaled(b, x, y, 1); }
