@@ -53,10 +53,10 @@ static uint32_t hash_node(ir_op op, ir_dtype dtype, bool weak, int64_t arg, cons
 }
 
 /* Open addressing with linear probing; the hash beside the ref keeps probes away from the nodes. */
-static ir_bucket *empty_bucket(const ir_graph *g, uint32_t hash) {
-  size_t at = hash & (g->bucket_count - 1);
-  while (g->buckets[at].ref) at = (at + 1) & (g->bucket_count - 1);
-  return &g->buckets[at];
+static ir_bucket *empty_bucket(ir_bucket *buckets, size_t count, uint32_t hash) {
+  size_t at = hash & (count - 1);
+  while (buckets[at].ref) at = (at + 1) & (count - 1);
+  return &buckets[at];
 }
 
 static bool table_grow(ir_graph *g) {
@@ -64,13 +64,11 @@ static bool table_grow(ir_graph *g) {
   ir_bucket *fresh = ir_alloc(g->mem, grown * sizeof *fresh);
   if (!fresh) return false;
   memset(fresh, 0, grown * sizeof *fresh);
+  for (size_t i = 0; i < g->bucket_count; i++) /* in their order: reads and writes run along the tables */
+    if (g->buckets[i].ref) *empty_bucket(fresh, grown, g->buckets[i].hash) = g->buckets[i];
   ir_free(g->mem, g->buckets, g->bucket_count * sizeof *g->buckets);
   g->buckets = fresh;
   g->bucket_count = grown;
-  for (uint32_t r = 1; r < g->count; r++) {
-    uint32_t hash = ir_get(g, r)->hash;
-    *empty_bucket(g, hash) = (ir_bucket){hash, r};
-  }
   return true;
 }
 
@@ -134,7 +132,7 @@ static ir_ref intern(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t a
   if (!reserve_node(g) || (nsrc && !(copy = block_alloc(g, nsrc * sizeof *copy)))) return out_of_memory(g);
   if (nsrc) memcpy(copy, src, nsrc * sizeof *src);
   ir_ref ref = g->count++;
-  *empty_bucket(g, hash) = (ir_bucket){hash, ref};
+  *empty_bucket(g->buckets, g->bucket_count, hash) = (ir_bucket){hash, ref};
   *(ir_node *)ir_get(g, ref) = (ir_node){.op = (uint8_t)op,
                                          .dtype = (uint8_t)dtype,
                                          .weak = weak,

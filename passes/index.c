@@ -65,19 +65,39 @@ static ir_ref make_or(pass_build *b, ir_ref x, ir_ref y) {
   return pass_make_junction(b, IR_OP_OR, (ir_ref[]){x, y}, 2);
 }
 
+/* Is this a division by a number, of which there is no more to be thought? */
+static bool is_easy(const ir_graph *g, ir_ref x, ir_ref y, int64_t *d) {
+  return pass_tired(g) && x && ir_is_const(g, y, d) && *d >= 1;
+}
+static ir_ref make_div(pass_build *b, ir_ref x, ir_ref y) {
+  int64_t d;
+  return is_easy(b->g, x, y, &d) ? pass_tired_div(b, x, y, d) : pass_make_div(b, x, y);
+}
+static ir_ref make_mod(pass_build *b, ir_ref x, ir_ref y) {
+  int64_t d;
+  return is_easy(b->g, x, y, &d) ? pass_tired_mod(b, x, y, d) : pass_make_mod(b, x, y);
+}
+
 BUILD2(pass_add, pass_make_add)
 BUILD2(pass_sub, pass_make_sub)
 BUILD2(pass_mul, pass_make_mul)
-BUILD2(pass_div, pass_make_div)
-BUILD2(pass_mod, pass_make_mod)
+BUILD2(pass_div, make_div)
+BUILD2(pass_mod, make_mod)
 BUILD2(pass_min, make_min)
 BUILD2(pass_max, make_max)
 BUILD2(pass_and, make_and)
 BUILD2(pass_or, make_or)
 BUILD2_INT(pass_add_int, pass_make_add)
 BUILD2_INT(pass_mul_int, pass_make_mul)
-BUILD2_INT(pass_div_int, pass_make_div)
-BUILD2_INT(pass_mod_int, pass_make_mod)
+BUILD2_INT(pass_div_int, make_div)
+BUILD2_INT(pass_mod_int, make_mod)
+
+ir_ref pass_low_digit(ir_graph *g, ir_ref a, ir_ref size, ir_ref quotient) {
+  int64_t d;
+  ir_ref r = pass_sub(g, a, pass_mul(g, quotient, size));
+  if (r && pass_tired(g) && ir_is_const(g, size, &d) && d >= 1) ir_bounds_tighten(g, r, 0, d - 1);
+  return r;
+}
 
 ir_ref pass_both(ir_graph *g, ir_ref x, ir_ref y) {
   pass_build b = pass_begin(g);
@@ -87,7 +107,8 @@ ir_ref pass_both(ir_graph *g, ir_ref x, ir_ref y) {
 
 ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b) {
   pass_build build = pass_begin(g);
-  return pass_make_compare(&build, op, a, b);
+  ir_ref r = a && b && pass_tired(g) ? pass_tired_compare(&build, op, a, b) : 0;
+  return r ? r : pass_make_compare(&build, op, a, b);
 }
 
 ir_ref pass_not(ir_graph *g, ir_ref a) {
@@ -115,8 +136,15 @@ static bool same_sources(const ir_node *n, const ir_ref *src, uint32_t nsrc) {
   return true;
 }
 
+static ir_ref as_written(ir_graph *g, const ir_node *n, ir_ref node, const ir_ref *src, uint32_t nsrc) {
+  if (same_sources(n, src, nsrc)) return node;
+  ir_ref shape = ir_shape(g, node);
+  return shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, nsrc)
+               : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, nsrc);
+}
+
 /* an n-ary sum in one go, so that partial sums leave no nodes behind */
-static ir_ref sum_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
+static ir_ref sum_of(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsrc) {
   pass_linear sum, part;
   pass_linear_const(&sum, 0);
   for (uint32_t i = 0; i < nsrc; i++) {
@@ -126,6 +154,7 @@ static ir_ref sum_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
     for (uint32_t j = 1; j < nsrc; j++) r = pass_make_add(b, r, src[j]);
     return r;
   }
+  if (!pass_linear_worthwhile(b->g, &sum, nsrc)) return as_written(b->g, ir_get(b->g, node), node, src, nsrc);
   return pass_linear_node(b, &sum);
 }
 
@@ -148,29 +177,23 @@ static ir_ref product_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
   return r;
 }
 
-static ir_ref as_written(ir_graph *g, const ir_node *n, ir_ref node, const ir_ref *src, uint32_t nsrc) {
-  if (same_sources(n, src, nsrc)) return node;
-  ir_ref shape = ir_shape(g, node);
-  return shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, nsrc)
-               : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, nsrc);
-}
-
 ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsrc) {
   const ir_node *n = ir_get(b->g, node);
   ir_op op = (ir_op)n->op;
   for (uint32_t i = 0; i < nsrc; i++)
     if (!src[i]) return 0;
+  if (pass_tired(b->g) && !b->facts && same_sources(n, src, nsrc)) return node;
   if (n->weak || ir_rank(b->g, node) > 0 || nsrc == 0) return as_written(b->g, n, node, src, nsrc);
   bool index = n->dtype == IR_INDEX, boolean = n->dtype == IR_BOOL;
   if (op == IR_OP_WHERE) return pass_make_where(b, src[0], src[1], src[2]);
   if (op == IR_OP_LOAD && ir_is_false(b->g, src[2])) return src[3];
   if (index) {
-    if (op == IR_OP_ADD) return sum_of(b, src, nsrc);
+    if (op == IR_OP_ADD) return sum_of(b, node, src, nsrc);
     if (op == IR_OP_MUL) return product_of(b, src, nsrc);
     if (op == IR_OP_SUB) return pass_make_sub(b, src[0], src[1]);
     if (op == IR_OP_NEG) return pass_make_mul(b, src[0], ir_index(b->g, -1));
-    if (op == IR_OP_FLOORDIV) return pass_make_div(b, src[0], src[1]);
-    if (op == IR_OP_MOD) return pass_make_mod(b, src[0], src[1]);
+    if (op == IR_OP_FLOORDIV) return make_div(b, src[0], src[1]);
+    if (op == IR_OP_MOD) return make_mod(b, src[0], src[1]);
     if (op == IR_OP_MIN || op == IR_OP_MAX) return pass_make_minmax(b, op, src[0], src[1]);
   }
   if (boolean) {

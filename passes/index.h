@@ -20,6 +20,8 @@ ir_ref pass_mul(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_div(ir_graph *g, ir_ref a,
                 ir_ref b); /* floor; b's lower bound must be >= 1, else 0 and an error */
 ir_ref pass_mod(ir_graph *g, ir_ref a, ir_ref b); /* floor; likewise */
+/* a modulo size, where quotient = a // size is at hand */
+ir_ref pass_low_digit(ir_graph *g, ir_ref a, ir_ref size, ir_ref quotient);
 ir_ref pass_min(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_max(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref pass_compare(ir_graph *g, ir_op op, ir_ref a, ir_ref b); /* EQ NE LT LE GT GE on index */

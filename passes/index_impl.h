@@ -64,7 +64,8 @@ enum {
   PASS_EFFORT = 6 * 1000 * 1000,
   PASS_EFFORT_PER_NODE = 20,
   PASS_STEP_EFFORT = 64, /* of one builder call */
-  PASS_TIRED_STEPS = 1   /* instead of PASS_STEPS */
+  PASS_TIRED_STEPS = 1,  /* instead of PASS_STEPS */
+  PASS_TIRED_TERMS = 4   /* of one sum of two */
 };
 static inline bool pass_tired(const ir_graph *g) {
   return g->effort > (g->effort_most ? g->effort_most : PASS_EFFORT);
@@ -98,6 +99,9 @@ pass_linear_content(const pass_linear *in);  /* gcd of the coefficients, constan
 int pass_linear_sign(const pass_linear *in); /* of the first coefficient */
 ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in); /* its node, as it stands */
 ir_ref pass_linear_node(pass_build *b, pass_linear *in);      /* its canonical node; in is used up */
+
+/* Is the sum to be made of sums that have `before` terms at most? */
+bool pass_linear_worthwhile(const ir_graph *g, const pass_linear *sum, uint32_t before);
 
 /* index_system.c: a linear form beside what relates its atoms */
 typedef struct pass_row {
@@ -148,6 +152,13 @@ bool pass_digits_sum(const ir_graph *g, const pass_digits *of, const int64_t *we
 
 /* index_affine.c: quotients that are affine together go; true when some did */
 bool pass_linear_affine(pass_build *b, pass_linear *in);
+
+/* index_tired.c: what takes no effort */
+/* result = x + scale*y, and lies where these say */
+void pass_tired_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t scale);
+ir_ref pass_tired_div(pass_build *b, ir_ref x, ir_ref y, int64_t d); /* d >= 1 is y */
+ir_ref pass_tired_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d);
+ir_ref pass_tired_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y); /* 0: it takes more */
 
 /* index_threshold.c */
 bool pass_saturate(pass_build *b, pass_linear *in, int64_t *c); /* in < c; true when a weight came down */

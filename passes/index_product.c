@@ -49,15 +49,30 @@ static bool expand(ir_graph *g, const pass_linear *x, const pass_linear *y, pass
   return true;
 }
 
-ir_ref pass_make_mul(pass_build *b, ir_ref x, ir_ref y) {
+/* When the effort is spent, multiples of what is longer than a digit stay multiples. */
+static bool worthwhile(const ir_graph *g, const pass_linear *x, const pass_linear *y) {
+  const pass_linear *sum = x->count ? x : y, *times = x->count ? y : x;
+  int64_t c = times->constant;
+  return sum->count <= 2 || times->count > 0 || (c >= -1 && c <= 1) || !pass_tired(g);
+}
+
+static ir_ref product_of(pass_build *b, ir_ref x, ir_ref y) {
   pass_linear left, right, out;
-  if (!x || !y) return 0;
   pass_linear_read(b->g, x, &left);
   pass_linear_read(b->g, y, &right);
   pass_linear_const(&out, 0);
-  if ((left.count <= 1 || right.count <= 1 || left.count * right.count <= PASS_TERMS) &&
+  if (worthwhile(b->g, &left, &right) &&
+      (left.count <= 1 || right.count <= 1 || left.count * right.count <= PASS_TERMS) &&
       expand(b->g, &left, &right, &out))
     return pass_linear_node(b, &out);
   bool swap = ir_is_const(b->g, x, NULL) || (ir_compare(b->g, x, y) > 0 && !ir_is_const(b->g, y, NULL));
   return ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, swap ? (ir_ref[]){y, x} : (ir_ref[]){x, y}, 2);
+}
+
+ir_ref pass_make_mul(pass_build *b, ir_ref x, ir_ref y) {
+  int64_t c;
+  ir_ref r = x && y ? product_of(b, x, y) : 0;
+  if (r && !b->facts && pass_tired(b->g) && ir_is_const(b->g, y, &c))
+    pass_tired_bounds(b->g, r, ir_index(b->g, 0), x, c);
+  return r;
 }

@@ -103,6 +103,9 @@ static ir_ref settle_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
   return pass_linear_node(&b, &sum);
 }
 
+/* Without effort left, facts are put into expressions of so many nodes only. */
+enum { MOST_TIRED = 1000 };
+
 static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   pass_build b = pass_begin(g);
   pass_facts facts;
@@ -113,6 +116,7 @@ static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   ir_ref result = facts.count ? 0 : index;
   if (facts.count && rewrite_begin(&w, g, index)) {
     bool failed = false;
+    if (pass_tired(g) && w.count > MOST_TIRED) facts.count = w.count = 0, result = w.map[index] = index;
     for (size_t i = 0; i < w.count && !failed; i++) {
       ir_ref node = w.live[i];
       if (is_arithmetic(g, node)) node = rebuild(&w, node, &facts);

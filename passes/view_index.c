@@ -4,11 +4,8 @@
 
 #include "index.h"
 
-static ir_ref digit(ir_graph *g, ir_ref quotient, ir_ref size, ir_ref next) {
-  return pass_sub(g, quotient, pass_mul(g, next, size));
-}
-
-const pass_arith pass_canonical = {pass_add, pass_mul, pass_div, pass_mod, digit, pass_compare, pass_both};
+const pass_arith pass_canonical = {pass_add,       pass_mul,     pass_div, pass_mod,
+                                   pass_low_digit, pass_compare, pass_both};
 
 typedef struct view_step {
   ir_graph *g;
