@@ -211,8 +211,9 @@ void pass_linear_given(pass_build *b, pass_linear *in) {
     pass_linear form;
     if (f->in.lo != f->in.hi) continue;
     pass_linear_read(b->g, f->node, &form);
+    if (form.count == 0) continue;
     pass_term pivot = form.term[form.count - 1];
-    int64_t have = form.count ? pass_linear_coef(in, pivot.atom) : 0;
+    int64_t have = pass_linear_coef(in, pivot.atom);
     if (have == 0 || have == INT64_MIN || pivot.coef == INT64_MIN) continue;
     int64_t size = pivot.coef < 0 ? -pivot.coef : pivot.coef, rest = ir_floor_mod(have, size);
     if (rest > size - rest) rest -= size; /* the residue of least magnitude stays */
