@@ -116,6 +116,11 @@ static bool unshift(pass_build *b, const pass_linear *in, int64_t *sign, int64_t
   return false;
 }
 
+/* sign * ((N + r)%d - r) = c is (N + r)%d = residue. False: too big. */
+static bool residue_of(int64_t sign, int64_t c, int64_t r, int64_t *residue) {
+  return ir_mul_ok(sign, c, residue) && ir_add_ok(*residue, r, residue) && *residue < INT64_MAX;
+}
+
 /* (N + r)%d < r is N%d >= d - r: the residues that a shift has brought to one end. */
 static bool unshift_end(pass_build *b, pass_linear *in, int64_t *c) {
   int64_t sign, d, r;
@@ -150,10 +155,10 @@ static ir_ref compare_parts(pass_build *b, ir_op op, const pass_linear *in, int6
 
 /* in < c, or not when `negated`, leaves one residue of a shifted numerator: N%d is it. 0: no. */
 static ir_ref one_residue(pass_build *b, const pass_linear *in, int64_t c, bool negated) {
-  int64_t sign, d, r;
+  int64_t sign, d, r, below;
   pass_linear rest;
-  if (!unshift(b, in, &sign, &d, &r, &rest)) return 0;
-  int64_t below = sign > 0 ? c + r : r - c + 1; /* (N + r)%d is below it, or not when sign < 0 */
+  if (!unshift(b, in, &sign, &d, &r, &rest) || !residue_of(sign, c, r, &below)) return 0;
+  below += sign < 0; /* (N + r)%d is below it, or not when sign < 0 */
   if (below != 1 && below != d - 1) return 0;
   if (((below == 1) == (sign > 0)) == negated) return 0; /* all but one */
   rest.constant = -ir_floor_mod((below == 1 ? 0 : d - 1) - r, d);
@@ -227,10 +232,11 @@ static ir_ref equal(pass_build *b, ir_op op, pass_linear *in) {
     return pass_make_junction(b, op == IR_OP_EQ ? IR_OP_AND : IR_OP_OR, ends, 2);
   }
   in->constant = 0;
-  int64_t sign, r;
+  int64_t sign, r, residue;
   pass_linear rest;
-  if (unshift(b, in, &sign, &d, &r, &rest)) {
-    rest.constant = -ir_floor_mod(sign * c, d);
+  if (unshift(b, in, &sign, &d, &r, &rest) && residue_of(sign, c, r, &residue)) {
+    if (residue < 0 || residue >= d) return truth(b, op == IR_OP_NE);
+    rest.constant = -ir_floor_mod(residue - r, d);
     return equal(b, op, &rest);
   }
   return compare_parts(b, op, in, c);
