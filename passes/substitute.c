@@ -141,14 +141,19 @@ static ir_ref simplify_again(ir_graph *g, ir_ref index) {
   return index;
 }
 
+/* A comparison of a sum, or a choice that may hold one. */
+static bool may_hold_sums(const ir_graph *g, ir_ref clause) {
+  const ir_node *n = ir_get(g, clause);
+  return n->op == IR_OP_OR || (n->nsrc == 2 && ir_op_of(g, n->src[0]) == IR_OP_ADD);
+}
+
 /* Clauses about sums, once settled together, may read otherwise when each is built by itself. */
 ir_ref pass_settle(ir_graph *g, ir_ref valid) {
   ir_ref all = pass_and(g, valid, valid);
+  if (!all || ir_op_of(g, all) != IR_OP_AND)
+    return all && may_hold_sums(g, all) ? simplify_again(g, all) : all;
   bool sums = false;
-  for (uint32_t i = 0; all && ir_op_of(g, all) == IR_OP_AND && i < ir_get(g, all)->nsrc; i++) {
-    const ir_node *clause = ir_get(g, ir_src(g, all, i));
-    sums = sums || (clause->nsrc == 2 && ir_op_of(g, clause->src[0]) == IR_OP_ADD);
-  }
+  for (uint32_t i = 0; i < ir_get(g, all)->nsrc && !sums; i++) sums = may_hold_sums(g, ir_src(g, all, i));
   return sums ? simplify_again(g, all) : all;
 }
 
