@@ -100,7 +100,8 @@ int pass_linear_sign(const pass_linear *in); /* of the first coefficient */
 ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in); /* its node, as it stands */
 ir_ref pass_linear_node(pass_build *b, pass_linear *in);      /* its canonical node; in is used up */
 
-/* Is the sum to be made of sums that have `before` terms at most? */
+/* Is the sum of sums that have `before` terms at most to be one? When the effort is spent sums grow no more:
+ * what is already long stays one term of what is made of it. */
 bool pass_linear_worthwhile(const ir_graph *g, const pass_linear *sum, uint32_t before);
 
 /* index_system.c: a linear form beside what relates its atoms */

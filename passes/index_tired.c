@@ -19,6 +19,27 @@ void pass_tired_bounds(ir_graph *g, ir_ref result, ir_ref x, ir_ref y, int64_t s
     ir_bounds_tighten(g, result, lo, hi);
 }
 
+/* The sizes of the terms together are far from the ends of machine integers, so any part of them is, too. */
+static bool is_small(ir_graph *g, const pass_linear *in) {
+  const int64_t most = INT64_C(1) << 60;
+  if (in->constant < -most || in->constant > most) return false;
+  int64_t total = in->constant < 0 ? -in->constant : in->constant, size;
+  for (uint32_t i = 0; i < in->count; i++) {
+    ir_bounds x = ir_bounds_of(g, in->term[i].atom);
+    int64_t coef = in->term[i].coef;
+    if (x.lo < -most || x.hi > most || coef < -most || coef > most) return false;
+    size = -x.lo > x.hi ? -x.lo : x.hi;
+    if (!ir_mul_ok(coef < 0 ? -coef : coef, size, &size) || !ir_add_ok(total, size, &total)) return false;
+  }
+  return total <= most;
+}
+
+/* r, or 0 where it is refused: asked is where somebody watches, or where it might leave machine integers. */
+static ir_ref allowed(pass_build *b, const char *rule, ir_op op, ir_ref x, ir_ref y, bool small, ir_ref r) {
+  bool asked = b->g->observer || !small;
+  return r && asked && !pass_allowed(b, rule, op, (ir_ref[]){x, y}, 2, r) ? 0 : r;
+}
+
 static ir_ref quotient(ir_graph *g, ir_ref x, ir_ref y) {
   return ir_make(g, IR_OP_FLOORDIV, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
 }
@@ -39,14 +60,13 @@ static bool add_rest(ir_graph *g, const pass_linear *rest, int64_t d, pass_linea
 }
 
 /* N//d as a form; false: too long, or too big */
-static bool divided(ir_graph *g, ir_ref x, int64_t d, pass_linear *out) {
-  pass_linear in, rest;
-  pass_linear_read(g, x, &in);
-  if (in.count > PASS_TIRED_TERMS) return false;
-  pass_linear_const(out, ir_floor_div(in.constant, d));
-  pass_linear_const(&rest, ir_floor_mod(in.constant, d));
-  for (uint32_t i = 0; i < in.count; i++) { /* in their order, so that none moves */
-    pass_term t = in.term[i], whole = {t.atom, t.coef / d};
+static bool divided(ir_graph *g, const pass_linear *in, int64_t d, pass_linear *out) {
+  pass_linear rest;
+  if (in->count > PASS_TIRED_TERMS) return false;
+  pass_linear_const(out, ir_floor_div(in->constant, d));
+  pass_linear_const(&rest, ir_floor_mod(in->constant, d));
+  for (uint32_t i = 0; i < in->count; i++) { /* in their order, so that none moves */
+    pass_term t = in->term[i], whole = {t.atom, t.coef / d};
     if (t.coef % d == 0) out->term[out->count++] = whole;
     else rest.term[rest.count++] = t;
   }
@@ -54,24 +74,25 @@ static bool divided(ir_graph *g, ir_ref x, int64_t d, pass_linear *out) {
 }
 
 ir_ref pass_tired_div(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
-  pass_linear form;
-  ir_ref r = divided(b->g, x, d, &form) ? pass_linear_plain(b->g, &form) : 0;
-  if (r && b->g->observer && !pass_allowed(b, "divide", IR_OP_FLOORDIV, (ir_ref[]){x, y}, 2, r)) r = 0;
-  ir_bounds in = ir_bounds_of(b->g, x);
-  if (r && !b->facts && in.lo != INT64_MIN && in.hi != INT64_MAX)
-    ir_bounds_tighten(b->g, r, ir_floor_div(in.lo, d), ir_floor_div(in.hi, d));
+  pass_linear in, out;
+  pass_linear_read(b->g, x, &in);
+  ir_ref r = divided(b->g, &in, d, &out) ? pass_linear_plain(b->g, &out) : 0;
+  r = allowed(b, "divide", IR_OP_FLOORDIV, x, y, is_small(b->g, &in), r);
+  ir_bounds of = ir_bounds_of(b->g, x);
+  if (r && !b->facts && of.lo != INT64_MIN && of.hi != INT64_MAX)
+    ir_bounds_tighten(b->g, r, ir_floor_div(of.lo, d), ir_floor_div(of.hi, d));
   return r ? r : quotient(b->g, x, y);
 }
 
 ir_ref pass_tired_mod(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
-  pass_linear form, sum;
-  ir_ref r = 0;
-  pass_linear_read(b->g, x, &sum);
-  if (d != INT64_MIN && divided(b->g, x, d, &form) && pass_linear_add(b->g, &sum, &form, -d) &&
-      sum.count <= PASS_TIRED_TERMS)
-    r = pass_linear_plain(b->g, &sum);
+  pass_linear in, whole, rest;
+  pass_linear_read(b->g, x, &in);
+  rest = in;
+  bool done = divided(b->g, &in, d, &whole) && pass_linear_add(b->g, &rest, &whole, -d) &&
+              rest.count <= PASS_TIRED_TERMS;
+  ir_ref r = done ? pass_linear_plain(b->g, &rest) : 0;
+  r = allowed(b, "remainder", IR_OP_MOD, x, y, is_small(b->g, &in) && d <= INT32_MAX, r);
   if (r && !b->facts) ir_bounds_tighten(b->g, r, 0, d - 1);
-  if (r && !pass_allowed(b, "remainder", IR_OP_MOD, (ir_ref[]){x, y}, 2, r)) r = 0;
   return r ? r : ir_make(b->g, IR_OP_MOD, IR_INDEX, 0, (ir_ref[]){x, y}, 2);
 }
 
@@ -98,8 +119,9 @@ ir_ref pass_tired_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   pass_interval all = pass_linear_bounds(b, &in);
   if (all.lo == INT64_MIN || all.hi == INT64_MAX) return 0;
   if (all.hi < 0 || all.lo >= 0) return ir_bool(b->g, (all.hi < 0) != negated);
+  bool small = is_small(b->g, &in);
   if (!normal(&in, &c, &flipped)) return 0;
   ir_ref src[] = {pass_linear_plain(b->g, &in), ir_index(b->g, c)};
   ir_ref r = ir_make(b->g, flipped != negated ? IR_OP_GE : IR_OP_LT, IR_BOOL, 0, src, 2);
-  return r && pass_allowed(b, "compare", op, (ir_ref[]){x, y}, 2, r) ? r : 0;
+  return allowed(b, "compare", op, x, y, small, r);
 }

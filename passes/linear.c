@@ -166,26 +166,25 @@ static ir_ref plain_pair(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
   return ir_make(g, op, IR_INDEX, 0, ir_compare(g, x, y) <= 0 ? (ir_ref[]){x, y} : (ir_ref[]){y, x}, 2);
 }
 
-/* When the effort is spent sums grow no more: what is already long stays one term of what is made of it. */
 bool pass_linear_worthwhile(const ir_graph *g, const pass_linear *sum, uint32_t before) {
   return sum->count <= PASS_TIRED_TERMS || sum->count <= before || !pass_tired(g);
 }
 
-static ir_ref sum_of_two(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
+static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
   pass_linear sum, right;
+  if (!x || !y) return 0;
   pass_linear_read(b->g, x, &sum);
   pass_linear_read(b->g, y, &right);
   uint32_t longer = sum.count > right.count ? sum.count : right.count;
-  if (pass_linear_add(b->g, &sum, &right, scale) && pass_linear_worthwhile(b->g, &sum, longer))
-    return pass_linear_node(b, &sum);
-  if (scale != 1) y = ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){y, ir_index(b->g, scale)}, 2);
-  return plain_pair(b->g, IR_OP_ADD, x, y);
-}
-
-static ir_ref add_scaled(pass_build *b, ir_ref x, ir_ref y, int64_t scale) {
-  ir_ref sum = x && y ? sum_of_two(b, x, y, scale) : 0;
-  if (!b->facts && pass_tired(b->g)) pass_tired_bounds(b->g, sum, x, y, scale);
-  return sum;
+  ir_ref r, times = y;
+  if (pass_linear_add(b->g, &sum, &right, scale) && pass_linear_worthwhile(b->g, &sum, longer)) {
+    r = pass_linear_node(b, &sum);
+  } else {
+    if (scale != 1) times = ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, (ir_ref[]){y, ir_index(b->g, scale)}, 2);
+    r = plain_pair(b->g, IR_OP_ADD, x, times);
+  }
+  if (pass_tired(b->g) && !b->facts) pass_tired_bounds(b->g, r, x, y, scale);
+  return r;
 }
 
 ir_ref pass_make_add(pass_build *b, ir_ref x, ir_ref y) { return add_scaled(b, x, y, 1); }

@@ -116,8 +116,9 @@ static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   ir_ref result = facts.count ? 0 : index;
   if (facts.count && rewrite_begin(&w, g, index)) {
     bool failed = false;
-    if (pass_tired(g) && w.count > MOST_TIRED) facts.count = w.count = 0, result = w.map[index] = index;
-    for (size_t i = 0; i < w.count && !failed; i++) {
+    bool left = pass_tired(g) && w.count > MOST_TIRED;
+    if (left) facts.count = 0, w.map[index] = index;
+    for (size_t i = 0; i < w.count && !failed && !left; i++) {
       ir_ref node = w.live[i];
       if (is_arithmetic(g, node)) node = rebuild(&w, node, &facts);
       b = pass_begin(g);
