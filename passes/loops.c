@@ -143,6 +143,14 @@ static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, pi
 
 static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count);
 
+/* A store without axes: its one element, in the one block that has it left. */
+static ir_ref single_element(nest_state *s, ir_ref left) {
+  int64_t known;
+  ir_ref effect = innermost(s);
+  if (ir_is_const(s->n->g, left, &known) && known == 1) return effect;
+  return loop_wrap(s->n->g, loop_fresh_range(s->n, left), IR_SERIAL, effect);
+}
+
 /* The group's stores, `left` steps of its outermost axis from `start` on. */
 static ir_ref group_effect(loop_nest *base, piece_group *group, ir_ref start, ir_ref left) {
   ir_graph *g = base->g;
@@ -150,7 +158,7 @@ static ir_ref group_effect(loop_nest *base, piece_group *group, ir_ref start, ir
   if (group->count == 1) {
     nest_state s = {.n = &group->nest};
     group->nest.next_range = base->next_range;
-    ir_ref effect = group->nest.axis_count ? elements(&s, 0, start, left) : innermost(&s);
+    ir_ref effect = group->nest.axis_count ? elements(&s, 0, start, left) : single_element(&s, left);
     base->next_range = group->nest.next_range;
     return effect;
   }

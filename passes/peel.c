@@ -61,6 +61,15 @@ static bool is_empty(ir_graph *g, const peel_piece *p) {
   return false;
 }
 
+/* Has the store lost sight of an axis that may have no positions, and one at most? It would be in no loop
+ * over it, and stored where there is nothing. */
+static bool loses_axis(ir_graph *g, const peel_piece *p) {
+  for (uint32_t a = 0; a < p->axis_count; a++)
+    if (ir_bounds_of(g, ir_src(g, p->axes[a], 0)).lo < 1 && !loop_depends(g, p->store, p->axes[a]))
+      return true;
+  return false;
+}
+
 static bool peel_step(peeler *s) {
   peel_piece p = s->pending[--s->pending_count];
   peel_cut cut;
@@ -68,6 +77,7 @@ static bool peel_step(peeler *s) {
   bool taken = false;
   if (is_empty(s->g, &p)) return true;
   if (p.level == p.axis_count) {
+    s->unsafe |= loses_axis(s->g, &p);
     bool last = !s->most.again || p.again || is_decided(s->g, p.store);
     if (last) s->done[s->done_count++] = p.store;
     else s->late[s->late_count++] = p;
@@ -159,7 +169,7 @@ static ir_ref peel_stores(ir_graph *g, const loop_stores *stores, ir_ref effect,
   size_t largest = MOST_NODES + GROWTH * size_of(g, effect);
   bool fits = false;
   for (size_t i = 0; i < count && root && !fits; i++)
-    fits = (root = peeled(s, g, stores, most[i])) && size_of(g, root) <= largest;
+    fits = (root = peeled(s, g, stores, most[i])) && !s->unsafe && size_of(g, root) <= largest;
   ir_free(g->mem, s, sizeof *s);
   return fits || !root ? root : effect;
 }

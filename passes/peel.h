@@ -57,6 +57,7 @@ typedef struct peeler {
   peel_piece pending[MAX_PIECES]; /* a stack; the next piece in order on top */
   uint32_t pending_count;
   int64_t next_range;
+  bool unsafe; /* a piece would be stored too often: another effort has to do */
 } peeler;
 
 /* piece.c: what is done to a piece; false, or 0, on failure. */
