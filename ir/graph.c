@@ -144,6 +144,29 @@ static ir_ref intern(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t a
   return ref;
 }
 
+/* Empties a bucket and moves those that probed past it back, so that probing still finds them. */
+static void table_remove(ir_graph *g, ir_ref ref) {
+  size_t most = g->bucket_count - 1, hole = ir_get(g, ref)->hash & most;
+  while (g->buckets[hole].ref != ref) hole = (hole + 1) & most;
+  for (size_t at = (hole + 1) & most; g->buckets[at].ref; at = (at + 1) & most) {
+    size_t home = g->buckets[at].hash & most;
+    if (((at - home) & most) < ((at - hole) & most)) continue; /* its home lies behind the hole */
+    g->buckets[hole] = g->buckets[at];
+    hole = at;
+  }
+  g->buckets[hole] = (ir_bucket){0};
+}
+
+void ir_graph_rewind(ir_graph *g, uint32_t count) {
+  while (g->count > count) {
+    ir_ref last = g->count - 1;
+    table_remove(g, last);
+    g->shapes[last] = 0;
+    if (last < g->bounds_cap) g->bounds_known[last] = 0;
+    g->count = last;
+  }
+}
+
 ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src, uint32_t nsrc) {
   return intern(g, op, dtype, false, arg, src, nsrc);
 }

@@ -109,6 +109,8 @@ typedef struct ir_graph {
 /* graph.c: storage */
 ir_status ir_graph_init(ir_graph *graph, const ir_mem *mem, ir_error *error);
 void ir_graph_free(ir_graph *graph);
+/* Forgets the nodes made since there were `count`, which nobody may hold any longer. */
+void ir_graph_rewind(ir_graph *graph, uint32_t count);
 /* The node with these fields, made if new. Returns 0 if any source is 0 or memory is short. No validation. */
 ir_ref ir_make(ir_graph *graph, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src, uint32_t nsrc);
 /* The same, for a tensor node of the given shape (a TUPLE). */

@@ -73,7 +73,7 @@ ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_re
   return result;
 }
 
-ir_ref pass_simplify(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
+static ir_ref simplify_once(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
 
 /* Index arithmetic holds on the lanes that the facts speak of; loads and the extents of ranges are left
  * alone. */
@@ -132,14 +132,43 @@ static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
   return result && ir_dtype_of(g, result) == IR_INDEX ? settle_sum(g, &facts, result) : result;
 }
 
-static ir_ref simplify_again(ir_graph *g, ir_ref index) {
-  enum { ROUNDS = 3 };
-  for (int round = 0; round < ROUNDS; round++) {
-    ir_ref next = pass_simplify(g, index);
-    if (!next || next == index) return next;
-    index = next;
+/* One step of a simplification, and what it is given beside the expression. */
+typedef ir_ref (*step)(ir_graph *g, ir_ref expression, ir_ref valid);
+
+/* To the end of the way, or round and round: one step may undo what another did. Of those that come back, the
+ * first in order is taken. */
+static ir_ref to_the_end(ir_graph *g, ir_ref root, ir_ref valid, step next) {
+  enum { ROUNDS = 8 };
+  ir_ref way[ROUNDS];
+  uint32_t length = 0, back = 0;
+  for (; length < ROUNDS; length++) {
+    way[length] = root;
+    root = next(g, root, valid);
+    if (!root || root == way[length]) return root;
+    for (back = 0; back <= length && way[back] != root; back++) {}
+    if (back <= length) break;
   }
-  return index;
+  for (; back < length; back++)
+    if (ir_compare(g, way[back + 1], root) < 0) root = way[back + 1];
+  return root;
+}
+
+/* What was tried on the way and came to nothing leaves no trace. */
+static ir_ref or_as_before(ir_graph *g, uint32_t count, ir_ref before, ir_ref after) {
+  if (after == before) ir_graph_rewind(g, count);
+  return after;
+}
+
+static ir_ref simplify_step(ir_graph *g, ir_ref root, ir_ref valid) {
+  (void)valid;
+  return simplify_once(g, root);
+}
+
+static ir_ref simplify_again(ir_graph *g, ir_ref root) { return to_the_end(g, root, 0, simplify_step); }
+
+ir_ref pass_simplify(ir_graph *g, ir_ref root) {
+  uint32_t count = g->count;
+  return or_as_before(g, count, root, simplify_again(g, root));
 }
 
 /* A comparison of a sum, or a choice that may hold one. */
@@ -177,21 +206,8 @@ static ir_ref once_given(ir_graph *g, ir_ref index, ir_ref valid) {
   return result && has_quotients(g, result, valid) ? simplify_again(g, result) : result;
 }
 
-/* To the end of the way, or round and round: facts say one quotient in several ways, and what is simpler with
- * them need not be without them. Of those that come back, the first in order is taken. */
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
-  enum { ROUNDS = 8 };
-  ir_ref way[ROUNDS];
-  uint32_t length = 0, back = 0;
-  if (ir_is_true(g, valid)) return once_given(g, index, valid);
-  for (; length < ROUNDS; length++) {
-    way[length] = index;
-    index = once_given(g, index, valid);
-    if (!index || index == way[length]) return index;
-    for (back = 0; back <= length && way[back] != index; back++) {}
-    if (back <= length) break;
-  }
-  for (; back < length; back++)
-    if (ir_compare(g, way[back + 1], index) < 0) index = way[back + 1];
-  return index;
+  uint32_t count = g->count;
+  ir_ref after = ir_is_true(g, valid) ? once_given(g, index, valid) : to_the_end(g, index, valid, once_given);
+  return or_as_before(g, count, index, after);
 }
