@@ -78,36 +78,10 @@ static void put_line(ir_printer *pr, ir_ref ref) {
   ir_text_str(pr->out, "\n");
 }
 
-/* Terms of index expressions stand in the order in which their variables were made, which a reader of the
- * text repeats only if it meets them in that order. Where the parameters do not name all of several variables
- * in it, they are declared ahead. */
-static bool put_variables(ir_printer *pr, const ir_named *params, size_t count, const ir_ref *nodes,
-                          size_t node_count) {
-  enum { MOST = 64 };
-  ir_ref made[MOST], last = 0;
-  size_t n = 0, named = 0;
-  for (size_t i = 0; i < node_count && n < MOST; i++)
-    if (ir_op_of(pr->graph, nodes[i]) == IR_OP_VAR) made[n++] = nodes[i];
-  for (size_t i = 0; i < count; i++)
-    for (uint32_t k = 0; k < ir_rank(pr->graph, params[i].ref); k++) {
-      ir_ref dim = ir_dim(pr->graph, params[i].ref, k);
-      if (named < n && dim == made[named]) last = made[named++];
-      else if (ir_op_of(pr->graph, dim) == IR_OP_VAR && dim > last) named = n + 1; /* ahead of its turn */
-    }
-  if (n < 2 || named == n) return false;
-  for (size_t i = 0; i < n; i++) {
-    if (i) ir_text_str(pr->out, ", ");
-    ir_put_expr(pr, made[i]);
-  }
-  return true;
-}
-
-static void put_params(ir_printer *pr, const ir_named *params, size_t count, const ir_ref *nodes,
-                       size_t node_count) {
+static void put_params(ir_printer *pr, const ir_named *params, size_t count) {
   ir_text_str(pr->out, "(");
-  bool more = put_variables(pr, params, count, nodes, node_count);
   for (size_t i = 0; i < count; i++) {
-    ir_text_str(pr->out, i || more ? ", %" : "%");
+    ir_text_str(pr->out, i ? ", %" : "%");
     if (params[i].ref == pr->focus) pr->focus_from = pr->out->len - 1;
     ir_lex_print_name(pr->out, params[i].name, params[i].length);
     ir_text_str(pr->out, ": ");
@@ -213,7 +187,7 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
     if (pr->taken_count) qsort(pr->taken, pr->taken_count, sizeof *pr->taken, ascending);
     ir_text_str(pr->out, "graph @");
     ir_lex_print_name(pr->out, name, name_length);
-    put_params(pr, params, param_count, nodes, count);
+    put_params(pr, params, param_count);
     for (size_t i = 0; i < count; i++)
       if (is_line(pr, nodes[i])) put_line(pr, nodes[i]);
     put_results(pr, results, result_count);
