@@ -181,6 +181,7 @@ ir_ref pass_make_mod(pass_build *b, ir_ref x, ir_ref y);
 ir_ref pass_make_minmax(pass_build *b, ir_op op, ir_ref x, ir_ref y);
 ir_ref pass_make_compare(pass_build *b, ir_op op, ir_ref x, ir_ref y);
 ir_ref pass_make_junction(pass_build *b, ir_op op, const ir_ref *clauses, uint32_t count); /* AND or OR */
+ir_ref pass_make_opposite(pass_build *b, ir_ref comparison); /* 0: none, or no comparison */
 ir_ref pass_make_not(pass_build *b, ir_ref x);
 ir_ref pass_make_where(pass_build *b, ir_ref condition, ir_ref x, ir_ref y);
 ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsrc);
