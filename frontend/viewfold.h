@@ -467,6 +467,28 @@ typedef enum vf_gather_mode { VF_GATHER_CHECK, VF_GATHER_CLIP, VF_GATHER_FILL } 
  * reads as 0. */
 VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
 
+/* -----------------------------------------------------------------------------------------------
+ * compositions
+ */
+/* Recorded as several of the operations above. Where they compute with floats, bool and integers become f32
+ * (f64 of 64 bits); f16 and bf16 are computed in f32 and rounded once, at the end. */
+
+/* exp(x) over its sum along axis, its logarithm, and the logarithm of the sum over the axes listed, or
+ * VF_ALL: all shifted by the maximum, so that nothing overflows. Of -inf alone: NaN, NaN and -inf. Of
+ * nothing: refused. */
+VF_API vf_value vf_softmax(vf_value x, int axis);
+VF_API vf_value vf_log_softmax(vf_value x, int axis);
+VF_API vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims);
+/* Squared deviations from the mean, summed, over max(elements - correction, 0); and the root of that.
+ * correction >= 0: 0 for a population, 1 for a sample. */
+VF_API vf_value vf_var(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
+VF_API vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
+/* Over the axes from axis to the last: (x - mean) / sqrt(variance + eps) * weight + bias, and
+ * x / sqrt(mean of squares + eps) * weight. weight and bias broadcast to those axes; (vf_value){0} stands for
+ * none, a bias comes with a weight. */
+VF_API vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, double eps);
+VF_API vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps);
+
 /* -------------------------------------------------------------------------------------------------------
  * programs */
 

@@ -11,11 +11,11 @@ typedef struct name_row {
   op_form form;
   ir_op op;
   int fewest, most;
-  uint32_t accepted, required; /* attributes */
+  uint64_t accepted, required; /* attributes */
 } name_row;
 
 static const name_row names[] = {
-#define A(name) 1u << OP_ATTR_##name
+#define A(name) (uint64_t)1 << OP_ATTR_##name
 #define NAME(text, form, op, fewest, most, accepted, required)                                               \
   {text, op_form_##form, IR_OP_##op, fewest, most, accepted, required},
 #include "names.def"
@@ -72,18 +72,18 @@ static bool count_fits(ir_graph *g, const name_row *row, size_t n) {
   if (n >= (size_t)row->fewest && (row->most == MANY || n <= (size_t)row->most)) return true;
   if (row->most == MANY) op_refuse(g, "%s: %zu operands given; takes at least %d", row->text, n, row->fewest);
   else if (row->fewest < row->most)
-    op_refuse(g, "%s: %zu operands given; takes %d or %d", row->text, n, row->fewest, row->most);
+    op_refuse(g, "%s: %zu operands given; takes %d %s %d", row->text, n, row->fewest,
+              row->most - row->fewest == 1 ? "or" : "to", row->most);
   else op_refuse(g, "%s: %zu operand%s given; takes %d", row->text, n, n == 1 ? "" : "s", row->most);
   return false;
 }
 
-/* A builder speaks of its operation; the user may have written another name for it. */
-static void blame_alias(ir_error *error, const name_row *row) {
+void op_blame(ir_error *error, const char *who) {
   size_t length = strcspn(error->text, ":");
   if (error->status != IR_ERR_INVALID || !op_known(error->text, length)) return;
   char rest[sizeof error->text];
   memcpy(rest, error->text + length, sizeof error->text - length);
-  snprintf(error->text, sizeof error->text, "%s%.*s", row->text, (int)sizeof error->text - NAME_ROOM, rest);
+  snprintf(error->text, sizeof error->text, "%s%.*s", who, (int)sizeof error->text - NAME_ROOM, rest);
 }
 
 ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *operands, size_t n,
@@ -97,6 +97,6 @@ ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *oper
   for (size_t i = 0; i < n; i++)
     if (operands[i] == 0) return 0;
   ir_ref made = row->form(&args);
-  if (!made) blame_alias(g->error, row);
+  if (!made) op_blame(g->error, row->text); /* the user may have written another name */
   return made;
 }

@@ -13,7 +13,7 @@ static const struct {
 #undef ATTRIBUTE
 };
 
-static void add_names(ir_text *text, uint32_t set) {
+static void add_names(ir_text *text, uint64_t set) {
   const char *lead = "";
   for (int i = 0; i < OP_ATTR_COUNT; i++) {
     if (!(set >> i & 1)) continue;
@@ -23,8 +23,8 @@ static void add_names(ir_text *text, uint32_t set) {
   if (set == 0) ir_text_str(text, "none");
 }
 
-bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint32_t accepted, uint32_t required) {
-  uint32_t given = 0;
+bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint64_t accepted, uint64_t required) {
+  uint64_t given = 0;
   ir_text names;
   ir_text_init(&names, a->g->mem);
   bool good = true;
@@ -35,7 +35,7 @@ bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint32_t ac
       k++;
     good = k < OP_ATTR_COUNT && (accepted >> k & 1) && !(given >> k & 1);
     if (good) {
-      given |= 1u << k;
+      given |= (uint64_t)1 << k;
       a->at[k] = &attrs[i];
     } else if (k < OP_ATTR_COUNT && (accepted >> k & 1)) {
       op_refuse(a->g, "%s: attribute %s is given twice; give it once", a->who, attributes[k].name);
@@ -163,6 +163,15 @@ bool op_args_pairs(const op_args *a, int attr, op_list *out) {
     }
   }
   return true;
+}
+
+bool op_args_axes(const op_args *a, op_list *axes, bool *given) {
+  *given = a->at[OP_ATTR_axes] || a->at[OP_ATTR_axis];
+  if (a->at[OP_ATTR_axes] && a->at[OP_ATTR_axis]) {
+    op_refuse(a->g, "%s: both axis and axes are given; give one of them", a->who);
+    return false;
+  }
+  return op_args_list(a, a->at[OP_ATTR_axes] ? OP_ATTR_axes : OP_ATTR_axis, axes);
 }
 
 /* Decimal digits of a number up to 2^64 - 1. */

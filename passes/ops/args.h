@@ -64,11 +64,19 @@ FORM(extremum);
 FORM(argreduce);
 FORM(matmul);
 FORM(gather);
+/* compose_forms.c */
+FORM(softmax);
+FORM(log_softmax);
+FORM(logsumexp);
+FORM(var);
+FORM(std);
+FORM(layer_norm);
+FORM(rms_norm);
 #undef FORM
 
 /* args.c. An absent attribute leaves *out as it is. False after failing, silently where an expression is 0.
  */
-bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint32_t accepted, uint32_t required);
+bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint64_t accepted, uint64_t required);
 bool op_args_int(const op_args *a, int attr, int64_t *out);
 bool op_args_expr(const op_args *a, int attr, ir_ref *out);
 bool op_args_bool(const op_args *a, int attr, bool *out);
@@ -76,6 +84,8 @@ bool op_args_dtype(const op_args *a, int attr, ir_dtype *out);
 bool op_args_choice(const op_args *a, int attr, const char *const *words, int count, int *out);
 bool op_args_list(const op_args *a, int attr, op_list *out); /* a lone expression is a list of one */
 bool op_args_pairs(const op_args *a, int attr, op_list *out);
+/* `axes`, or `axis` with one or a list; *given is whether there was any. */
+bool op_args_axes(const op_args *a, op_list *axes, bool *given);
 /* A number, true or false: its value, with dtype I64, U64, F64 or BOOL. */
 bool op_args_literal(const op_args *a, int attr, const ir_attr *item, ir_value *value, ir_dtype *kind);
 bool op_args_wrong(const op_args *a, int attr, const ir_attr *item); /* fail: not what the attribute takes */

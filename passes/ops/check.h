@@ -25,6 +25,10 @@ const char *op_words_fact(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b, op_words *
 /* Fail with IR_ERR_INVALID; always 0. */
 ir_ref op_refuse(ir_graph *g, const char *format, ...) IR_PRINTF(2, 3);
 
+/* apply.c: a builder's message begins with the name of its operation; put the one that the user knows there.
+ */
+void op_blame(ir_error *error, const char *who);
+
 /* promote.c */
 /* True when every one of the n operands is a tensor; false silently when one is 0. */
 bool op_tensors(ir_graph *g, const char *who, const ir_ref *x, size_t n);

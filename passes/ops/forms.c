@@ -61,21 +61,12 @@ ir_ref op_form_unsqueeze(const op_args *a) {
   return op_args_int(a, AT(axis), &axis) ? op_unsqueeze(a->g, a->x[0], axis) : 0;
 }
 
-/* `axes`, or `axis` with one or a list; *given is whether there was any. False after failing. */
-static bool axes_of(const op_args *a, op_list *axes, bool *given) {
-  *given = a->at[AT(axes)] || a->at[AT(axis)];
-  if (a->at[AT(axes)] && a->at[AT(axis)]) {
-    op_refuse(a->g, "%s: both axis and axes are given; give one of them", a->who);
-    return false;
-  }
-  return op_args_list(a, a->at[AT(axes)] ? AT(axes) : AT(axis), axes);
-}
-
 ir_ref op_form_squeeze(const op_args *a) {
   op_list axes;
   bool given;
-  return axes_of(a, &axes, &given) ? op_squeeze(a->g, a->x[0], given ? axes.items : NULL, given ? axes.n : 0)
-                                   : 0;
+  return op_args_axes(a, &axes, &given)
+             ? op_squeeze(a->g, a->x[0], given ? axes.items : NULL, given ? axes.n : 0)
+             : 0;
 }
 
 ir_ref op_form_shrink(const op_args *a) {
@@ -104,7 +95,7 @@ ir_ref op_form_stride(const op_args *a) {
 ir_ref op_form_flip(const op_args *a) {
   op_list axes;
   bool given;
-  if (!axes_of(a, &axes, &given)) return 0;
+  if (!op_args_axes(a, &axes, &given)) return 0;
   if (!given)
     return op_refuse(a->g, "%s: attribute axes is missing; it is a list of axes, such as [0,1]", a->who);
   return op_flip(a->g, a->x[0], axes.items, axes.n);
@@ -151,7 +142,7 @@ ir_ref op_form_stack(const op_args *a) {
 ir_ref op_form_reduce(const op_args *a) {
   op_list axes;
   bool given, keepdims = false;
-  if (!axes_of(a, &axes, &given) || !op_args_bool(a, AT(keepdims), &keepdims)) return 0;
+  if (!op_args_axes(a, &axes, &given) || !op_args_bool(a, AT(keepdims), &keepdims)) return 0;
   return op_reduce(a->g, a->op, a->x[0], given ? axes.items : NULL, given ? axes.n : 0, keepdims);
 }
 

@@ -616,6 +616,18 @@ static void record_reductions(many *m, vf_value x, vf_value i) {
   want(m, vf_gather(x, vf_point(i, 0, 1), 1, VF_GATHER_FILL));
 }
 
+static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
+  vf_value none = {0};
+  want_about(m, vf_softmax(x, 1));
+  want_about(m, vf_log_softmax(i, 0));
+  want_about(m, vf_logsumexp(x, VF_LIST(-1), true));
+  want_about(m, vf_var(x, VF_ALL, false, 1));
+  want_about(m, vf_std(i, VF_LIST(0), false, 0));
+  want_about(m, vf_layer_norm(x, y, y, 1, 1e-5));
+  want_about(m, vf_layer_norm(x, none, none, 0, 0.5));
+  want_about(m, vf_rms_norm(x, y, -1, 1e-5));
+}
+
 static bool same_value(const void *a, const void *b, vf_dtype dtype, bool approximate) {
   size_t bytes = vf_dtype_bytes(dtype);
   if (memcmp(a, b, bytes) == 0) return true;
@@ -634,6 +646,7 @@ static void test_every_operation(void **state) {
   record_elementwise(&m, x, y, i, j);
   record_views(&m, x, i);
   record_reductions(&m, x, i);
+  record_compositions(&m, x, y, i);
   vf_program *p = compiled(m.g);
   float xs[24], ys[6];
   int32_t is[24], js[4] = {0, 3, 1, 40};

@@ -1,0 +1,27 @@
+/* Operations that are compositions: builders that record several nodes of other operations. They keep the
+ * contract of ops.h; what they refuse is told in their own name. Where they compute with floats, f16 and bf16
+ * are computed in f32 and rounded once, at the end. */
+#ifndef VIEWFOLD_PASSES_OPS_COMPOSE_H
+#define VIEWFOLD_PASSES_OPS_COMPOSE_H
+
+#include "ops.h"
+
+/* compose_softmax.c. Shifted by the maximum, so nothing overflows; results are floats. A row of -inf alone
+ * has softmax and log_softmax NaN (0/0) and logsumexp -inf; +inf gives NaN and +inf. The axis has at least
+ * one element. */
+ir_ref op_softmax(ir_graph *g, ir_ref x, int64_t axis);
+ir_ref op_log_softmax(ir_graph *g, ir_ref x, int64_t axis);
+ir_ref op_logsumexp(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims); /* as op_reduce */
+
+/* compose_moments.c. The sum of the squared deviations from the mean over max(count - correction, 0); its
+ * root. */
+ir_ref op_var(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims, double correction);
+ir_ref op_std(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims, double correction);
+
+/* compose_norm.c. x[0] over its axes from `axis` to the last: (x - mean) / sqrt(variance + eps), or
+ * x / sqrt(mean of squares + eps); then times x[1], the weight, and plus x[2], the bias, as far as given.
+ * These broadcast to the axes normalised. */
+ir_ref op_layer_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps);
+ir_ref op_rms_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps); /* without a bias */
+
+#endif
