@@ -72,6 +72,9 @@ bool fe_begin_in(fe_call *call, const char *who, vf_graph *graph);       /* an o
 bool fe_operands(fe_call *call, const vf_value *operands, size_t count); /* further ones */
 bool fe_refuse(fe_call *call, const char *format, ...) IR_PRINTF(2, 3);  /* always false */
 vf_value fe_end(fe_call *call, ir_ref made);
+/* Of a TUPLE, or one value: as many results as there is room for, error values in the rest of the room.
+ * Returns how many there are, -1 after failing. */
+int fe_end_all(fe_call *call, ir_ref made, int room, vf_value *results);
 
 enum { FE_LIST_MAX = 2 * IR_MAX_RANK };
 /* A list of integers as index constants; `what` names it in messages. */

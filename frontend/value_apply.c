@@ -51,23 +51,42 @@ static ir_ref parse_and_apply(fe_call *c, ir_parser *p, const char *operation, c
   return op_apply(c->ir, operation, strlen(operation), operands, count, attrs, n);
 }
 
-vf_value vf_apply(vf_graph *g, const char *operation, const vf_value *operands, int count,
-                  const char *attributes) {
-  fe_call c;
+/* What the operation makes, several results as a TUPLE; 0 after failing. */
+static ir_ref apply(fe_call *c, vf_graph *g, const char *operation, const vf_value *operands, int count,
+                    const char *attributes) {
   ir_ref made = 0, *refs = NULL;
   ir_parser p = {0};
   ir_text text;
   size_t n = operands && count > 0 ? (size_t)count : 0;
-  bool good = fe_begin_in(&c, operation ? operation : "apply", g);
-  if (good && !operation) good = fe_refuse(&c, "the name of the operation is NULL");
-  good = good && fe_operands(&c, operands, n) && (refs = ir_alloc(c.ir->mem, n * sizeof *refs));
-  if (!good) return fe_end(&c, 0);
+  bool good = fe_begin_in(c, operation ? operation : "apply", g);
+  if (good && !operation) good = fe_refuse(c, "the name of the operation is NULL");
+  good = good && fe_operands(c, operands, n) && (refs = ir_alloc(c->ir->mem, n * sizeof *refs));
+  if (!good) return 0;
   for (size_t i = 0; i < n; i++) refs[i] = operands[i].id;
-  ir_text_init(&text, c.ir->mem);
-  if (ir_parser_init(&p, c.ir, &fe_builder, operation, "", 0) == IR_OK && declare(&p, g, &text))
-    made = parse_and_apply(&c, &p, operation, refs, n, attributes ? attributes : "");
+  ir_text_init(&text, c->ir->mem);
+  if (ir_parser_init(&p, c->ir, &fe_builder, operation, "", 0) == IR_OK && declare(&p, g, &text))
+    made = parse_and_apply(c, &p, operation, refs, n, attributes ? attributes : "");
   ir_parser_free(&p);
   ir_text_free(&text);
-  ir_free(c.ir->mem, refs, n * sizeof *refs);
+  ir_free(c->ir->mem, refs, n * sizeof *refs);
+  return made;
+}
+
+vf_value vf_apply(vf_graph *g, const char *operation, const vf_value *operands, int count,
+                  const char *attributes) {
+  fe_call c;
+  ir_ref made = apply(&c, g, operation, operands, count, attributes);
+  if (made && ir_op_of(c.ir, made) == IR_OP_TUPLE) {
+    uint32_t results = ir_get(c.ir, made)->nsrc;
+    if (results != 1) fe_refuse(&c, "gives %u results; vf_apply_all takes them", results);
+    made = results == 1 ? ir_src(c.ir, made, 0) : 0;
+  }
   return fe_end(&c, made);
+}
+
+int vf_apply_all(vf_graph *g, const char *operation, const vf_value *operands, int count,
+                 const char *attributes, int room, vf_value *results) {
+  fe_call c;
+  ir_ref made = apply(&c, g, operation, operands, count, attributes);
+  return fe_end_all(&c, made, room, results);
 }

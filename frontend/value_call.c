@@ -59,6 +59,18 @@ vf_value fe_end(fe_call *c, ir_ref made) {
   return (vf_value){g, g->error.status ? 0 : made, g->epoch};
 }
 
+int fe_end_all(fe_call *c, ir_ref made, int room, vf_value *results) {
+  if (room > 0 && !results) made = (ir_ref)fe_refuse(c, "there is room for %d results at NULL", room);
+  vf_value all = fe_end(c, made);
+  bool tuple = all.id && ir_op_of(c->ir, all.id) == IR_OP_TUPLE;
+  int count = !all.id ? -1 : tuple ? (int)ir_get(c->ir, all.id)->nsrc : 1;
+  for (int i = 0; i < room && results; i++) {
+    results[i] = all;
+    if (tuple || i >= count) results[i].id = i < count ? ir_src(c->ir, all.id, (uint32_t)i) : 0;
+  }
+  return count;
+}
+
 ir_ref fe_as_size(ir_graph *g, ir_ref value) {
   const ir_node *n = ir_get(g, value);
   if (n->dtype == IR_INDEX) return value;

@@ -1,6 +1,7 @@
 /* Builders of compositions. */
-#include "passes/ops/compose.h"
 #include "frontend/api.h"
+#include "ir/arith.h"
+#include "passes/ops/compose.h"
 
 typedef ir_ref (*axis_builder)(ir_graph *g, ir_ref x, int64_t axis);
 
@@ -55,4 +56,85 @@ vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, dou
 }
 vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps) {
   return norm("rms_norm", op_rms_norm, (vf_value[]){x, weight, {0}}, axis, eps);
+}
+
+/* several results */
+
+typedef ir_ref (*parts_builder)(ir_graph *g, ir_ref x, int64_t parts, int64_t axis);
+
+static int cut(const char *who, parts_builder build, vf_value x, int parts, int axis, vf_value *results) {
+  fe_call c;
+  ir_ref made = fe_begin(&c, who, &x, 1) ? build(c.ir, x.id, parts, axis) : 0;
+  return fe_end_all(&c, made, parts, results);
+}
+int vf_split(vf_value x, int parts, int axis, vf_value *results) {
+  return cut("split", op_split, x, parts, axis, results);
+}
+int vf_chunk(vf_value x, int chunks, int axis, vf_value *results) {
+  return cut("chunk", op_chunk, x, chunks, axis, results);
+}
+
+int vf_unbind(vf_value x, int axis, int room, vf_value *results) {
+  fe_call c;
+  ir_ref made = fe_begin(&c, "unbind", &x, 1) ? op_unbind(c.ir, x.id, axis) : 0;
+  return fe_end_all(&c, made, room, results);
+}
+
+int vf_minmax(vf_value x, int count, const int64_t *axes, bool keepdims, vf_value results[2]) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin(&c, "minmax", &x, 1) && fe_list(&c, "the list of axes", count, axes, refs);
+  ir_ref made = good ? op_minmax(c.ir, x.id, axes ? refs : NULL, (size_t)count, keepdims) : 0;
+  return fe_end_all(&c, made, 2, results);
+}
+
+/* leaves */
+
+static vf_value filled(const char *who, vf_graph *g, int64_t value, vf_dtype dtype, int rank,
+                       const int64_t *shape) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin_in(&c, who, g) && fe_list(&c, "the shape", rank, shape, refs);
+  if (good && (dtype <= VF_NONE || dtype >= VF_INDEX))
+    good = fe_refuse(&c, "no dtype of a tensor; use bool, an integer or a float dtype");
+  if (!good) return fe_end(&c, 0);
+  ir_value element = ir_value_cast((ir_value){.i = value}, IR_I64, (ir_dtype)dtype);
+  return fe_end(&c, op_full(c.ir, ir_const(c.ir, (ir_dtype)dtype, element), refs, (size_t)rank));
+}
+vf_value vf_zeros(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape) {
+  return filled("zeros", g, 0, dtype, rank, shape);
+}
+vf_value vf_ones(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape) {
+  return filled("ones", g, 1, dtype, rank, shape);
+}
+
+vf_value vf_arange(vf_graph *g, vf_dtype dtype, int64_t start, int64_t stop, int64_t step) {
+  fe_call c;
+  bool good = fe_begin_in(&c, "arange", g);
+  return fe_end(&c, good ? op_arange(c.ir, (ir_dtype)dtype, start, ir_index(c.ir, stop), step) : 0);
+}
+vf_value vf_arange_real(vf_graph *g, vf_dtype dtype, double start, double stop, double step) {
+  fe_call c;
+  return fe_end(&c,
+                fe_begin_in(&c, "arange", g) ? op_arange_real(c.ir, (ir_dtype)dtype, start, stop, step) : 0);
+}
+vf_value vf_linspace(vf_graph *g, vf_dtype dtype, double start, double stop, int64_t num) {
+  fe_call c;
+  return fe_end(&c,
+                fe_begin_in(&c, "linspace", g) ? op_linspace(c.ir, (ir_dtype)dtype, start, stop, num) : 0);
+}
+
+vf_value vf_eye(vf_graph *g, vf_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin_in(&c, "eye", g) && fe_list(&c, "the shape", 2, (int64_t[]){rows, columns}, refs);
+  return fe_end(&c, good ? op_eye(c.ir, (ir_dtype)dtype, refs, 2, diagonal) : 0);
+}
+vf_value vf_tril(vf_value x, int64_t diagonal) {
+  fe_call c;
+  return fe_end(&c, fe_begin(&c, "tril", &x, 1) ? op_tril(c.ir, x.id, diagonal) : 0);
+}
+vf_value vf_triu(vf_value x, int64_t diagonal) {
+  fe_call c;
+  return fe_end(&c, fe_begin(&c, "triu", &x, 1) ? op_triu(c.ir, x.id, diagonal) : 0);
 }

@@ -233,6 +233,10 @@ VF_API vf_value vf_full(vf_value value, int rank, const int64_t *shape);
  * attributes may be NULL. */
 VF_API vf_value vf_apply(vf_graph *graph, const char *operation, const vf_value *operands, int count,
                          const char *attributes);
+/* The same for operations with several results, such as split: as many as there is room for; the rest of the
+ * room becomes error values. Returns how many there are, -1 after failing. */
+VF_API int vf_apply_all(vf_graph *graph, const char *operation, const vf_value *operands, int count,
+                        const char *attributes, int room, vf_value *results);
 
 /* -------------------------------------------------------------------------------------------------------
  * elementwise */
@@ -488,6 +492,30 @@ VF_API vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims
  * none, a bias comes with a weight. */
 VF_API vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, double eps);
 VF_API vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps);
+
+/* Several results, which are views but for vf_minmax. They return how many there are, -1 after failing: all
+ * results are then error values. vf_split: equal parts of an axis, as many as results has room for. vf_chunk:
+ * the same number, the first size mod chunks of them one longer; none is empty, so there may be fewer.
+ * vf_unbind: every position of an axis, which goes; as many as there is room for. vf_minmax: least and
+ * greatest, as vf_reduce_min and vf_reduce_max. */
+VF_API int vf_split(vf_value x, int parts, int axis, vf_value *results);
+VF_API int vf_chunk(vf_value x, int chunks, int axis, vf_value *results);
+VF_API int vf_unbind(vf_value x, int axis, int room, vf_value *results);
+VF_API int vf_minmax(vf_value x, int count, const int64_t *axes, bool keepdims, vf_value results[2]);
+
+VF_API vf_value vf_zeros(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape);
+VF_API vf_value vf_ones(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape);
+/* start, start + step, ... before stop; step is not 0. Integers are exact, and must be of the dtype; others
+ * are computed in f64 and rounded. Any dtype but bool. */
+VF_API vf_value vf_arange(vf_graph *graph, vf_dtype dtype, int64_t start, int64_t stop, int64_t step);
+VF_API vf_value vf_arange_real(vf_graph *graph, vf_dtype dtype, double start, double stop, double step);
+/* num numbers at equal distances, both ends included; in f64, then rounded. */
+VF_API vf_value vf_linspace(vf_graph *graph, vf_dtype dtype, double start, double stop, int64_t num);
+/* Diagonal k of a matrix is where column - row = k. vf_eye: ones there, zeros elsewhere; vf_tril and vf_triu:
+ * x with zeros above, below it, in the last two axes. */
+VF_API vf_value vf_eye(vf_graph *graph, vf_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal);
+VF_API vf_value vf_tril(vf_value x, int64_t diagonal);
+VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
 
 /* -------------------------------------------------------------------------------------------------------
  * programs */

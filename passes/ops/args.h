@@ -72,6 +72,15 @@ FORM(var);
 FORM(std);
 FORM(layer_norm);
 FORM(rms_norm);
+FORM(split);
+FORM(chunk);
+FORM(unbind);
+FORM(minmax);
+FORM(arange);
+FORM(linspace);
+FORM(eye);
+FORM(tril);
+FORM(triu);
 #undef FORM
 
 /* args.c. An absent attribute leaves *out as it is. False after failing, silently where an expression is 0.

@@ -24,4 +24,26 @@ ir_ref op_std(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims
 ir_ref op_layer_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps);
 ir_ref op_rms_norm(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps); /* without a bias */
 
+/* compose_split.c. Several results, as a TUPLE of tensors: at most OP_PARTS_MAX of them, at least one. */
+enum { OP_PARTS_MAX = 1024 };
+ir_ref op_split(ir_graph *g, ir_ref x, int64_t parts, int64_t axis); /* equal parts */
+ir_ref op_chunk(ir_graph *g, ir_ref x, int64_t chunks,
+                int64_t axis);                         /* the first n mod chunks one longer; none empty */
+ir_ref op_unbind(ir_graph *g, ir_ref x, int64_t axis); /* every position of the axis, which goes */
+ir_ref op_minmax(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims); /* least, greatest */
+
+/* compose_range.c */
+/* start, start + step, ... before stop, an index expression >= 0 or any integer. */
+ir_ref op_arange(ir_graph *g, ir_dtype dtype, int64_t start, ir_ref stop, int64_t step);
+ir_ref op_arange_real(ir_graph *g, ir_dtype dtype, double start, double stop,
+                      double step); /* computed in f64 */
+ir_ref op_linspace(ir_graph *g, ir_dtype dtype, double start, double stop,
+                   int64_t num); /* both ends; in f64 */
+
+/* compose_triangle.c. Diagonal k holds the positions with column - row = k. */
+ir_ref op_eye(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank,
+              int64_t diagonal);                         /* rank 1: square */
+ir_ref op_tril(ir_graph *g, ir_ref x, int64_t diagonal); /* zero above the diagonal, of the last two axes */
+ir_ref op_triu(ir_graph *g, ir_ref x, int64_t diagonal); /* zero below */
+
 #endif

@@ -73,3 +73,73 @@ ir_ref op_form_rms_norm(const op_args *a) {
   if (!op_args_int(a, AT(axis), &axis) || !number(a, AT(eps), &eps)) return 0;
   return op_rms_norm(a->g, a->x, a->n, axis, eps);
 }
+
+ir_ref op_form_split(const op_args *a) {
+  int64_t parts = 0, axis = 0;
+  if (!op_args_int(a, AT(parts), &parts) || !op_args_int(a, AT(axis), &axis)) return 0;
+  return op_split(a->g, a->x[0], parts, axis);
+}
+
+ir_ref op_form_chunk(const op_args *a) {
+  int64_t chunks = 0, axis = 0;
+  if (!op_args_int(a, AT(chunks), &chunks) || !op_args_int(a, AT(axis), &axis)) return 0;
+  return op_chunk(a->g, a->x[0], chunks, axis);
+}
+
+ir_ref op_form_unbind(const op_args *a) {
+  int64_t axis = 0;
+  return op_args_int(a, AT(axis), &axis) ? op_unbind(a->g, a->x[0], axis) : 0;
+}
+
+ir_ref op_form_minmax(const op_args *a) {
+  reduction r;
+  return reduction_of(a, &r) ? op_minmax(a->g, a->x[0], r.axes, r.n, r.keepdims) : 0;
+}
+
+static bool is_float(const op_args *a, int attr) { return a->at[attr] && a->at[attr]->kind == IR_ATTR_FLOAT; }
+
+ir_ref op_form_arange(const op_args *a) {
+  ir_dtype dtype = IR_NONE;
+  if (!op_args_dtype(a, AT(dtype), &dtype)) return 0;
+  if (is_float(a, AT(start)) || is_float(a, AT(stop)) || is_float(a, AT(step))) {
+    double start = 0, stop = 0, step = 1;
+    if (!number(a, AT(start), &start) || !number(a, AT(stop), &stop) || !number(a, AT(step), &step)) return 0;
+    return op_arange_real(a->g, dtype == IR_NONE ? IR_F32 : dtype, start, stop, step);
+  }
+  int64_t start = 0, step = 1;
+  ir_ref stop = 0;
+  if (!op_args_int(a, AT(start), &start) || !op_args_expr(a, AT(stop), &stop) ||
+      !op_args_int(a, AT(step), &step))
+    return 0;
+  return op_arange(a->g, dtype == IR_NONE ? IR_I64 : dtype, start, stop, step);
+}
+
+ir_ref op_form_linspace(const op_args *a) {
+  ir_dtype dtype = IR_F32;
+  double start = 0, stop = 0;
+  int64_t num = 0;
+  if (!op_args_dtype(a, AT(dtype), &dtype) || !number(a, AT(start), &start) || !number(a, AT(stop), &stop) ||
+      !op_args_int(a, AT(num), &num))
+    return 0;
+  return op_linspace(a->g, dtype, start, stop, num);
+}
+
+ir_ref op_form_eye(const op_args *a) {
+  op_list shape;
+  ir_dtype dtype = IR_F32;
+  int64_t diagonal = 0;
+  if (!op_args_list(a, AT(shape), &shape) || !op_args_int(a, AT(diagonal), &diagonal) ||
+      !op_args_dtype(a, AT(dtype), &dtype))
+    return 0;
+  return op_eye(a->g, dtype, shape.items, shape.n, diagonal);
+}
+
+ir_ref op_form_tril(const op_args *a) {
+  int64_t diagonal = 0;
+  return op_args_int(a, AT(diagonal), &diagonal) ? op_tril(a->g, a->x[0], diagonal) : 0;
+}
+
+ir_ref op_form_triu(const op_args *a) {
+  int64_t diagonal = 0;
+  return op_args_int(a, AT(diagonal), &diagonal) ? op_triu(a->g, a->x[0], diagonal) : 0;
+}

@@ -532,7 +532,7 @@ static void test_errors_of_builders(void **state) {
 
 /* every operation, against the evaluator */
 
-enum { OUTPUTS = 96, ROOM = 1024 };
+enum { OUTPUTS = 128, ROOM = 1024 };
 
 typedef struct many {
   vf_graph *g;
@@ -626,6 +626,22 @@ static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
   want_about(m, vf_layer_norm(x, y, y, 1, 1e-5));
   want_about(m, vf_layer_norm(x, none, none, 0, 0.5));
   want_about(m, vf_rms_norm(x, y, -1, 1e-5));
+  vf_value r[4];
+  assert_int_equal(vf_split(x, 3, 1, r), 3);
+  want(m, vf_sub(r[2], r[0]));
+  assert_int_equal(vf_chunk(x, 4, 0, r), 4);
+  want(m, r[3]);
+  assert_int_equal(vf_unbind(i, -1, 4, r), 6);
+  want(m, vf_mul(r[1], r[3]));
+  assert_int_equal(vf_minmax(x, VF_LIST(0), true, r), 2);
+  want(m, vf_sub(r[1], r[0]));
+  want(m, vf_arange(m->g, VF_U8, 3, 9, 2));
+  want(m, vf_arange_real(m->g, VF_F32, 0, 1, 0.3));
+  want(m, vf_linspace(m->g, VF_F32, -1, 1, 5));
+  want(m, vf_add(vf_zeros(m->g, VF_I8, VF_LIST(2, 3)), vf_ones(m->g, VF_I16, VF_LIST(3))));
+  want(m, vf_eye(m->g, VF_I32, 2, 3, 1));
+  want(m, vf_tril(x, 0));
+  want(m, vf_triu(i, -1));
 }
 
 static bool same_value(const void *a, const void *b, vf_dtype dtype, bool approximate) {
@@ -675,6 +691,32 @@ static void test_every_operation(void **state) {
   vf_context_destroy(c);
 }
 
+static void test_several_results(void **state) {
+  vf_context *c = context();
+  vf_graph *g = graph(c);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(4)), r[4];
+  assert_int_equal(vf_apply_all(g, "chunk", &x, 1, "chunks=3", 2, r), 3);
+  assert_int_equal(vf_value_size(r[0], 0), 2);
+  assert_int_equal(vf_value_size(r[1], 0), 1);
+  assert_int_equal(vf_apply_all(g, "neg", &x, 1, NULL, 4, r), 1);
+  assert_true(vf_ok(r[0]) && !vf_ok(r[1]) && !vf_ok(r[3]));
+  assert_true(vf_ok(vf_apply(g, "split", &x, 1, "parts=1")));
+  assert_int_equal(vf_apply_all(g, "split", &x, 1, "parts=2", 0, NULL), 2);
+  assert_int_equal(vf_split(x, 3, 0, r), -1);
+  assert_true(!vf_ok(r[0]) && !vf_ok(r[2]) && !vf_ok(vf_add(r[0], r[1])));
+  assert_string_equal(vf_graph_message(g),
+                      "split: size 4 of axis 0 does not divide by 3; x has shape f32[4]; parts are "
+                      "equal: chunk takes any number");
+  vf_graph_clear_error(g);
+  assert_false(vf_ok(vf_apply(g, "split", &x, 1, "parts=2")));
+  assert_string_equal(vf_graph_message(g), "split: gives 2 results; vf_apply_all takes them");
+  vf_graph_clear_error(g);
+  assert_int_equal(vf_unbind(x, 0, 4, NULL), -1);
+  assert_string_equal(vf_graph_message(g), "unbind: there is room for 4 results at NULL");
+  vf_graph_destroy(g);
+  vf_context_destroy(c);
+}
+
 static void test_null_buffers(void **state) {
   vf_context *c = vf_context_create(NULL, NULL);
   vf_graph *g = vf_graph_create(c, "twice", NULL);
@@ -716,6 +758,7 @@ int main(void) {
       cmocka_unit_test(test_dumps),
       cmocka_unit_test(test_errors_of_builders),
       cmocka_unit_test(test_every_operation),
+      cmocka_unit_test(test_several_results),
       cmocka_unit_test(test_null_buffers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

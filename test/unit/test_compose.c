@@ -112,6 +112,111 @@ static void test_norms(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
+static void test_parts(void **state) {
+  static const typed good[] = {
+      {"split f32[4,6] parts=2", "f32[2,6] f32[2,6]"},
+      {"split f32[4,6] parts=3 axis=-1", "f32[4,2] f32[4,2] f32[4,2]"},
+      {"split f32[m] parts=2", "f32[(m//2)] f32[(m//2)]"},
+      {"split i8[0] parts=2", "i8[0] i8[0]"},
+      {"split f32[4] parts=1", "f32[4]"},
+      {"chunk f32[7] chunks=3", "f32[3] f32[2] f32[2]"},
+      {"chunk f32[2] chunks=3", "f32[1] f32[1]"},
+      {"chunk f32[5,2] chunks=2 axis=0", "f32[3,2] f32[2,2]"},
+      {"chunk f32[m] chunks=4", "f32[(m//4)] f32[(m//4)] f32[(m//4)] f32[(m//4)]"},
+      {"unbind f32[2,n]", "f32[n] f32[n]"},
+      {"unbind u8[3,2] axis=-1", "u8[3] u8[3]"},
+      {"minmax bool[2,3]", "bool[] bool[]"},
+      {"minmax u8[2,3] axis=1 keepdims=true", "u8[2,1] u8[2,1]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"split f32[5] parts=2",
+       "split: size 5 of axis 0 does not divide by 2; x has shape f32[5]; parts are equal: chunk "
+       "takes any number"},
+      {"split f32[n] parts=2", "split: size n of axis 0 does not provably divide by 2; x has shape f32[n]; "
+                               "parts are equal: chunk takes any "
+                               "number; needs (n%2) == 0, known: 1 <= n <= 8; declare n=1..8:2"},
+      {"split f32[4] parts=0", "split: 0 parts asked for; x has shape f32[4]; takes 1 to 1024"},
+      {"split f32[4] parts=2 axis=1",
+       "split: axis 1 is out of range; x has shape f32[4]; the axis lies in -1..0"},
+      {"split f32[4]", "split: attribute parts is missing; it is a number of parts, such as 2"},
+      {"chunk f32[0] chunks=2",
+       "chunk: axis 0 has size 0; x has shape f32[0]; parts are not empty, so it has an element"},
+      {"chunk f32[n] chunks=2", "chunk: size n of axis 0 does not provably divide by 2; x has shape f32[n]; "
+                                "parts of a size that varies are "
+                                "equal; needs (n%2) == 0, known: 1 <= n <= 8; declare n=1..8:2"},
+      {"unbind f32[n,2]",
+       "unbind: axis 0 has size n; x has shape f32[n,2]; it gives as many results: a number from 1 to 1024"},
+      {"unbind f32[]", "unbind: axis 0 is out of range; x has shape f32[], which has no axes"},
+      {"minmax f32[0]", "minmax: axis 0 has size 0; x has shape f32[0]; nothing has no extremum: each "
+                        "reduced size is at least 1"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
+static void test_ranges(void **state) {
+  static const typed good[] = {
+      {"arange stop=5", "i64[5]"},
+      {"arange stop=n dtype=u8", "u8[n]"},
+      {"arange start=7 stop=0 step=-2 dtype=f16", "f16[4]"},
+      {"arange start=1 stop=0", "i64[0]"},
+      {"arange start=-9223372036854775807 stop=9223372036854775807 step=9223372036854775807", "i64[2]"},
+      {"arange start=0 stop=128 dtype=i8", "i8[128]"},
+      {"arange stop=1.0 step=0.25", "f32[4]"},
+      {"arange stop=3.5 dtype=i32", "i32[4]"},
+      {"arange start=1 stop=0 step=0.5", "f32[0]"},
+      {"linspace start=0 stop=1 num=0", "f32[0]"},
+      {"linspace start=5 stop=1.5 num=3 dtype=f64", "f64[3]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"arange start=0", "arange: attribute stop is missing; it is a number, such as 10"},
+      {"arange stop=5 step=0",
+       "arange: start is 0, step 0; takes integers above -2^63, and a step other than 0"},
+      {"arange stop=5 dtype=bool", "arange: dtype bool cannot count; use an integer or a float dtype"},
+      {"arange stop=129 dtype=i8",
+       "arange: the value 128 does not fit i8, which holds the integers -128..127; use a "
+       "value in that range or another dtype"},
+      {"arange start=-1 stop=m dtype=u8",
+       "arange: the value -1 does not fit u8, which holds the integers 0..255; use a "
+       "value in that range or another dtype"},
+      {"arange start=-9223372036854775807 stop=9223372036854775807",
+       "arange: from -9223372036854775807 to 9223372036854775807 by 1 are too many; elements number less "
+       "than 2^63"},
+      {"arange stop=1.0 step=0",
+       "arange: from 0 to 1 by 0 is no range; takes finite numbers, a step other than 0 and at "
+       "most 2^53 elements"},
+      {"arange stop=inf",
+       "arange: from 0 to inf by 1 is no range; takes finite numbers, a step other than 0 and at most "
+       "2^53 elements"},
+      {"linspace start=0 stop=1 num=-1",
+       "linspace: -1 numbers from 0 to 1; takes finite ends and 0 to 2^53 numbers"},
+      {"linspace start=0 stop=nan num=2",
+       "linspace: 2 numbers from 0 to nan; takes finite ends and 0 to 2^53 numbers"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
+static void test_triangles(void **state) {
+  static const typed good[] = {
+      {"eye shape=3", "f32[3,3]"},
+      {"eye shape=[2,n] diagonal=-1 dtype=bool", "bool[2,n]"},
+      {"eye shape=[0,2] dtype=i8", "i8[0,2]"},
+      {"tril f16[5,2,n]", "f16[5,2,n]"},
+      {"triu bool[2,3] diagonal=-7", "bool[2,3]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"eye shape=[1,2,3]", "eye: shape [1,2,3] has rank 3; takes rows and columns, or one number for both"},
+      {"eye shape=[-1,2]", "eye: size -1 of axis 0 in shape [-1,2] is negative; every size is >= 0"},
+      {"tril f32[3]",
+       "tril: x has shape f32[3]; a triangle is one of the last two axes: takes rank 2 or more"},
+      {"triu f32[3,3] diagonal=9223372036854775807",
+       "triu: there is no diagonal 9223372036854775807; takes -2^53 to 2^53"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
 /* Running out of memory at any allocation is an error, and nothing is lost. What it is called, callers know.
  */
 static void test_any_allocation_may_fail(void **state) {
@@ -122,6 +227,14 @@ static void test_any_allocation_may_fail(void **state) {
       "std f16[n,3] correction=1",
       "layer_norm f16[2,n] f32[n] f32[1]",
       "rms_norm f32[2,3]",
+      "split f32[m,2] parts=4",
+      "chunk f32[7] chunks=3",
+      "unbind f32[2,n]",
+      "minmax f32[2,3]",
+      "arange start=1 stop=n step=2 dtype=f32",
+      "linspace start=0 stop=1 num=3",
+      "eye shape=[n,3] diagonal=1",
+      "tril f32[2,3]",
   };
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
     for (long budget = 0;; budget++) {
@@ -140,6 +253,9 @@ int main(void) {
       cmocka_unit_test(test_softmax),
       cmocka_unit_test(test_moments),
       cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_triangles),
       cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
