@@ -1,4 +1,6 @@
 /* Builders of compositions. */
+#include <string.h>
+
 #include "frontend/api.h"
 #include "ir/arith.h"
 #include "passes/ops/compose.h"
@@ -137,4 +139,17 @@ vf_value vf_tril(vf_value x, int64_t diagonal) {
 vf_value vf_triu(vf_value x, int64_t diagonal) {
   fe_call c;
   return fe_end(&c, fe_begin(&c, "triu", &x, 1) ? op_triu(c.ir, x.id, diagonal) : 0);
+}
+
+/* products */
+
+vf_value vf_einsum(const char *equation, const vf_value *x, int count) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  size_t n = x && count > 0 ? (size_t)count : 0;
+  bool good = fe_begin(&c, "einsum", x, n);
+  if (good && n > FE_LIST_MAX) good = fe_refuse(&c, "%zu operands given; takes 1 to %d", n, FE_LIST_MAX);
+  if (good && !equation) good = fe_refuse(&c, "the equation is NULL");
+  for (size_t i = 0; i < n && good; i++) refs[i] = x[i].id;
+  return fe_end(&c, good ? op_einsum(c.ir, equation, strlen(equation), refs, n) : 0);
 }

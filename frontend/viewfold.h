@@ -517,6 +517,12 @@ VF_API vf_value vf_eye(vf_graph *graph, vf_dtype dtype, int64_t rows, int64_t co
 VF_API vf_value vf_tril(vf_value x, int64_t diagonal);
 VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
 
+/* NumPy's einsum, "ij,jk->ik": letters label axes, ... any number of them; without -> the result has the axes
+ * of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal; sizes of
+ * a label are equal or 1. Accumulates as vf_matmul does. At most 32 operands, contracted from left to right.
+ */
+VF_API vf_value vf_einsum(const char *equation, const vf_value *x, int count);
+
 /* -------------------------------------------------------------------------------------------------------
  * programs */
 

@@ -81,6 +81,7 @@ FORM(linspace);
 FORM(eye);
 FORM(tril);
 FORM(triu);
+FORM(einsum);
 #undef FORM
 
 /* args.c. An absent attribute leaves *out as it is. False after failing, silently where an expression is 0.

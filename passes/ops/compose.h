@@ -46,4 +46,9 @@ ir_ref op_eye(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank,
 ir_ref op_tril(ir_graph *g, ir_ref x, int64_t diagonal); /* zero above the diagonal, of the last two axes */
 ir_ref op_triu(ir_graph *g, ir_ref x, int64_t diagonal); /* zero below */
 
+/* einsum.c. "ij,jk->ik" and the like: letters label axes, ... any number of them; without -> the result has
+ * the axes of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal;
+ * sizes of a label are equal or 1. Accumulates as op_matmul does. */
+ir_ref op_einsum(ir_graph *g, const char *equation, size_t length, const ir_ref *x, size_t n);
+
 #endif

@@ -143,3 +143,9 @@ ir_ref op_form_triu(const op_args *a) {
   int64_t diagonal = 0;
   return op_args_int(a, AT(diagonal), &diagonal) ? op_triu(a->g, a->x[0], diagonal) : 0;
 }
+
+ir_ref op_form_einsum(const op_args *a) {
+  const ir_attr *v = a->at[AT(equation)];
+  if (v->kind != IR_ATTR_WORD) return (ir_ref)op_args_wrong(a, AT(equation), v);
+  return op_einsum(a->g, v->word, v->word_length, a->x, a->n);
+}

@@ -82,6 +82,9 @@ static void read_value(recorder *r, ir_attr *out) {
     memcpy(kept, items, count * sizeof *items);
     r->used += count;
     out->kind = IR_ATTR_LIST, out->items = kept, out->count = count;
+  } else if (*r->at == '"') {
+    out->kind = IR_ATTR_WORD, out->word = ++r->at, out->word_length = strcspn(r->at, "\"");
+    r->at += out->word_length + 1;
   } else if (is_float_literal(r->at)) {
     char *end;
     out->kind = IR_ATTR_FLOAT, out->number = strtod(r->at, &end);

@@ -642,6 +642,8 @@ static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
   want(m, vf_eye(m->g, VF_I32, 2, 3, 1));
   want(m, vf_tril(x, 0));
   want(m, vf_triu(i, -1));
+  want_about(m, vf_einsum("ij,kj,j->ki", (vf_value[]){x, x, y}, 3));
+  want_about(m, vf_einsum("...i->...", &x, 1));
 }
 
 static bool same_value(const void *a, const void *b, vf_dtype dtype, bool approximate) {

@@ -217,6 +217,73 @@ static void test_triangles(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
+static void test_einsum(void **state) {
+  static const typed good[] = {
+      {"einsum f32[2,3] f32[3,4] equation=\"ij,jk->ik\"", "f32[2,4]"},
+      {"einsum f32[2,3] f32[3,4] equation=\" i j , j k \"", "f32[2,4]"},
+      {"einsum f32[3,2] equation=\"ba\"", "f32[2,3]"},
+      {"einsum f32[3,2] equation=\"aB\"", "f32[2,3]"}, /* capitals come first */
+      {"einsum f32[3,3] equation=\"ii\"", "f32[]"},
+      {"einsum f32[5,n,n] equation=\"...ii->i...\"", "f32[n,5]"},
+      {"einsum f16[4,1,2,3] f32[5,3,2] equation=\"...ij,...ji\"", "f32[4,5]"},
+      {"einsum i8[2] u8[3] equation=\"i,j->ji\"", "i32[3,2]"},
+      {"einsum bf16[2,3] equation=\"ij->\"", "bf16[]"},
+      {"einsum f32[] 2 equation=\",->\"", "f32[]"},
+      {"einsum f32[n,m] f32[m] f32[n] equation=\"nm,m,n->nm\"", "f32[n,m]"},
+      {"einsum f32[0,3] f32[3,2] equation=\"ij,jk\"", "f32[0,2]"},
+      {"einsum f32[2,2,2,2,2,2,2,2] f32[2,2,2,2,2,2,2,2] equation=\"abcdefgh,ijklmnop->ponmlkjihgfedcba\"",
+       "f32[2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"einsum f32[2,3] equation=\"ij,jk\"",
+       "einsum: equation 'ij,jk' has 2 terms; the operands number 1; each takes one"},
+      {"einsum f32[2,3] equation=\"ijk\"", "einsum: equation 'ijk' has 3 labels for operand 1, which has "
+                                           "shape f32[2,3]; each axis takes one, and ... any "
+                                           "others"},
+      {"einsum f32[2] equation=\"...ij\"",
+       "einsum: equation '...ij' has 2 labels for operand 1, which has shape f32[2]; each axis takes one"},
+      {"einsum f32[2,3] f32[4,5] equation=\"ij,jk->ik\"",
+       "einsum: label 'j' has size 3 in operand 1, of shape f32[2,3], and 4 in operand 2, of shape f32[4,5]; "
+       "sizes of a "
+       "label are equal or 1"},
+      {"einsum f32[2,3] f32[4,2] equation=\"...,...->...\"",
+       "einsum: label ... has size 2 in operand 1, of shape f32[2,3], and 4 in operand 2, of shape f32[4,2]; "
+       "sizes of a "
+       "label are equal or 1"},
+      {"einsum f32[n] f32[4] equation=\"i,i\"",
+       "einsum: label 'i' has size n in operand 1, of shape f32[n], and 4 in operand 2, of shape f32[4]; "
+       "sizes of a "
+       "label are equal or 1; needs n == 4, known: 1 <= n <= 8; declare n=4..4"},
+      {"einsum f32[2,3] equation=\"ii\"", "einsum: label 'i' has size 2 in operand 1, of shape f32[2,3], and "
+                                          "3 in operand 1, of shape f32[2,3]; sizes of a "
+                                          "label are equal or 1"},
+      {"einsum f32[1,3] equation=\"ii\"", "einsum: label 'i' has sizes 1 and 3 in one operand, of shape "
+                                          "f32[1,3]; those of a diagonal are equal"},
+      {"einsum f32[2] equation=\"i->j\"",
+       "einsum: equation 'i->j': the result has a label that no operand has, or has one "
+       "twice; an equation is like 'ij,jk->ik' or '...ii->...i'"},
+      {"einsum f32[2] equation=\"i->ii\"",
+       "einsum: equation 'i->ii': the result has a label that no operand has, or has "
+       "one twice; an equation is like 'ij,jk->ik' or '...ii->...i'"},
+      {"einsum f32[2,3] equation=\"...i->i\"",
+       "einsum: equation '...i->i': operands have axes under ... and the result has "
+       "no ...; an equation is like 'ij,jk->ik' or '...ii->...i'"},
+      {"einsum f32[2] equation=\"1\"",
+       "einsum: equation '1': labels are letters, or ... once for any axes; an equation is "
+       "like 'ij,jk->ik' or '...ii->...i'"},
+      {"einsum f32[2] equation=\"i..\"",
+       "einsum: equation 'i..': labels are letters, or ... once for any axes; an equation "
+       "is like 'ij,jk->ik' or '...ii->...i'"},
+      {"einsum f32[2] equation=\"......\"",
+       "einsum: equation '......': a term has more than one ...; an equation is like "
+       "'ij,jk->ik' or '...ii->...i'"},
+      {"einsum f32[2] equation=3",
+       "einsum: attribute equation is 3; it is an equation in quotes, such as \"ij,jk->ik\""},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
 /* Running out of memory at any allocation is an error, and nothing is lost. What it is called, callers know.
  */
 static void test_any_allocation_may_fail(void **state) {
@@ -235,6 +302,7 @@ static void test_any_allocation_may_fail(void **state) {
       "linspace start=0 stop=1 num=3",
       "eye shape=[n,3] diagonal=1",
       "tril f32[2,3]",
+      "einsum f16[n,n,2] f32[2,3] equation=\"iij,jk->ki\"",
   };
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
     for (long budget = 0;; budget++) {
@@ -250,13 +318,10 @@ static void test_any_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_softmax),
-      cmocka_unit_test(test_moments),
-      cmocka_unit_test(test_norms),
-      cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_ranges),
-      cmocka_unit_test(test_triangles),
-      cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_softmax), cmocka_unit_test(test_moments),
+      cmocka_unit_test(test_norms),   cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_ranges),  cmocka_unit_test(test_triangles),
+      cmocka_unit_test(test_einsum),  cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
