@@ -523,6 +523,24 @@ VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
  */
 VF_API vf_value vf_einsum(const char *equation, const vf_value *x, int count);
 
+/* Convolutions over count spatial axes: x is [batch, channels, spatial...], weight [channels of the result,
+ * channels / groups, extents...] (of a transposed one [channels, channels of the result / groups,
+ * extents...]), bias [channels of the result], or (vf_value){0} for none. Lists have one entry for each
+ * spatial axis; NULL stands for stride 1, padding 0 (zeros, on both sides), output_padding 0, dilation 1.
+ * Accumulate as vf_matmul does. */
+VF_API vf_value vf_conv(vf_value x, vf_value weight, vf_value bias, int count, const int64_t *stride,
+                        const int64_t *padding, const int64_t *dilation, int64_t groups);
+VF_API vf_value vf_conv_transpose(vf_value x, vf_value weight, vf_value bias, int count,
+                                  const int64_t *stride, const int64_t *padding,
+                                  const int64_t *output_padding, const int64_t *dilation, int64_t groups);
+/* The greatest or the mean of each window over the last count axes. stride NULL: that of kernel. Padding is
+ * at most half a window; vf_max_pool never takes an element of it, vf_avg_pool counts it as zeros if
+ * count_pads. */
+VF_API vf_value vf_max_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
+                            const int64_t *padding, const int64_t *dilation);
+VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
+                            const int64_t *padding, bool count_pads);
+
 /* -------------------------------------------------------------------------------------------------------
  * programs */
 

@@ -82,6 +82,11 @@ FORM(eye);
 FORM(tril);
 FORM(triu);
 FORM(einsum);
+/* window_forms.c */
+FORM(conv);
+FORM(conv_transpose);
+FORM(max_pool);
+FORM(avg_pool);
 #undef FORM
 
 /* args.c. An absent attribute leaves *out as it is. False after failing, silently where an expression is 0.

@@ -51,4 +51,23 @@ ir_ref op_triu(ir_graph *g, ir_ref x, int64_t diagonal); /* zero below */
  * sizes of a label are equal or 1. Accumulates as op_matmul does. */
 ir_ref op_einsum(ir_graph *g, const char *equation, size_t length, const ir_ref *x, size_t n);
 
+/* Windows that slide over an axis: window p holds elements p * stride + q * dilation, q < extent, of the axis
+ * padded by `before` and `after`. As many as lie inside. */
+typedef struct op_window {
+  int64_t extent, stride, dilation, before, after;
+  int64_t extra; /* of a transposed convolution: elements more at the end of the result */
+} op_window;
+
+/* compose_conv.c. x[0]: [batch, channels, spatial...]; x[1], the weight: [channels of the result, channels /
+ * groups, extents...], of a transposed one [channels, channels of the result / groups, extents...]; x[2] if n
+ * is 3, the bias: [channels of the result]. Extents are those of the weight. Accumulates as op_matmul does.
+ */
+ir_ref op_conv(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes, int64_t groups);
+ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window *w, size_t axes,
+                         int64_t groups);
+/* compose_pool.c. Over the last axes. Padding is less than every element, or 0 and counted if count_pads; at
+ * most half a window. */
+ir_ref op_max_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes);
+ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool count_pads);
+
 #endif

@@ -644,6 +644,14 @@ static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
   want(m, vf_triu(i, -1));
   want_about(m, vf_einsum("ij,kj,j->ki", (vf_value[]){x, x, y}, 3));
   want_about(m, vf_einsum("...i->...", &x, 1));
+  vf_value one = vf_reshape(x, VF_LIST(1, 1, 4, 6)),
+           w = vf_reshape(vf_shrink(x, VF_LIST(0, 1, 0, 4)), VF_LIST(1, 1, 2, 2));
+  const int64_t *two = (int64_t[]){2, 2}, *ones = (int64_t[]){1, 1};
+  want_about(m, vf_conv(one, w, vf_shrink(y, VF_LIST(1, 2)), 2, NULL, ones, two, 1));
+  want_about(m, vf_conv(one, w, none, 2, two, NULL, NULL, 1));
+  want_about(m, vf_conv_transpose(one, w, none, 2, two, ones, ones, NULL, 1));
+  want(m, vf_max_pool(i, 2, two, NULL, NULL, NULL));
+  want_about(m, vf_avg_pool(x, 2, two, ones, ones, false));
 }
 
 static bool same_value(const void *a, const void *b, vf_dtype dtype, bool approximate) {

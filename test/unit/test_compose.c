@@ -284,6 +284,99 @@ static void test_einsum(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
+static void test_convolutions(void **state) {
+  static const typed good[] = {
+      {"conv f32[2,3,8] f32[4,3,3]", "f32[2,4,6]"},
+      {"conv f32[2,3,8,9] f32[4,3,3,3] f32[4] stride=2 padding=1", "f32[2,4,4,5]"},
+      {"conv f16[1,4,5,5,5] f16[6,2,1,2,3] groups=2 dilation=[1,3,2]", "f16[1,6,5,2,1]"},
+      {"conv i8[1,1,4] i8[1,1,2] padding=[[0,3]]", "i32[1,1,6]"},
+      {"conv f32[n,m,7] f32[2,m,3]", "f32[n,2,5]"},
+      {"conv f32[0,1,7] f32[2,1,3]", "f32[0,2,5]"},
+      {"conv_transpose f32[2,3,8] f32[3,4,3]", "f32[2,4,10]"},
+      {"conv_transpose f32[2,4,5,5] f32[4,3,3,3] f32[6] groups=2 stride=2 padding=1 output_padding=1",
+       "f32[2,6,10,10]"},
+      {"conv_transpose f32[1,1,3] f32[1,1,3] padding=2", "f32[1,1,1]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"conv f32[2,3] f32[4,3]",
+       "conv: x has shape f32[2,3], the weight f32[4,3], and 0 spatial axes; both have 2 axes before "
+       "these: x batch and channels, the weight channels"},
+      {"conv f32[2,3,8] f32[4,3,3,3]",
+       "conv: x has shape f32[2,3,8], the weight f32[4,3,3,3], and 1 spatial axis; both have 2 "
+       "axes before these: x batch and channels, the weight channels"},
+      {"conv f32[2,3,8] f32[4,2,3]",
+       "conv: x has shape f32[2,3,8], 3 channels; the weight has shape f32[4,2,3], for 2 channels "
+       "in 1 group; these are equal"},
+      {"conv f32[2,n,8] f32[4,4,3]", "conv: x has shape f32[2,n,8], n channels; the weight has shape "
+                                     "f32[4,4,3], for 4 channels in 1 group; these are "
+                                     "equal; needs n == 4, known: 1 <= n <= 8; declare n=4..4"},
+      {"conv f32[2,4,8] f32[3,2,3] groups=2",
+       "conv: 3 channels do not divide into 2 groups; the weight has shape f32[3,2,3]; "
+       "groups are equal"},
+      {"conv f32[2,3,8] f32[4,3,3] f32[3]",
+       "conv: the bias has shape f32[3]; the result has 4 channels; a bias has one element for each"},
+      {"conv f32[2,3,4] f32[4,3,3] dilation=2", "conv: a window of 3 by dilation 2 spans 5 elements; x has "
+                                                "shape f32[2,3,4], 4 in spatial axis 0 with its padding; "
+                                                "a window lies inside"},
+      {"conv f32[2,3,n] f32[4,3,3]",
+       "conv: a window of 3 by dilation 1 spans 3 elements; x has shape f32[2,3,n], n in spatial axis 0 with "
+       "its padding; "
+       "a window lies inside; needs n >= 3, known: 1 <= n <= 8; declare n=3..8"},
+      {"conv f32[2,3,8] f32[4,3,n]",
+       "conv: the weight has shape f32[4,3,n]; the sizes of its spatial axes are numbers"},
+      {"conv f32[2,3,8] f32[4,3,3] stride=0",
+       "conv: stride 0 of spatial axis 0 is out of range; x has shape f32[2,3,8]; takes 1 to 2^30"},
+      {"conv f32[2,3,8] f32[4,3,3] padding=[[1,-1]]",
+       "conv: padding -1 of spatial axis 0 is out of range; x has shape f32[2,3,8]; takes 0 to 2^30"},
+      {"conv f32[2,3,8] f32[4,3,3] stride=[1,2]",
+       "conv: a list of 2 is given for 1 spatial axis; x has rank 3; each axis takes one"},
+      {"conv f32[2,3,8] f32[4,3,3] padding=[[1,2,3]]",
+       "conv: attribute padding holds a list of 3; it is a number, or for each spatial axis one or a pair "
+       "[before,after], "
+       "such as [1,[0,1]]"},
+      {"conv f32[2,3,8] f32[4,3,3] groups=0", "conv: groups is 0; x has shape f32[2,3,8]; takes 1 to 2^30"},
+      {"conv_transpose f32[2,3,8] f32[4,3,3]",
+       "conv_transpose: x has shape f32[2,3,8], 3 channels; the weight has shape "
+       "f32[4,3,3], for 4 channels in 1 group; these are equal"},
+      {"conv_transpose f32[2,3,8] f32[3,4,3] stride=2 output_padding=2",
+       "conv_transpose: output_padding 2 of spatial axis 0 is out of range; x has shape f32[2,3,8]; it is >= "
+       "0 and less than "
+       "the stride or the dilation"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
+static void test_pooling(void **state) {
+  static const typed good[] = {
+      {"max_pool f32[2,3,8,9] kernel=2", "f32[2,3,4,4]"},
+      {"max_pool u8[7] kernel=[3] stride=[1] padding=[1]", "u8[7]"},
+      {"max_pool bool[n,5] kernel=[2] dilation=[3] stride=[1]", "bool[n,2]"},
+      {"avg_pool i32[4,4] kernel=[2,2]", "f32[2,2]"},
+      {"avg_pool f16[1,1,9] kernel=3 stride=2 padding=1 count_pads=false", "f16[1,1,5]"},
+      {"max_pool f32[m,2] kernel=[4,1]", "f32[(m//4),2]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"max_pool f32[2,3] kernel=2",
+       "max_pool: windows of 0 axes; x has shape f32[2,3]; takes 1 to all of its axes"},
+      {"avg_pool f32[3] kernel=[1,1]",
+       "avg_pool: windows of 2 axes; x has shape f32[3]; takes 1 to all of its axes"},
+      {"max_pool f32[8] kernel=[2] padding=[2]",
+       "max_pool: padding [2,2] of spatial axis 0 is more than half a window, which spans 2; x has shape "
+       "f32[8]; each window "
+       "holds an element"},
+      {"max_pool f32[3] kernel=[4]",
+       "max_pool: a window of 4 by dilation 1 spans 4 elements; x has shape f32[3], 3 in spatial "
+       "axis 0 with its padding; a window lies inside"},
+      {"avg_pool f32[8] kernel=[0]",
+       "avg_pool: kernel 0 of spatial axis 0 is out of range; x has shape f32[8]; takes 1 to 2^30"},
+      {"avg_pool f32[8]",
+       "avg_pool: attribute kernel is missing; it is a size, or one for each spatial axis, such as [3,3]"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
 /* Running out of memory at any allocation is an error, and nothing is lost. What it is called, callers know.
  */
 static void test_any_allocation_may_fail(void **state) {
@@ -302,6 +395,9 @@ static void test_any_allocation_may_fail(void **state) {
       "linspace start=0 stop=1 num=3",
       "eye shape=[n,3] diagonal=1",
       "tril f32[2,3]",
+      "conv f16[1,2,n] f16[4,1,1] f16[4] groups=2 stride=2",
+      "conv_transpose f32[1,1,3] f32[1,1,2] stride=2",
+      "avg_pool f32[5] kernel=[2] padding=[1] count_pads=false",
       "einsum f16[n,n,2] f32[2,3] equation=\"iij,jk->ki\"",
   };
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
@@ -321,7 +417,8 @@ int main(void) {
       cmocka_unit_test(test_softmax), cmocka_unit_test(test_moments),
       cmocka_unit_test(test_norms),   cmocka_unit_test(test_parts),
       cmocka_unit_test(test_ranges),  cmocka_unit_test(test_triangles),
-      cmocka_unit_test(test_einsum),  cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_einsum),  cmocka_unit_test(test_convolutions),
+      cmocka_unit_test(test_pooling), cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,68 @@
+/* Pooling: the greatest or the mean of each window over the last axes. */
+#include "compose_window.h"
+
+#include <math.h>
+
+/* False after failing. Padding of at most half a window leaves an element in each. */
+static bool start(ir_graph *g, const char *who, ir_ref *x, const op_window *w, size_t axes) {
+  if (!op_compose_begin(g, who, x, 1)) return false;
+  if (axes < 1 || axes > ir_rank(g, *x)) {
+    op_refuse(g, "%s: windows of %zu axes; x has shape %s; takes 1 to all of its axes", who, axes,
+              OP_TYPE(*x));
+    return false;
+  }
+  if (!op_windows_fit(g, who, *x, w, axes)) return false;
+  for (size_t i = 0; i < axes; i++) {
+    int64_t span = (w[i].extent - 1) * w[i].dilation + 1;
+    if (2 * w[i].before <= span && 2 * w[i].after <= span) continue;
+    op_refuse(g,
+              "%s: padding [%lld,%lld] of spatial axis %zu is more than half a window, which spans %lld; x "
+              "has shape %s; "
+              "each window holds an element",
+              who, (long long)w[i].before, (long long)w[i].after, i, (long long)span, OP_TYPE(*x));
+    return false;
+  }
+  return true;
+}
+
+/* Over the positions in the windows: the last axes. */
+static ir_ref reduced(ir_graph *g, ir_op op, ir_ref windows, size_t axes) {
+  ir_ref list[IR_MAX_RANK];
+  if (!windows) return 0;
+  for (size_t i = 0; i < axes; i++) list[i] = ir_index(g, (int64_t)(ir_rank(g, windows) - axes + i));
+  return op_reduce(g, op, windows, list, axes, false);
+}
+
+/* What is less than or equal to everything. */
+static ir_ref least(ir_graph *g, ir_dtype dtype) {
+  if (ir_is_float(dtype)) return ir_float(g, dtype, -INFINITY);
+  bool is_signed = ir_dtypes[dtype].kind == IR_KIND_SIGNED;
+  return ir_const(g, dtype, (ir_value){.i = is_signed ? INT64_MIN >> (64 - 8 * ir_dtypes[dtype].bytes) : 0});
+}
+
+ir_ref op_max_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
+  const char *who = "max_pool";
+  if (!start(g, who, &x, w, axes)) return 0;
+  ir_ref windows = op_windows(g, who, x, w, axes, least(g, ir_dtype_of(g, x)));
+  return op_compose_end(g, who, reduced(g, IR_OP_REDUCE_MAX, windows, axes));
+}
+
+/* How many elements of x, not of its padding, each window holds: over the last axes alone. */
+static ir_ref counted(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes) {
+  ir_ref one = ir_float(g, ir_dtype_of(g, x), 1);
+  ir_ref ones = op_full(g, one, op_dims(g, x) + ir_rank(g, x) - axes, axes);
+  return ones ? reduced(g, IR_OP_SUM, op_windows(g, who, ones, w, axes, 0), axes) : 0;
+}
+
+ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool count_pads) {
+  const char *who = "avg_pool";
+  if (!start(g, who, &x, w, axes)) return 0;
+  ir_dtype dtype = op_float_result(ir_dtype_of(g, x));
+  x = op_convert(g, who, x, op_wide(dtype));
+  bool pads = false;
+  for (size_t i = 0; i < axes; i++) pads |= w[i].before || w[i].after;
+  ir_ref windows = x ? op_windows(g, who, x, w, axes, 0) : 0, y;
+  if (count_pads || !pads) y = reduced(g, IR_OP_MEAN, windows, axes);
+  else y = windows ? op_div(g, reduced(g, IR_OP_SUM, windows, axes), counted(g, who, x, w, axes)) : 0;
+  return op_compose_end(g, who, op_cast(g, y, dtype));
+}

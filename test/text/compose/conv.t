@@ -1,0 +1,105 @@
+# Convolutions and pooling. Values by hand.
+<<< conv.vf
+graph @conv(%x: i32[1,1,5], %w: i32[1,1,3], %b: i32[1]) {
+  %plain = conv %x, %w
+  %bias = conv %x, %w, %b
+  %stride = conv %x, %w stride=2
+  %padding = conv %x, %w padding=1
+  %uneven = conv %x, %w padding=[[2,0]]
+  %dilation = conv %x, %w dilation=2
+  return %plain, %bias, %stride, %padding, %uneven, %dilation
+}
+>>>
+
+== along one axis; the weight is not turned round
+$ viewfold run conv.vf --in x=[[[1,2,3,4,5]]] --in w=[[[1,10,100]]] --in b=[7]
+plain: i32[1,1,3] = [[[321, 432, 543]]]
+bias: i32[1,1,3] = [[[328, 439, 550]]]
+stride: i32[1,1,2] = [[[321, 543]]]
+padding: i32[1,1,5] = [[[210, 321, 432, 543, 54]]]
+uneven: i32[1,1,5] = [[[100, 210, 321, 432, 543]]]
+dilation: i32[1,1,1] = [[[531]]]
+
+== channels and groups, along two axes
+<<< groups.vf
+graph @groups(%x: i32[1,2,2,2], %w: i32[2,2,1,2], %g: i32[4,1,2,1]) {
+  %all = conv %x, %w
+  %two = conv %x, %g groups=2
+  return %all, %two
+}
+>>>
+$ viewfold run groups.vf --in x=[[[[1,2],[3,4]],[[5,6],[7,8]]]] --in w=[[[[1,0]],[[0,1]]],[[[1,1]],[[10,0]]]] --in g=[[[[1],[0]]],[[[0],[1]]],[[[1],[1]]],[[[2],[-1]]]]
+all: i32[1,2,2,1] = [[[[7], [11]], [[53], [77]]]]
+two: i32[1,4,1,2] = [[[[1, 2]], [[3, 4]], [[12, 14]], [[3, 4]]]]
+
+== along three axes, with a size that a run supplies
+<<< deep.vf
+graph @deep(%x: f32[1,1,n=2..6,2,2], %w: f32[1,1,2,2,2]) {
+  %y = conv %x, %w
+  return %y
+}
+>>>
+$ viewfold run deep.vf --in x=[[[[[1,2],[3,4]],[[5,6],[7,8]],[[1,1],[1,1]]]]] --in w=[[[[[1,1],[1,1]],[[1,1],[1,-1]]]]]
+y: f32[1,1,2,1,1] = [[[[[20.0]], [[28.0]]]]]
+
+== windows are views: no mask and no division is left
+<<< folds.vf
+graph @folds(%x: f32[1,1,30], %w: f32[1,1,3]) {
+  %y = conv %x, %w stride=3 dilation=2
+  return %y
+}
+>>>
+$ viewfold dump --stage=index folds.vf
+index @folds_0(p0: f32[9], p2: f32[30], p1: f32[3]) {
+  range ridx2 in 0..9
+  range ridx3 in 0..3
+  %0 = load p2[((ridx2*3)+(ridx3*2))] : f32
+  %1 = load p1[ridx3] : f32
+  %2 = mul %0, %1 : f32
+  %3 = reduce add %2 over ridx3 : f32
+  store p0[ridx2] = %3
+}
+
+== transposed: each element spreads the weight
+<<< transposed.vf
+graph @transposed(%x: i32[1,1,3], %w: i32[1,1,2], %p: i32[1,2,2], %q: i32[2,1,2], %b: i32[2]) {
+  %plain = conv_transpose %x, %w
+  %stride = conv_transpose %x, %w stride=3
+  %more = conv_transpose %x, %w stride=3 output_padding=1
+  %padding = conv_transpose %x, %w stride=3 padding=1
+  %dilation = conv_transpose %x, %w dilation=2
+  %groups = conv_transpose %p, %q, %b groups=2
+  return %plain, %stride, %more, %padding, %dilation, %groups
+}
+>>>
+$ viewfold run transposed.vf --in x=[[[1,2,3]]] --in w=[[[1,10]]] --in p=[[[1,2],[3,4]]] --in q=[[[1,10]],[[1,-1]]] --in b=[0,100]
+plain: i32[1,1,4] = [[[1, 12, 23, 30]]]
+stride: i32[1,1,8] = [[[1, 10, 0, 2, 20, 0, 3, 30]]]
+more: i32[1,1,9] = [[[1, 10, 0, 2, 20, 0, 3, 30, 0]]]
+padding: i32[1,1,6] = [[[10, 0, 2, 20, 0, 3]]]
+dilation: i32[1,1,5] = [[[1, 2, 13, 20, 30]]]
+groups: i32[1,2,3] = [[[1, 12, 20], [103, 101, 96]]]
+
+== pooling
+<<< pool.vf
+graph @pool(%x: f32[2,6], %i: i8[4], %t: i32[2,4]) {
+  %m = max_pool %x kernel=[3]
+  %p = max_pool %x kernel=[3] stride=[2] padding=[1]
+  %d = max_pool %x kernel=[2] stride=[1] dilation=[4]
+  %a = avg_pool %x kernel=[2]
+  %c = avg_pool %x kernel=[2] stride=[3] padding=[1]
+  %e = avg_pool %x kernel=[2] stride=[3] padding=[1] count_pads=false
+  %n = max_pool %i kernel=[2] stride=[1] padding=[1]
+  %s = avg_pool %t kernel=[2,2]
+  return %m, %p, %d, %a, %c, %e, %n, %s
+}
+>>>
+$ viewfold run pool.vf --in x=[[1,5,2,-8,-9,-7],[nan,0,0,-inf,-inf,-inf]] --in i=[-128,-5,-6,3] --in t=[[1,2,3,4],[5,6,7,9]]
+m: f32[2,2] = [[5.0, -7.0], [nan, -inf]]
+p: f32[2,3] = [[5.0, 5.0, -7.0], [nan, 0.0, -inf]]
+d: f32[2,2] = [[1.0, 5.0], [nan, 0.0]]
+a: f32[2,3] = [[3.0, -3.0, -8.0], [nan, -inf, -inf]]
+c: f32[2,3] = [[0.5, -3.0, -3.5], [nan, -inf, -inf]]
+e: f32[2,3] = [[1.0, -3.0, -7.0], [nan, -inf, -inf]]
+n: i8[5] = [-128, -5, -5, 3, 3]
+s: f32[1,2] = [[3.5, 5.75]]
