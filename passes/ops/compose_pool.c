@@ -3,25 +3,40 @@
 
 #include <math.h>
 
-/* False after failing. Padding of at most half a window leaves an element in each. */
+/* Each window holds an element: one padded by at most half of its span reaches into the axis at either end,
+ * and steps over it only if the dilation is greater than the axis. False after failing. */
+static bool holds_elements(ir_graph *g, const char *who, ir_ref x, const op_window *w, uint32_t axis,
+                           size_t i) {
+  int64_t span = (w->extent - 1) * w->dilation + 1;
+  ir_ref size = ir_dim(g, x, axis), least = ir_index(g, w->dilation);
+  if (2 * w->before > span || 2 * w->after > span) {
+    op_refuse(g,
+              "%s: padding [%lld,%lld] of spatial axis %zu is more than half a window, which spans %lld; x "
+              "has shape %s; "
+              "each window holds an element",
+              who, (long long)w->before, (long long)w->after, i, (long long)span, OP_TYPE(x));
+    return false;
+  }
+  if ((!w->before && !w->after) || op_decided(g, IR_OP_GE, size, least)) return true;
+  op_refuse(g,
+            "%s: spatial axis %zu has size %s, the window dilation %lld and padding; x has shape %s; each "
+            "window holds an "
+            "element: the size is at least the dilation%s",
+            who, i, OP_EXPR(size), (long long)w->dilation, OP_TYPE(x), OP_FACT(IR_OP_GE, size, least));
+  return false;
+}
+
 static bool start(ir_graph *g, const char *who, ir_ref *x, const op_window *w, size_t axes) {
   if (!op_compose_begin(g, who, x, 1)) return false;
-  if (axes < 1 || axes > ir_rank(g, *x)) {
+  uint32_t rank = ir_rank(g, *x);
+  if (axes < 1 || axes > rank) {
     op_refuse(g, "%s: windows of %zu axes; x has shape %s; takes 1 to all of its axes", who, axes,
               OP_TYPE(*x));
     return false;
   }
   if (!op_windows_fit(g, who, *x, w, axes)) return false;
-  for (size_t i = 0; i < axes; i++) {
-    int64_t span = (w[i].extent - 1) * w[i].dilation + 1;
-    if (2 * w[i].before <= span && 2 * w[i].after <= span) continue;
-    op_refuse(g,
-              "%s: padding [%lld,%lld] of spatial axis %zu is more than half a window, which spans %lld; x "
-              "has shape %s; "
-              "each window holds an element",
-              who, (long long)w[i].before, (long long)w[i].after, i, (long long)span, OP_TYPE(*x));
-    return false;
-  }
+  for (size_t i = 0; i < axes; i++)
+    if (!holds_elements(g, who, *x, &w[i], rank - (uint32_t)(axes - i), i)) return false;
   return true;
 }
 

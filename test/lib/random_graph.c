@@ -1,6 +1,6 @@
 #include "random_graph.h"
 
-#include "passes/ops/ops.h"
+#include "passes/ops/compose.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -337,6 +337,57 @@ static void make_gather(random_graph *r) {
   }
 }
 
+/* A part of an axis, one of several results. */
+static void make_part(random_graph *r) {
+  const random_value v = *any_value(r);
+  uint32_t rank = rank_of(r, &v);
+  if (!rank) return;
+  int64_t axis = pick(r, 0, rank - 1);
+  ir_ref all = chance(r, 70)   ? op_chunk(&r->g, v.ref, pick(r, 1, 3), axis)
+               : chance(r, 50) ? op_unbind(&r->g, v.ref, axis)
+                               : op_split(&r->g, v.ref, pick(r, 1, 2), axis);
+  uint32_t part = all ? (uint32_t)pick(r, 0, ir_get(&r->g, all)->nsrc - 1) : 0;
+  add_value(r, all ? ir_src(&r->g, all, part) : 0, v.numerator, v.scale);
+}
+
+static void make_triangle(random_graph *r) {
+  const random_value v = *any_value(r);
+  int64_t diagonal = pick(r, -2, 2);
+  add_value(r, chance(r, 50) ? op_tril(&r->g, v.ref, diagonal) : op_triu(&r->g, v.ref, diagonal), v.numerator,
+            v.scale);
+}
+
+static void make_pool(random_graph *r) {
+  const random_value v = *any_value(r);
+  op_window w[2];
+  int axes = (int)pick(r, 1, 2);
+  for (int i = 0; i < axes; i++)
+    w[i] = (op_window){.extent = pick(r, 1, 3),
+                       .stride = pick(r, 1, 3),
+                       .dilation = pick(r, 1, 2),
+                       .before = pick(r, 0, 1),
+                       .after = pick(r, 0, 1)};
+  if (rank_of(r, &v) <= 5) add_value(r, op_max_pool(&r->g, v.ref, w, (size_t)axes), v.numerator, v.scale);
+}
+
+/* A diagonal, or the sum of one. */
+static void make_diagonal(random_graph *r) {
+  const random_value v = *any_value(r);
+  int64_t n = 16;
+  uint32_t rank = rank_of(r, &v);
+  if (rank < 2 || ir_dtype_of(&r->g, v.ref) == IR_BOOL) return;
+  size_of(r, &v, rank - 1, &n);
+  bool sums = chance(r, 50), floats = ir_is_float(ir_dtype_of(&r->g, v.ref));
+  double total = v.numerator * (double)n;
+  if (floats && sums && total > 0x1p24) return;
+  const char *equation = sums ? "...ii->..." : "...ii->...i";
+  add_value(r, op_einsum(&r->g, equation, strlen(equation), &v.ref, 1),
+            !floats ? unknown
+            : sums  ? total
+                    : v.numerator,
+            v.scale);
+}
+
 static void make_iota(random_graph *r) {
   ir_ref shape[] = {any_size(r), any_size(r)};
   ir_dtype t = any_dtype(r);
@@ -345,9 +396,10 @@ static void make_iota(random_graph *r) {
 
 static void make_step(random_graph *r) {
   static void (*const steps[])(random_graph *) = {
-      make_unary,   make_unary,   make_binary, make_binary,    make_binary, make_where,  make_cast,
-      make_permute, make_reshape, make_expand, make_axis_view, make_window, make_window, make_join,
-      make_reduce,  make_reduce,  make_matmul, make_gather,    make_iota,   make_fma};
+      make_unary,  make_unary,   make_binary,  make_binary,   make_binary,    make_where,
+      make_cast,   make_permute, make_reshape, make_expand,   make_axis_view, make_window,
+      make_window, make_join,    make_reduce,  make_reduce,   make_matmul,    make_gather,
+      make_iota,   make_fma,     make_part,    make_triangle, make_pool,      make_diagonal};
   steps[pick(r, 0, (int64_t)(sizeof steps / sizeof *steps) - 1)](r);
 }
 

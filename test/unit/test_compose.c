@@ -366,6 +366,14 @@ static void test_pooling(void **state) {
        "max_pool: padding [2,2] of spatial axis 0 is more than half a window, which spans 2; x has shape "
        "f32[8]; each window "
        "holds an element"},
+      {"max_pool f32[1] kernel=[2] dilation=[4] padding=[2]",
+       "max_pool: spatial axis 0 has size 1, the window dilation 4 and padding; x has shape f32[1]; each "
+       "window holds an "
+       "element: the size is at least the dilation"},
+      {"avg_pool f32[z] kernel=[2] padding=[1]",
+       "avg_pool: spatial axis 0 has size z, the window dilation 1 and padding; x has shape f32[z]; each "
+       "window holds an "
+       "element: the size is at least the dilation; needs z >= 1, known: 0 <= z <= 5; declare z=1..5"},
       {"max_pool f32[3] kernel=[4]",
        "max_pool: a window of 4 by dilation 1 spans 4 elements; x has shape f32[3], 3 in spatial "
        "axis 0 with its padding; a window lies inside"},
