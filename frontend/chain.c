@@ -20,6 +20,7 @@ static const fe_step steps[] = {
     {"squeeze", FE_FORM_LIST, {"axes"}},
     {"point", FE_FORM_EACH, {"axis", "index"}},
     {"gather", FE_FORM_EACH, {"axis", "indices"}},
+    {"take", FE_FORM_EACH, {"axis", "indices"}},
     {"broadcast_to", FE_FORM_LIST, {"shape"}},
     {"slice", FE_FORM_PAIRS, {"bounds"}},
     {"swap_axes", FE_FORM_EACH, {"axis1", "axis2"}},
@@ -121,7 +122,8 @@ static ir_ref refuse_rank(ir_graph *g, ir_ref x, size_t sizes) {
 
 ir_ref fe_step_apply(ir_graph *g, const fe_step *step, ir_ref x, const ir_attr *attrs, size_t count) {
   if (!x || g->error->status) return 0;
-  if (strcmp(step->name, "gather") == 0) return apply_gather(g, x, attrs, count);
+  if (strcmp(step->name, "gather") == 0 || strcmp(step->name, "take") == 0)
+    return apply_gather(g, x, attrs, count);
   const ir_attr *sizes = strcmp(step->name, "expand") == 0 ? attr_named(attrs, count, "shape") : NULL;
   if (sizes && sizes->kind == IR_ATTR_LIST && sizes->count != ir_rank(g, x))
     return refuse_rank(g, x, sizes->count);

@@ -10,6 +10,7 @@ enum {
 #undef ATTRIBUTE
   OP_ATTR_COUNT
 };
+_Static_assert(OP_ATTR_COUNT <= 64, "sets of attributes are bits of uint64_t");
 enum { OP_LIST_MAX = 2 * IR_MAX_RANK };
 
 typedef struct op_args {

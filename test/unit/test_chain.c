@@ -85,6 +85,7 @@ static void test_spellings_of_one_chain_are_one_node(void **state) {
       {"f32[2,1].expand(2,5)", "f32[2,1].broadcast_to(2,5)"},
       {"f32[3,4].point(0,2)", "f32[3,4].point(-2,-1)"},
       {"f32[3,4].gather(0,[2,0])", "f32[3,4].gather(axis=-2,indices=[-1,0])"},
+      {"f32[3,4].take(0,[2,0])", "f32[3,4].gather(0,[2,0])"},
       {"f32[3,4]", "f32[3,4].permute(0,1).reshape(3,-1).flip().pad((0,0),(0,0))"},
       {"f32[n=2..9].reshape(n,1)", "f32[n=2..9].reshape((n+2)-2,n//n)"},
   };

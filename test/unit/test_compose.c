@@ -1,4 +1,5 @@
 /* Recording compositions: the types of their results, and the exact words with which they refuse. */
+#include "passes/ops/compose.h"
 #include "test/lib/record.h"
 
 #include <setjmp.h>
@@ -385,6 +386,35 @@ static void test_pooling(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
+/* An operand of 0 gives 0 without another word; so does everything after an error, which stays as it was. */
+static void test_null_propagates(void **state) {
+  recorder r;
+  assert_true(record_start(&r, -1));
+  ir_graph *g = &r.g;
+  ir_ref size = ir_index(g, 4), a = op_input(g, "a", 1, IR_F32, &size, 1), none = 0, two[] = {a, 0};
+  op_window w = {.extent = 1, .stride = 1, .dilation = 1};
+  for (int round = 0; round < 2; round++) {
+    assert_int_equal(
+        op_softmax(g, none, 0) | op_log_softmax(g, none, 0) | op_logsumexp(g, none, NULL, 0, false), 0);
+    assert_int_equal(op_var(g, none, NULL, 0, false, 0) | op_std(g, none, NULL, 0, false, 0), 0);
+    assert_int_equal(op_layer_norm(g, two, 2, 0, 0) | op_rms_norm(g, &none, 1, 0, 0), 0);
+    assert_int_equal(op_split(g, none, 2, 0) | op_chunk(g, none, 2, 0) | op_unbind(g, none, 0), 0);
+    assert_int_equal(op_minmax(g, none, NULL, 0, false) | op_minmax(g, a, &none, 1, false), 0);
+    assert_int_equal(op_arange(g, IR_I32, 0, none, 1) | op_eye(g, IR_F32, &none, 1, 0), 0);
+    assert_int_equal(op_tril(g, none, 0) | op_triu(g, none, 0) | op_einsum(g, "i,i", 3, two, 2), 0);
+    assert_int_equal(op_conv(g, two, 2, &w, 1, 1) | op_conv_transpose(g, two, 2, &w, 1, 1), 0);
+    assert_int_equal(op_max_pool(g, none, &w, 1) | op_avg_pool(g, none, &w, 1, true), 0);
+    if (round == 0) {
+      assert_int_equal(r.error.status, IR_OK);
+      none = op_unary(g, IR_OP_NEG, op_unsqueeze(g, a, 9));
+    }
+  }
+  assert_int_equal(op_softmax(g, a, 7), 0);
+  assert_string_equal(r.error.text,
+                      "unsqueeze: axis 9 is out of range; x has shape f32[4]; the axis lies in -2..1");
+  record_stop(&r);
+}
+
 /* Running out of memory at any allocation is an error, and nothing is lost. What it is called, callers know.
  */
 static void test_any_allocation_may_fail(void **state) {
@@ -422,11 +452,17 @@ static void test_any_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_softmax), cmocka_unit_test(test_moments),
-      cmocka_unit_test(test_norms),   cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_ranges),  cmocka_unit_test(test_triangles),
-      cmocka_unit_test(test_einsum),  cmocka_unit_test(test_convolutions),
-      cmocka_unit_test(test_pooling), cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_softmax),
+      cmocka_unit_test(test_moments),
+      cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_triangles),
+      cmocka_unit_test(test_einsum),
+      cmocka_unit_test(test_convolutions),
+      cmocka_unit_test(test_pooling),
+      cmocka_unit_test(test_null_propagates),
+      cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
