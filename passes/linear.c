@@ -136,12 +136,12 @@ static void tighten_by_factor(pass_build *b, ir_ref sum, const pass_linear *in) 
 
 /* What the quotients and products among its terms say of a sum is noted before anything is built on it. */
 static void tighten(pass_build *b, ir_ref sum, const pass_linear *in) {
-  bool quotient = false, product = true;
+  bool quotient = false, product = false;
   if (!sum || (sum < b->g->bounds_cap && b->g->bounds_known[sum] > 1)) return;
   for (uint32_t i = 0; i < in->count; i++) {
     ir_op op = ir_op_of(b->g, in->term[i].atom);
     quotient = quotient || op == IR_OP_FLOORDIV;
-    product = product && op == IR_OP_MUL;
+    product = product || op == IR_OP_MUL;
   }
   if (product) tighten_by_factor(b, sum, in);
   if (!quotient) return;
