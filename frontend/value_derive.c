@@ -13,7 +13,7 @@ typedef struct lists {
 } lists;
 
 static bool take(fe_call *c, lists *all, const char *what, const vf_value *values, int count, bool firm) {
-  if (count > 0 && !values) return fe_refuse(c, "the list of %s is NULL", what);
+  if (count > 0 && !values) return fe_refuse(c, "the list of %ss is NULL", what);
   if (count > 0 && !fe_operands(c, values, (size_t)count)) return false;
   for (int i = 0; i < count; i++) {
     ir_ref x = values[i].id;
@@ -39,7 +39,7 @@ static void derive(const char *who, pass run, bool reverse, int output_count, co
                     : reverse ? output_count
                               : input_count,
       made_count = reverse ? input_count : output_count;
-  const char *names = reverse ? "cotangents" : "tangents";
+  const char *names = reverse ? "cotangent" : "tangent";
   vf_graph *graph = outputs && output_count > 0 ? outputs[0].graph
                     : inputs && input_count > 0 ? inputs[0].graph
                                                 : NULL;
@@ -53,8 +53,8 @@ static void derive(const char *who, pass run, bool reverse, int output_count, co
   }
   size_t room = (size_t)output_count + (size_t)input_count + (size_t)given_count + (size_t)made_count;
   lists all = {ir_alloc(c.ir->mem, room * sizeof *all.refs), 0};
-  good = all.refs && take(&c, &all, "outputs", outputs, output_count, true) &&
-         take(&c, &all, "inputs", inputs, input_count, true) &&
+  good = all.refs && take(&c, &all, "output", outputs, output_count, true) &&
+         take(&c, &all, "input", inputs, input_count, true) &&
          take(&c, &all, names, given, given_count, false);
   ir_ref *made = NULL;
   if (good) {

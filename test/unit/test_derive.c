@@ -216,6 +216,23 @@ static void test_inputs(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
+/* More elements than f16 counts. */
+static void test_narrow(void **state) {
+  enum { MANY = 70000 };
+  static uint16_t in[MANY], mean[MANY], max[MANY];
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "narrow", &error);
+  vf_value x = vf_input(g, "x", VF_F16, VF_LIST(MANY)), d;
+  vf_grad(vf_mean(x, VF_ALL, false), 1, &x, &d);
+  vf_output(g, "mean", d);
+  vf_grad(vf_reduce_max(x, VF_ALL, false), 1, &x, &d);
+  vf_output(g, "max", d);
+  assert_int_equal(vf_evaluate(g, (const void *[]){in}, (void *[]){mean, max}, NULL, &error), VF_OK);
+  assert_int_equal(mean[7], 240); /* 2^-24 * 240 is nearest to 1/70000 */
+  assert_int_equal(max[MANY - 1], 240);
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
 static void refused(vf_graph *g, vf_value result, const char *message) {
   assert_false(vf_ok(result));
   assert_string_equal(vf_graph_message(g), message);
@@ -249,7 +266,7 @@ static void test_refused(void **state) {
   refused(g, d[0],
           "grad: input 1 is a constant, f32[]; a constant does not vary: use an input, or expand it");
   vf_grad(y, 1, &n, d);
-  refused(g, d[0], "grad: inputs 1 is an expression of sizes, not a tensor");
+  refused(g, d[0], "grad: input 1 is an expression of sizes, not a tensor");
   vf_grad(y, 1, NULL, d);
   refused(g, d[0], "grad: the list of inputs is NULL");
   vf_jvp(1, &y, 1, &x, NULL, d);
@@ -354,6 +371,7 @@ int main(void) {
       cmocka_unit_test(test_infinities_stay),
       cmocka_unit_test(test_higher),
       cmocka_unit_test(test_inputs),
+      cmocka_unit_test(test_narrow),
       cmocka_unit_test(test_refused),
       cmocka_unit_test(test_session),
       cmocka_unit_test(test_long_chains),
