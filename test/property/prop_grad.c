@@ -438,6 +438,54 @@ static void random_text(uint64_t *state, char *text) {
   snprintf(text + used, TEXT - used, "return %%x%d\n}\n", have - 1);
 }
 
+/* Any graph, of any dtypes and sizes: both modes record what the verifier and the evaluator take. */
+static bool check_any(uint64_t seed) {
+  static random_graph r;
+  ir_ref inputs[RANDOM_INPUTS], tangents[RANDOM_INPUTS], outputs[RANDOM_VALUES],
+      made[RANDOM_INPUTS + RANDOM_VALUES];
+  ir_ref cotangents[RANDOM_VALUES];
+  size_t in = 0, out = 0;
+  random_graph_make(&r, seed, 6);
+  ir_graph *g = &r.g;
+  ir_error_clear(&r.error);
+  for (int i = 0; i < r.input_count; i++)
+    if (ir_is_float(ir_dtype_of(g, r.inputs[i]))) tangents[in] = r.inputs[i], inputs[in++] = r.inputs[i];
+  for (int i = r.value_count - 1; i >= 0 && out < 3; i--) {
+    ir_ref y = r.values[i].ref;
+    if (ir_is_float(ir_dtype_of(g, y)) && ir_op_of(g, y) != IR_OP_CONST)
+      cotangents[out] = y, outputs[out++] = y;
+  }
+  pass_derivative d = {
+      .who = "any", .outputs = outputs, .output_count = out, .inputs = inputs, .input_count = in};
+  bool good = pass_vjp(g, &d, cotangents, made) && pass_jvp(g, &d, tangents, made + in);
+  ir_error error = {0};
+  ir_ref root = good ? ir_tuple(g, made, (uint32_t)(in + out)) : 0;
+  good = root && ir_verify(g, root, IR_LEVEL_TENSOR, &error) == IR_OK;
+  int64_t vars[RANDOM_VARS] = {0};
+  ir_binding_input bound[RANDOM_INPUTS];
+  ir_var_value var[RANDOM_VARS];
+  ir_eval_result values[RANDOM_INPUTS + RANDOM_VALUES];
+  random_graph_sizes(&r, vars);
+  for (int i = 0; i < r.var_count; i++) var[i] = (ir_var_value){r.vars[i], vars[i]};
+  for (int i = 0; i < r.input_count; i++) {
+    size_t bytes;
+    bound[i] = (ir_binding_input){r.inputs[i], random_graph_data(&r, r.inputs[i], vars, &bytes)};
+  }
+  if (good) {
+    ir_status status =
+        ir_eval(g, made, in + out, bound, (size_t)r.input_count, var, (size_t)r.var_count, values, &error);
+    if (status == IR_OK) ir_eval_free(g, values, in + out);
+    good = status == IR_OK || status == IR_ERR_RANGE;
+  }
+  for (int i = 0; i < r.input_count; i++) free((void *)bound[i].data);
+  if (!good) {
+    failed++;
+    fprintf(stderr, "%s%s\n(prop_graph --show %" PRIu64 ")\n", r.error.text, error.text, seed);
+  }
+  ir_graph_free(g);
+  return good;
+}
+
 int main(int argc, char **argv) {
   uint64_t seed = 1;
   long count = 200;
@@ -468,10 +516,16 @@ int main(int argc, char **argv) {
     random_text(&state, text);
     check(case_seed, text, SMALL, done % 16 == 0);
   }
+  long any = 0;
+  for (; any < count && failed < 5 && !again; any++) {
+    uint64_t state = seed + (uint64_t)any * 0x10001;
+    check_any(random_next(&state));
+  }
   rt_context_destroy(context);
-  printf("prop_grad: %d operations by %d layouts and symbolic sizes (%ld cases), %ld random compositions, "
-         "%ld differences, "
-         "%ld products, %ld second derivatives, %ld compiled, %ld failed, seed %" PRIu64 "\n",
-         OPERATIONS, LAYOUTS, table, done, differences, products, second, compiled, failed, seed);
+  printf("prop_grad: %d operations by %d layouts and symbolic sizes (%ld cases), %ld compositions, %ld of "
+         "any dtype, "
+         "%ld differences, %ld products, %ld second derivatives, %ld compiled, %ld failed, seed %" PRIu64
+         "\n",
+         OPERATIONS, LAYOUTS, table, done, any, differences, products, second, compiled, failed, seed);
   return failed != 0;
 }
