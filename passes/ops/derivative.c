@@ -26,17 +26,26 @@ ir_ref op_zeros_like(ir_graph *g, ir_ref x) {
 
 /* d in the shape that x has, where the two are equal by proof only. */
 static ir_ref in_shape_of(ir_graph *g, ir_ref d, ir_ref x) {
-  if (!d || ir_shape(g, d) == ir_shape(g, x)) return d;
-  if (ir_rank(g, d) == ir_rank(g, x)) return op_reshape(g, d, op_dims(g, x), ir_rank(g, x));
-  ir_fail(g->error, IR_ERR_INTERNAL, "a derivative of rank %u for a value of rank %u", ir_rank(g, d),
-          ir_rank(g, x));
-  return 0;
+  return !d || ir_shape(g, d) == ir_shape(g, x) ? d : op_reshape_known(g, d, op_dims(g, x), ir_rank(g, x));
 }
 
 ir_ref op_pull(op_call *c, uint32_t i, ir_ref cotangent) {
   const op_derivative *row = &op_derivatives[c->n->op];
   ir_ref d = row->kind == OP_DERIVATIVE_REDUCE ? op_spread(c, cotangent) : cotangent;
   return d ? in_shape_of(c->g, row->rule(c, i, d), c->n->src[i]) : 0;
+}
+
+uint32_t op_split_axis(ir_graph *g, const ir_ref *dims, uint32_t rank, uint32_t axis, ir_ref a, ir_ref b,
+                       ir_ref *out) {
+  uint32_t at = rank < IR_MAX_RANK ? axis : 1;
+  if (rank < IR_MAX_RANK) {
+    for (uint32_t k = 0; k <= rank; k++) out[k] = dims[k > axis ? k - 1 : k];
+  } else {
+    out[0] = op_numel(g, dims, axis);
+    out[3] = op_numel(g, dims + axis + 1, rank - axis - 1);
+  }
+  out[at] = a, out[at + 1] = b;
+  return at;
 }
 
 /* The operation itself, with tangents in place of operands: `at` alone, or all of them (at < 0). */

@@ -54,6 +54,10 @@ ir_ref op_push(op_call *c, const ir_ref *tangents);
 ir_ref op_zeros_like(ir_graph *g, ir_ref x);
 /* f32 for f16 and bf16, which are too narrow to count and accumulate in. */
 ir_dtype op_wide(ir_dtype dtype);
+/* Sizes with an axis split into a and b, at the place returned. All other axes stay if there is room for one
+ * more; otherwise those before and those behind become one each, so that there are four. */
+uint32_t op_split_axis(ir_graph *g, const ir_ref *dims, uint32_t rank, uint32_t axis, ir_ref a, ir_ref b,
+                       ir_ref *out); /* room for IR_MAX_RANK */
 /* derivative_reduce.c: a value of y's shape at every element of its operand that went into it */
 ir_ref op_spread(const op_call *c, ir_ref value);
 

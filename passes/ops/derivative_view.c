@@ -11,7 +11,7 @@ static ir_ref window(ir_graph *g, ir_ref x, uint32_t axis, ir_ref begin, ir_ref 
     bounds[2 * k] = k == axis ? begin : ir_index(g, 0);
     bounds[2 * k + 1] = k == axis ? end : ir_dim(g, x, k);
   }
-  return op_shrink(g, x, bounds, ir_rank(g, x));
+  return op_shrink_known(g, x, bounds);
 }
 
 /* Zeros before and after one axis. */
@@ -22,7 +22,7 @@ static ir_ref margin(ir_graph *g, ir_ref x, uint32_t axis, ir_ref before, ir_ref
     pads[2 * k] = k == axis ? before : ir_index(g, 0);
     pads[2 * k + 1] = k == axis ? after : ir_index(g, 0);
   }
-  return op_pad(g, x, pads, ir_rank(g, x), 0, IR_PAD_CONSTANT);
+  return op_pad_known(g, x, pads, 0);
 }
 
 static ir_ref sum_over(ir_graph *g, ir_ref x, uint32_t axis, bool keepdims) {
@@ -35,19 +35,21 @@ static ir_ref flipped(ir_graph *g, ir_ref x, uint32_t axis) {
   return x && at ? op_flip(g, x, &at, 1) : 0;
 }
 
-/* x as [before, a, b, after], where the axis has a * b elements. */
-static ir_ref split(ir_graph *g, ir_ref x, uint32_t axis, ir_ref a, ir_ref b) {
+/* x with the axis split into a and b; *at is where. */
+static ir_ref split(ir_graph *g, ir_ref x, uint32_t axis, ir_ref a, ir_ref b, uint32_t *at) {
+  ir_ref dims[IR_MAX_RANK];
+  *at = 0;
   if (!x) return 0;
-  const ir_ref *dims = op_dims(g, x);
-  ir_ref before = op_numel(g, dims, axis), after = op_numel(g, dims + axis + 1, ir_rank(g, x) - axis - 1);
-  return op_reshape(g, x, (ir_ref[]){before, a, b, after}, 4);
+  uint32_t rank = ir_rank(g, x);
+  *at = op_split_axis(g, op_dims(g, x), rank, axis, a, b, dims);
+  return op_reshape_known(g, x, dims, rank < IR_MAX_RANK ? rank + 1 : 4);
 }
 
 /* x in the shape of `like`, but for that axis. */
 static ir_ref join(ir_graph *g, ir_ref x, ir_ref like, uint32_t axis, ir_ref size) {
   ir_ref dims[IR_MAX_RANK];
   for (uint32_t k = 0; k < ir_rank(g, like); k++) dims[k] = k == axis ? size : ir_dim(g, like, k);
-  return op_reshape(g, x, dims, ir_rank(g, like));
+  return op_reshape_known(g, x, dims, ir_rank(g, like));
 }
 
 RULE(permute) {
@@ -68,7 +70,7 @@ RULE(expand) {
 
 RULE(reshape) {
   ir_ref x = c->n->src[i];
-  return op_reshape(c->g, d, op_dims(c->g, x), ir_rank(c->g, x));
+  return op_reshape_known(c->g, d, op_dims(c->g, x), ir_rank(c->g, x));
 }
 
 RULE(shrink) {
@@ -78,7 +80,7 @@ RULE(shrink) {
     pads[2 * k] = c->n->src[1 + 2 * k];
     pads[2 * k + 1] = pass_sub(c->g, ir_dim(c->g, c->n->src[i], k), c->n->src[2 + 2 * k]);
   }
-  return op_pad(c->g, d, pads, rank, 0, IR_PAD_CONSTANT);
+  return op_pad_known(c->g, d, pads, 0);
 }
 
 /* The m elements of an axis `step` apart, zeros between, n in all. A step of n or more takes the first one
@@ -87,8 +89,9 @@ static ir_ref spaced(ir_graph *g, ir_ref d, uint32_t axis, ir_ref n, int64_t ste
   int64_t most = ir_bounds_of(g, n).hi;
   if (step > most) step = most > 1 ? most : 1;
   ir_ref m = ir_dim(g, d, axis), like = d, all = pass_mul_int(g, m, step);
-  d = split(g, d, axis, m, ir_index(g, 1));
-  d = margin(g, d, 2, ir_index(g, 0), ir_index(g, step - 1));
+  uint32_t at;
+  d = split(g, d, axis, m, ir_index(g, 1), &at);
+  d = margin(g, d, at + 1, ir_index(g, 0), ir_index(g, step - 1));
   d = d ? join(g, d, like, axis, all) : 0;
   return window(g, d, axis, ir_index(g, 0), n);
 }
@@ -120,7 +123,9 @@ static ir_ref wrapped(ir_graph *g, ir_ref d, uint32_t axis, ir_ref before, ir_re
   ir_ref lead = pass_mod(g, pass_sub(g, ir_index(g, 0), before), period), like = d;
   ir_ref size = pass_add(g, lead, ir_dim(g, d, axis)), times = pass_ceil_div(g, size, period);
   d = margin(g, d, axis, lead, pass_sub(g, pass_mul(g, times, period), size));
-  d = sum_over(g, split(g, d, axis, times, period), 1, false);
+  uint32_t at;
+  d = split(g, d, axis, times, period, &at);
+  d = sum_over(g, d, at, false);
   return d ? join(g, d, like, axis, period) : 0;
 }
 
@@ -180,15 +185,18 @@ RULE(gather) {
   ir_graph *g = c->g;
   ir_ref x = c->n->src[i], indices = c->n->src[1], one = ir_index(g, 1);
   uint32_t axis = (uint32_t)ir_arg_int(c->n);
-  const ir_ref *dims = op_dims(g, x);
-  ir_ref n = dims[axis], picks = op_numel(g, op_dims(g, indices), ir_rank(g, indices));
-  ir_ref before = op_numel(g, dims, axis), after = op_numel(g, dims + axis + 1, ir_rank(g, x) - axis - 1);
+  uint32_t rank = ir_rank(g, x), after, wide = rank < IR_MAX_RANK ? rank + 1 : 4;
+  ir_ref n = ir_dim(g, x, axis), picks = op_numel(g, op_dims(g, indices), ir_rank(g, indices)),
+         dims[IR_MAX_RANK];
+  uint32_t at = op_split_axis(g, op_dims(g, x), rank, axis, one, picks, dims);
+  d = op_reshape_known(g, d, dims, wide);
+  after = wide - at - 2;
   ir_ref places = op_binary(g, IR_OP_ADD, op_iota(g, IR_I64, &n, 1, 0), op_literal_int(g, 1));
-  ir_ref picked = op_gather(g, places, indices, 0, ir_arg_mode(c->n));
-  places = op_reshape(g, places, (ir_ref[]){n, one, one}, 3);
-  picked = op_reshape(g, picked, (ir_ref[]){picks, one}, 2);
-  d = op_reshape(g, d, (ir_ref[]){before, one, picks, after}, 4);
+  ir_ref picked = op_gather(g, places, indices, 0, ir_arg_mode(c->n)), column[IR_MAX_RANK], row[IR_MAX_RANK];
+  for (uint32_t k = 0; k < after + 2; k++) column[k] = k == 0 ? n : one, row[k] = k == 0 ? picks : one;
+  places = op_reshape(g, places, column, after + 2);
+  picked = op_reshape_known(g, picked, row, after + 1);
   ir_ref zero = ir_const(g, ir_dtype_of(g, x), (ir_value){.i = 0});
-  d = sum_over(g, op_where(g, op_binary(g, IR_OP_EQ, places, picked), d, zero), 2, false);
-  return d ? op_reshape(g, d, dims, ir_rank(g, x)) : 0;
+  d = sum_over(g, op_where(g, op_binary(g, IR_OP_EQ, places, picked), d, zero), at + 1, false);
+  return op_reshape_known(g, d, op_dims(g, x), rank);
 }
