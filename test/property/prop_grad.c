@@ -146,6 +146,14 @@ static const char *const symbolic[] = {
     "graph @s(%p: f64[n=2..5,3], %q: f64[3,n]) {\n%t = matmul %p, %q\n%y = matmul %q, %t\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3]) {\n%y = shrink %p bounds=[[1,n],[0,2]]\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3]) {\n%y = point %p index=n-1 axis=0\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=2..5,3]) {\n%y = pad %p pads=[[3,4],[1,5]] mode=wrap\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=2..5,3]) {\n%y = pad %p pads=[[n,1],[0,n]] mode=wrap\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=2..5,3]) {\n%y = pad %p pads=[[1,n],[0,0]] mode=reflect\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=1..5,3]) {\n%y = prod %p\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=1..5,3]) {\n%t = reshape %p shape=[n*3]\n%y = stride %t steps=[-2]\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=2..8:2,3]) {\n%t = stride %p steps=[2,1]\n%u = stride %t steps=[3,2]\n%y = mul %u, "
+    "%u\n"
+    "return %y\n}\n",
     "graph @s(%p: f64[1,3], %q: f64[n=2..5,3]) {\n%y = mul %p, %q\nreturn %y\n}\n",
 };
 
@@ -221,7 +229,8 @@ static bool parse(problem *p, int domain) {
   if (graph->var_count) {
     ir_ref var = graph->vars[0];
     ir_bounds b = ir_bounds_of(&p->g, var);
-    p->var = (ir_var_value){var, random_between(&p->state, b.lo, b.hi)};
+    int64_t step = ir_get(&p->g, ir_src(&p->g, var, 2))->arg;
+    p->var = (ir_var_value){var, step * random_between(&p->state, b.lo / step, b.hi / step)};
   }
   for (int i = 0; i < p->input_count; i++) {
     p->inputs[i] = graph->params[i].ref;
@@ -439,7 +448,7 @@ static void random_text(uint64_t *state, char *text) {
 }
 
 /* Any graph, of any dtypes and sizes: both modes record what the verifier and the evaluator take. */
-static bool check_any(uint64_t seed) {
+static bool check_any(uint64_t seed, bool compile) {
   static random_graph r;
   ir_ref inputs[RANDOM_INPUTS], tangents[RANDOM_INPUTS], outputs[RANDOM_VALUES],
       made[RANDOM_INPUTS + RANDOM_VALUES];
@@ -476,6 +485,19 @@ static bool check_any(uint64_t seed) {
         ir_eval(g, made, in + out, bound, (size_t)r.input_count, var, (size_t)r.var_count, values, &error);
     if (status == IR_OK) ir_eval_free(g, values, in + out);
     good = status == IR_OK || status == IR_ERR_RANGE;
+    error.status = good ? IR_OK : status;
+  }
+  if (good && compile) {
+    rt_program *program = NULL;
+    fe_request request = {.graph = g,
+                          .results = root,
+                          .inputs = r.inputs,
+                          .input_count = (size_t)r.input_count,
+                          .vars = r.vars,
+                          .var_count = (size_t)r.var_count,
+                          .name = "any"};
+    good = fe_compile(context, &request, &program, &error) == IR_OK;
+    if (good) rt_program_release(program), compiled++;
   }
   for (int i = 0; i < r.input_count; i++) free((void *)bound[i].data);
   if (!good) {
@@ -519,7 +541,7 @@ int main(int argc, char **argv) {
   long any = 0;
   for (; any < count && failed < 5 && !again; any++) {
     uint64_t state = seed + (uint64_t)any * 0x10001;
-    check_any(random_next(&state));
+    check_any(random_next(&state), any % 32 == 0);
   }
   rt_context_destroy(context);
   printf("prop_grad: %d operations by %d layouts and symbolic sizes (%ld cases), %ld compositions, %ld of "
