@@ -138,6 +138,33 @@ static void test_views_and_indices(void **state) {
   CHECK_ALL(check_values, cases);
 }
 
+/* No room for an axis more. */
+static void test_full_rank(void **state) {
+  static const value_case cases[] = {
+      {"[2,3,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
+       "%i = data values=[2,0,2]\n%y = gather %x, %i axis=1",
+       {0},
+       {1, 2, 3, 4, 5, 6},
+       {2, 0, 4, 5, 0, 10},
+       6},
+      {"[2,3,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
+       "%y = prod %x axes=[1]",
+       {1, 2, 3, 4, 5, 6},
+       {1, 1},
+       {6, 3, 2, 30, 24, 20},
+       6},
+      {"[2,2,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
+       "%y = pad %x "
+       "pads=[[0,0],[1,1],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0],[0,0]"
+       "] mode=wrap",
+       {0},
+       {1, 2, 3, 4, 5, 6, 7, 8},
+       {6, 4, 14, 12},
+       4},
+  };
+  CHECK_ALL(check_values, cases);
+}
+
 /* What has no share in a result gets zero, whatever it or the cotangent is. */
 static void test_infinities_stay(void **state) {
   static const value_case cases[] = {
@@ -368,6 +395,7 @@ int main(void) {
       cmocka_unit_test(test_kinks),
       cmocka_unit_test(test_zeros),
       cmocka_unit_test(test_views_and_indices),
+      cmocka_unit_test(test_full_rank),
       cmocka_unit_test(test_infinities_stay),
       cmocka_unit_test(test_higher),
       cmocka_unit_test(test_inputs),
