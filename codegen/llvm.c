@@ -6,6 +6,7 @@
 #include "codegen/llvm.h"
 
 #include <llvm-c/Analysis.h>
+#include <llvm-c/Transforms/PassBuilder.h>
 #include <string.h>
 
 static unsigned metadata_kind(LLVMContextRef context, const char *name) {
@@ -100,12 +101,26 @@ static void diagnose(LLVMDiagnosticInfoRef info, void *user) {
   LLVMDisposeMessage(text);
 }
 
+/* Constants that no one wrote, such as x - x, are folded before instructions are chosen: selection of LLVM 19
+ * takes 0.0/0.0 in a branch of such a choice for a value that does not matter. */
+static void fold_constants(cg_emitter *e, LLVMTargetMachineRef machine) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef failure = LLVMRunPasses(e->module, "function(instsimplify)", machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (!failure) return;
+  char *text = LLVMGetErrorMessage(failure);
+  ir_fail(e->error, IR_ERR_COMPILE, "compile: LLVM: %s", text);
+  LLVMDisposeErrorMessage(text);
+}
+
 static ir_status generate(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine,
                           cg_blob *out) {
   LLVMMemoryBufferRef buffer = NULL;
   char *message = NULL;
   LLVMCodeGenFileType kind = request->want == CG_ASM ? LLVMAssemblyFile : LLVMObjectFile;
   LLVMContextSetDiagnosticHandler(e->context, diagnose, e->error);
+  fold_constants(e, machine);
+  if (e->error->status != IR_OK) return e->error->status;
   if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, kind, &message, &buffer)) {
     ir_fail(e->error, IR_ERR_COMPILE, "compile: LLVM makes no code: %s", message);
     LLVMDisposeMessage(message);

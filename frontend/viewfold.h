@@ -540,6 +540,30 @@ VF_API vf_value vf_max_pool(vf_value x, int count, const int64_t *kernel, const 
                             const int64_t *padding, const int64_t *dilation);
 VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
                             const int64_t *padding, bool count_pads);
+/* ------------------------------------------------------------------------------------------------------
+ * derivatives */
+/* These record further values of the same graph: they compile with the rest, and have derivatives themselves.
+ * Inputs are any values of the graph that outputs may depend on, of a float dtype and no constants; a result
+ * has the shape and dtype of what it belongs to. Where there is no derivative: abs and relu have 0 at 0; a
+ * maximum or minimum of equal elements shares equally among them; rounding, comparisons, positions (argmax),
+ * integers and bool pass nothing on. A gather adds up what each index picked. In the session, what is
+ * realised is an array and depends on nothing.
+ *
+ * Lists of `count` values; what fails is noted in the graph, as by every builder, and all results are then
+ * error values: an input or an output that is no float, a cotangent or tangent of another shape or dtype than
+ * what it belongs to, a size that must be known and is not. */
+
+/* Reverse mode: gradients[i] = the sum over outputs of cotangent times derivative by inputs[i], zeros where
+ * no output depends on it. cotangents NULL: 1 for every output, which must then be scalars. */
+VF_API void vf_vjp(int output_count, const vf_value *outputs, const vf_value *cotangents, int input_count,
+                   const vf_value *inputs, vf_value *gradients);
+/* Forward mode: results[i] = how outputs[i] varies when the inputs vary by the tangents. */
+VF_API void vf_jvp(int output_count, const vf_value *outputs, int input_count, const vf_value *inputs,
+                   const vf_value *tangents, vf_value *results);
+/* The gradients of a scalar (rank 0): vf_vjp of one output with cotangent 1. */
+VF_API void vf_grad(vf_value output, int input_count, const vf_value *inputs, vf_value *gradients);
+/* x, bit by bit, which derivatives take for a constant. "stop_gradient" in text graphs. */
+VF_API vf_value vf_stop_gradient(vf_value x);
 
 /* -------------------------------------------------------------------------------------------------------
  * programs */

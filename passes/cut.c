@@ -205,6 +205,25 @@ bool peel_find_cut(ir_graph *g, const peel_piece *p, peel_cut *out) {
   return found;
 }
 
+bool peel_find_positions(ir_graph *g, const peel_piece *p, peel_cut *out) {
+  ir_ref *live = NULL, range = p->axes[p->level];
+  size_t cap = 0;
+  int64_t size;
+  bool found = false;
+  if (p->level + 1 == p->axis_count || !ir_is_const(g, ir_src(g, range, 0), &size) || size < 2 ||
+      size > CUT_SEGMENTS)
+    return false;
+  uint32_t count = undecided(g, p, &live, &cap);
+  for (uint32_t i = 0; i < count && !found; i++) {
+    bool quotient = ir_op_of(g, live[i]) == IR_OP_FLOORDIV && ir_dtype_of(g, live[i]) == IR_INDEX;
+    found = (quotient || is_comparison(g, live[i])) && loop_depends(g, live[i], range);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  *out = (peel_cut){0};
+  for (int64_t i = 0; i < size && found; i++) add_segment(out, ir_index(g, i), 0);
+  return found;
+}
+
 /* The one with the longest runs, in which those of the others lie. */
 bool peel_find_quotient(ir_graph *g, const peel_piece *p, peel_quotient *out) {
   ir_ref *live = NULL;

@@ -219,11 +219,21 @@ static bool difference(pass_build *b, ir_ref x, ir_ref y, pass_linear *out) {
   return d != 0;
 }
 
+/* x < y, or x <= y, by what is known of each alone */
+static bool apart(ir_graph *g, ir_ref x, ir_ref y, bool strictly) {
+  ir_bounds low = ir_bounds_of(g, x), high = ir_bounds_of(g, y);
+  if (low.hi == INT64_MAX || high.lo == INT64_MIN) return false;
+  return strictly ? low.hi < high.lo : low.hi <= high.lo;
+}
+
 bool pass_proves(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
   pass_build b = pass_begin(g);
   pass_linear d;
   if (!x || !y) return false;
   bool swap = op == IR_OP_GT || op == IR_OP_LE;
+  bool order = op == IR_OP_LT || op == IR_OP_GT || op == IR_OP_LE || op == IR_OP_GE;
+  bool turned = op == IR_OP_GT || op == IR_OP_GE;
+  if (order && apart(g, turned ? y : x, turned ? x : y, op == IR_OP_LT || op == IR_OP_GT)) return true;
   if (!difference(&b, swap ? y : x, swap ? x : y, &d)) return false;
   switch (op) {
   case IR_OP_LT:

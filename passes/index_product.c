@@ -56,6 +56,15 @@ static bool worthwhile(const ir_graph *g, const pass_linear *x, const pass_linea
   return sum->count <= 2 || times->count > 0 || (c >= -1 && c <= 1) || !pass_tired(g);
 }
 
+/* What the factors say of a product is noted before its terms are all that is left. */
+static void tighten(pass_build *b, ir_ref product, ir_ref x, ir_ref y) {
+  ir_bounds in = ir_bounds_of(b->g, x), by = ir_bounds_of(b->g, y);
+  int64_t lo, hi;
+  if (!product || in.lo < 0 || by.lo < 0 || !ir_mul_ok(in.lo, by.lo, &lo)) return;
+  if (in.hi == INT64_MAX || by.hi == INT64_MAX || !ir_mul_ok(in.hi, by.hi, &hi)) hi = INT64_MAX;
+  ir_bounds_tighten(b->g, product, lo, hi);
+}
+
 static ir_ref product_of(pass_build *b, ir_ref x, ir_ref y) {
   pass_linear left, right, out;
   pass_linear_read(b->g, x, &left);
@@ -63,8 +72,11 @@ static ir_ref product_of(pass_build *b, ir_ref x, ir_ref y) {
   pass_linear_const(&out, 0);
   if (worthwhile(b->g, &left, &right) &&
       (left.count <= 1 || right.count <= 1 || left.count * right.count <= PASS_TERMS) &&
-      expand(b->g, &left, &right, &out))
-    return pass_linear_node(b, &out);
+      expand(b->g, &left, &right, &out)) {
+    ir_ref product = pass_linear_node(b, &out);
+    if (left.count > 0 && right.count > 0) tighten(b, product, x, y);
+    return product;
+  }
   bool swap = ir_is_const(b->g, x, NULL) || (ir_compare(b->g, x, y) > 0 && !ir_is_const(b->g, y, NULL));
   return ir_make(b->g, IR_OP_MUL, IR_INDEX, 0, swap ? (ir_ref[]){y, x} : (ir_ref[]){x, y}, 2);
 }

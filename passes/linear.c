@@ -101,49 +101,64 @@ ir_ref pass_linear_plain(ir_graph *g, const pass_linear *in) {
   return n == 1 ? src[0] : ir_make(g, IR_OP_ADD, IR_INDEX, 0, src, n);
 }
 
-/* in = factor * rest, where every term has the factor; false when one has not. */
-static bool take_factor(pass_build *b, const pass_linear *in, ir_ref factor, pass_linear *rest) {
+/* Factors that all terms have, in order; how many. */
+static uint32_t common_factors(const ir_graph *g, const pass_linear *in, ir_ref *common) {
+  uint32_t n = pass_factors(g, in->term[0].atom, common);
+  for (uint32_t i = 1; i < in->count && n > 0; i++) {
+    ir_ref f[PASS_FACTORS];
+    uint32_t m = pass_factors(g, in->term[i].atom, f), kept = 0;
+    for (uint32_t j = 0, k = 0; j < n && k < m;) {
+      int apart = ir_compare(g, common[j], f[k]);
+      if (apart == 0) common[kept++] = common[j];
+      j += apart <= 0, k += apart >= 0;
+    }
+    n = kept;
+  }
+  return n;
+}
+
+/* in over factors that all its terms have */
+static bool without_factors(pass_build *b, const pass_linear *in, const ir_ref *common, uint32_t n,
+                            pass_linear *rest) {
   pass_linear_const(rest, 0);
   for (uint32_t i = 0; i < in->count; i++) {
     ir_ref f[PASS_FACTORS];
-    uint32_t n = pass_factors(b->g, in->term[i].atom, f), at = 0;
-    while (at < n && f[at] != factor) at++;
-    if (at == n || n > 2) return false; /* what is left is an atom that exists */
-    for (n--; at < n; at++) f[at] = f[at + 1];
-    ir_ref left = pass_product(b->g, f, n);
-    bool added = n == 0 ? ir_add_ok(rest->constant, in->term[i].coef, &rest->constant)
-                        : pass_linear_term(b->g, rest, left, in->term[i].coef);
+    uint32_t m = pass_factors(b->g, in->term[i].atom, f), kept = 0;
+    for (uint32_t j = 0, k = 0; k < m; k++)
+      if (j < n && f[k] == common[j]) j++;
+      else f[kept++] = f[k];
+    bool added = kept == 0 ? ir_add_ok(rest->constant, in->term[i].coef, &rest->constant)
+                           : pass_linear_term(b->g, rest, pass_product(b->g, f, kept), in->term[i].coef);
     if (!added) return false;
   }
   return true;
 }
 
-/* n*n - n*(n//2) is n*(n - n//2): the bounds of a product of two that are not negative. */
-static void tighten_by_factor(pass_build *b, ir_ref sum, const pass_linear *in) {
-  ir_ref f[PASS_FACTORS];
-  uint32_t n = in->constant == 0 ? pass_factors(b->g, in->term[0].atom, f) : 0;
+/* n*n - n*(n//2) is n*(n - n//2): the bounds of a product of factors that are not negative. */
+static void tighten_by_factors(pass_build *b, ir_ref sum, const pass_linear *in) {
+  ir_ref common[PASS_FACTORS];
+  pass_linear rest;
+  uint32_t n = in->constant == 0 ? common_factors(b->g, in, common) : 0;
+  if (n == 0 || !without_factors(b, in, common, n, &rest)) return;
+  pass_interval all = pass_linear_bounds(b, &rest);
   for (uint32_t i = 0; i < n; i++) {
-    pass_linear rest;
-    int64_t lo, hi;
-    if (!take_factor(b, in, f[i], &rest)) continue;
-    ir_bounds one = ir_bounds_of(b->g, f[i]);
-    pass_interval other = pass_linear_bounds(b, &rest);
-    if (one.lo < 0 || other.lo < 0 || !ir_mul_ok(one.lo, other.lo, &lo)) continue;
-    if (one.hi == INT64_MAX || other.hi == INT64_MAX || !ir_mul_ok(one.hi, other.hi, &hi)) hi = INT64_MAX;
-    ir_bounds_tighten(b->g, sum, lo, hi);
+    ir_bounds one = ir_bounds_of(b->g, common[i]);
+    if (one.lo < 0 || all.lo < 0 || !ir_mul_ok(one.lo, all.lo, &all.lo)) return;
+    if (one.hi == INT64_MAX || all.hi == INT64_MAX || !ir_mul_ok(one.hi, all.hi, &all.hi)) all.hi = INT64_MAX;
   }
+  ir_bounds_tighten(b->g, sum, all.lo, all.hi);
 }
 
 /* What the quotients and products among its terms say of a sum is noted before anything is built on it. */
 static void tighten(pass_build *b, ir_ref sum, const pass_linear *in) {
-  bool quotient = false, product = true;
+  bool quotient = false, product = false;
   if (!sum || (sum < b->g->bounds_cap && b->g->bounds_known[sum] > 1)) return;
   for (uint32_t i = 0; i < in->count; i++) {
     ir_op op = ir_op_of(b->g, in->term[i].atom);
     quotient = quotient || op == IR_OP_FLOORDIV;
-    product = product && op == IR_OP_MUL;
+    product = product || op == IR_OP_MUL;
   }
-  if (product) tighten_by_factor(b, sum, in);
+  if (product) tighten_by_factors(b, sum, in);
   if (!quotient) return;
   pass_interval r = pass_linear_bounds(b, in);
   ir_bounds_tighten(b->g, sum, r.lo, r.hi);

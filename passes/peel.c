@@ -15,21 +15,38 @@
  * The number of pieces is bounded: beyond it the conditions stay, and quotients become runs, which make no
  * pieces. Axes further out may use only what leaves the innermost axis, along which the vectors run, its
  * share. Positions that depend on positions that depend on others grow fast, so the number of such steps on
- * the way to a piece is bounded, too, and so is the size of the whole: where it is passed, the next effort
- * does with less. Where something is left to decide inside, the same is tried with other innermost axes,
- * along which conditions change at sums of positions further out rather than at quotients (loop_order.c). */
+ * the way to a piece is bounded, too, and so is the size of the whole.
+ *
+ * Where these bounds are passed, or something is left to decide inside, there are further attempts: with
+ * axes of few positions further out taken apart, and other innermost ones, along which conditions change at
+ * sums of positions further out rather than at quotients (loop_order.c); then with fewer pieces.
+ * Reasoning about indices is bounded for all of them together, and positions on which none is spent stay
+ * tests and quotients: so an attempt that passes a bound, or its share of the reasoning, is given up at once.
+ */
 #include "peel.h"
 
 #include <string.h>
 
-enum { MOST_NODES = 512, GROWTH = 2, MOST_TURNS = 3 };
+enum { MOST_NODES = 512, GROWTH = 2, AS_IS = -1 };
 
-static const peel_effort box_efforts[] = {{24, 0, true, false}, {12, 0, true, false}},
-                         all_efforts[] = {{MAX_PIECES, 5, false, true},
-                                          {MAX_PIECES, 5, false, false},
-                                          {32, 3, false, false},
-                                          {20, 2, false, false},
-                                          {12, 0, false, false}};
+/* A way to peel. */
+typedef struct attempt {
+  int order; /* of the axes: AS_IS, or the choice of another innermost one (loop_turn) */
+  peel_effort most;
+  uint32_t share; /* at most this part of the reasoning that is left; 0: as much as it takes */
+} attempt;
+
+/* Each in the order of trying. Turned axes do not begin again from the outermost: that makes more pieces than
+ * it saves divisions. */
+static const attempt box_attempts[] = {{AS_IS, {.pieces = 24, .boxes = true}, 0},
+                                       {AS_IS, {.pieces = 12, .boxes = true}, 0}},
+                     all_attempts[] = {{AS_IS, {.pieces = MAX_PIECES, .slanted = 5, .again = true}, 4},
+                                       {0, {.pieces = MAX_PIECES, .slanted = 5, .apart = true}, 4},
+                                       {1, {.pieces = MAX_PIECES, .slanted = 5, .apart = true}, 4},
+                                       {2, {.pieces = MAX_PIECES, .slanted = 5, .apart = true}, 4},
+                                       {AS_IS, {.pieces = MAX_PIECES, .slanted = 5, .apart = true}, 0},
+                                       {AS_IS, {.pieces = 20, .slanted = 2}, 0},
+                                       {AS_IS, {.pieces = 12}, 0}};
 
 /* Is nothing left of conditions and quotients? */
 static bool is_decided(ir_graph *g, ir_ref effect) {
@@ -77,12 +94,14 @@ static bool peel_step(peeler *s) {
   bool taken = false;
   if (is_empty(s->g, &p)) return true;
   if (p.level == p.axis_count) {
-    s->unsafe |= loses_axis(s->g, &p);
+    s->unfit |= loses_axis(s->g, &p);
     bool last = !s->most.again || p.again || is_decided(s->g, p.store);
     if (last) s->done[s->done_count++] = p.store;
     else s->late[s->late_count++] = p;
     return true;
   }
+  if (s->most.apart && peel_has_room(s, &p) && peel_find_positions(s->g, &p, &cut))
+    return peel_take_cut(s, &p, &cut);
   if (peel_has_room(s, &p) && peel_find_cut(s->g, &p, &cut)) return peel_take_cut(s, &p, &cut);
   if (!p.boxes && peel_find_quotient(s->g, &p, &q) && !peel_take_quotient(s, &p, &q, &taken)) return false;
   return taken || settle(s, &p);
@@ -106,10 +125,10 @@ static bool transposes(ir_graph *g, ir_ref store) {
   return false;
 }
 
-static size_t size_of(ir_graph *g, ir_ref root) {
+static size_t size_of(ir_graph *g, const ir_ref *root, uint32_t roots) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
-  bool ok = ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  bool ok = ir_reachable(g, root, roots, &live, &count, &cap) == IR_OK;
   ir_free(g->mem, live, cap * sizeof *live);
   return ok ? count : SIZE_MAX;
 }
@@ -136,9 +155,15 @@ static bool take_late(peeler *s) {
   return set_axes(p, s->g);
 }
 
-/* The pieces of the stores; 0 on failure. */
-static ir_ref peeled(peeler *s, ir_graph *g, const loop_stores *stores, peel_effort most) {
-  *s = (peeler){.g = g, .most = most, .next_range = stores->next_range};
+/* Pieces that are done stay as they are: what is too large already remains so. */
+static bool is_unfit(const peeler *s) {
+  return s->unfit || s->g->effort > s->effort_most || size_of(s->g, s->done, s->done_count) > s->largest;
+}
+
+/* The pieces of the stores; 0 on failure, and where s->unfit. */
+static ir_ref peeled(peeler *s, const loop_stores *stores) {
+  ir_graph *g = s->g;
+  const peel_effort most = s->most;
   for (uint32_t i = stores->count; i-- > 0;) {
     peel_piece *whole = &s->pending[s->pending_count++];
     *whole = (peel_piece){.store = stores->store[i], .slanted_left = most.slanted, .boxes = most.boxes};
@@ -147,6 +172,7 @@ static ir_ref peeled(peeler *s, ir_graph *g, const loop_stores *stores, peel_eff
   while (s->pending_count || s->late_count) {
     if (!s->pending_count && !take_late(s)) return 0;
     if (!peel_step(s)) return 0;
+    if ((s->unfit = is_unfit(s))) return 0;
   }
   if (s->done_count == 0)
     return loop_sequence(g, stores->store, stores->count); /* an output without elements */
@@ -157,52 +183,56 @@ static ir_ref peeled(peeler *s, ir_graph *g, const loop_stores *stores, peel_eff
   return apart && !loop_part(g, &made) ? 0 : loop_sequence(g, made.store, made.count);
 }
 
-/* With the first effort whose result is not too large; as it was where there is none. */
-static ir_ref peel_stores(ir_graph *g, const loop_stores *stores, ir_ref effect, const peel_effort *most,
-                          size_t count) {
-  ir_ref root = effect;
-  peeler *s = ir_alloc(g->mem, sizeof *s);
-  if (!s) {
-    ir_fail(g->error, IR_ERR_MEMORY, "out of memory peeling a kernel");
-    return 0;
-  }
-  size_t largest = MOST_NODES + GROWTH * size_of(g, effect);
-  bool fits = false;
-  for (size_t i = 0; i < count && root && !fits; i++)
-    fits = (root = peeled(s, g, stores, most[i])) && !s->unsafe && size_of(g, root) <= largest;
-  ir_free(g->mem, s, sizeof *s);
-  return fits || !root ? root : effect;
-}
-
 /* The stores of an effect, where asked for with loops of their own; false on failure. */
 static bool read_stores(ir_graph *g, ir_ref effect, bool part, loop_stores *out) {
   if (!loop_read_stores(g, effect, out) || out->count > MAX_PIECES / 2) return false;
   return !part || out->count == 1 || loop_part(g, out);
 }
 
-static ir_ref peel(ir_graph *g, ir_ref effect, const peel_effort *most, size_t count, bool part) {
+static uint32_t left_inside(ir_graph *g, ir_ref effect) {
   loop_stores stores;
-  return read_stores(g, effect, part, &stores) ? peel_stores(g, &stores, effect, most, count) : 0;
-}
-
-static bool is_left_inside(ir_graph *g, ir_ref effect) {
-  loop_stores stores;
-  bool left = !loop_read_stores(g, effect, &stores);
-  for (uint32_t i = 0; i < stores.count && !left; i++) left = loop_left_inside(g, stores.store[i]) > 0;
+  uint32_t left = 0;
+  if (!loop_read_stores(g, effect, &stores)) return UINT32_MAX;
+  for (uint32_t i = 0; i < stores.count; i++) left += loop_left_inside(g, stores.store[i]);
   return left;
 }
 
-/* With the first other innermost axes that leave nothing inside; `as_is` where there are none. */
-static ir_ref peel_turned(ir_graph *g, ir_ref effect, ir_ref as_is, const peel_effort *most, size_t count) {
-  for (uint32_t choice = 0; choice < MOST_TURNS; choice++) {
-    loop_stores stores;
-    bool turned;
-    if (!read_stores(g, effect, true, &stores) || !loop_turn(g, &stores, choice, &turned)) return 0;
-    if (!turned) continue;
-    ir_ref other = peel_stores(g, &stores, effect, most, count);
-    if (!other || !is_left_inside(g, other)) return other;
+/* What the attempt makes of the effect; 0 on failure, where the order is none anew, and past its bounds. */
+static ir_ref attempted(peeler *s, ir_graph *g, ir_ref effect, const attempt *way, bool part, bool *failed) {
+  loop_stores stores;
+  bool turned = true;
+  *failed = !read_stores(g, effect, part, &stores) ||
+            (way->order != AS_IS && !loop_turn(g, &stores, (uint32_t)way->order, &turned));
+  if (*failed || !turned) return 0;
+  uint64_t left = g->effort < g->effort_most ? g->effort_most - g->effort : 0;
+  *s = (peeler){.g = g,
+                .most = way->most,
+                .next_range = stores.next_range,
+                .largest = MOST_NODES + GROWTH * size_of(g, &effect, 1),
+                .effort_most = way->share ? g->effort + left / way->share : UINT64_MAX};
+  ir_ref root = peeled(s, &stores);
+  *failed = !root && !s->unfit;
+  return root && size_of(g, &root, 1) <= s->largest ? root : 0;
+}
+
+/* As the attempt has it that leaves least inside, the first of equal ones; as it was where none keeps within
+ * its bounds. `all`: stores in loops of their own; otherwise any attempt does. */
+static ir_ref peel(ir_graph *g, ir_ref effect, const attempt *way, size_t count, bool all) {
+  ir_ref best = effect;
+  uint32_t least = UINT32_MAX;
+  bool failed = false;
+  peeler *s = ir_alloc(g->mem, sizeof *s);
+  if (!s) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory peeling a kernel");
+    return 0;
   }
-  return as_is;
+  for (size_t i = 0; i < count && !failed && least > 0; i++) {
+    ir_ref root = attempted(s, g, effect, &way[i], all, &failed);
+    uint32_t left = root && all ? left_inside(g, root) : 0;
+    if (root && left < least) best = root, least = left;
+  }
+  ir_free(g->mem, s, sizeof *s);
+  return failed ? 0 : best;
 }
 
 static bool has_reductions(ir_graph *g, ir_ref effect) {
@@ -212,21 +242,14 @@ static bool has_reductions(ir_graph *g, ir_ref effect) {
 
 ir_ref pass_crop(ir_graph *g, ir_ref store) {
   if (has_reductions(g, store)) return store;
-  return peel(g, store, box_efforts, sizeof box_efforts / sizeof *box_efforts, false);
-}
-
-/* Turned axes do not begin again from the outermost: that makes more pieces than it saves divisions. */
-static ir_ref peel_all(ir_graph *g, ir_ref effect) {
-  const size_t count = sizeof all_efforts / sizeof *all_efforts;
-  ir_ref as_is = peel(g, effect, all_efforts, count, true);
-  if (!as_is || !is_left_inside(g, as_is)) return as_is;
-  return peel_turned(g, effect, as_is, all_efforts + 1, count - 1);
+  return peel(g, store, box_attempts, sizeof box_attempts / sizeof *box_attempts, false);
 }
 
 ir_ref pass_peel(ir_graph *g, ir_ref effect) {
   loop_stores stores;
   if (has_reductions(g, effect)) return effect;
-  if (!is_decided(g, effect)) return peel_all(g, effect);
+  if (!is_decided(g, effect))
+    return peel(g, effect, all_attempts, sizeof all_attempts / sizeof *all_attempts, true);
   bool apart = false;
   if (!loop_read_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count && !apart && stores.count > 1; i++)

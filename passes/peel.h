@@ -29,6 +29,8 @@ typedef struct peel_cut {
 /* A comparison, or a quotient that takes few values, that the piece's axis at its level decides, or decides
  * nearly everywhere. */
 bool peel_find_cut(ir_graph *g, const peel_piece *p, peel_cut *out);
+/* The positions of the axis, one by one, if these are few and something undecided depends on it. */
+bool peel_find_positions(ir_graph *g, const peel_piece *p, peel_cut *out);
 bool peel_is_slanted(ir_graph *g, const peel_cut *cut); /* do positions depend on other axes? */
 
 /* A quotient node = (coefficient*axis + rest)//divisor of many values, rest free of the axis. */
@@ -45,6 +47,7 @@ typedef struct peel_effort {
   uint32_t pieces, slanted;
   bool boxes; /* cut only where a comparison of one axis with a number says */
   bool again; /* what cuts further in leave of outer axes is cut, too */
+  bool apart; /* an axis of few positions is taken apart where quotients or conditions know it */
 } peel_effort;
 
 typedef struct peeler {
@@ -57,7 +60,9 @@ typedef struct peeler {
   peel_piece pending[MAX_PIECES]; /* a stack; the next piece in order on top */
   uint32_t pending_count;
   int64_t next_range;
-  bool unsafe; /* a piece would be stored too often: another effort has to do */
+  size_t largest;       /* nodes of all pieces together */
+  uint64_t effort_most; /* of the graph's, where this ends */
+  bool unfit; /* too large or too dear, or a piece would be stored too often: another effort has to do */
 } peeler;
 
 /* piece.c: what is done to a piece; false, or 0, on failure. */

@@ -42,6 +42,7 @@ FORM(logical);
 FORM(logical_not);
 FORM(cast);
 FORM(bitcast);
+FORM(stop_gradient);
 FORM(where);
 FORM(fma);
 FORM(permute);

@@ -64,6 +64,12 @@ bool op_axes(ir_graph *g, const char *who, ir_ref x, const ir_ref *axes, size_t 
 /* Broadcast the n operands to one shape, inserting RESHAPE and EXPAND; rank-0 constants stay. dims has room
  * for IR_MAX_RANK. */
 bool op_broadcast(ir_graph *g, const char *who, ir_ref *x, size_t n, ir_ref *dims, size_t *rank);
+/* The same views as without "known", where the caller knows that they fit, be it provable or not: what can be
+ * disproved is refused all the same. shape: canonical sizes; bounds, pads: a pair for every axis. */
+ir_ref op_reshape_known(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank);
+ir_ref op_shrink_known(ir_graph *g, ir_ref x, const ir_ref *bounds);
+ir_ref op_pad_known(ir_graph *g, ir_ref x, const ir_ref *pads,
+                    ir_ref value);                                      /* constant; value as op_pad's */
 ir_ref op_grow(ir_graph *g, ir_ref x, const ir_ref *dims, size_t rank); /* x known to broadcast to dims */
 
 #endif

@@ -12,7 +12,7 @@ ir_ref op_compose_end(ir_graph *g, const char *who, ir_ref made) {
   return made;
 }
 
-ir_dtype op_wide(ir_dtype dtype) {
+ir_dtype op_float_wide(ir_dtype dtype) {
   ir_dtype t = op_float_result(dtype);
   return t == IR_F64 ? t : IR_F32;
 }

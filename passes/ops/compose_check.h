@@ -10,7 +10,7 @@ bool op_compose_begin(ir_graph *g, const char *who, ir_ref *x, size_t n);
 /* What was made; if a builder within refused it, `who` is made to say so. */
 ir_ref op_compose_end(ir_graph *g, const char *who, ir_ref made);
 
-ir_dtype op_wide(ir_dtype dtype); /* the float dtype to compute in: f32 for f16 and bf16 */
+ir_dtype op_float_wide(ir_dtype dtype); /* the float dtype to compute in: f32 for f16 and bf16 */
 ir_ref op_add(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref op_sub(ir_graph *g, ir_ref a, ir_ref b);
 ir_ref op_mul(ir_graph *g, ir_ref a, ir_ref b);

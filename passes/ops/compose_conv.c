@@ -72,7 +72,7 @@ static bool channels(ir_graph *g, const conv *c, ir_ref expected, ir_ref split, 
 }
 
 static void widen(ir_graph *g, conv *c) {
-  ir_dtype within = ir_is_float(c->dtype) ? op_wide(c->dtype) : c->dtype;
+  ir_dtype within = ir_is_float(c->dtype) ? op_float_wide(c->dtype) : c->dtype;
   c->x = op_convert(g, c->who, c->x, within);
   c->weight = op_convert(g, c->who, c->weight, within);
   if (c->bias) c->bias = op_convert(g, c->who, c->bias, within);

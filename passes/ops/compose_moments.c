@@ -35,7 +35,7 @@ static ir_ref variance(ir_graph *g, const char *who, ir_ref x, const ir_ref *axe
   if (!(correction >= 0 && correction <= 0x1p53))
     return op_refuse(g, "%s: the correction %g of x, of shape %s, is no count; takes 0 <= correction < 2^53",
                      who, correction, OP_TYPE(x));
-  x = op_convert(g, who, x, op_wide(ir_dtype_of(g, x)));
+  x = op_convert(g, who, x, op_float_wide(ir_dtype_of(g, x)));
   return op_squared_deviation(g, x, axes, n, keepdims, correction);
 }
 

@@ -57,8 +57,8 @@ static bool start(ir_graph *g, norm *m, const ir_ref *x, size_t n, int64_t axis,
   ir_dtype common = op_common(g, m->who, m->x, n);
   if (common == IR_NONE) return false;
   m->dtype = op_float_result(common);
-  m->eps = ir_float(g, op_wide(m->dtype), eps);
-  for (size_t i = 0; i < n; i++) m->x[i] = op_convert(g, m->who, m->x[i], op_wide(m->dtype));
+  m->eps = ir_float(g, op_float_wide(m->dtype), eps);
+  for (size_t i = 0; i < n; i++) m->x[i] = op_convert(g, m->who, m->x[i], op_float_wide(m->dtype));
   return true;
 }
 

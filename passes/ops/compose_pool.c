@@ -73,7 +73,7 @@ ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool 
   const char *who = "avg_pool";
   if (!start(g, who, &x, w, axes)) return 0;
   ir_dtype dtype = op_float_result(ir_dtype_of(g, x));
-  x = op_convert(g, who, x, op_wide(dtype));
+  x = op_convert(g, who, x, op_float_wide(dtype));
   bool pads = false;
   for (size_t i = 0; i < axes; i++) pads |= w[i].before || w[i].after;
   ir_ref windows = x ? op_windows(g, who, x, w, axes, 0) : 0, y;

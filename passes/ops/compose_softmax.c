@@ -19,7 +19,7 @@ static bool row_of(ir_graph *g, const char *who, ir_ref x, int64_t axis, row *r)
   if (at < 0) return false;
   r->axis = ir_index(g, at);
   r->dtype = op_float_result(ir_dtype_of(g, x));
-  x = op_convert(g, who, x, op_wide(r->dtype));
+  x = op_convert(g, who, x, op_float_wide(r->dtype));
   r->shifted = op_sub(g, x, op_reduce(g, IR_OP_REDUCE_MAX, x, &r->axis, 1, true));
   r->sum = op_reduce(g, IR_OP_SUM, op_unary(g, IR_OP_EXP, r->shifted), &r->axis, 1, true);
   return r->sum || op_compose_end(g, who, 0);
@@ -43,7 +43,7 @@ ir_ref op_logsumexp(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool ke
   const char *who = "logsumexp";
   uint32_t set;
   if (!op_compose_begin(g, who, &x, 1) || (axes && !op_axes(g, who, x, axes, n, &set))) return 0;
-  ir_dtype dtype = op_float_result(ir_dtype_of(g, x)), wide = op_wide(dtype);
+  ir_dtype dtype = op_float_result(ir_dtype_of(g, x)), wide = op_float_wide(dtype);
   x = op_convert(g, who, x, wide);
   ir_ref most = op_reduce(g, IR_OP_REDUCE_MAX, x, axes, n, true);
   ir_ref infinite = op_binary(g, IR_OP_EQ, op_unary(g, IR_OP_ABS, most), ir_float(g, wide, INFINITY));

@@ -234,7 +234,7 @@ ir_ref op_einsum(ir_graph *g, const char *equation, size_t length, const ir_ref 
     return 0;
   ir_dtype common = op_common(g, who, own, n);
   if (common == IR_NONE) return 0;
-  ir_dtype dtype = op_accumulator(common), within = ir_is_float(dtype) ? op_wide(dtype) : dtype;
+  ir_dtype dtype = op_accumulator(common), within = ir_is_float(dtype) ? op_float_wide(dtype) : dtype;
   for (size_t i = 0; i < n; i++) {
     einsum_term *t = &w.e.terms[i];
     t->x = op_convert(g, who, t->x, within);

@@ -97,6 +97,8 @@ ir_ref op_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b);
 ir_ref op_fma(ir_graph *g, ir_ref a, ir_ref b, ir_ref c);
 ir_ref op_cast(ir_graph *g, ir_ref x, ir_dtype dtype);
 ir_ref op_bitcast(ir_graph *g, ir_ref x, ir_dtype dtype); /* of equal size; not to bool */
+ir_ref op_stop_gradient(ir_graph *g,
+                        ir_ref x); /* x through its bits as integers, which carry no derivative */
 ir_ref op_firm(ir_graph *g,
                ir_ref x); /* a weak constant with its own dtype: i32, i64, u64 or f32; anything else as is */
 

@@ -177,3 +177,12 @@ ir_ref op_bitcast(ir_graph *g, ir_ref x, ir_dtype dtype) {
         own == 1 ? "" : "s");
   return ir_make_tensor(g, IR_OP_BITCAST, dtype, ir_shape(g, x), 0, &x, 1);
 }
+
+ir_ref op_stop_gradient(ir_graph *g, ir_ref x) {
+  static const ir_dtype bits[] = {[2] = IR_U16, [4] = IR_U32, [8] = IR_U64};
+  x = op_firm(g, x);
+  if (!op_tensors(g, "stop_gradient", &x, 1)) return 0;
+  ir_dtype dtype = ir_dtype_of(g, x);
+  if (!ir_is_float(dtype) || op_is_const(g, x)) return x;
+  return op_bitcast(g, op_bitcast(g, x, bits[bytes_of(dtype)]), dtype);
+}

@@ -133,6 +133,17 @@ ir_ref op_reshape(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
   return view(g, IR_OP_RESHAPE, x, dims, rank, 0, dims, rank);
 }
 
+ir_ref op_reshape_known(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank) {
+  if (!x) return 0;
+  ir_ref now = op_numel(g, shape, rank), before = op_numel(g, op_dims(g, x), ir_rank(g, x));
+  bool same = rank == ir_rank(g, x);
+  for (size_t i = 0; i < rank && same; i++) same = shape[i] == ir_dim(g, x, (uint32_t)i);
+  if (same || !now || !before) return now && before ? x : 0;
+  if (!op_decided(g, IR_OP_NE, now, before)) return view(g, IR_OP_RESHAPE, x, shape, rank, 0, shape, rank);
+  ir_fail(g->error, IR_ERR_INTERNAL, "reshape: %s elements as %s", OP_EXPR(before), OP_EXPR(now));
+  return 0;
+}
+
 ir_ref op_flatten(ir_graph *g, ir_ref x, int64_t first, int64_t last) {
   x = op_firm(g, x);
   if (!op_tensors(g, "flatten", &x, 1)) return 0;

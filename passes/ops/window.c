@@ -19,7 +19,14 @@ static bool whole_list(ir_graph *g, const char *who, ir_ref x, const ir_ref *lis
   return false;
 }
 
-ir_ref op_shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n) {
+/* Is the fact to be refused? `known`: it follows from what the caller is about, whether it can be proven or
+ * not. */
+static bool doubtful(ir_graph *g, bool known, ir_op cmp, ir_ref a, ir_ref b) {
+  static const uint8_t opposite[IR_OP_COUNT] = {[IR_OP_GE] = IR_OP_LT, [IR_OP_LE] = IR_OP_GT};
+  return known ? op_decided(g, (ir_op)opposite[cmp], a, b) : !op_decided(g, cmp, a, b);
+}
+
+static ir_ref shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n, bool known) {
   x = op_firm(g, x);
   if (!whole_list(g, "shrink", x, bounds, n, 2, "pair")) return 0;
   ir_ref src[1 + 2 * IR_MAX_RANK] = {x}, dims[IR_MAX_RANK], zero = ir_index(g, 0);
@@ -28,10 +35,10 @@ ir_ref op_shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n) {
     ir_ref size = ir_dim(g, x, (uint32_t)i), b = op_canonical(g, bounds[2 * i]),
            e = op_canonical(g, bounds[2 * i + 1]);
     if (!b || !e) return 0;
-    const char *fact = !op_decided(g, IR_OP_GE, b, zero)   ? OP_FACT(IR_OP_GE, b, zero)
-                       : !op_decided(g, IR_OP_LE, b, e)    ? OP_FACT(IR_OP_LE, b, e)
-                       : !op_decided(g, IR_OP_LE, e, size) ? OP_FACT(IR_OP_GE, size, e)
-                                                           : NULL;
+    const char *fact = doubtful(g, known, IR_OP_GE, b, zero)   ? OP_FACT(IR_OP_GE, b, zero)
+                       : doubtful(g, known, IR_OP_LE, b, e)    ? OP_FACT(IR_OP_LE, b, e)
+                       : doubtful(g, known, IR_OP_LE, e, size) ? OP_FACT(IR_OP_GE, size, e)
+                                                               : NULL;
     if (fact)
       return op_refuse(
           g, "shrink: bounds %s do not fit axis %zu; x has shape %s; takes 0 <= begin <= end <= %s%s",
@@ -42,6 +49,13 @@ ir_ref op_shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n) {
     whole &= b == zero && op_decided(g, IR_OP_EQ, e, size);
   }
   return whole ? x : op_make(g, IR_OP_SHRINK, ir_dtype_of(g, x), dims, n, 0, src, 1 + 2 * n);
+}
+
+ir_ref op_shrink(ir_graph *g, ir_ref x, const ir_ref *bounds, size_t n) {
+  return shrink(g, x, bounds, n, false);
+}
+ir_ref op_shrink_known(ir_graph *g, ir_ref x, const ir_ref *bounds) {
+  return x ? shrink(g, x, bounds, ir_rank(g, x), true) : 0;
 }
 
 /* A position from the end when it is a negative constant. */
@@ -145,7 +159,7 @@ static ir_ref fill(ir_graph *g, ir_ref x, ir_ref value) {
   return op_refuse_value(g, "pad", dtype, own, ir_dtype_of(g, value), " or cast x");
 }
 
-ir_ref op_pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value, int mode) {
+static ir_ref pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value, int mode, bool known) {
   x = op_firm(g, x);
   if (!whole_list(g, "pad", x, pads, n, 2, "pair")) return 0;
   ir_ref src[2 + 2 * IR_MAX_RANK] = {x, fill(g, x, mode == IR_PAD_CONSTANT ? value : 0)}, dims[IR_MAX_RANK];
@@ -157,7 +171,7 @@ ir_ref op_pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value,
            pair[2] = {op_canonical(g, pads[2 * i]), op_canonical(g, pads[2 * i + 1])};
     if (!pair[0] || !pair[1]) return 0;
     for (int side = 0; side < 2; side++)
-      if (!op_decided(g, IR_OP_GE, pair[side], zero))
+      if (doubtful(g, known, IR_OP_GE, pair[side], zero))
         return op_refuse(g,
                          "pad: pads %s of axis %zu are%s negative; x has shape %s; a pad is >= 0: shrink "
                          "takes elements away%s",
@@ -177,4 +191,11 @@ ir_ref op_pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value,
   }
   return identity ? x
                   : op_make(g, IR_OP_PAD, ir_dtype_of(g, x), dims, n, ir_pack_arg(0, mode), src, 2 + 2 * n);
+}
+
+ir_ref op_pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value, int mode) {
+  return pad(g, x, pads, n, value, mode, false);
+}
+ir_ref op_pad_known(ir_graph *g, ir_ref x, const ir_ref *pads, ir_ref value) {
+  return x ? pad(g, x, pads, ir_rank(g, x), value, IR_PAD_CONSTANT, true) : 0;
 }

@@ -61,6 +61,10 @@ static vf_graph *build(vf_context *c, vf_error *error) {
   vf_output(g, "taken",
             vf_concat((vf_value[]){vf_gather(x, i, 1, VF_GATHER_CLIP), vf_flip(x, VF_LIST(0))}, 2, 1));
   vf_output(g, "data", vf_add(vf_data(g, VF_F32, VF_LIST(6), (float[6]){1, 2, 3, 4, 5, 6}), vf_exp(x)));
+  vf_value slope, bend,
+      total = vf_sum(vf_mul(vf_prod(part, VF_LIST(0), false), vf_number(g, 2)), VF_ALL, false);
+  vf_grad(total, 1, &x, &slope);
+  vf_jvp(1, &slope, 1, &x, &x, &bend);
   if (g && vf_graph_status(g)) {
     error->status = vf_graph_status(g);
     snprintf(error->message, sizeof error->message, "%s", vf_graph_message(g));

@@ -156,6 +156,8 @@ static void test_elementwise(void **state) {
       {"cast f32[2] dtype=bool", "bool[2]", "cast(a:bool)"},
       {"bitcast f32[2] dtype=u32", "u32[2]", "bitcast(a)"},
       {"bitcast bool[2] dtype=u8", "u8[2]", "bitcast(a)"},
+      {"stop_gradient f32[2]", "f32[2]", "bitcast(bitcast(a))"},
+      {"stop_gradient i32[2]", "i32[2]", "a"},
       {"bitcast 1 dtype=f32", "f32[]", "bitcast(1:i32)"},
   };
   CHECK_ALL(check_accepted, cases);

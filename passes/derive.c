@@ -1,0 +1,94 @@
+/* What both directions of differentiation share: checks, the walk, sums. */
+#include "derive.h"
+
+#include "index.h"
+#include "ops/derivative.h"
+
+#include <string.h>
+
+static bool carries(ir_graph *g, const char *who, const char *what, size_t number, ir_ref x) {
+  if (!x) return false;
+  if (!op_tensors(g, who, &x, 1)) return false;
+  if (op_is_const(g, x))
+    op_refuse(g, "%s: %s %zu is a constant, %s; a constant does not vary: use an input, or expand it", who,
+              what, number + 1, OP_TYPE(x));
+  else if (!ir_is_float(ir_dtype_of(g, x)))
+    op_refuse(g, "%s: %s %zu has shape %s; only floats have derivatives: cast it to a float dtype first", who,
+              what, number + 1, OP_TYPE(x));
+  else return true;
+  return false;
+}
+
+static bool check(ir_graph *g, const pass_derivative *of) {
+  for (size_t i = 0; i < of->input_count; i++)
+    if (!carries(g, of->who, "input", i, of->inputs[i])) return false;
+  for (size_t i = 0; i < of->output_count; i++) {
+    ir_ref y = of->outputs[i];
+    if (y && op_is_const(g, y) && ir_is_float(ir_dtype_of(g, y))) continue; /* its derivative is zero */
+    if (!carries(g, of->who, "output", i, y)) return false;
+  }
+  return true;
+}
+
+ir_ref pass_derivation_leaf(const pass_derivation *w, ir_ref node) {
+  return w->of->leaf ? w->of->leaf(w->of->user, node) : node;
+}
+
+static void mark_active(pass_derivation *w) {
+  for (size_t i = 0; i < w->of->input_count; i++) w->active[pass_derivation_leaf(w, w->of->inputs[i])] = 1;
+  for (size_t i = 0; i < w->live_count; i++) {
+    ir_ref node = w->live[i];
+    const ir_node *n = ir_get(w->g, node);
+    bool varies = op_derivatives[n->op].kind > OP_DERIVATIVE_NONE && ir_is_float((ir_dtype)n->dtype) &&
+                  pass_derivation_leaf(w, node) == node;
+    for (uint32_t k = 0; varies && k < ir_operand_count(n); k++)
+      w->active[node] |= w->active[pass_derivation_leaf(w, n->src[k])];
+  }
+}
+
+bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of) {
+  *w = (pass_derivation){.g = g, .of = of, .nodes = g->count};
+  pass_index_begin(g);
+  if (!check(g, of)) return false;
+  w->sums = ir_alloc(g->mem, w->nodes * sizeof *w->sums);
+  w->active = ir_alloc(g->mem, w->nodes);
+  if (!w->sums || !w->active) {
+    ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", of->who);
+    return false;
+  }
+  memset(w->sums, 0, w->nodes * sizeof *w->sums);
+  memset(w->active, 0, w->nodes);
+  if (ir_reachable(g, of->outputs, of->output_count, &w->live, &w->live_count, &w->live_cap) != IR_OK)
+    return false;
+  mark_active(w);
+  return true;
+}
+
+void pass_derivation_end(pass_derivation *w) {
+  ir_free(w->g->mem, w->live, w->live_cap * sizeof *w->live);
+  ir_free(w->g->mem, w->sums, w->sums ? w->nodes * sizeof *w->sums : 0);
+  ir_free(w->g->mem, w->active, w->active ? w->nodes : 0);
+}
+
+bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part) {
+  ir_ref *sum = &w->sums[pass_derivation_leaf(w, node)];
+  *sum = *sum && part ? op_binary(w->g, IR_OP_ADD, *sum, part) : part;
+  return *sum != 0;
+}
+
+ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node) {
+  ir_ref sum = w->sums[pass_derivation_leaf(w, node)];
+  return sum ? sum : op_zeros_like(w->g, node);
+}
+
+ir_ref pass_derivation_given(pass_derivation *w, const char *what, size_t number, ir_ref given, ir_ref node) {
+  ir_graph *g = w->g;
+  const char *who = w->of->who;
+  if (!given || !op_tensors(g, who, &given, 1)) return 0;
+  if (ir_get(g, given)->weak) given = op_convert(g, who, given, ir_dtype_of(g, node));
+  if (given && ir_dtype_of(g, given) == ir_dtype_of(g, node) && ir_shape(g, given) == ir_shape(g, node))
+    return given;
+  if (!given) return 0;
+  return op_refuse(g, "%s: %s %zu has shape %s; what it belongs to has %s; both have one shape and dtype",
+                   who, what, number + 1, OP_TYPE(given), OP_TYPE(node));
+}

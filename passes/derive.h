@@ -1,0 +1,56 @@
+/* Differentiation: graph -> graph. What is made are ordinary tensor nodes, so results can be differentiated
+ * again, and compiled with everything else. passes/ops/derivative.def says how each operation is
+ * differentiated.
+ *
+ * The derivative is that with respect to an addition to each input: an input may be any value of the graph,
+ * also one that depends on another input; both then get all that reaches them. Integers and bool carry
+ * nothing. Nodes are walked in order of refs, without recursion. */
+#ifndef VIEWFOLD_PASSES_DERIVE_H
+#define VIEWFOLD_PASSES_DERIVE_H
+
+#include "ir/ir.h"
+
+typedef struct pass_derivative {
+  const char *who; /* for messages */
+  const ir_ref *outputs, *inputs;
+  size_t output_count, input_count;
+  /* The leaf that stands for a node, or the node itself: values that were computed already are where a
+   * derivative ends. NULL: there are none. */
+  ir_ref (*leaf)(const void *user, ir_ref node);
+  const void *user;
+} pass_derivative;
+
+/* vjp.c: gradients[i], of the shape and dtype of inputs[i], is the sum over outputs of cotangent times
+ * derivative; zeros where no output depends on the input. Cotangents have the outputs' shapes and dtypes.
+ * cotangents NULL: 1 for each, which must be scalars. False after failing: an input or output that is no
+ * float or is a constant, another shape or dtype. */
+bool pass_vjp(ir_graph *g, const pass_derivative *of, const ir_ref *cotangents, ir_ref *gradients);
+
+/* jvp.c: results[i], of the shape and dtype of outputs[i], is how that output varies when the inputs vary by
+ * the tangents. An input that is listed twice varies by the sum. */
+bool pass_jvp(ir_graph *g, const pass_derivative *of, const ir_ref *tangents, ir_ref *results);
+
+/* derive.c: what both share. A walk over the nodes that outputs depend on, and for each node the sum of what
+ * has reached it. */
+typedef struct pass_derivation {
+  ir_graph *g;
+  const pass_derivative *of;
+  ir_ref *live; /* ascending */
+  size_t live_count, live_cap;
+  ir_ref *sums;    /* by node: 0 for zero */
+  uint8_t *active; /* by node: depends on an input */
+  size_t nodes;
+} pass_derivation;
+/* False after failing; to be ended all the same. */
+bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of);
+void pass_derivation_end(pass_derivation *w);
+ir_ref pass_derivation_leaf(const pass_derivation *w, ir_ref node);
+/* Add to what has reached a node. False after failing. */
+bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part);
+/* The sum that has reached a node, zeros if none; 0 after failing. */
+ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node);
+/* Must `given` (a cotangent, a tangent) be of the shape and dtype of the node? Returns it, firm; 0 after
+ * failing. */
+ir_ref pass_derivation_given(pass_derivation *w, const char *what, size_t number, ir_ref given, ir_ref node);
+
+#endif

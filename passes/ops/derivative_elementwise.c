@@ -1,0 +1,152 @@
+/* Partial derivatives of elementwise operations. Where the derivative jumps, the choice is made by `where`,
+ * not by multiplying with 0 or 1, so that infinities and NaN stay where they belong. */
+#include "derivative.h"
+
+#define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
+#define X(i)       (c->n->src[i])
+#define Y          (c->y)
+
+static ir_ref number(const op_call *c, double value) { return ir_float(c->g, (ir_dtype)c->n->dtype, value); }
+static ir_ref apply(const op_call *c, ir_op op, ir_ref a, ir_ref b) { return op_binary(c->g, op, a, b); }
+static ir_ref neg(const op_call *c, ir_ref a) { return op_unary(c->g, IR_OP_NEG, a); }
+static ir_ref mul(const op_call *c, ir_ref a, ir_ref b) { return apply(c, IR_OP_MUL, a, b); }
+static ir_ref scale(const op_call *c, ir_ref a, double by) { return mul(c, a, number(c, by)); }
+static ir_ref where(const op_call *c, ir_ref condition, ir_ref a, ir_ref b) {
+  return op_where(c->g, condition, a, b);
+}
+
+RULE(neg) {
+  (void)i;
+  return neg(c, d);
+}
+
+/* The sign, 0 at 0. */
+RULE(abs) {
+  (void)i;
+  ir_ref zero = number(c, 0), below = where(c, apply(c, IR_OP_LT, X(0), zero), neg(c, d), zero);
+  return where(c, apply(c, IR_OP_GT, X(0), zero), d, below);
+}
+
+/* 1 above 0, 0 at 0. */
+RULE(relu) {
+  (void)i;
+  ir_ref zero = number(c, 0);
+  return where(c, apply(c, IR_OP_GT, X(0), zero), d, zero);
+}
+
+/* 1/(2y) */
+RULE(sqrt) {
+  (void)i;
+  return apply(c, IR_OP_DIV, scale(c, d, 0.5), Y);
+}
+
+/* y = x^(-1/2): -y/(2x) */
+RULE(rsqrt) {
+  (void)i;
+  return mul(c, scale(c, d, -0.5), apply(c, IR_OP_DIV, Y, X(0)));
+}
+
+RULE(exp) {
+  (void)i;
+  return mul(c, d, Y);
+}
+
+RULE(exp2) {
+  (void)i;
+  return mul(c, d, scale(c, Y, 0.693147180559945309417)); /* ln 2 */
+}
+
+RULE(log) {
+  (void)i;
+  return apply(c, IR_OP_DIV, d, X(0));
+}
+
+RULE(log2) {
+  (void)i;
+  return apply(c, IR_OP_DIV, scale(c, d, 1.44269504088896340736), X(0)); /* 1/ln 2 */
+}
+
+RULE(sin) {
+  (void)i;
+  return mul(c, d, op_unary(c->g, IR_OP_COS, X(0)));
+}
+
+RULE(cos) {
+  (void)i;
+  return neg(c, mul(c, d, op_unary(c->g, IR_OP_SIN, X(0))));
+}
+
+/* 1 - y^2 as (1-y)(1+y), which keeps its digits where y is near 1 */
+RULE(tanh) {
+  (void)i;
+  ir_ref one = number(c, 1);
+  return mul(c, d, mul(c, apply(c, IR_OP_SUB, one, Y), apply(c, IR_OP_ADD, one, Y)));
+}
+
+/* 2/sqrt(pi) exp(-x^2) */
+RULE(erf) {
+  (void)i;
+  ir_ref bell = op_unary(c->g, IR_OP_EXP, neg(c, mul(c, X(0), X(0))));
+  return mul(c, d, scale(c, bell, 1.12837916709551257390));
+}
+
+/* y(1-y) */
+RULE(sigmoid) {
+  (void)i;
+  return mul(c, d, mul(c, Y, apply(c, IR_OP_SUB, number(c, 1), Y)));
+}
+
+RULE(add) {
+  (void)c, (void)i;
+  return d;
+}
+
+RULE(sub) { return i == 0 ? d : neg(c, d); }
+
+RULE(mul) { return mul(c, d, X(1 - i)); }
+
+/* y = a/b: 1/b and -y/b */
+RULE(div) {
+  ir_ref by = apply(c, IR_OP_DIV, d, X(1));
+  return i == 0 ? by : neg(c, mul(c, by, Y));
+}
+
+/* y = a - b floor(a/b): 1 and -floor(a/b) */
+RULE(mod) { return i == 0 ? d : neg(c, mul(c, d, apply(c, IR_OP_FLOORDIV, X(0), X(1)))); }
+
+/* b a^(b-1) for a constant b; exponents that end at 0 leave nothing, so that powers of 0 have all their
+ * derivatives. */
+static ir_ref constant_power(op_call *c, double b, ir_ref d) {
+  if (b == 0) return scale(c, d, 0);
+  if (b == 1) return d;
+  ir_ref rest = b == 2 ? X(0) : apply(c, IR_OP_POW, X(0), number(c, b - 1));
+  return mul(c, d, scale(c, rest, b));
+}
+
+/* y = a^b: b a^(b-1), which is 0 for 0^0, and y ln a, which is 0 where y is: 0^b does not vary for b > 0. */
+RULE(pow) {
+  ir_ref zero = number(c, 0), one = number(c, 1);
+  if (i == 0 && op_is_const(c->g, X(1))) return constant_power(c, ir_const_value(c->g, X(1)).f, d);
+  ir_ref a_is_zero = apply(c, IR_OP_EQ, X(0), zero);
+  if (i == 1) return mul(c, d, mul(c, Y, op_unary(c->g, IR_OP_LOG, where(c, a_is_zero, one, X(0)))));
+  ir_ref both = op_logical(c->g, IR_OP_AND, a_is_zero, apply(c, IR_OP_EQ, X(1), zero));
+  ir_ref exponent = where(c, both, one, apply(c, IR_OP_SUB, X(1), one));
+  return mul(c, d, mul(c, X(1), apply(c, IR_OP_POW, X(0), exponent)));
+}
+
+/* All to the operand taken, a half to each where they are equal. An operand that is NaN is taken. */
+RULE(extremum) {
+  ir_ref x = X(i), other = X(1 - i), zero = number(c, 0);
+  ir_op beats = c->n->op == IR_OP_MAX ? IR_OP_GT : IR_OP_LT;
+  ir_ref taken = op_logical(c->g, IR_OP_OR, apply(c, beats, x, other), apply(c, IR_OP_NE, x, x));
+  return where(c, apply(c, IR_OP_EQ, x, other), scale(c, d, 0.5), where(c, taken, d, zero));
+}
+
+RULE(fma) { return i == 2 ? d : mul(c, d, X(1 - i)); }
+
+RULE(cast) { return op_cast(c->g, d, ir_dtype_of(c->g, X(i))); }
+
+RULE(where) {
+  ir_ref zero = number(c, 0);
+  return i == 1 ? where(c, X(0), d, zero) : where(c, X(0), zero, d);
+}
