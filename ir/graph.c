@@ -312,6 +312,9 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
   for (size_t i = 0; i < all_count && !failed; i++)
     failed = (map[all[i]] = copy_node(dst, src, all[i], map, &scratch, &scratch_cap)) == 0;
   for (size_t i = 0; i < all_count && !failed; i++)
+    if (all[i] < src->bounds_cap && src->bounds_known[all[i]] > 1) /* what nobody could find out again */
+      ir_bounds_tighten(dst, map[all[i]], src->bounds[all[i]].lo, src->bounds[all[i]].hi);
+  for (size_t i = 0; i < all_count && !failed; i++)
     if (src->shapes[all[i]]) dst->shapes[map[all[i]]] = map[src->shapes[all[i]]];
   for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
   if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;
