@@ -139,10 +139,8 @@ static ir_ref compare_parts(pass_build *b, ir_op op, const pass_linear *in, int6
   ir_ref left = pass_linear_node(b, &folded);
   if (!left) return 0;
   pass_linear_read(b->g, left, &folded);
-  bool same = folded.count == in->count && folded.constant == 0;
-  for (uint32_t i = 0; i < in->count && same; i++)
-    same = folded.term[i].atom == in->term[i].atom && folded.term[i].coef == in->term[i].coef;
-  return same ? compare_node(b, op, left, c) : pass_make_compare(b, op, left, ir_index(b->g, c));
+  return pass_linear_same(&folded, in) ? compare_node(b, op, left, c)
+                                       : pass_make_compare(b, op, left, ir_index(b->g, c));
 }
 
 /* in < c, or not when `negated`, leaves one residue of a shifted numerator: N%d is it. 0: no. */

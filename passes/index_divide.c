@@ -135,13 +135,6 @@ static bool strip(const ir_graph *g, pass_linear *in, int64_t d, pass_linear *qu
 
 typedef enum reduced { DONE, LEFT, TOO_BIG } reduced;
 
-static bool same_form(const pass_linear *a, const pass_linear *c) {
-  bool same = a->count == c->count && a->constant == c->constant;
-  for (uint32_t i = 0; i < a->count && same; i++)
-    same = a->term[i].atom == c->term[i].atom && a->term[i].coef == c->term[i].coef;
-  return same;
-}
-
 /* N = d*quotient + in; DONE when in lies inside [0, d), otherwise in is the one form of its class modulo d.
  */
 static reduced reduce(pass_build *b, pass_linear *in, int64_t d, pass_linear *quotient) {
@@ -157,7 +150,7 @@ static reduced reduce(pass_build *b, pass_linear *in, int64_t d, pass_linear *qu
     if (!fits || !pass_linear_add(b->g, quotient, &parts.quotient, 1)) return TOO_BIG;
     *in = parts.remainder;
     if (done) return DONE;
-    if (same_form(in, &before)) break;
+    if (pass_linear_same(in, &before)) break;
   }
   return strip(b->g, in, d, quotient) ? LEFT : TOO_BIG;
 }
@@ -220,7 +213,7 @@ static ir_ref quotient_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
   if (f > 1) return again(b, &inner, d / f);
   inner = in;
   int64_t divisor, first;
-  if (pass_threshold_of(b, &inner, d, &divisor, &first) && !(divisor == d && same_form(&inner, &in))) {
+  if (pass_threshold_of(b, &inner, d, &divisor, &first) && !(divisor == d && pass_linear_same(&inner, &in))) {
     pass_linear_const(&outside, first);
     return plus(b, again(b, &inner, divisor), &outside, 1);
   }

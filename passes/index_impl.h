@@ -93,6 +93,7 @@ bool pass_linear_add(const ir_graph *g, pass_linear *to, const pass_linear *from
 bool pass_linear_term(const ir_graph *g, pass_linear *to, ir_ref atom, int64_t coef); /* to += coef*atom */
 bool pass_linear_scale(pass_linear *to, int64_t scale);
 int64_t pass_linear_coef(const pass_linear *in, ir_ref atom); /* 0 when absent */
+bool pass_linear_same(const pass_linear *a, const pass_linear *c);
 void pass_linear_drop(pass_linear *from, uint32_t index);
 int64_t
 pass_linear_content(const pass_linear *in);  /* gcd of the coefficients, constant apart; 0 when constant */

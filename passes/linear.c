@@ -79,6 +79,13 @@ int64_t pass_linear_coef(const pass_linear *in, ir_ref atom) {
   return 0;
 }
 
+bool pass_linear_same(const pass_linear *a, const pass_linear *c) {
+  bool same = a->count == c->count && a->constant == c->constant;
+  for (uint32_t i = 0; i < a->count && same; i++)
+    same = a->term[i].atom == c->term[i].atom && a->term[i].coef == c->term[i].coef;
+  return same;
+}
+
 int64_t pass_linear_content(const pass_linear *in) {
   int64_t content = 0;
   for (uint32_t i = 0; i < in->count; i++) content = ir_gcd(content, in->term[i].coef);
