@@ -186,3 +186,17 @@ check y: 2 elements, bit-equal
 $ viewfold run 'i64[1].flip(0)' --in x=[9223372036854775808]
 ! --in x:1:1: error: data: the value 9223372036854775808 does not fit i64, which holds the integers -9223372036854775808..9223372036854775807; use a value in that range or another dtype
 ? 2
+
+== 0/0 of what is always 0 is no number, in the lanes of vectors and after them
+<<< g.vf
+graph @g(%y: u64[9]) {
+  %d = sub %y, %y
+  %f = cast %d dtype=f64
+  %q = div %f, %f
+  %b = cast %d dtype=bool
+  %r = where %b, %f, %q
+  return %r
+}
+>>>
+$ viewfold run g.vf --in y=[1,2,3,4,5,6,7,8,9]
+r: f64[9] = [nan, nan, nan, nan, nan, nan, nan, nan, nan]

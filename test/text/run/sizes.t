@@ -79,3 +79,16 @@ z: f32[2] = [1.0, 2.0]
 $ viewfold run g.vf --in x=[1,2,3,4] --in 'y=[[1,2]]' --in z=[1,2]
 ! viewfold run: %x is f32[(m+n)], but the value given holds f32[4]: axis 0, (m+n), has to be 3 by the other sizes
 ? 2
+
+== a product of sizes that are differences
+<<< g.vf
+graph @g(%y: i64[n=2..3,n,n]) {
+  %s = stride %y steps=[-3,2,2]
+  %v = reshape %s shape=[1,1,n-1,n-1]
+  %e = expand %v shape=[6,n,n-1,n-1]
+  %r = reshape %e shape=[-1]
+  return %r
+}
+>>>
+$ viewfold run g.vf --in y=[[[1,2],[3,4]],[[5,6],[7,8]]]
+r: i64[12] = [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
