@@ -614,6 +614,13 @@ static void record_reductions(many *m, vf_value x, vf_value i) {
   want_about(m, vf_matmul(x, vf_permute(x, VF_LIST(1, 0))));
   want(m, vf_gather(x, i, 0, VF_GATHER_CLIP));
   want(m, vf_gather(x, vf_point(i, 0, 1), 1, VF_GATHER_FILL));
+  want(m, vf_gather_batched(x, i, 1, 1, VF_GATHER_CLIP));
+  want(m, vf_scatter(x, vf_point(i, 0, 1), vf_number(m->g, 0.5), 1, VF_GATHER_CLIP));
+  want(m, vf_scatter_add(x, vf_point(i, 0, 1), x, 0, VF_GATHER_FILL));
+  want(m, vf_take_along_axis(x, i, 1, VF_GATHER_CLIP));
+  want(m, vf_scatter_along_axis(x, i, vf_neg(x), 1, VF_GATHER_CLIP));
+  want(m, vf_scatter_add_along_axis(x, i, vf_neg(x), 0, VF_GATHER_FILL));
+  want(m, vf_slice_update(x, vf_number(m->g, -1), 2, (int64_t[]){0, -1}, (int64_t[]){2, 1}));
 }
 
 static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
