@@ -219,7 +219,8 @@ static void modify(cg_emitter *e, const access *a, ir_op op, LLVMValueRef value,
   write(e, a, cg_to_storage(e, a->dtype, a->width, value), to);
 }
 
-/* Lanes side by side are one access if they are valid together; others follow one another, since they may meet. */
+/* Lanes side by side are one access if they are valid together; others follow one another, since they may
+ * meet. */
 void cg_emit_update(cg_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t width = e->nest->width[ref], valid_width = e->nest->width[n->src[2]];
@@ -230,10 +231,12 @@ void cg_emit_update(cg_emitter *e, ir_ref ref) {
   access lane = a;
   if (!whole) lane.width = 1;
   for (uint32_t i = 0; i < width / lane.width; i++) {
-    LLVMValueRef at = LLVMConstInt(e->i64, i, 0), one = whole ? value : LLVMBuildExtractElement(e->b, value, at, "");
+    LLVMValueRef at = LLVMConstInt(e->i64, i, 0),
+                 one = whole ? value : LLVMBuildExtractElement(e->b, value, at, "");
     LLVMBasicBlockRef inside = cg_is_true(valid) ? NULL : cg_block(e), after = inside ? cg_block(e) : NULL;
     if (inside) {
-      LLVMBuildCondBr(e->b, valid_width > 1 ? LLVMBuildExtractElement(e->b, valid, at, "") : valid, inside, after);
+      LLVMBuildCondBr(e->b, valid_width > 1 ? LLVMBuildExtractElement(e->b, valid, at, "") : valid, inside,
+                      after);
       LLVMPositionBuilderAtEnd(e->b, inside);
     }
     modify(e, &lane, (ir_op)n->arg, one, lane_address(e, &a, i));

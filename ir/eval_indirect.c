@@ -21,13 +21,15 @@ static ir_status describe(ir_eval_run *run, ir_ref ref, indirection *in) {
   *in = (indirection){.data = data, .indices = indices, .axis = ir_arg_int(n), .mode = ir_arg_mode(n)};
   in->batch = ir_arg_small(n);
   bool fits = in->axis >= 0 && in->axis < data->rank && in->batch <= in->axis && in->batch <= indices->rank &&
-              data->rank - 1 + indices->rank - (uint32_t)in->batch <= IR_MAX_RANK && ir_is_data_int(indices->dtype);
+              data->rank - 1 + indices->rank - (uint32_t)in->batch <= IR_MAX_RANK &&
+              ir_is_data_int(indices->dtype);
   for (uint32_t k = 0; fits && k < in->batch; k++) fits = data->shape[k] == indices->shape[k];
   if (!fits)
     return ir_fail(run->error, IR_ERR_INVALID,
                    "%s: axis %" PRId64 " of data of rank %u with indices of %s and rank %u, of which %" PRId64
                    " axes are shared",
-                   ir_ops[n->op].text, in->axis, data->rank, ir_dtypes[indices->dtype].name, indices->rank, in->batch);
+                   ir_ops[n->op].text, in->axis, data->rank, ir_dtypes[indices->dtype].name, indices->rank,
+                   in->batch);
   in->size = data->shape[in->axis];
   in->places = indices->rank - (uint32_t)in->batch;
   in->rank = data->rank - 1 + in->places;
@@ -52,7 +54,8 @@ static place locate(const indirection *in, const int64_t *coord) {
   for (uint32_t k = 0; k < in->indices->rank; k++)
     p.index += in->index_strides[k] * coord[k < in->batch ? k : k - in->batch + in->axis];
   const ir_slot *indices = in->indices;
-  int64_t given = ir_value_load(indices->data + (size_t)p.index * ir_dtypes[indices->dtype].bytes, indices->dtype).i;
+  int64_t given =
+      ir_value_load(indices->data + (size_t)p.index * ir_dtypes[indices->dtype].bytes, indices->dtype).i;
   bool huge = indices->dtype == IR_U64 && given < 0; /* 2^63 and more */
   int64_t from_start = given < 0 && !huge ? given + in->size : given;
   p.inside = !huge && from_start >= 0 && from_start < in->size;
@@ -63,12 +66,14 @@ static place locate(const indirection *in, const int64_t *coord) {
   return p;
 }
 
-static ir_status add_offence(ir_eval_run *run, ir_ref ref, const indirection *in, int64_t at, uint32_t *taint) {
+static ir_status add_offence(ir_eval_run *run, ir_ref ref, const indirection *in, int64_t at,
+                             uint32_t *taint) {
   const ir_slot *indices = in->indices;
   if (run->offence_count >= UINT32_MAX - 1 ||
       !IR_RESERVE(run->mem, run->offences, run->offence_cap, run->offence_count + 1))
     return ir_eval_no_memory(run, ref);
-  ir_value given = ir_value_load(indices->data + (size_t)at * ir_dtypes[indices->dtype].bytes, indices->dtype);
+  ir_value given =
+      ir_value_load(indices->data + (size_t)at * ir_dtypes[indices->dtype].bytes, indices->dtype);
   run->offences[run->offence_count] = (ir_offence){.op = ir_op_of(run->g, ref),
                                                    .position = given.i,
                                                    .size = in->size,
@@ -101,13 +106,16 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 
 /* The sum in the dtype that is accumulated in: f32 for narrower floats, held as double. */
 static ir_value sum(ir_value a, ir_value b, ir_dtype dtype) {
-  if (!ir_is_float(dtype)) return ir_value_cast((ir_value){.i = (int64_t)((uint64_t)a.i + (uint64_t)b.i)}, IR_I64, dtype);
+  if (!ir_is_float(dtype))
+    return ir_value_cast((ir_value){.i = (int64_t)((uint64_t)a.i + (uint64_t)b.i)}, IR_I64, dtype);
   double exact = a.f + b.f;
   return (ir_value){.f = dtype == IR_F64 ? exact : (double)(float)exact};
 }
 
-/* A copy of the data, then each of the updates in order. An index out of range makes all of the result unknown. */
-static ir_status apply_updates(ir_eval_run *run, ir_ref ref, const indirection *in, ir_slot *out, ir_value *values) {
+/* A copy of the data, then each of the updates in order. An index out of range makes all of the result
+ * unknown. */
+static ir_status apply_updates(ir_eval_run *run, ir_ref ref, const indirection *in, ir_slot *out,
+                               ir_value *values) {
   const ir_slot *updates = ir_eval_operand(run, ref, 2);
   bool adds = ir_op_of(run->g, ref) == IR_OP_SCATTER_ADD;
   size_t bytes = ir_dtypes[out->dtype].bytes;
@@ -139,7 +147,8 @@ ir_status ir_eval_scatter(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   if (status) return status;
   if (updates->rank != in.rank || memcmp(updates->shape, in.shape, in.rank * sizeof *in.shape) != 0)
     return ir_fail(run->error, IR_ERR_INVALID, "%s: the updates have shape %s, but %s is at the indices",
-                   ir_ops[ir_op_of(run->g, ref)].text, ir_eval_shape_text(updates->shape, updates->rank, have),
+                   ir_ops[ir_op_of(run->g, ref)].text,
+                   ir_eval_shape_text(updates->shape, updates->rank, have),
                    ir_eval_shape_text(in.shape, in.rank, want));
   out->rank = in.data->rank;
   memcpy(out->shape, in.data->shape, sizeof out->shape);

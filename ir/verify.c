@@ -26,29 +26,40 @@ typedef enum {
 } rule;
 
 static const uint8_t rules[IR_OP_COUNT] = {
-    [IR_OP_NEG] = NUMBER,      [IR_OP_ABS] = NUMBER,      [IR_OP_SQRT] = FLOAT,
-    [IR_OP_RSQRT] = FLOAT,     [IR_OP_EXP] = FLOAT,       [IR_OP_EXP2] = FLOAT,
-    [IR_OP_LOG] = FLOAT,       [IR_OP_LOG2] = FLOAT,      [IR_OP_SIN] = FLOAT,
-    [IR_OP_COS] = FLOAT,       [IR_OP_TANH] = FLOAT,      [IR_OP_ERF] = FLOAT,
-    [IR_OP_SIGMOID] = FLOAT,   [IR_OP_RELU] = NUMBER,     [IR_OP_FLOOR] = FLOAT,
-    [IR_OP_CEIL] = FLOAT,      [IR_OP_TRUNC] = FLOAT,     [IR_OP_ROUND] = FLOAT,
-    [IR_OP_NOT] = BITS,        [IR_OP_CAST] = CONVERT,    [IR_OP_BITCAST] = SAME_SIZE,
-    [IR_OP_ADD] = NUMBER,      [IR_OP_SUB] = NUMBER,      [IR_OP_MUL] = NUMBER,
-    [IR_OP_DIV] = FLOAT,       [IR_OP_FLOORDIV] = NUMBER, [IR_OP_MOD] = NUMBER,
-    [IR_OP_POW] = NUMBER,      [IR_OP_MIN] = SAME,        [IR_OP_MAX] = SAME,
-    [IR_OP_EQ] = COMPARE,      [IR_OP_NE] = COMPARE,      [IR_OP_LT] = COMPARE,
-    [IR_OP_LE] = COMPARE,      [IR_OP_GT] = COMPARE,      [IR_OP_GE] = COMPARE,
-    [IR_OP_AND] = BITS,        [IR_OP_OR] = BITS,         [IR_OP_XOR] = BITS,
-    [IR_OP_SHL] = INTEGER,     [IR_OP_SHR] = INTEGER,     [IR_OP_WHERE] = BRANCHES,
-    [IR_OP_FMA] = FLOAT,       [IR_OP_PERMUTE] = SAME,    [IR_OP_EXPAND] = SAME,
-    [IR_OP_RESHAPE] = SAME,    [IR_OP_UNSQUEEZE] = SAME,  [IR_OP_SQUEEZE] = SAME,
-    [IR_OP_SHRINK] = SAME,     [IR_OP_STRIDE] = SAME,     [IR_OP_FLIP] = SAME,
-    [IR_OP_POINT] = SAME,      [IR_OP_PAD] = SAME,        [IR_OP_CONCAT] = SAME,
-    [IR_OP_STACK] = SAME,      [IR_OP_SUM] = NUMBER,      [IR_OP_PROD] = NUMBER,
-    [IR_OP_REDUCE_MAX] = SAME, [IR_OP_REDUCE_MIN] = SAME, [IR_OP_MEAN] = FLOAT,
-    [IR_OP_ANY] = TRUTH,       [IR_OP_ALL] = TRUTH,       [IR_OP_ARGMAX] = POSITION,
-    [IR_OP_ARGMIN] = POSITION, [IR_OP_MATMUL] = NUMBER,   [IR_OP_GATHER] = INDEXED,
-    [IR_OP_SCATTER] = UPDATED, [IR_OP_SCATTER_ADD] = SUMMED,
+    [IR_OP_NEG] = NUMBER,        [IR_OP_ABS] = NUMBER,
+    [IR_OP_SQRT] = FLOAT,        [IR_OP_RSQRT] = FLOAT,
+    [IR_OP_EXP] = FLOAT,         [IR_OP_EXP2] = FLOAT,
+    [IR_OP_LOG] = FLOAT,         [IR_OP_LOG2] = FLOAT,
+    [IR_OP_SIN] = FLOAT,         [IR_OP_COS] = FLOAT,
+    [IR_OP_TANH] = FLOAT,        [IR_OP_ERF] = FLOAT,
+    [IR_OP_SIGMOID] = FLOAT,     [IR_OP_RELU] = NUMBER,
+    [IR_OP_FLOOR] = FLOAT,       [IR_OP_CEIL] = FLOAT,
+    [IR_OP_TRUNC] = FLOAT,       [IR_OP_ROUND] = FLOAT,
+    [IR_OP_NOT] = BITS,          [IR_OP_CAST] = CONVERT,
+    [IR_OP_BITCAST] = SAME_SIZE, [IR_OP_ADD] = NUMBER,
+    [IR_OP_SUB] = NUMBER,        [IR_OP_MUL] = NUMBER,
+    [IR_OP_DIV] = FLOAT,         [IR_OP_FLOORDIV] = NUMBER,
+    [IR_OP_MOD] = NUMBER,        [IR_OP_POW] = NUMBER,
+    [IR_OP_MIN] = SAME,          [IR_OP_MAX] = SAME,
+    [IR_OP_EQ] = COMPARE,        [IR_OP_NE] = COMPARE,
+    [IR_OP_LT] = COMPARE,        [IR_OP_LE] = COMPARE,
+    [IR_OP_GT] = COMPARE,        [IR_OP_GE] = COMPARE,
+    [IR_OP_AND] = BITS,          [IR_OP_OR] = BITS,
+    [IR_OP_XOR] = BITS,          [IR_OP_SHL] = INTEGER,
+    [IR_OP_SHR] = INTEGER,       [IR_OP_WHERE] = BRANCHES,
+    [IR_OP_FMA] = FLOAT,         [IR_OP_PERMUTE] = SAME,
+    [IR_OP_EXPAND] = SAME,       [IR_OP_RESHAPE] = SAME,
+    [IR_OP_UNSQUEEZE] = SAME,    [IR_OP_SQUEEZE] = SAME,
+    [IR_OP_SHRINK] = SAME,       [IR_OP_STRIDE] = SAME,
+    [IR_OP_FLIP] = SAME,         [IR_OP_POINT] = SAME,
+    [IR_OP_PAD] = SAME,          [IR_OP_CONCAT] = SAME,
+    [IR_OP_STACK] = SAME,        [IR_OP_SUM] = NUMBER,
+    [IR_OP_PROD] = NUMBER,       [IR_OP_REDUCE_MAX] = SAME,
+    [IR_OP_REDUCE_MIN] = SAME,   [IR_OP_MEAN] = FLOAT,
+    [IR_OP_ANY] = TRUTH,         [IR_OP_ALL] = TRUTH,
+    [IR_OP_ARGMAX] = POSITION,   [IR_OP_ARGMIN] = POSITION,
+    [IR_OP_MATMUL] = NUMBER,     [IR_OP_GATHER] = INDEXED,
+    [IR_OP_SCATTER] = UPDATED,   [IR_OP_SCATTER_ADD] = SUMMED,
 };
 static const char *const rule_texts[] = {
     "any operands",
@@ -112,8 +123,8 @@ static bool obeys(const ir_graph *g, const ir_node *n, uint32_t operands) {
   case INDEXED: return first == t && is_data(t) && ir_is_data_int(ir_dtype_of(g, n->src[1]));
   case SUMMED:
   case UPDATED:
-    return first == t && alike(g, n, 2, operands, t) && is_data(t) && ir_is_data_int(ir_dtype_of(g, n->src[1])) &&
-           (rules[n->op] == UPDATED || t != IR_BOOL);
+    return first == t && alike(g, n, 2, operands, t) && is_data(t) &&
+           ir_is_data_int(ir_dtype_of(g, n->src[1])) && (rules[n->op] == UPDATED || t != IR_BOOL);
   }
   return false;
 }
@@ -225,7 +236,8 @@ static bool verify_indirect(ir_verifier *v, ir_ref ref) {
   if (ir_arg_int(n) >= rank) return ir_broken(v, ref, "axis is one of the %u of the first operand", rank);
   if (ir_arg_mode(n) > IR_GATHER_FILL) return ir_broken(v, ref, "mode is check, clip or fill");
   if (batch > places || batch > ir_arg_int(n))
-    return ir_broken(v, ref, "the first %u axes of the indices are axes before axis %d", batch, (int)ir_arg_int(n));
+    return ir_broken(v, ref, "the first %u axes of the indices are axes before axis %d", batch,
+                     (int)ir_arg_int(n));
   uint32_t taken = rank - 1 + places - batch, have = ir_rank(g, n->op == IR_OP_GATHER ? ref : n->src[2]);
   if (have != taken) return ir_broken(v, ref, "what is at the indices has rank %u, not %u", taken, have);
   return n->op == IR_OP_GATHER || ir_rank(g, ref) == rank ||

@@ -1,5 +1,5 @@
-/* Rules of kernels. Before loops are shaped the root is an effect (STORE, UPDATE, or SEQ of STOREs) over free ranges,
- * with REDUCE; afterwards it is a KERNEL, in which exactly one LOOP binds each range. */
+/* Rules of kernels. Before loops are shaped the root is an effect (STORE, UPDATE, or SEQ of STOREs) over free
+ * ranges, with REDUCE; afterwards it is a KERNEL, in which exactly one LOOP binds each range. */
 #include "ir/print.h"
 #include "ir/regions.h"
 #include "ir/verify.h"
@@ -45,7 +45,8 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
   return n->dtype == (load ? element : IR_NONE) || ir_broken(k->v, ref, "its dtype is that of its parameter");
 }
 
-/* as an access, with whether it is valid before the value; ranges follow, and what stands for them once loops are shaped */
+/* as an access, with whether it is valid before the value; ranges follow, and what stands for them once loops
+ * are shaped */
 static bool verify_update(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   ir_dtype element = ir_dtype_of(k->graph, n->src[0]);

@@ -261,7 +261,8 @@ static ir_ref in_axis(folder *f, ir_ref index, ir_ref size) {
   return ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_GE, at, ir_unary(g, IR_OP_NEG, end)), below);
 }
 
-/* Where an index tensor with `batch` leading axes of the data is read, for position p of what is at the indices. */
+/* Where an index tensor with `batch` leading axes of the data is read, for position p of what is at the
+ * indices. */
 static pass_position index_position(const folder *f, const ir_node *n, const pass_position *p) {
   uint32_t axis = (uint32_t)ir_arg_int(n), batch = (uint32_t)ir_arg_small(n);
   pass_position where = {.rank = ir_rank(f->g, n->src[1])};
@@ -278,7 +279,8 @@ static pass_position data_position(const folder *f, const ir_node *n, const pass
 }
 
 static ir_ref bound(folder *f, const ir_node *n, ir_ref index, ir_ref size, ir_ref valid) {
-  return ir_make(f->g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, ir_arg_mode(n)), (ir_ref[]){index, size, valid}, 3);
+  return ir_make(f->g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, ir_arg_mode(n)), (ir_ref[]){index, size, valid},
+                 3);
 }
 
 /* Has the axis a place for the index? Nothing is in an axis that may be empty when it is. */
@@ -420,8 +422,9 @@ ir_ref pass_drop_params(ir_graph *g, ir_ref store, pass_slots *slots) {
   return store;
 }
 
-/* Ranges over the updates of a scatter; those over indices go to `over` as well. An axis that threads can share
- * comes first, since effects along indices stay in order: one before them, or else the first one behind. */
+/* Ranges over the updates of a scatter; those over indices go to `over` as well. An axis that threads can
+ * share comes first, since effects along indices stay in order: one before them, or else the first one
+ * behind. */
 static pass_position update_position(folder *f, const ir_node *n, ir_ref *over, uint32_t *over_count) {
   ir_ref updates = n->src[2];
   uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
@@ -433,7 +436,8 @@ static pass_position update_position(folder *f, const ir_node *n, ir_ref *over, 
   if (first < p.rank) p.at[first] = new_range(f, ir_dim(f->g, updates, first));
   for (uint32_t i = 0; i < p.rank; i++) {
     if (i != first) p.at[i] = new_range(f, ir_dim(f->g, updates, i));
-    if (i >= axis && i < axis + taken && ir_op_of(f->g, p.at[i]) == IR_OP_RANGE) over[(*over_count)++] = p.at[i];
+    if (i >= axis && i < axis + taken && ir_op_of(f->g, p.at[i]) == IR_OP_RANGE)
+      over[(*over_count)++] = p.at[i];
   }
   return p;
 }
@@ -459,13 +463,15 @@ static ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param) {
 
 static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {
   pass_position p = output_position(f, value);
-  ir_ref index = pass_flatten(f->g, &pass_canonical, ir_shape(f->g, value), &p), result = fold_at(f, value, &p);
+  ir_ref index = pass_flatten(f->g, &pass_canonical, ir_shape(f->g, value), &p),
+         result = fold_at(f, value, &p);
   return ir_make(f->g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3);
 }
 
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
   bool own = slots->slot_of[value] == target + 1; /* otherwise what is in memory, or is fused, is copied */
-  bool updates = own && ir_ops[ir_op_of(g, value)].cls == IR_CLASS_INDIRECT && ir_op_of(g, value) != IR_OP_GATHER;
+  bool updates =
+      own && ir_ops[ir_op_of(g, value)].cls == IR_CLASS_INDIRECT && ir_op_of(g, value) != IR_OP_GATHER;
   folder f = {.g = g, .slots = slots, .output = own ? value : 0};
   slots->param_count = 0;
   ir_ref param = param_of(&f, value, target), effect;

@@ -188,7 +188,8 @@ bool loop_merge_pair(loop_nest *n, uint32_t axis) {
 void loop_merge_axes(loop_nest *n) {
   for (uint32_t i = 0; i + 1 < n->axis_count;) {
     loop_nest before = *n;
-    if (loop_is_ordered(n, i) == loop_is_ordered(n, i + 1) && loop_merge_pair(n, i) && loop_division_cost(n->g, n->store) <= loop_division_cost(n->g, before.store))
+    if (loop_is_ordered(n, i) == loop_is_ordered(n, i + 1) && loop_merge_pair(n, i) &&
+        loop_division_cost(n->g, n->store) <= loop_division_cost(n->g, before.store))
       continue;
     *n = before;
     i++;

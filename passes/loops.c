@@ -7,7 +7,8 @@
  *
  * Lanes stand innermost, around the store, so that a reduction's serial loops run once for all of them. A
  * kernel in pieces has a nest for each; pieces that share outer ranges stand side by side in the loops over
- * these. An axis along which updates may meet has neither lanes nor copies nor threads. Blocks for threads are then counted through the pieces of the outermost axis, one after the other.
+ * these. An axis along which updates may meet has neither lanes nor copies nor threads. Blocks for threads
+ * are then counted through the pieces of the outermost axis, one after the other.
  */
 #include "loops.h"
 

@@ -147,7 +147,8 @@ static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *parts, ir_ref sh
 static ir_ref lower_scatter_add(ir_graph *g, ir_ref old, ir_ref x, ir_ref indices, ir_ref updates) {
   const ir_node *n = ir_get(g, old);
   ir_ref src[] = {ir_cast(g, x, IR_F32), indices, ir_cast(g, updates, IR_F32)};
-  return ir_cast(g, ir_make_tensor(g, IR_OP_SCATTER_ADD, IR_F32, ir_shape(g, old), n->arg, src, 3), (ir_dtype)n->dtype);
+  return ir_cast(g, ir_make_tensor(g, IR_OP_SCATTER_ADD, IR_F32, ir_shape(g, old), n->arg, src, 3),
+                 (ir_dtype)n->dtype);
 }
 
 static ir_ref lower_node(lowering *l, ir_ref old) {

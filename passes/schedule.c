@@ -1,5 +1,5 @@
-/* Scheduling: which values live in memory. Every value that does is computed by one kernel, a scatter by two; all others are
- * fused into the kernels that use them.
+/* Scheduling: which values live in memory. Every value that does is computed by one kernel, a scatter by two;
+ * all others are fused into the kernels that use them.
  *
  *   results and what the caller supplies    in memory
  *   views                                   never: they are index arithmetic in their users; but a chain of
@@ -7,8 +7,8 @@
  * stored when costly and used by several kernels or at repeated positions, or when the fused expression grows
  * past a limit reductions fused with elementwise users that need each element once; stored when used twice,
  * inside another reduction, under a mask, or at repeated positions
- *   scatters                                always: one launch fills the buffer with the first operand, the next
- * one updates it. It has few threads, so that what is dear in its other operands is stored before
+ *   scatters                                always: one launch fills the buffer with the first operand, the
+ * next one updates it. It has few threads, so that what is dear in its other operands is stored before
  *
  * One pass from users to operands collects how each value is used, one from operands to users bounds the size
  * of fused expressions. Launches follow node order, which is a topological order. */

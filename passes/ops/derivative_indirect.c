@@ -8,7 +8,8 @@ static ir_ref taken(const op_call *c, ir_ref x) {
   return op_gather_batched(c->g, x, c->n->src[1], ir_arg_int(c->n), ir_arg_mode(c->n), ir_arg_small(c->n));
 }
 static ir_ref scattered(const op_call *c, ir_op op, ir_ref x, ir_ref updates) {
-  return op_scatter(c->g, op, x, c->n->src[1], updates, ir_arg_int(c->n), ir_arg_mode(c->n), ir_arg_small(c->n));
+  return op_scatter(c->g, op, x, c->n->src[1], updates, ir_arg_int(c->n), ir_arg_mode(c->n),
+                    ir_arg_small(c->n));
 }
 
 /* Each position of the data adds up the cotangents of the indices that picked it. */
@@ -19,13 +20,13 @@ RULE(gather) {
 
 RULE(scatter_add) { return i == 0 ? d : taken(c, d); }
 
-/* Whether each index is the last of those that lead to one place, in a shape that broadcasts to the updates: the
- * numbers of the indices, counted from 1, scattered in the same way and read back. */
+/* Whether each index is the last of those that lead to one place, in a shape that broadcasts to the updates:
+ * the numbers of the indices, counted from 1, scattered in the same way and read back. */
 static ir_ref stays(const op_call *c) {
   ir_graph *g = c->g;
   ir_ref x = c->n->src[0], indices = c->n->src[1], one = ir_index(g, 1), dims[IR_MAX_RANK];
-  uint32_t axis = (uint32_t)ir_arg_int(c->n), batch = (uint32_t)ir_arg_small(c->n), places = ir_rank(g, indices),
-           rank = ir_rank(g, x) - 1 + places - batch;
+  uint32_t axis = (uint32_t)ir_arg_int(c->n), batch = (uint32_t)ir_arg_small(c->n),
+           places = ir_rank(g, indices), rank = ir_rank(g, x) - 1 + places - batch;
   int mode = ir_arg_mode(c->n);
   ir_ref count = op_numel(g, op_dims(g, indices), places);
   ir_ref numbers = op_binary(g, IR_OP_ADD, op_iota(g, IR_I64, &count, 1, 0), op_literal_int(g, 1));

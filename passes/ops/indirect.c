@@ -1,4 +1,5 @@
-/* Indexing by tensors: one axis of x is taken at, or changed at, the positions that a tensor of integers holds. */
+/* Indexing by tensors: one axis of x is taken at, or changed at, the positions that a tensor of integers
+ * holds. */
 #include "check.h"
 
 /* A call whose axes are in order. */
@@ -12,7 +13,8 @@ typedef struct indirection {
 static bool share_axes(ir_graph *g, const char *who, ir_ref x, ir_ref indices, int64_t axis, int64_t batch) {
   if (batch < 0 || batch > axis || batch > ir_rank(g, indices)) {
     op_refuse(g,
-              "%s: %lld axes of x and the indices cannot be shared; they have shapes %s and %s; those shared are the "
+              "%s: %lld axes of x and the indices cannot be shared; they have shapes %s and %s; those shared "
+              "are the "
               "first of both and stand before axis %lld",
               who, (long long)batch, OP_TYPE(x), OP_TYPE(indices), (long long)axis);
     return false;
@@ -20,9 +22,11 @@ static bool share_axes(ir_graph *g, const char *who, ir_ref x, ir_ref indices, i
   for (uint32_t i = 0; i < batch; i++) {
     ir_ref a = ir_dim(g, x, i), b = ir_dim(g, indices, i);
     if (op_decided(g, IR_OP_EQ, a, b)) continue;
-    op_refuse(g, "%s: axis %u is shared, but has size %s in x and %s in the indices, of shapes %s and %s; equal sizes "
-              "are shared%s",
-              who, i, OP_EXPR(a), OP_EXPR(b), OP_TYPE(x), OP_TYPE(indices), OP_FACT(IR_OP_EQ, a, b));
+    op_refuse(
+        g,
+        "%s: axis %u is shared, but has size %s in x and %s in the indices, of shapes %s and %s; equal sizes "
+        "are shared%s",
+        who, i, OP_EXPR(a), OP_EXPR(b), OP_TYPE(x), OP_TYPE(indices), OP_FACT(IR_OP_EQ, a, b));
     return false;
   }
   return true;
@@ -68,8 +72,9 @@ ir_ref op_fit(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_re
   ir_dtype dtype = op_common(g, who, (ir_ref[]){x, update}, 2), own = ir_dtype_of(g, x);
   if (dtype == IR_NONE) return 0;
   if (dtype != own)
-    return op_refuse(g, "%s: the update has shape %s; x has shape %s, and keeps its dtype; cast the update to %s", who,
-                     OP_TYPE(update), OP_TYPE(x), ir_dtypes[own].name);
+    return op_refuse(
+        g, "%s: the update has shape %s; x has shape %s, and keeps its dtype; cast the update to %s", who,
+        OP_TYPE(update), OP_TYPE(x), ir_dtypes[own].name);
   ir_ref made = op_convert(g, who, update, own);
   if (!made) return 0;
   uint32_t given = ir_rank(g, made);
@@ -77,14 +82,18 @@ ir_ref op_fit(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_re
   for (uint32_t i = 0; fits && i < given; i++) {
     ir_ref size = ir_dim(g, made, i), want = dims[rank - given + i];
     if (op_is_one(g, size) || op_decided(g, IR_OP_EQ, size, want)) continue;
-    return op_refuse(g, "%s: the update has shape %s; x has shape %s, of which %s is replaced; an update broadcasts to "
-                     "that%s",
-                     who, OP_TYPE(made), OP_TYPE(x), OP_LIST(dims, rank), OP_FACT(IR_OP_EQ, size, want));
+    return op_refuse(
+        g,
+        "%s: the update has shape %s; x has shape %s, of which %s is replaced; an update broadcasts to "
+        "that%s",
+        who, OP_TYPE(made), OP_TYPE(x), OP_LIST(dims, rank), OP_FACT(IR_OP_EQ, size, want));
   }
   if (!fits)
-    return op_refuse(g, "%s: the update has shape %s; x has shape %s, of which %s is replaced; an update broadcasts to "
-                     "that",
-                     who, OP_TYPE(made), OP_TYPE(x), OP_LIST(dims, rank));
+    return op_refuse(
+        g,
+        "%s: the update has shape %s; x has shape %s, of which %s is replaced; an update broadcasts to "
+        "that",
+        who, OP_TYPE(made), OP_TYPE(x), OP_LIST(dims, rank));
   return op_grow(g, made, dims, rank);
 }
 
@@ -96,7 +105,8 @@ ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref update
   if (!op_tensors(g, who, src, 3) || !describe(g, who, src[0], src[1], axis, batch, &in)) return 0;
   x = src[0];
   if (op == IR_OP_SCATTER_ADD && ir_dtype_of(g, x) == IR_BOOL)
-    return op_refuse(g, "%s: x has shape %s; truth values do not add up; cast x to an integer", who, OP_TYPE(x));
+    return op_refuse(g, "%s: x has shape %s; truth values do not add up; cast x to an integer", who,
+                     OP_TYPE(x));
   if (!(src[2] = op_fit(g, who, x, updates, in.dims, in.rank))) return 0;
   return op_make(g, op, ir_dtype_of(g, x), op_dims(g, x), ir_rank(g, x),
                  ir_pack_args(in.axis, mode, (int)in.batch), src, 3);

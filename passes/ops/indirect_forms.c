@@ -46,7 +46,7 @@ ir_ref op_form_slice_update(const op_args *a) {
   bool sized = a->at[AT(size)];
   if (!op_args_list(a, AT(start), &start) || !op_args_list(a, AT(size), &size)) return 0;
   if (sized && size.n != start.n)
-    return op_refuse(a->g, "%s: start and size have lengths %zu and %zu; each axis takes one of both", a->who, start.n,
-                     size.n);
+    return op_refuse(a->g, "%s: start and size have lengths %zu and %zu; each axis takes one of both", a->who,
+                     start.n, size.n);
   return op_slice_update(a->g, a->x[0], a->x[1], start.items, sized ? size.items : NULL, start.n);
 }

@@ -129,7 +129,8 @@ static const operation operations[] = {
     {"%i = data values=[[2,0,2],[1,1,3],[0,3,0]] dtype=i64\n%u = shrink %b bounds=[[0,3],[1,4]]\n"
      "%y = scatter %a, %i, %u axis=1 batch=1",
      SIGNED},
-    {"%i = data values=[[2,0,2,1],[1,1,3,-1],[0,3,0,0]] dtype=i64\n%y = put_along_axis %a, %i, %b axis=1", SIGNED},
+    {"%i = data values=[[2,0,2,1],[1,1,3,-1],[0,3,0,0]] dtype=i64\n%y = put_along_axis %a, %i, %b axis=1",
+     SIGNED},
     {"%i = data values=[2,0,2] dtype=i64\n%y = scatter_add %a, %i, %b", SIGNED},
     {"%i = data values=[7,1,-1,1] dtype=i8\n%y = scatter_add %a, %i, %b axis=1 mode=fill", SIGNED},
     {"%i = data values=[[2,0,2,1],[1,1,0,-1]] dtype=i64\n%u = shrink %b bounds=[[0,2],[0,4]]\n"

@@ -435,21 +435,22 @@ static void test_indirection(void **state) {
       {"take f32[2] f32[2]", "take: the indices have shape f32[2]; x has shape f32[2]; indices are integers"},
       {"take_along_axis f32[2,3] i64[2]",
        "take_along_axis: the indices have shape i64[2]; x has shape f32[2,3]; both have one rank"},
-      {"take_along_axis f32[2,3] i64[3,3] axis=1",
-       "take_along_axis: axis 0 has size 2 in x and 3 in the indices, of shapes f32[2,3] and i64[3,3]; sizes of all "
-       "axes but axis 1 are equal, or 1 in one of them"},
-      {"put_along_axis f32[1,3] i64[3,3] 0 axis=1",
-       "put_along_axis: axis 0 has size 1 in x and 3 in the indices, of shapes f32[1,3] and i64[3,3]; sizes of all "
-       "axes but axis 1 are equal, or 1 in the indices"},
+      {"take_along_axis f32[2,3] i64[3,3] axis=1", "take_along_axis: axis 0 has size 2 in x and 3 in the "
+                                                   "indices, of shapes f32[2,3] and i64[3,3]; sizes of all "
+                                                   "axes but axis 1 are equal, or 1 in one of them"},
+      {"put_along_axis f32[1,3] i64[3,3] 0 axis=1", "put_along_axis: axis 0 has size 1 in x and 3 in the "
+                                                    "indices, of shapes f32[1,3] and i64[3,3]; sizes of all "
+                                                    "axes but axis 1 are equal, or 1 in the indices"},
       {"put_along_axis f32[2,3] i64[2,1] f32[2,3] axis=1",
-       "put_along_axis: the update has shape f32[2,3]; x has shape f32[2,3], of which [2,1] is replaced; an update "
+       "put_along_axis: the update has shape f32[2,3]; x has shape f32[2,3], of which [2,1] is replaced; an "
+       "update "
        "broadcasts to that"},
       {"slice_update f32[3] f32[2] start=[2]",
        "slice_update: bounds [2,4] do not fit axis 0; x has shape f32[3]; takes 0 <= begin <= end <= 3"},
-      {"slice_update f32[3,3] f32[2] start=[0,0]",
-       "slice_update: the update has shape f32[2]; start lists 2 positions; it has one for each axis, or size is given"},
-      {"slice_update f32[3] f64[2] start=[0]",
-       "slice_update: the update has shape f64[2]; x has shape f32[3], and keeps its dtype; cast the update to f32"},
+      {"slice_update f32[3,3] f32[2] start=[0,0]", "slice_update: the update has shape f32[2]; start lists 2 "
+                                                   "positions; it has one for each axis, or size is given"},
+      {"slice_update f32[3] f64[2] start=[0]", "slice_update: the update has shape f64[2]; x has shape "
+                                               "f32[3], and keeps its dtype; cast the update to f32"},
       {"slice_update f32[3] 0 start=[0] size=[1,1]",
        "slice_update: start and size have lengths 1 and 2; each axis takes one of both"},
   };
@@ -494,18 +495,12 @@ static void test_any_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_softmax),
-      cmocka_unit_test(test_moments),
-      cmocka_unit_test(test_norms),
-      cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_ranges),
-      cmocka_unit_test(test_triangles),
-      cmocka_unit_test(test_einsum),
-      cmocka_unit_test(test_convolutions),
-      cmocka_unit_test(test_pooling),
-      cmocka_unit_test(test_indirection),
-      cmocka_unit_test(test_null_propagates),
-      cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_softmax),         cmocka_unit_test(test_moments),
+      cmocka_unit_test(test_norms),           cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_ranges),          cmocka_unit_test(test_triangles),
+      cmocka_unit_test(test_einsum),          cmocka_unit_test(test_convolutions),
+      cmocka_unit_test(test_pooling),         cmocka_unit_test(test_indirection),
+      cmocka_unit_test(test_null_propagates), cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

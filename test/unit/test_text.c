@@ -514,10 +514,12 @@ static void test_verify_kernels(void **state) {
       "broken loop: `%0 = for ridx0 in 0..8 vector with %1 = f32(0.0) {`: next value 0 of a loop over lanes "
       "combines the carried value with one that does not depend on it, by add, mul, min, max, and, or");
   check_broken("index @k(p0: bool[8]) {\n  range ridx0 in 0..8\n  update p0[ridx0] add true over ridx0\n}\n",
-               IR_LEVEL_LOOP, "broken update: `update p0[ridx0] add true over ridx0`: it stores, or adds numbers");
-  check_broken("index @k(p0: f32[8]) {\n  range ridx0 in 0..8\n  update p0[ridx0] = f32(0.0) over (ridx0+1)\n}\n",
                IR_LEVEL_LOOP,
-               "broken update: `update p0[ridx0] = f32(0.0) over (ridx0+1)`: source 4 is a add, not a range");
+               "broken update: `update p0[ridx0] add true over ridx0`: it stores, or adds numbers");
+  check_broken(
+      "index @k(p0: f32[8]) {\n  range ridx0 in 0..8\n  update p0[ridx0] = f32(0.0) over (ridx0+1)\n}\n",
+      IR_LEVEL_LOOP,
+      "broken update: `update p0[ridx0] = f32(0.0) over (ridx0+1)`: source 4 is a add, not a range");
   check_broken(LOOP0 "    %0 = load p1[ridx0] : f32\n    %1 = reduce add %0 over ridx0 : f32\n"
                      "    store p0[ridx0] = %1\n  }\n}\n",
                IR_LEVEL_LOOP,

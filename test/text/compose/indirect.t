@@ -26,14 +26,14 @@ graph @plain(%x: f32[8], %u: f32[4]) {
 >>>
 $ viewfold dump --stage=loops plain.vf
 kernel @plain_0(p0: f32[8], p1: f32[8], p2: f32[4]) {
-  for ridx4 in 0..1 thread {
-    for ridx6 in 0..4 vector {
-      %0 = load p1[ridx6] : f32
-      store p0[ridx6] = %0
+  for ridx5 in 0..1 thread {
+    for ridx7 in 0..4 vector {
+      %0 = load p1[ridx7] : f32
+      store p0[ridx7] = %0
     }
-    for ridx8 in 0..4 vector {
-      %1 = load p2[ridx8] : f32
-      store p0[(ridx8+4)] = %1
+    for ridx9 in 0..4 vector {
+      %1 = load p2[ridx9] : f32
+      store p0[(ridx9+4)] = %1
     }
   }
 }

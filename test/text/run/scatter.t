@@ -11,6 +11,12 @@ graph @v23(%x: i32[4,2], %u: i32[2,2], %z: i32[2,4], %w: i32[2,2], %t: i32[3], %
   return %a, %b, %c, %d
 }
 >>>
+<<< one.vf
+graph @one(%x: f32[4,2], %i: i64[3], %u: f32[3,2]) {
+  %a = scatter_add %x, %i, %u
+  return %a
+}
+>>>
 
 == stored, last one of two, and added
 $ viewfold run v23.vf --in x=[[0,1],[2,3],[4,5],[6,7]] --in u=[[100,101],[102,103]] --in z=[[0,1,2,3],[4,5,6,7]] --in w=[[101,100],[103,102]] --in t=[0,1,2] --in v=[7,8] --check
@@ -24,12 +30,6 @@ check c: 3 elements, bit-equal
 check d: 3 elements, bit-equal
 
 == a launch that copies, and one that updates: lanes run along another axis, never along the indices
-<<< one.vf
-graph @one(%x: f32[4,2], %i: i64[3], %u: f32[3,2]) {
-  %a = scatter_add %x, %i, %u
-  return %a
-}
->>>
 $ viewfold dump --stage=loops one.vf
 kernel @one_0(p0: f32[8], p1: f32[8]) {
   for ridx5 in 0..1 thread {
@@ -39,7 +39,7 @@ kernel @one_0(p0: f32[8], p1: f32[8]) {
     }
   }
 }
-
+\
 kernel @one_1(p0: f32[8], p1: i64[3], p2: f32[6]) {
   for ridx2 in 0..1 thread {
     for ridx4 in 0..3 {
@@ -87,7 +87,7 @@ graph @half(%x: f16[1]) {
 >>>
 $ viewfold run half.vf --in x=[2048] --check
 a: f16[1] = [2052.0]
-check a: 1 elements, bit-equal
+check a: 1 element, bit-equal
 
 == axes shared, sizes that vary, none at all
 <<< rows.vf
