@@ -274,8 +274,9 @@ LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref) {
   } else {
     clamped = cg_call(e, "llvm.umin", 2, value, last, NULL);
   }
-  if (ir_arg_mode(n) == IR_GATHER_CHECK && !ir_is_false(e->g, n->src[2])) {
-    LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, value, extent, ""),
+  bool clips = ir_arg_mode(n) == IR_GATHER_CLIP && ir_bounds_of(e->g, n->src[1]).lo < 1; /* to what? */
+  if ((clips || ir_arg_mode(n) == IR_GATHER_CHECK) && !ir_is_false(e->g, n->src[2])) {
+    LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, clips ? zero : value, extent, ""),
                  valid = cg_fetch(e, n->src[2], width);
     if (!cg_is_true(valid)) bad = LLVMBuildAnd(e->b, bad, valid, "");
     report(e, cg_any(e, bad, width));

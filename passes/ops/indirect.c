@@ -63,7 +63,16 @@ ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode) 
 ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode, int64_t batch) {
   ir_ref src[2] = {op_firm(g, x), op_firm(g, indices)};
   indirection in;
+  int64_t size, some;
   if (!op_tensors(g, "gather", src, 2) || !describe(g, "gather", src[0], src[1], axis, batch, &in)) return 0;
+  bool known = ir_is_const(g, op_numel(g, in.dims, in.rank), &some);
+  if (mode != IR_GATHER_FILL && known && some > 0 && ir_is_const(g, ir_dim(g, src[0], in.axis), &size) &&
+      size == 0)
+    return op_refuse(
+        g,
+        "gather: axis %u has size 0; x has shape %s, the indices %s; every index is out of range: use "
+        "mode=fill",
+        in.axis, OP_TYPE(src[0]), OP_TYPE(src[1]));
   return op_make(g, IR_OP_GATHER, ir_dtype_of(g, src[0]), in.dims, in.rank,
                  ir_pack_args(in.axis, mode, (int)in.batch), src, 2);
 }

@@ -337,6 +337,9 @@ static void test_contractions_refusals(void **state) {
       {"gather f32[1,1,1,1,1,1,1,1,1] i64[1,1,1,1,1,1,1,1,1]",
        "gather: the result has rank 17; a tensor has at most 16 "
        "axes"},
+      {"gather f32[2,0] i64[2] axis=1 mode=clip",
+       "gather: axis 1 has size 0; x has shape f32[2,0], the indices i64[2]; every index is out of range: "
+       "use mode=fill"},
       {"gather f32[2,3] i64[2] batch=1", "gather: 1 axes of x and the indices cannot be shared; they have "
                                          "shapes f32[2,3] and i64[2]; those shared are the "
                                          "first of both and stand before axis 0"},

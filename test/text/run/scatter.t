@@ -77,6 +77,20 @@ $ viewfold run one.vf --in x=[[0,0],[0,0],[0,0],[0,0]] --in i=[0,4,1] --in u=[[1
 ! viewfold run: graph @one: launch 2 of 2 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
 ? 2
 
+== nothing is nearest on an empty axis
+<<< empty.vf
+graph @empty(%x: f32[n=0..3], %i: i64[k=0..3]) {
+  %a = gather %x, %i mode=clip
+  return %a
+}
+>>>
+$ viewfold run empty.vf --in x=[5] --in i=[-2,3] --check
+a: f32[2] = [5.0, 5.0]
+check a: 2 elements, bit-equal
+$ viewfold run empty.vf --in x=[] --in i=[1]
+! viewfold run: graph @empty: launch 1 of 1 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
+? 2
+
 == sums of f16 are rounded once: 2048 and three ones
 <<< half.vf
 graph @half(%x: f16[1]) {
