@@ -66,6 +66,10 @@ FORM(extremum);
 FORM(argreduce);
 FORM(matmul);
 FORM(gather);
+/* ordered_forms.c */
+FORM(cumulative);
+FORM(sort);
+FORM(topk);
 /* compose_forms.c */
 FORM(softmax);
 FORM(log_softmax);
