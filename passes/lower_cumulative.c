@@ -79,13 +79,15 @@ static ir_ref prefixes(const scan *s, ir_ref blocks) {
   ir_graph *g = s->g;
   ir_ref one = ir_index(g, 1), size = ir_dim(g, blocks, WITHIN), axis = ir_index(g, WITHIN + 1);
   ir_ref dims[] = {one, one, size, size, one};
-  ir_ref to = op_iota(g, IR_I32, dims, AXES + 1, WITHIN), from = op_iota(g, IR_I32, dims, AXES + 1, WITHIN + 1);
+  ir_ref to = op_iota(g, IR_I32, dims, AXES + 1, WITHIN),
+         from = op_iota(g, IR_I32, dims, AXES + 1, WITHIN + 1);
   ir_ref here = op_unsqueeze(g, blocks, WITHIN);
   here = op_where(g, op_binary(g, IR_OP_LE, from, to), here, s->identity);
   return here ? op_reduce(g, s->reduce, here, &axis, 1, false) : 0;
 }
 
-/* Each block's prefixes combined with the result of all blocks before it, given that of each with all before. */
+/* Each block's prefixes combined with the result of all blocks before it, given that of each with all before.
+ */
 static ir_ref continued(const scan *s, const level *l, ir_ref earlier) {
   ir_graph *g = s->g;
   ir_ref inside = prefixes(s, l->blocks);
@@ -118,8 +120,9 @@ ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x) {
     }
     more = ir_bounds_of(g, ir_dim(g, lines, 1)).hi > BLOCK;
     ir_ref blocks = in_blocks(&s, lines);
+    if (!blocks) return 0;
     levels[count] = (level){lines, blocks};
-    lines = blocks && more ? totals(&s, blocks) : blocks;
+    lines = more ? totals(&s, blocks) : blocks;
   }
   while (count-- > 0)
     if (!(made = continued(&s, &levels[count], made))) return 0;

@@ -1,15 +1,15 @@
 /* Sorting by a bitonic network (Batcher 1968) of views, minima and maxima.
  *
- * What is sorted is one array of 64-bit keys, all different: an integer in the order of the elements in the high
- * half, the element's position in the low half. So the order is stable, and the low halves are the permutation
- * that sorts, through which everything else is gathered. Elements of 64 bits have keys twice as long, so they are
- * sorted twice: by the low half of the key, then, stably, by the high one.
+ * What is sorted is one array of 64-bit keys, all different: an integer in the order of the elements in the
+ * high half, the element's position in the low half. So the order is stable, and the low halves are the
+ * permutation that sorts, through which everything else is gathered. Elements of 64 bits have keys twice as
+ * long, so they are sorted twice: by the low half of the key, then, stably, by the high one.
  *
- * The network. To merge two sorted halves of a block of 2^k, element i is compared with its mirror image, then
- * with its neighbours at distance 2^(k-2), ..., 2, 1; the lesser one always goes first. So a stage is: the axis as
- * [blocks, 2, half], its flip (of the halves, or in the first stage of the whole block), and the minimum of
- * both in the first half, the maximum in the second. Stages of one distance are one kernel, whatever k is:
- * 2 k - 1 different kernels in k (k + 1) / 2 launches for 2^k elements. */
+ * The network. To merge two sorted halves of a block of 2^k, element i is compared with its mirror image,
+ * then with its neighbours at distance 2^(k-2), ..., 2, 1; the lesser one always goes first. So a stage is:
+ * the axis as [blocks, 2, half], its flip (of the halves, or in the first stage of the whole block), and the
+ * minimum of both in the first half, the maximum in the second. Stages of one distance are one kernel,
+ * whatever k is: 2 k - 1 different kernels in k (k + 1) / 2 launches for 2^k elements. */
 #include "lower.h"
 
 #include "ops/compose_check.h"
@@ -19,8 +19,8 @@ enum { POSITION_BITS = 32 };
 static ir_ref number(ir_graph *g, int64_t value) { return ir_int(g, IR_I64, value); }
 static ir_ref binary(ir_graph *g, ir_op op, ir_ref x, int64_t y) { return op_binary(g, op, x, number(g, y)); }
 
-/* Floats in the order of their bits as signed integers, once those of negative ones are turned around. Zeros are
- * made one, and NaNs the greatest. */
+/* Floats in the order of their bits as signed integers, once those of negative ones are turned around. Zeros
+ * are made one, and NaNs the greatest. */
 static ir_ref float_order(ir_graph *g, ir_ref x) {
   ir_dtype dtype = ir_dtype_of(g, x), bits = dtype == IR_F64 ? IR_I64 : IR_I32;
   if (dtype != IR_F64) x = op_cast(g, x, dtype = IR_F32);
@@ -60,7 +60,8 @@ static ir_ref permutation(ir_graph *g, ir_ref order) {
   ir_ref size = dims[1], zero = ir_index(g, 0);
   int64_t most = ir_bounds_of(g, size).hi, padded = 1;
   while (padded < most) padded *= 2;
-  ir_ref keys = op_binary(g, IR_OP_OR, binary(g, IR_OP_SHL, order, POSITION_BITS), op_iota(g, IR_I64, dims, 3, 1));
+  ir_ref keys =
+      op_binary(g, IR_OP_OR, binary(g, IR_OP_SHL, order, POSITION_BITS), op_iota(g, IR_I64, dims, 3, 1));
   ir_ref pads[] = {zero, zero, zero, pass_sub(g, ir_index(g, padded), size), zero, zero};
   keys = keys && pads[3] ? op_pad_known(g, keys, pads, number(g, INT64_MAX)) : 0;
   for (int64_t block = 2; block <= padded && keys; block *= 2)

@@ -11,9 +11,9 @@
  * tangent REDUCE       d, which has the operand's shape, times the partial derivative by each element of the
  * operand LINEAR       the transpose: operand i's part of the cotangent d of y. A tangent goes through the
  * operation itself, which is linear in all its float operands together BILINEAR     likewise, but linear in
- * each operand alone DIRECTED    likewise, but the rule itself carries a tangent on, too: where c->forward it is
- * the derivative, not its transpose NONE         there is no rule: the derivative is zero wherever there is one, or the
- * result is no float */
+ * each operand alone DIRECTED    likewise, but the rule itself carries a tangent on, too: where c->forward it
+ * is the derivative, not its transpose NONE         there is no rule: the derivative is zero wherever there
+ * is one, or the result is no float */
 typedef enum op_derivative_kind {
   OP_DERIVATIVE_MISSING,
   OP_DERIVATIVE_NONE,

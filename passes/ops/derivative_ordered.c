@@ -1,6 +1,6 @@
 /* Derivatives along one axis in its order, of cumulative operations and of sorting. Lines are [before, n,
- * behind]. What every earlier element does to every later result is a square, [before, n, n, behind], of element
- * and result: for one of n elements these derivatives take O(n^2) operations. */
+ * behind]. What every earlier element does to every later result is a square, [before, n, n, behind], of
+ * element and result: for one of n elements these derivatives take O(n^2) operations. */
 #include "compose_check.h"
 #include "derivative.h"
 
@@ -36,8 +36,8 @@ RULE(cumsum) {
   return op_cumulative(c->g, IR_OP_CUMSUM, d, axis_of(c), false, true);
 }
 
-/* dy_i / dx_j, j <= i, is the product of all elements up to i but j: of those before j, and of those behind j up
- * to i. Nothing is divided, so zeros, and derivatives of this, come out right. */
+/* dy_i / dx_j, j <= i, is the product of all elements up to i but j: of those before j, and of those behind j
+ * up to i. Nothing is divided, so zeros, and derivatives of this, come out right. */
 RULE(cumprod) {
   ir_graph *g = c->g;
   ir_dtype dtype = (ir_dtype)c->n->dtype, wide = op_wide(dtype);
@@ -52,7 +52,8 @@ RULE(cumprod) {
   return op_cast(g, op_unlines(g, d, c->y), dtype);
 }
 
-/* Each result is shared equally by the elements up to it that are the extremum; by the NaNs where that is NaN. */
+/* Each result is shared equally by the elements up to it that are the extremum; by the NaNs where that is
+ * NaN. */
 RULE(cumulative_extremum) {
   ir_graph *g = c->g;
   ir_dtype dtype = (ir_dtype)c->n->dtype, wide = op_wide(dtype);

@@ -134,8 +134,8 @@ ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
 /* shape x[:axis] ++ indices ++ x[axis+1:]; indices of any integer dtype; mode: IR_GATHER_ */
 ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
 
-/* ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before it, or all after it if
- * reverse; exclusive: without itself, so that the first is 0 or 1 (not of CUMMAX, CUMMIN: nothing has no
+/* ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before it, or all after it
+ * if reverse; exclusive: without itself, so that the first is 0 or 1 (not of CUMMAX, CUMMIN: nothing has no
  * extremum). */
 ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusive, bool reverse);
 /* SORT, or ARGSORT: the position, i64, that each element of the sorted axis had. Stable in either direction;
@@ -143,7 +143,8 @@ ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusi
 ir_ref op_sort(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool descending);
 /* A TUPLE: the first k elements of the axis sorted (descending if largest), and their positions. */
 ir_ref op_topk(ir_graph *g, ir_ref x, int64_t k, int64_t axis, bool largest);
-/* A tensor as [before, axis, behind], and back: the axes before the one at hand as one, and those behind it. */
+/* A tensor as [before, axis, behind], and back: the axes before the one at hand as one, and those behind it.
+ */
 ir_ref op_lines(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_unlines(ir_graph *g, ir_ref lines, ir_ref like);
 /* Element at[i, j, k] of each of the lines [before, axis, behind]: all positions are known to exist. */

@@ -122,9 +122,9 @@ ir_ref op_topk(ir_graph *g, ir_ref x, int64_t k, int64_t axis, bool largest) {
   ir_ref size = ir_dim(g, x, (uint32_t)at), count = ir_index(g, k);
   if (!count) return 0;
   if (k < 0 || !op_decided(g, IR_OP_GE, size, count))
-    return op_refuse(g, "topk: k is %lld; axis %lld of x, of shape %s, has size %s; k is from 0 to the size%s",
-                     (long long)k, (long long)at, OP_TYPE(x), OP_EXPR(size),
-                     k < 0 ? "" : OP_FACT(IR_OP_GE, size, count));
+    return op_refuse(
+        g, "topk: k is %lld; axis %lld of x, of shape %s, has size %s; k is from 0 to the size%s",
+        (long long)k, (long long)at, OP_TYPE(x), OP_EXPR(size), k < 0 ? "" : OP_FACT(IR_OP_GE, size, count));
   ir_ref both[] = {first_of(g, op_sort(g, IR_OP_SORT, x, at, largest), at, count),
                    first_of(g, op_sort(g, IR_OP_ARGSORT, x, at, largest), at, count)};
   return both[0] && both[1] ? ir_tuple(g, both, 2) : op_compose_end(g, "topk", 0);

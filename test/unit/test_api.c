@@ -614,6 +614,17 @@ static void record_reductions(many *m, vf_value x, vf_value i) {
   want_about(m, vf_matmul(x, vf_permute(x, VF_LIST(1, 0))));
   want(m, vf_gather(x, i, 0, VF_GATHER_CLIP));
   want(m, vf_gather(x, vf_point(i, 0, 1), 1, VF_GATHER_FILL));
+  want_about(m, vf_cumsum(x, 1));
+  want(m, vf_cumprod(i, 0));
+  want(m, vf_cummax(x, -1));
+  want(m, vf_cummin(i, 1));
+  want(m, vf_sort(x, 0, true));
+  want(m, vf_argsort(x, 1, false));
+  want(m, vf_stored(x));
+  vf_value r[2];
+  assert_int_equal(vf_topk(x, 2, 1, true, r), 2);
+  want(m, r[0]);
+  want(m, r[1]);
 }
 
 static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
