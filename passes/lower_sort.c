@@ -59,6 +59,11 @@ static ir_ref permutation(ir_graph *g, ir_ref order) {
   const ir_ref *dims = op_dims(g, order);
   ir_ref size = dims[1], zero = ir_index(g, 0);
   int64_t most = ir_bounds_of(g, size).hi, padded = 1;
+  if (most > (int64_t)1 << POSITION_BITS) {
+    ir_fail(g->error, IR_ERR_UNSUPPORTED, "sort: no bound of 2^%d is known of the size %s", POSITION_BITS,
+            OP_EXPR(size));
+    return 0;
+  }
   while (padded < most) padded *= 2;
   ir_ref keys =
       op_binary(g, IR_OP_OR, binary(g, IR_OP_SHL, order, POSITION_BITS), op_iota(g, IR_I64, dims, 3, 1));

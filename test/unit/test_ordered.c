@@ -68,7 +68,8 @@ static void test_any_allocation_may_fail(void **state) {
   static const char *const lines[] = {
       "cumsum f16[2,n] axis=1 exclusive=true reverse=true",
       "cummin i8[40] axis=0",
-      "topk f64[m] k=3",
+      "sort f64[n]",
+      "topk u8[2,3] k=2 axis=0",
       "argsort f32[2,3] axis=0 descending=true",
   };
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
