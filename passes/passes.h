@@ -29,6 +29,10 @@ extern const size_t pass_count;
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error);
 
+/* physicalize.c: batch axes become ordinary leading axes. Replaces each root (a TUPLE of tensors, or a leaf)
+ * by what it is then; a graph without batches stays as it is. False after failing. */
+bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n);
+
 /* lower.c: composite tensor operations become primitive ones. Returns the new TUPLE of results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results);
 
