@@ -173,10 +173,10 @@ ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref 
   return intern(g, op, dtype, false, arg, src, nsrc);
 }
 
-/* Room for the batch of the next node, where it has one. */
-static bool reserve_batch(ir_graph *g, ir_ref batch) {
+/* Room for the batch of the next node, where it has one or had one taken out. */
+static bool reserve_batch(ir_graph *g, ir_op op, ir_ref batch) {
   size_t known = g->batches_cap;
-  if (!batch) return true;
+  if (!batch && op != IR_OP_REBATCH && op != IR_OP_UNBATCH) return true;
   if (!IR_RESERVE(g->mem, g->batches, g->batches_cap, (size_t)g->count + 1)) return out_of_memory(g) != 0;
   memset(g->batches + known, 0, (g->batches_cap - known) * sizeof *g->batches);
   return true;
@@ -187,7 +187,7 @@ ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64
   ir_ref batch = 0;
   for (uint32_t i = 0; i < nsrc; i++)
     if (src[i] == 0) return 0;
-  if (!shape || !ir_batch_of(g, op, arg, src, nsrc, &batch) || !reserve_batch(g, batch)) return 0;
+  if (!shape || !ir_batch_of(g, op, arg, src, nsrc, &batch) || !reserve_batch(g, op, batch)) return 0;
   ir_ref ref = intern(g, op, dtype, false, arg, src, nsrc);
   if (ref) g->shapes[ref] = shape;
   if (ref && batch) g->batches[ref] = batch;

@@ -103,7 +103,7 @@ typedef struct ir_graph {
   ir_ref *shapes; /* side table: TUPLE of the tensor node, or 0 */
   size_t shapes_cap;
   ir_ref *batches;       /* likewise: TUPLE of the batch sizes, or 0 */
-  size_t batches_cap;    /* 0: there is no batch in the graph */
+  size_t batches_cap;    /* 0: there is no batch in the graph, nor an operation that is about one */
   ir_bounds *bounds;     /* side table, memoised by ir_bounds_of */
   uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
