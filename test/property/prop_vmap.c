@@ -448,8 +448,9 @@ static void add_derivatives(checker *c) {
    * is */
   ir_ref whole[RANDOM_INPUTS], stacked = out[1], cotangent = given[1][0];
   for (int level = c->levels; level-- > 0;) {
-    stacked = op_unbatch(&c->mapped.g, stacked, c->size[level], 0, level + 1);
-    cotangent = op_unbatch(&c->mapped.g, cotangent, c->size[level], 0, level + 1);
+    int at = (int)pick(c, 0, ir_rank(&c->mapped.g, stacked));
+    stacked = op_unbatch(&c->mapped.g, stacked, c->size[level], at, level + 1);
+    cotangent = op_unbatch(&c->mapped.g, cotangent, c->size[level], at, level + 1);
   }
   for (int i = 0; i < count; i++) whole[i] = c->ports[number[i]].full;
   pass_derivative outer = {
