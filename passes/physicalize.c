@@ -206,11 +206,13 @@ static ir_ref gather(physical *p, ir_ref node) {
                    OP_TYPE(data), OP_TYPE(indices));
 }
 
-/* A leaf of the same name, or serial number. */
-static ir_ref leaf(physical *p, ir_ref node) {
-  const ir_node *n = ir_get(p->g, node);
-  return ir_leaf(p->g, (ir_op)n->op, (ir_dtype)n->dtype, 0, shape_of(p->g, node), n->arg);
+ir_ref pass_physical_leaf(ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  return ir_batch(g, node) ? ir_leaf(g, (ir_op)n->op, (ir_dtype)n->dtype, 0, shape_of(g, node), n->arg)
+                           : node;
 }
+
+static ir_ref leaf(physical *p, ir_ref node) { return pass_physical_leaf(p->g, node); }
 
 typedef ir_ref (*rule)(physical *p, ir_ref node);
 static const rule rules[IR_OP_COUNT] = {
