@@ -184,6 +184,15 @@ static bool is_view_of_batches(ir_op op) {
   return op == IR_OP_REBATCH || op == IR_OP_BATCH || op == IR_OP_UNBATCH;
 }
 
+ir_status ir_eval_refuse_calls(ir_eval_run *run, ir_ref ref) {
+  const ir_node *n = ir_get(run->g, ref);
+  for (uint32_t i = 0; i < ir_operand_count(n) && ir_ops[n->op].cls == IR_CLASS_CONTROL; i++)
+    if (ir_batch(run->g, n->src[i]))
+      return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: operands in a batch are not possible yet",
+                     ir_ops[n->op].text);
+  return IR_OK;
+}
+
 bool ir_eval_is_batched(const ir_eval_run *run, ir_ref ref) {
   ir_op op = ir_op_of(run->g, ref);
   return is_view_of_batches(op) || (ir_batch(run->g, ref) && ir_ops[op].cls != IR_CLASS_LEAF);

@@ -3,7 +3,8 @@
  *
  * Operands of another batch are aligned first: axes of size 1 in front, then expanded. Attributes gain the
  * batch axes by what they are called, which one table says; operations for which that is not enough are
- * another table. A graph without a batch stays as it is, node for node. */
+ * another table. A graph without a batch stays as it is, node for node; batches inside of functions go, too.
+ */
 #include "passes.h"
 
 #include "ir/print.h"
@@ -239,8 +240,19 @@ static ir_ref without_batch(physical *p, ir_ref node) {
   return made;
 }
 
+/* Functions are of single elements, so their callers would have to be others. */
+static bool calls_in_batch(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  bool batched = false;
+  for (uint32_t i = 0; i < ir_operand_count(n); i++) batched |= ir_batch(g, n->src[i]) != 0;
+  return batched && ir_ops[n->op].cls == IR_CLASS_CONTROL;
+}
+
 static ir_ref make_physical(physical *p, ir_ref node) {
   ir_op op = ir_op_of(p->g, node);
+  if (calls_in_batch(p->g, node))
+    return op_refuse(p->g, "%s: operands in a batch are not possible yet; use vmap inside of the function",
+                     ir_ops[op].text);
   p->rank = ir_batch_rank(p->g, node);
   if (p->rank == 0 && !is_of_batches(op)) return without_batch(p, node);
   return rules[op] ? rules[op](p, node) : by_attributes(p, node);
@@ -261,7 +273,7 @@ bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n) {
   p.map = ir_alloc(g->mem, p.map_size * sizeof *p.map);
   if (!p.map) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical") == IR_OK;
   memset(p.map, 0, p.map_size * sizeof *p.map);
-  bool good = ir_reachable(g, roots, n, &live, &count, &cap) == IR_OK && map_all(&p, live, count);
+  bool good = ir_reachable_inside(g, roots, n, &live, &count, &cap) == IR_OK && map_all(&p, live, count);
   for (size_t i = 0; i < n && good; i++) roots[i] = p.map[roots[i]];
   ir_free(g->mem, p.map, p.map_size * sizeof *p.map);
   ir_free(g->mem, live, cap * sizeof *live);

@@ -12,8 +12,10 @@
  *   - vjp of vmap: gradients recorded outside are those of each element stacked, and summed over the levels
  * along which an input is not mapped (within a tolerance, as sums round).
  *
- * Positions out of range must be reported for the batch if and only if they are for an element. */
+ * Positions out of range must be reported for the batch if and only if they are for an element. The verifier
+ * must accept the second graph, and its text read back as the same text. */
 #include "frontend/compile.h"
+#include "frontend/reader.h"
 #include "ir/eval.h"
 #include "passes/derive.h"
 #include "passes/ops/ops.h"
@@ -399,6 +401,32 @@ static void check_compiled(checker *c, int count, const stack *s) {
   c->programs++;
 }
 
+/* The verifier has nothing to say, and the text reads back as the same text. */
+static void check_text(checker *c) {
+  ir_ref roots[RESULTS];
+  ir_text first, second;
+  ir_graph again;
+  ir_error error = {0};
+  ir_module module = {0};
+  for (int i = 0; i < c->result_count; i++) roots[i] = c->results[i].full;
+  ir_ref all = ir_tuple(&c->mapped.g, roots, (uint32_t)c->result_count);
+  if (ir_verify(&c->mapped.g, all, IR_LEVEL_TENSOR, &error) != IR_OK)
+    fail(c, "the verifier complains", error.text);
+  ir_text_init(&first, &ir_mem_libc), ir_text_init(&second, &ir_mem_libc);
+  ir_print_graph(&c->mapped.g, "mapped", all, &first);
+  ir_graph_init(&again, &ir_mem_libc, &error);
+  if (ir_parse_module(&again, &fe_builder, "mapped", ir_text_get(&first), first.len, &module) != IR_OK) {
+    fail(c, "the printed graph does not parse", error.text);
+  } else {
+    ir_print_graph(&again, "mapped", module.graphs[0].root, &second);
+    if (strcmp(ir_text_get(&first), ir_text_get(&second)) != 0)
+      fail(c, "the printed graph changes when parsed", ir_text_get(&second));
+  }
+  ir_module_free(&module);
+  ir_graph_free(&again);
+  ir_text_free(&first), ir_text_free(&second);
+}
+
 /* derivatives */
 
 static bool varies(const random_graph *r, ir_ref x) {
@@ -527,6 +555,7 @@ static bool one_case(checker *c, uint64_t seed, bool compiled) {
   for (int i = c->plain.value_count - 1; i >= 0 && values < wanted && !c->problem; i--, values++)
     add_result(c, op_firm(&c->plain.g, c->plain.values[i].ref), c->mapped.values[i].ref);
   if (!c->plain.wild && !c->problem) add_derivatives(c);
+  if (!c->problem) check_text(c);
   if (!c->problem) check(c, compiled, values);
   bool passed = !c->problem;
   if (!passed) report(c, seed);

@@ -10,9 +10,11 @@
 #include <cmocka.h>
 
 #include "frontend/viewfold.h"
+#include "test/lib/memory.h"
 
 enum { MOST = 256 };
 static vf_error error;
+static test_memory memory;
 
 typedef struct bench {
   vf_context *c;
@@ -495,6 +497,75 @@ static void test_trees(void **state) {
   stop(&b);
 }
 
+static void take_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
+
+/* Deeper than anybody nests: refused, without recursion. */
+static void test_deep_trees(void **state) {
+  enum { DEEP = 40 };
+  bench b;
+  start(&b);
+  vf_value x = input(&b, VF_LIST(2));
+  vf_tree chain[DEEP], out = {VF_LEAF, {0}, NULL, NULL};
+  for (int depth = 30; depth <= DEEP; depth += 5) {
+    for (int i = 0; i < depth; i++) chain[i] = (vf_tree){1, {0}, &chain[i + 1], NULL};
+    chain[depth - 1] = (vf_tree){VF_LEAF, x, NULL, NULL};
+    bool good = vf_vmap_tree(b.g, take_leaf, &x, chain, NULL, NULL, -1, &out);
+    assert_int_equal(good, depth <= 33);
+    if (!good) assert_string_equal(vf_graph_message(b.g), "vmap: a tree has more than 32 levels");
+    vf_graph_clear_error(b.g);
+  }
+  stop(&b);
+}
+
+/* Memory runs out at every place in turn: vmap then fails for that reason, and nothing is left behind. */
+
+static void with_gradient(void *user, const vf_value *x, vf_value *y) {
+  vf_value w = *(vf_value *)user;
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  vf_vmap(w.graph, &map, energies, &w, x, &y[0]);
+  vf_grad(vf_sum(y[0], VF_ALL, false), 1, &w, &y[1]);
+}
+
+static bool record_once(vf_context *c) {
+  vf_graph *g = vf_graph_create(c, "memory", &error);
+  if (!g) return false;
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 4, 3)), w = vf_input(g, "w", VF_F32, VF_LIST(3)), y[2];
+  vf_map map = {sizeof map, 1, 2, (int[]){1}, NULL, -1};
+  vf_vmap(g, &map, with_gradient, &w, &x, y);
+  vf_output(g, "y", y[0]), vf_output(g, "dw", y[1]);
+  float in[2][24] = {{0}}, out[2][24];
+  bool good = !vf_graph_status(g) &&
+              !vf_evaluate(g, (const void *[]){in[0], in[1]}, (void *[]){out[0], out[1]}, NULL, &error);
+  if (!good && vf_graph_status(g)) error.status = vf_graph_status(g);
+  char *text = good ? vf_graph_dump(g, "index", &error) : NULL;
+  good = text != NULL;
+  if (text) vf_text_free(c, text);
+  vf_graph_destroy(g);
+  return good;
+}
+
+static void test_short_memory(void **state) {
+  bool good = false;
+  for (long fail_at = 1; !good; fail_at++) {
+    memory = (test_memory){0};
+    vf_options options = {.size = sizeof options,
+                          .allocator = test_memory_hook,
+                          .allocator_user = &memory,
+                          .flags = VF_NO_DISK};
+    vf_context *c = vf_context_create(&options, &error);
+    assert_non_null(c);
+    memory.fail_at = memory.allocations + fail_at;
+    good = record_once(c);
+    if (!good) assert_int_equal(error.status, VF_ERR_MEMORY);
+    bool reached = memory.allocations >= memory.fail_at;
+    if (good && reached) good = false; /* the failure was of no consequence */
+    memory.fail_at = 0;
+    vf_context_destroy(c);
+    assert_int_equal(memory.live, 0);
+    assert_int_equal(memory.wrong_sizes, 0);
+  }
+}
+
 /* what is refused */
 
 static void identity(void *user, const vf_value *x, vf_value *y) { y[0] = x[0]; }
@@ -667,6 +738,8 @@ int main(void) {
       cmocka_unit_test(test_vmap_of_jvp),
       cmocka_unit_test(test_grad_between),
       cmocka_unit_test(test_trees),
+      cmocka_unit_test(test_deep_trees),
+      cmocka_unit_test(test_short_memory),
       cmocka_unit_test(test_refused),
       cmocka_unit_test(test_unequal_sizes),
       cmocka_unit_test(test_finished_vmap),
