@@ -60,12 +60,16 @@ static const struct {
   const char *name;
   gain gain;
 } gains[] = {
-    {"axis", GAIN_AXES},     {"axes", GAIN_AXES},    {"order", GAIN_ORDER},      {"shape", GAIN_SIZES},
-    {"steps", GAIN_ONES},    {"bounds", GAIN_WHOLE}, {"pads", GAIN_NO_PADS},     {"index", GAIN_NOTHING},
-    {"value", GAIN_NOTHING}, {"mode", GAIN_NOTHING}, {"keepdims", GAIN_NOTHING}, {"dtype", GAIN_NOTHING},
+    {"axis", GAIN_AXES},  {"axes", GAIN_AXES},    {"order", GAIN_ORDER},  {"shape", GAIN_SIZES},
+    {"steps", GAIN_ONES}, {"bounds", GAIN_WHOLE}, {"pads", GAIN_NO_PADS},
 };
+/* Attributes of other kinds than these say nothing of axes. */
+static const char *const silent[] = {"bool", "dtype", "value", "expr", "pad_mode", "gather_mode"};
 
-static bool find_gain(const char *name, gain *out) {
+static bool find_gain(const char *name, const char *kind, gain *out) {
+  *out = GAIN_NOTHING;
+  for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+    if (strcmp(silent[i], kind) == 0) return true;
   for (size_t i = 0; i < sizeof gains / sizeof *gains; i++)
     if (strcmp(gains[i].name, name) == 0) {
       *out = gains[i].gain;
@@ -121,7 +125,7 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
   for (const char *column = ir_ops[n->op].attributes;
        good && ir_next_attribute(&column, name, kind, sizeof name);) {
     gain how = GAIN_NOTHING;
-    if (!(good = find_gain(name, &how))) break;
+    if (!(good = find_gain(name, kind, &how))) break;
     if (strcmp(kind, "int") == 0 && how == GAIN_AXES)
       arg = ir_pack_arg(ir_arg_int(n) + p->rank, ir_arg_mode(n));
     else if (strcmp(kind, "value") == 0 || strcmp(kind, "expr") == 0) src[count++] = n->src[at++];
@@ -240,19 +244,22 @@ static ir_ref without_batch(physical *p, ir_ref node) {
   return made;
 }
 
-/* Functions are of single elements, so their callers would have to be others. */
+/* What calls functions, or code of the user's: those are of single elements. And functions whose results have
+ * a batch of their own. */
 static bool calls_in_batch(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   bool batched = false;
-  for (uint32_t i = 0; i < ir_operand_count(n); i++) batched |= ir_batch(g, n->src[i]) != 0;
-  return batched && ir_ops[n->op].cls == IR_CLASS_CONTROL;
+  if (ir_shape(g, node) || n->op == IR_OP_TUPLE) return false;
+  for (uint32_t i = 0; i < ir_operand_count(n) && !batched; i++) batched = ir_batch(g, n->src[i]) != 0;
+  return batched;
 }
 
 static ir_ref make_physical(physical *p, ir_ref node) {
   ir_op op = ir_op_of(p->g, node);
   if (calls_in_batch(p->g, node))
-    return op_refuse(p->g, "%s: operands in a batch are not possible yet; use vmap inside of the function",
-                     ir_ops[op].text);
+    return op_refuse(
+        p->g, "%s: operands and results in a batch are not possible yet; use vmap inside of the function",
+        ir_ops[op].text);
   p->rank = ir_batch_rank(p->g, node);
   if (p->rank == 0 && !is_of_batches(op)) return without_batch(p, node);
   return rules[op] ? rules[op](p, node) : by_attributes(p, node);
