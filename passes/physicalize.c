@@ -185,30 +185,35 @@ static ir_ref unbatch(physical *p, ir_ref node) {
   return reshaped(g, moved(g, made, 0, lead - 1 + axis), node);
 }
 
-/* Positions that differ within the batch: the data of the same element of the batch, or of all elements. */
-static ir_ref gather(physical *p, ir_ref node) {
+/* Positions of one batch, data without: its axes become the first of the result afterwards. */
+static ir_ref gather_anywhere(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
-  ir_ref data = n->src[0], indices = n->src[1];
-  if (!ir_batch(g, indices)) { /* the same positions everywhere */
-    ir_ref src[2] = {aligned(p, node, data), p->map[indices]};
-    return ir_make_tensor(g, IR_OP_GATHER, (ir_dtype)n->dtype, shape_of(g, node),
-                          ir_pack_arg(ir_arg_int(n) + p->rank, ir_arg_mode(n)), src, 2);
-  }
-  if (!ir_batch(g, data)) { /* the batch axes are those of the indices, and go to the front */
-    uint32_t axis = (uint32_t)ir_arg_int(n), count = 0;
-    ir_ref dims[2 * IR_MAX_RANK], src[2] = {p->map[data], p->map[indices]}, places[2 * IR_MAX_RANK];
-    uint32_t width = ir_physical(g, indices, places);
-    for (uint32_t i = 0; i < axis; i++) dims[count++] = ir_dim(g, data, i);
-    for (uint32_t i = 0; i < width; i++) dims[count++] = places[i];
-    for (uint32_t i = axis + 1; i < ir_rank(g, data); i++) dims[count++] = ir_dim(g, data, i);
-    ir_ref made =
-        ir_make_tensor(g, IR_OP_GATHER, (ir_dtype)n->dtype, ir_tuple(g, dims, count), n->arg, src, 2);
-    for (uint32_t i = 0; i < p->rank; i++) made = moved(g, made, axis + i, i);
-    return made;
-  }
-  return op_refuse(g, "gather: data of %s by indices of %s: both in a batch is not possible yet; unbatch one",
-                   OP_TYPE(data), OP_TYPE(indices));
+  uint32_t axis = (uint32_t)ir_arg_int(n), count = 0, rank = ir_rank(g, n->src[0]);
+  ir_ref dims[2 * IR_MAX_RANK], src[2] = {p->map[n->src[0]], p->map[n->src[1]]}, places[2 * IR_MAX_RANK];
+  uint32_t width = ir_physical(g, n->src[1], places);
+  for (uint32_t i = 0; i < axis; i++) dims[count++] = ir_dim(g, n->src[0], i);
+  for (uint32_t i = 0; i < width; i++) dims[count++] = places[i];
+  for (uint32_t i = axis + 1; i < rank; i++) dims[count++] = ir_dim(g, n->src[0], i);
+  ir_ref made = ir_make_tensor(g, IR_OP_GATHER, (ir_dtype)n->dtype, ir_tuple(g, dims, count), n->arg, src, 2);
+  for (uint32_t i = 0; i < p->rank; i++) made = moved(g, made, axis + i, i);
+  return made;
+}
+
+/* Where the positions are the same for every element of the batch, only data (and updates) have its axes;
+ * otherwise positions share them with the data, beside those that they share already. */
+static ir_ref indirect(physical *p, ir_ref node) {
+  ir_graph *g = p->g;
+  const ir_node *n = ir_get(g, node);
+  bool shared = ir_batch(g, n->src[1]) != 0 || ir_arg_small(n) > 0;
+  if (n->op == IR_OP_GATHER && shared && !ir_batch(g, n->src[0]) && ir_arg_small(n) == 0)
+    return gather_anywhere(p, node);
+  ir_ref src[3];
+  for (uint32_t i = 0; i < n->nsrc && i < 3; i++)
+    src[i] = i == 1 && !shared ? p->map[n->src[i]] : aligned(p, node, n->src[i]);
+  int64_t arg =
+      ir_pack_args(ir_arg_int(n) + p->rank, ir_arg_mode(n), shared ? ir_arg_small(n) + (int)p->rank : 0);
+  return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(g, node), arg, src, n->nsrc);
 }
 
 ir_ref pass_physical_leaf(ir_graph *g, ir_ref node) {
@@ -221,8 +226,10 @@ static ir_ref leaf(physical *p, ir_ref node) { return pass_physical_leaf(p->g, n
 
 typedef ir_ref (*rule)(physical *p, ir_ref node);
 static const rule rules[IR_OP_COUNT] = {
-    [IR_OP_INPUT] = leaf,  [IR_OP_BUFFER] = leaf,     [IR_OP_REBATCH] = rebatch,
-    [IR_OP_BATCH] = batch, [IR_OP_UNBATCH] = unbatch, [IR_OP_GATHER] = gather};
+    [IR_OP_INPUT] = leaf,       [IR_OP_BUFFER] = leaf,          [IR_OP_REBATCH] = rebatch,
+    [IR_OP_BATCH] = batch,      [IR_OP_UNBATCH] = unbatch,      [IR_OP_GATHER] = indirect,
+    [IR_OP_SCATTER] = indirect, [IR_OP_SCATTER_ADD] = indirect,
+};
 
 static bool is_of_batches(ir_op op) {
   return op == IR_OP_REBATCH || op == IR_OP_BATCH || op == IR_OP_UNBATCH;
