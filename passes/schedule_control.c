@@ -5,14 +5,14 @@
 
 enum { PREDICATE = 1, CARRY_SLOTS = 5, PART_SLOTS = 2 };
 
-/* A CONTROL node while its steps are made. Slots of the two functions' parameters, and of the node's results:
- * UINT32_MAX for those that nobody asks for. */
+/* A CONTROL node while its steps are made: slots of its operands and results, and where its functions find
+ * their parameters and leave their results. */
 typedef struct control {
   scheduler *s;
   const schedule_scope *around;
   ir_ref node;
   uint32_t operand_count, result_count;
-  uint32_t *operands, *results, *params;
+  uint32_t *operands, *results, *params, *left;
   ir_ref *wanted;    /* results of a function that are needed */
   uint32_t *targets; /* and where */
   uint32_t wanted_count;
@@ -24,18 +24,23 @@ static uint32_t add_slot(control *c, ir_slot_kind kind, ir_ref value) {
   return schedule_add_slot(c->s, kind, value);
 }
 
-/* The RESULT of that number: the one that the graph uses, where it uses it. `like`: what the function returns. */
-static ir_ref result_node(control *c, uint32_t number, ir_ref like, ir_ref shape) {
-  return ir_result(c->s->g, c->node, number, ir_dtype_of(c->s->g, like), shape);
+/* The slots of the node's results; UINT32_MAX for those that nobody asks for. */
+static void find_results(control *c) {
+  const ir_binding *b = c->s->plan->bindings + c->around->first;
+  for (uint32_t k = 0; k < c->result_count; k++) c->results[k] = UINT32_MAX;
+  for (uint32_t i = 0; i < c->around->count; i++) {
+    const ir_node *n = ir_get(c->s->g, b[i].node);
+    if (n->op == IR_OP_RESULT && n->src[0] == c->node) c->results[ir_arg_int(n)] = b[i].slot;
+  }
 }
 
-static bool control_init(control *c) {
+static bool control_init(control *c, uint32_t result_count) {
   ir_graph *g = c->s->g;
   const ir_node *n = ir_get(g, c->node);
   c->operand_count = ir_operand_count(n);
-  c->result_count = ir_result_count(g, c->node);
+  c->result_count = result_count;
   size_t operands = c->operand_count, results = (size_t)c->result_count + 1; /* a predicate is one result */
-  c->size = (2 * operands + 2 * results) * sizeof(uint32_t) + results * sizeof(ir_ref);
+  c->size = (2 * operands + 3 * results) * sizeof(uint32_t) + results * sizeof(ir_ref);
   c->memory = ir_alloc(g->mem, c->size);
   if (!c->memory) {
     schedule_fail(c->s);
@@ -44,13 +49,16 @@ static bool control_init(control *c) {
   c->operands = c->memory;
   c->params = c->operands + operands;
   c->results = c->params + operands;
-  c->targets = c->results + results;
+  c->left = c->results + results;
+  c->targets = c->left + results;
   c->wanted = c->targets + results;
+  find_results(c);
   for (uint32_t i = 0; i < c->operand_count; i++) {
     c->operands[i] = c->params[i] = schedule_slot_of(c->s, c->around, n->src[i]);
     if (c->operands[i] != UINT32_MAX) continue;
     c->s->failed = true;
-    ir_fail(c->s->error, IR_ERR_INTERNAL, "schedule: an operand of %s is not in memory", ir_ops[n->op].text);
+    ir_fail(c->s->error, IR_ERR_INTERNAL, "schedule: an operand of %s is not in memory",
+            ir_ops[n->op].text);
     return false;
   }
   return true;
@@ -96,14 +104,9 @@ static bool takes(control *c, uint32_t number, uint32_t params) {
 
 static void add_cond(control *c) {
   scheduler *s = c->s;
-  ir_function then = function_of(c, 0);
   uint32_t used = 0;
   if (!takes(c, 0, c->operand_count - 1) || !takes(c, 1, c->operand_count - 1)) return;
-  for (uint32_t k = 0; k < c->result_count; k++) {
-    ir_ref r = result_node(c, k, then.results[k], ir_shape(s->g, then.results[k]));
-    c->results[k] = schedule_slot_of(s, c->around, r);
-    used += c->results[k] != UINT32_MAX;
-  }
+  for (uint32_t k = 0; k < c->result_count; k++) used += c->results[k] != UINT32_MAX;
   size_t at = s->plan->step_count;
   ir_step *step = schedule_add_step(s, c->around, IR_STEP_COND, PREDICATE + used);
   if (!step) return;
@@ -130,16 +133,14 @@ static uint32_t place_carries(control *c, ir_function body, uint32_t carries, ui
   uint32_t made = 0;
   for (uint32_t k = 0; k < carries && !s->failed; k++) {
     if (stays(body, k)) continue;
-    ir_ref like = body.params[k], result = result_node(c, k, like, ir_shape(s->g, like));
-    uint32_t slot = schedule_slot_of(s, c->around, result);
-    if (slot == UINT32_MAX) slot = add_slot(c, IR_SLOT_TEMP, result);
+    ir_ref like = body.params[k];
     uint32_t *five = out + made;
     made += CARRY_SLOTS;
     five[0] = c->operands[k];
     five[1] = c->params[k] = add_slot(c, IR_SLOT_MOVING, like);
-    five[2] = c->results[k] = add_slot(c, IR_SLOT_MOVING, like);
-    five[3] = slot;
-    five[4] = add_slot(c, IR_SLOT_TEMP, result);
+    five[2] = c->left[k] = add_slot(c, IR_SLOT_MOVING, like);
+    five[3] = c->results[k] != UINT32_MAX ? c->results[k] : add_slot(c, IR_SLOT_TEMP, like);
+    five[4] = add_slot(c, IR_SLOT_TEMP, like);
   }
   return made;
 }
@@ -148,10 +149,8 @@ static uint32_t place_carries(control *c, ir_function body, uint32_t carries, ui
 static void copy_constants(control *c, ir_function body, uint32_t carries) {
   scheduler *s = c->s;
   for (uint32_t k = 0; k < carries && !s->failed; k++) {
-    if (!stays(body, k)) continue;
-    ir_ref result = result_node(c, k, body.params[k], ir_shape(s->g, body.params[k]));
-    uint32_t slot = schedule_slot_of(s, c->around, result);
-    if (slot == UINT32_MAX) continue;
+    uint32_t slot = c->results[k];
+    if (!stays(body, k) || slot == UINT32_MAX) continue;
     ir_step *step = schedule_add_step(s, c->around, IR_STEP_COPY, 2);
     if (!step) return;
     step->slots[0] = slot;
@@ -162,7 +161,7 @@ static void copy_constants(control *c, ir_function body, uint32_t carries) {
 
 static void want_carries(control *c, ir_function body, uint32_t carries) {
   for (uint32_t k = 0; k < carries; k++)
-    if (!stays(body, k)) want(c, body.results[k], c->results[k]);
+    if (!stays(body, k)) want(c, body.results[k], c->left[k]);
 }
 
 /* A step with these slots, to which `count` belongs. */
@@ -207,19 +206,12 @@ static uint32_t place_slices(control *c, ir_function body, ir_scan_state how, ui
 }
 
 /* Two slots for each result that is stacked, of those that are asked for. */
-static uint32_t place_stacks(control *c, ir_function body, ir_scan_state how, ir_ref length, uint32_t *out) {
-  scheduler *s = c->s;
+static uint32_t place_stacks(control *c, ir_function body, ir_scan_state how, uint32_t *out) {
   uint32_t made = 0;
   for (uint32_t k = how.carries; k < c->result_count; k++) {
-    const ir_node *part = ir_get(s->g, ir_shape(s->g, body.results[k]));
-    ir_ref dims[IR_MAX_RANK + 1] = {length};
-    memcpy(dims + 1, part->src, part->nsrc * sizeof *dims);
-    ir_ref result = result_node(c, k, body.results[k], ir_tuple(s->g, dims, part->nsrc + 1));
-    uint32_t slot = schedule_slot_of(s, c->around, result);
-    c->results[k] = UINT32_MAX;
-    if (slot == UINT32_MAX) continue;
-    out[made++] = slot;
-    out[made++] = c->results[k] = add_slot(c, IR_SLOT_MOVING, body.results[k]);
+    if (c->results[k] == UINT32_MAX) continue;
+    out[made++] = c->results[k];
+    out[made++] = c->left[k] = add_slot(c, IR_SLOT_MOVING, body.results[k]);
   }
   return made;
 }
@@ -233,7 +225,7 @@ static void add_scan(control *c, uint32_t *slots) {
   if (!takes(c, 0, c->operand_count)) return;
   uint32_t carried = place_carries(c, body, how.carries, slots), made = carried;
   made += place_slices(c, body, how, slots + made);
-  made += place_stacks(c, body, how, length, slots + made);
+  made += place_stacks(c, body, how, slots + made);
   copy_constants(c, body, how.carries);
   size_t at = s->plan->step_count;
   ir_step *step = add_loop(c, IR_STEP_SCAN, slots, made, carried, length);
@@ -242,13 +234,13 @@ static void add_scan(control *c, uint32_t *slots) {
   c->wanted_count = 0;
   want_carries(c, body, how.carries);
   for (uint32_t k = how.carries; k < c->result_count; k++)
-    if (c->results[k] != UINT32_MAX) want(c, body.results[k], c->results[k]);
+    if (c->results[k] != UINT32_MAX) want(c, body.results[k], c->left[k]);
   add_function(c, at, 0, c->params);
 }
 
 void schedule_control(scheduler *s, const schedule_scope *f, ir_ref node) {
   control c = {.s = s, .around = f, .node = node};
-  if (control_init(&c)) {
+  if (control_init(&c, ir_result_count(s->g, node))) {
     size_t size = ((size_t)CARRY_SLOTS * (c.operand_count + c.result_count) + PREDICATE) * sizeof(uint32_t);
     uint32_t *slots = ir_alloc(s->g->mem, size);
     ir_op op = ir_op_of(s->g, node);
@@ -257,6 +249,24 @@ void schedule_control(scheduler *s, const schedule_scope *f, ir_ref node) {
     else if (op == IR_OP_WHILE) add_while(&c, slots);
     else add_scan(&c, slots);
     ir_free(s->g->mem, slots, size);
+  }
+  ir_free(s->g->mem, c.memory, c.size);
+}
+
+void schedule_call(scheduler *s, const schedule_scope *f, ir_ref node, int64_t name, int64_t attributes,
+                   const ir_ref *likes, uint32_t count) {
+  control c = {.s = s, .around = f, .node = node};
+  if (control_init(&c, count)) {
+    for (uint32_t k = 0; k < count && !s->failed; k++)
+      if (c.results[k] == UINT32_MAX) c.results[k] = add_slot(&c, IR_SLOT_TEMP, likes[k]);
+    ir_step *step = s->failed ? NULL : schedule_add_step(s, f, IR_STEP_CALL, count + c.operand_count);
+    if (step) {
+      memcpy(step->slots, c.results, count * sizeof *step->slots);
+      memcpy(step->slots + count, c.operands, c.operand_count * sizeof *step->slots);
+      step->carries = count;
+      step->name = name;
+      step->attributes = attributes;
+    }
   }
   ir_free(s->g->mem, c.memory, c.size);
 }
