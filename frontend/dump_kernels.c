@@ -27,8 +27,7 @@ static bool note_fold(fe_kernels *k, const ir_graph *g, const ir_step *step, ir_
   for (size_t i = 0; i < count && ok; i++) {
     if (ir_op_of(g, live[i]) != IR_OP_LOAD) continue;
     int64_t param = ir_arg_int(ir_get(g, ir_src(g, live[i], 0)));
-    if (param >= 0 && param < step->slot_count && step->slots[param] < k->slots)
-      loads[step->slots[param]]++;
+    if (param >= 0 && param < step->slot_count && step->slots[param] < k->slots) loads[step->slots[param]]++;
   }
   ir_free(g->mem, live, cap * sizeof *live);
   return ok;
@@ -171,7 +170,7 @@ void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *b
     return;
   }
   memset(p.stored, 0, nodes);
-  for (size_t i = 0; i < plan->binding_count; i++) p.stored[plan->bindings[i].node] = 1;
+  for (size_t i = 0; i < plan->stored_count; i++) p.stored[plan->stored[i].node] = 1;
   for (size_t i = 0; i < plan->slot_count; i++) {
     temporaries += plan->slots[i].kind == IR_SLOT_TEMP;
     p.stored[plan->slots[i].value] = 1;

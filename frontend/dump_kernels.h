@@ -9,7 +9,7 @@
 typedef struct fe_kernels {
   const ir_mem *mem; /* set before the first note */
   ir_ref *values;    /* of each kernel step: the tensor that it computes */
-  uint32_t *loads;   /* of each step and slot: how many places of the kernel read it, by step * slots + slot */
+  uint32_t *loads; /* of each step and slot: how many places of the kernel read it, by step * slots + slot */
   size_t steps, slots;
 } fe_kernels;
 

@@ -7,7 +7,8 @@
 /* How many kernel steps stand before this one. */
 size_t fe_kernel_number(const ir_plan *plan, size_t step);
 
-/* Every step by put, with a line between them; those of functions indented under the name of their function. */
+/* Every step by put, with a line between them; those of functions indented under the name of their function.
+ */
 void fe_put_steps(const ir_plan *plan, void (*put)(void *user, size_t step, ir_text *out), void *user,
                   ir_text *out);
 

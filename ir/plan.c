@@ -9,7 +9,7 @@ void ir_plan_free(ir_plan *p) {
     ir_free(p->mem, p->steps[i].slots, p->steps[i].slot_count * sizeof *p->steps[i].slots);
   ir_free(p->mem, p->steps, p->step_cap * sizeof *p->steps);
   ir_free(p->mem, p->slots, p->slot_cap * sizeof *p->slots);
-  ir_free(p->mem, p->bindings, p->binding_cap * sizeof *p->bindings);
+  ir_free(p->mem, p->stored, p->stored_cap * sizeof *p->stored);
   ir_free(p->mem, p->results, p->result_count * sizeof *p->results);
   *p = (ir_plan){.mem = p->mem};
 }

@@ -1,6 +1,6 @@
-/* A plan: what the passes hand to the runtime. Buffers by slot, steps in order. Sizes are index expressions of
- * the graph's variables, evaluated when a run supplies the variables' values. Offsets of intermediates are not
- * part of a plan: the runtime lays one arena out by lifetime, which the order of steps implies.
+/* A plan: what the passes hand to the runtime. Buffers by slot, steps in order. Sizes are index expressions
+ * of the graph's variables, evaluated when a run supplies the variables' values. Offsets of intermediates are
+ * not part of a plan: the runtime lays one arena out by lifetime, which the order of steps implies.
  *
  * The list of steps is flat: a step that calls functions is followed by the steps of its first function, then
  * by those of its second, and their numbers are all that says so. A function is written out where it is
@@ -50,25 +50,25 @@ typedef enum ir_step_kind {
 extern const char *const ir_step_names[IR_STEP_KINDS];
 
 typedef struct ir_step {
-  ir_ref kernel;   /* of a KERNEL: a KERNEL node, before fold the tensor node that it computes */
-  ir_ref count;    /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
-                      accepts; COPY: elements; WHILE: most rounds, below 0: any number; SCAN: rounds */
-  ir_ref work;     /* KERNEL: index expression: scalar operations and bytes of the whole launch, roughly */
+  ir_ref kernel; /* of a KERNEL: a KERNEL node, before fold the tensor node that it computes */
+  ir_ref count;  /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
+                    accepts; COPY: elements; WHILE: most rounds, below 0: any number; SCAN: rounds */
+  ir_ref work;   /* KERNEL: index expression: scalar operations and bytes of the whole launch, roughly */
   uint32_t *slots;
   uint32_t slot_count;
   ir_step_kind kind;
-  uint32_t inside[2];     /* how many of the steps that follow are its first and its second function's */
-  uint32_t carries;       /* carried values; of a CALL: results */
-  bool reverse;           /* a SCAN that begins with the last slice */
+  uint32_t inside[2];       /* how many of the steps that follow are its first and its second function's */
+  uint32_t carries;         /* carried values; of a CALL: results */
+  bool reverse;             /* a SCAN that begins with the last slice */
   int64_t name, attributes; /* of a CALL: interned name, and bytes that say more; -1: none */
-  uint32_t first_binding, binding_count; /* what is in memory where this step is */
+  uint32_t first_stored, stored_count; /* what is in memory where this step is */
 } ir_step;
 
 /* In one function: this tensor node is in memory, in this slot. Of each function in order of nodes. */
-typedef struct ir_binding {
+typedef struct ir_stored {
   ir_ref node;
   uint32_t slot;
-} ir_binding;
+} ir_stored;
 
 typedef struct ir_plan {
   const ir_mem *mem;
@@ -78,11 +78,13 @@ typedef struct ir_plan {
   size_t step_count, step_cap;
   uint32_t *results; /* slot of each result of the graph, in order; results may share a slot */
   size_t result_count;
-  ir_binding *bindings; /* what passes need to make kernels of tensors */
-  size_t binding_count, binding_cap;
+  ir_stored *stored; /* what passes need to make kernels of tensors */
+  size_t stored_count, stored_cap;
 } ir_plan;
 
-static inline bool ir_is_loop_step(ir_step_kind kind) { return kind == IR_STEP_WHILE || kind == IR_STEP_SCAN; }
+static inline bool ir_is_loop_step(ir_step_kind kind) {
+  return kind == IR_STEP_WHILE || kind == IR_STEP_SCAN;
+}
 
 void ir_plan_free(ir_plan *plan);
 

@@ -10,7 +10,7 @@ typedef struct pass_state {
   const pass_options *options;
   ir_plan *plan;
   ir_error *error;
-  ir_ref root;       /* the graph's results, then one kernel after the other */
+  ir_ref root;   /* the graph's results, then one kernel after the other */
   ir_step *step; /* of the kernel at hand */
   pass_slots slots;
 } pass_state;
@@ -97,11 +97,11 @@ static bool run_pass(pass_state *s, size_t i, int kernel) {
 
 /* What is in memory where the step is, instead of where the step before was. */
 static void enter(const pass_state *s, uint32_t *slot_of, const ir_step *from, const ir_step *to) {
-  const ir_binding *b = s->plan->bindings;
-  if (from && from->first_binding == to->first_binding && from->binding_count == to->binding_count) return;
-  for (uint32_t i = 0; from && i < from->binding_count; i++) slot_of[b[from->first_binding + i].node] = 0;
-  for (uint32_t i = 0; i < to->binding_count; i++)
-    slot_of[b[to->first_binding + i].node] = b[to->first_binding + i].slot + 1;
+  const ir_stored *b = s->plan->stored;
+  if (from && from->first_stored == to->first_stored && from->stored_count == to->stored_count) return;
+  for (uint32_t i = 0; from && i < from->stored_count; i++) slot_of[b[from->first_stored + i].node] = 0;
+  for (uint32_t i = 0; i < to->stored_count; i++)
+    slot_of[b[to->first_stored + i].node] = b[to->first_stored + i].slot + 1;
 }
 
 static bool all_kernels(pass_state *s, size_t first) {

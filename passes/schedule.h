@@ -15,9 +15,9 @@ typedef struct scheduler {
   size_t nodes;
   /* by node, for the function at hand */
   uint8_t *flags;
-  uint16_t *cost;    /* operations fused into one element of the value, saturating */
-  uint16_t *remaps;  /* views among them that may leave divisions, masks or choices in the index, saturating */
-  uint8_t *uses;     /* saturating at 2 */
+  uint16_t *cost;   /* operations fused into one element of the value, saturating */
+  uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
+  uint8_t *uses;    /* saturating at 2 */
   uint32_t *slot_of; /* slot + 1 */
   uint32_t *data_of; /* of DATA, for all functions: slot + 1 */
   /* the function at hand: its results, and what they are made of */
@@ -43,7 +43,7 @@ typedef struct schedule_scope {
   const ir_ref *params;
   const uint32_t *param_slots;
   uint32_t param_count;
-  uint32_t first, count; /* its bindings */
+  uint32_t first, count; /* in plan->stored */
   unsigned depth;
 } schedule_scope;
 
@@ -60,8 +60,8 @@ void schedule_fail(scheduler *s);
 
 /* schedule_control.c: the steps of a CONTROL node */
 void schedule_control(scheduler *s, const schedule_scope *f, ir_ref node);
-/* The CALL step of a node that stands for a custom operation: likes[k] is a tensor node of the type of result k.
- * name and attributes are interned (attributes -1: none). Operands are the node's. */
+/* The CALL step of a node that stands for a custom operation: likes[k] is a tensor node of the type of result
+ * k. name and attributes are interned (attributes -1: none). Operands are the node's. */
 void schedule_call(scheduler *s, const schedule_scope *f, ir_ref node, int64_t name, int64_t attributes,
                    const ir_ref *likes, uint32_t count);
 

@@ -26,7 +26,7 @@ static uint32_t add_slot(control *c, ir_slot_kind kind, ir_ref value) {
 
 /* The slots of the node's results; UINT32_MAX for those that nobody asks for. */
 static void find_results(control *c) {
-  const ir_binding *b = c->s->plan->bindings + c->around->first;
+  const ir_stored *b = c->s->plan->stored + c->around->first;
   for (uint32_t k = 0; k < c->result_count; k++) c->results[k] = UINT32_MAX;
   for (uint32_t i = 0; i < c->around->count; i++) {
     const ir_node *n = ir_get(c->s->g, b[i].node);
@@ -57,8 +57,7 @@ static bool control_init(control *c, uint32_t result_count) {
     c->operands[i] = c->params[i] = schedule_slot_of(c->s, c->around, n->src[i]);
     if (c->operands[i] != UINT32_MAX) continue;
     c->s->failed = true;
-    ir_fail(c->s->error, IR_ERR_INTERNAL, "schedule: an operand of %s is not in memory",
-            ir_ops[n->op].text);
+    ir_fail(c->s->error, IR_ERR_INTERNAL, "schedule: an operand of %s is not in memory", ir_ops[n->op].text);
     return false;
   }
   return true;

@@ -52,13 +52,13 @@ ir_step *schedule_add_step(scheduler *s, const schedule_scope *f, ir_step_kind k
                     .work = ir_index(s->g, 0),
                     .name = -1,
                     .attributes = -1,
-                    .first_binding = f->first,
-                    .binding_count = f->count};
+                    .first_stored = f->first,
+                    .stored_count = f->count};
   return step;
 }
 
 uint32_t schedule_slot_of(const scheduler *s, const schedule_scope *f, ir_ref node) {
-  const ir_binding *b = s->plan->bindings;
+  const ir_stored *b = s->plan->stored;
   uint32_t low = f->first, high = f->first + f->count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
@@ -126,20 +126,20 @@ static void place_function(scheduler *s, const schedule_scope *f) {
 /* Intermediates; then all that has a slot, by node. */
 static void place_rest(scheduler *s, schedule_scope *f) {
   ir_plan *p = s->plan;
-  f->first = (uint32_t)p->binding_count;
+  f->first = (uint32_t)p->stored_count;
   for (size_t i = 0; i < s->count && !s->failed; i++) {
     ir_ref r = s->live[i];
     bool stored = s->flags[r] & SCHEDULE_STORED || ir_op_of(s->g, r) == IR_OP_RESULT;
     if (!s->slot_of[r] && stored && ir_shape(s->g, r))
       s->slot_of[r] = schedule_add_slot(s, IR_SLOT_TEMP, r) + 1;
     if (!s->slot_of[r] || s->failed) continue;
-    if (!IR_RESERVE(p->mem, p->bindings, p->binding_cap, p->binding_count + 1)) {
+    if (!IR_RESERVE(p->mem, p->stored, p->stored_cap, p->stored_count + 1)) {
       schedule_fail(s);
       continue;
     }
-    p->bindings[p->binding_count++] = (ir_binding){r, s->slot_of[r] - 1};
+    p->stored[p->stored_count++] = (ir_stored){r, s->slot_of[r] - 1};
   }
-  f->count = (uint32_t)p->binding_count - f->first;
+  f->count = (uint32_t)p->stored_count - f->first;
 }
 
 /* steps */
@@ -151,8 +151,8 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   step->slots[0] = target;
 }
 
-/* The graph's results, leaves too; stored values; and nodes of class CONTROL: the first of s->live are what is
- * to be done, in order. */
+/* The graph's results, leaves too; stored values; and nodes of class CONTROL: the first of s->live are what
+ * is to be done, in order. */
 static size_t choose_work(scheduler *s, const schedule_scope *f) {
   size_t count = 0;
   for (size_t i = 0; i < s->count; i++) {

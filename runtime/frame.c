@@ -63,8 +63,11 @@ static ir_status fill_bytes(const rt_program *p, rt_frame *f, ir_error *error) {
     const char *name = p->plan.names + s->name;
     bool inner = s->kind == IR_SLOT_TEMP || s->kind == IR_SLOT_MOVING;
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: %s%s of dtype %s has a size that memory cannot hold",
-                   rt_program_name(p), *name ? "%" : inner ? "an intermediate" : "a result", name,
-                   ir_dtypes[s->dtype].name);
+                   rt_program_name(p),
+                   *name   ? "%"
+                   : inner ? "an intermediate"
+                           : "a result",
+                   name, ir_dtypes[s->dtype].name);
   }
   return IR_OK;
 }
@@ -98,11 +101,11 @@ static bool sizes_agree(const rt_program *p, const rt_frame *f, const rt_plan_st
 }
 
 static ir_status bad_sizes(const rt_program *p, uint32_t number, ir_error *error) {
-  return ir_fail(error, IR_ERR_INVALID,
-                 "graph @%s: step %u of %u (%s): for these values of its variables, sizes differ that have to "
-                 "be equal",
-                 rt_program_name(p), number + 1, p->plan.head->steps,
-                 ir_step_names[p->plan.steps[number].kind]);
+  return ir_fail(
+      error, IR_ERR_INVALID,
+      "graph @%s: step %u of %u (%s): for these values of its variables, sizes differ that have to "
+      "be equal",
+      rt_program_name(p), number + 1, p->plan.head->steps, ir_step_names[p->plan.steps[number].kind]);
 }
 
 static rt_step kernel_step(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
@@ -118,8 +121,7 @@ static rt_step kernel_step(const rt_program *p, const rt_frame *f, const rt_plan
 static rt_step other_step(const rt_frame *f, const rt_plan_step *s, uint32_t number) {
   const uint32_t *place = f->place + number + 1;
   uint32_t first = s->inside[0], both = rt_inside(s);
-  return (rt_step){.grain = RT_GRAIN_OTHER,
-                   .inside = {place[first] - place[0], place[both] - place[first]}};
+  return (rt_step){.grain = RT_GRAIN_OTHER, .inside = {place[first] - place[0], place[both] - place[first]}};
 }
 
 /* Is there something to do? */

@@ -60,9 +60,11 @@ static bool good_slots(const rt_plan *p) {
   const rt_plan_head *h = p->head;
   for (uint32_t i = 0; i < h->slots; i++) {
     const rt_plan_slot *s = &p->slots[i];
-    if (s->kind > IR_SLOT_MOVING || s->dtype >= IR_DTYPE_COUNT || ir_dtypes[s->dtype].bytes == 0) return false;
+    if (s->kind > IR_SLOT_MOVING || s->dtype >= IR_DTYPE_COUNT || ir_dtypes[s->dtype].bytes == 0)
+      return false;
     if (s->rank > IR_MAX_RANK || s->dims > h->dims || s->rank > h->dims - s->dims) return false;
-    if (s->elements >= h->values || s->name >= h->names || (s->kind != IR_SLOT_MOVING && (s->data > h->data || s->data % RT_PLAN_ALIGN)))
+    if (s->elements >= h->values || s->name >= h->names ||
+        (s->kind != IR_SLOT_MOVING && (s->data > h->data || s->data % RT_PLAN_ALIGN)))
       return false;
     const rt_value v = p->values[s->elements];
     int64_t elements = (int64_t)((uint64_t)v.c << 32 | v.b);
@@ -103,7 +105,8 @@ static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
   if (s->vars > h->step_vars || s->var_count > h->step_vars - s->vars) return false;
   if (s->attributes > h->data || s->attribute_bytes > h->data - s->attributes) return false;
   if (s->slot_count < step_rules[s->kind].slots) return false;
-  if ((s->inside[0] && step_rules[s->kind].functions < 1) || (s->inside[1] && step_rules[s->kind].functions < 2))
+  if ((s->inside[0] && step_rules[s->kind].functions < 1) ||
+      (s->inside[1] && step_rules[s->kind].functions < 2))
     return false;
   if (s->kind == IR_STEP_CALL) return s->carries <= s->slot_count;
   uint64_t least = rt_is_loop(s) ? rt_first_carry(s) + (uint64_t)RT_CARRY * s->carries : 0;

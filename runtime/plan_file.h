@@ -22,7 +22,7 @@ typedef struct rt_plan_head {
   uint64_t data;    /* bytes of literal arrays */
   uint32_t vars, values, slots, results, steps;
   uint32_t dims, step_slots, step_vars; /* lengths of the arrays that the others point into */
-  uint32_t names;                           /* bytes, each name ending in NUL; the first is the graph's */
+  uint32_t names;                       /* bytes, each name ending in NUL; the first is the graph's */
   uint32_t zero;
 } rt_plan_head;
 

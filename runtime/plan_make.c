@@ -98,8 +98,7 @@ static bool add_values(maker *m) {
   size_t count = 0, cap = 0, all_count = 0, all_cap = 0;
   bool good = collect_roots(m, &roots, &count, &cap);
   size_t sizes = count;
-  for (size_t i = 0; good && i < m->plan->step_count;
-       i++) { /* a kernel's own variables are sources of it */
+  for (size_t i = 0; good && i < m->plan->step_count; i++) { /* a kernel's own variables are sources of it */
     if (m->plan->steps[i].kind != IR_STEP_KERNEL) continue;
     const ir_node *kernel = ir_get(m->g, m->plan->steps[i].kernel);
     for (uint32_t k = 0; k < kernel->nsrc; k++)

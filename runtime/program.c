@@ -131,8 +131,7 @@ static ir_status prepare(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   if (!number_slots(p) || !has_kernels(p))
     return ir_fail(error, IR_ERR_INVALID, "a plan and its code do not belong together");
-  for (uint32_t i = 0; i < p->plan.head->step_slots; i++)
-    p->sources[i] = source_of(p, p->plan.step_slots[i]);
+  for (uint32_t i = 0; i < p->plan.head->step_slots; i++) p->sources[i] = source_of(p, p->plan.step_slots[i]);
   measure_steps(p);
   ir_status status = find_calls(p, error);
   if (status) return status;
@@ -140,8 +139,8 @@ static ir_status prepare(rt_program *p, ir_error *error) {
   find_around(p);
   find_lives(p);
   bool fixed = p->plan.head->vars == 0;
-  p->plain = fixed && p->temp_count == 0 && p->max_params <= RT_FEW_PARAMS &&
-             p->launch_count == p->plan.head->steps;
+  p->plain =
+      fixed && p->temp_count == 0 && p->max_params <= RT_FEW_PARAMS && p->launch_count == p->plan.head->steps;
   if (!fixed) return IR_OK;
   void *memory = ir_alloc(mem, rt_frame_size(p));
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");

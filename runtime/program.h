@@ -75,11 +75,11 @@ struct rt_program {
   rt_plan plan;
   rt_code code;
   rt_stats stats;
-  uint32_t *sources; /* by step_slots */
-  uint32_t *inputs;  /* slots */
-  uint32_t *temps;   /* slots */
-  uint32_t *place;   /* by slot: number among those of its kind; of outputs: the first result it is */
-  rt_span *lives;    /* by temporary: first and last step */
+  uint32_t *sources;  /* by step_slots */
+  uint32_t *inputs;   /* slots */
+  uint32_t *temps;    /* slots */
+  uint32_t *place;    /* by slot: number among those of its kind; of outputs: the first result it is */
+  rt_span *lives;     /* by temporary: first and last step */
   uint32_t *around;   /* by step: the step it stands in; UINT32_MAX: none */
   const void **calls; /* by step: what was found for a custom operation */
   size_t input_count, temp_count, moving_count, data_count, launch_count, max_params, max_arrays;

@@ -7,9 +7,9 @@
 typedef struct rt_going {
   const rt_program *program;
   const rt_frame *frame;
-  rt_run *run;                /* its table of temporaries is where slots move */
-  void *const *const *bases;  /* the pointers of each kind of slot */
-  void **buffers;             /* room for the parameters of any kernel and one more */
+  rt_run *run;               /* its table of temporaries is where slots move */
+  void *const *const *bases; /* the pointers of each kind of slot */
+  void **buffers;            /* room for the parameters of any kernel and one more */
   ir_error *error;
 } rt_going;
 

@@ -126,9 +126,9 @@ ir_status rt_program_output_shape(const rt_program *program, size_t number, cons
 
 /* What one run costs. bytes: size of every buffer of every kernel, counted once each time it runs. flops:
  * arithmetic operations on floats as the kernels are written, a fused multiply-add being two. Of a choice the
- * larger number of each of the two branches counts. A while loop counts with the most rounds that it was declared
- * to have, and as one round where none were: the predicate once more than that. Custom operations count with their bytes
- * alone. */
+ * larger number of each of the two branches counts. A while loop counts with the most rounds that it was
+ * declared to have, and as one round where none were: the predicate once more than that. Custom operations
+ * count with their bytes alone. */
 typedef struct rt_cost {
   int64_t bytes, flops;
   int64_t temp_bytes; /* of the arena for intermediates */
@@ -137,7 +137,8 @@ ir_status rt_program_cost(const rt_program *program, const int64_t *vars, rt_cos
 
 /* Where the program came from. All kernels of a program found on disk count as from disk. */
 typedef struct rt_stats {
-  uint32_t launches, kernels; /* steps that launch a kernel, each once however often it runs; different kernels */
+  uint32_t launches,
+      kernels; /* steps that launch a kernel, each once however often it runs; different kernels */
   uint32_t compiled, from_memory, from_disk;
   int64_t compile_ns; /* wall time of compiling and linking */
 } rt_stats;
