@@ -1,5 +1,5 @@
 /* Realising tensors of the session, and moving what is needed to a fresh graph: both walk from the needed
- * values down to BUFFERs and realised nodes, and copy what they meet; functions as they are. */
+ * values down to BUFFERs and realised nodes, and copy what they meet. */
 #include "frontend/lazy.h"
 
 #include <stdio.h>
@@ -118,12 +118,6 @@ static bool push(walk *w, ir_ref ref) {
   return true;
 }
 
-/* A function with what is inside: its values depend on its parameters and constants, none of which is
- * realised there, whatever they are outside. */
-static ir_ref copy_function(walk *w, ir_ref func) {
-  return ir_graph_copy(w->to, w->from, &func, 1, NULL) == IR_OK ? func : 0;
-}
-
 /* The copy of a node whose shape and sources are copied. */
 static ir_ref copy_node(walk *w, ir_ref ref) {
   fe_lazy *l = w->lazy;
@@ -134,7 +128,7 @@ static ir_ref copy_node(walk *w, ir_ref ref) {
   if (n->nsrc > sizeof few / sizeof *few && !(src = ir_alloc(w->mem, n->nsrc * sizeof *src))) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[fe_lazy_resolve(l, n->src[i])];
   if (op == IR_OP_DATA) arg = ir_name(w->to, ir_name_text(w->from, arg), ir_name_length(w->from, arg));
-  if (op == IR_OP_BUFFER && w->as_inputs) { /* parameters are inside functions, which are not walked */
+  if (op == IR_OP_BUFFER && w->as_inputs) {
     char name[24];
     op = IR_OP_INPUT;
     arg = ir_name(w->to, name, (size_t)snprintf(name, sizeof name, "b%zu", w->leaf_count));
@@ -157,14 +151,14 @@ static ir_ref walk_from(walk *w, ir_ref root) {
   while (w->frame_count) {
     fe_frame *f = &l->frames[w->frame_count - 1];
     const ir_node *n = ir_get(w->from, f->ref);
-    if (f->next <= n->nsrc && n->op != IR_OP_FUNC) {
+    if (f->next <= n->nsrc) {
       uint32_t i = f->next++;
       ir_ref below = i == 0 ? ir_shape(w->from, f->ref) : fe_lazy_resolve(l, n->src[i - 1]);
       if (below && !l->map[below] && !push(w, below)) return 0;
     } else {
       ir_ref ref = f->ref;
       w->frame_count--;
-      if (!(l->map[ref] = n->op == IR_OP_FUNC ? copy_function(w, ref) : copy_node(w, ref))) return 0;
+      if (!(l->map[ref] = copy_node(w, ref))) return 0;
     }
   }
   return l->map[root];
