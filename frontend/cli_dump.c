@@ -35,8 +35,7 @@ static void help(void) {
   fputs(
       "\n"
       "Options:\n"
-      "  --graph NAME       this graph of the file; otherwise all that no other calls, one after the\n"
-      "                     other\n"
+      "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
       "  --target SETTINGS  compile for another machine: `name=value` settings separated by blanks, such as\n"
       "                     'vector_bytes=32 registers=16'; the machine's own are in `viewfold devices`\n"
       "  --trace-rules      show each rewrite of an index expression on standard error: its number, the rule "

@@ -164,7 +164,8 @@ VF_API vf_graph *vf_graph_create(vf_context *context, const char *name, vf_error
 VF_API void vf_graph_destroy(vf_graph *graph);
 
 /* The text form of graphs, such as a .vf file holds. file stands for it in messages, which are
- * `FILE:LINE:COL: error: ...`; which is the name of the graph wanted, NULL for the first. */
+ * `FILE:LINE:COL: error: ...`; which is the name of the graph wanted, NULL for the
+ * first that no other graph of the text calls. */
 VF_API vf_graph *vf_graph_parse(vf_context *context, const char *text, size_t length, const char *file,
                                 const char *which, vf_error *error);
 /* The graph as text, which vf_graph_parse reads back; free with vf_text_free. NULL after failing. */
