@@ -73,17 +73,33 @@ static ir_ref pick(maker *m, const pool *p, type t) {
 
 static void fill(maker *m, pool *p, int operations, int depth);
 
+/* A function at work: its parameters, and what it has computed. */
+typedef struct inner {
+  pool p;
+  ir_ref given[MOST];
+  int count;
+} inner;
+
+static void open_function(maker *m, inner *in, const type *params, int count, int depth) {
+  *in = (inner){.count = count};
+  for (int i = 0; i < count; i++)
+    keep(m, &in->p, in->given[i] = flow_param(&m->f, IR_I32, m->shapes[params[i]]), params[i]);
+  fill(m, &in->p, draw(m, 0, 4), depth + 1);
+}
+
 /* results < 0: one bool. */
+static ir_ref close_function(maker *m, const inner *in, const type *results, int count) {
+  ir_ref made[MOST];
+  for (int i = 0; i < count; i++) made[i] = pick(m, &in->p, results[i]);
+  if (count < 0) made[0] = ir_binary(&m->f.g, IR_OP_LT, pick(m, &in->p, NUMBER), pick(m, &in->p, NUMBER));
+  return ir_func(&m->f.g, made, count < 0 ? 1 : (uint32_t)count, in->given, (uint32_t)in->count);
+}
+
 static ir_ref function(maker *m, const type *params, int param_count, const type *results, int result_count,
                        int depth) {
-  pool p = {.count = 0};
-  ir_ref given[2 * MOST], made[2 * MOST];
-  for (int i = 0; i < param_count; i++)
-    keep(m, &p, given[i] = flow_param(&m->f, IR_I32, m->shapes[params[i]]), params[i]);
-  fill(m, &p, draw(m, 0, 4), depth + 1);
-  for (int i = 0; i < result_count; i++) made[i] = pick(m, &p, results[i]);
-  if (result_count < 0) made[0] = ir_binary(&m->f.g, IR_OP_LT, pick(m, &p, NUMBER), pick(m, &p, NUMBER));
-  return ir_func(&m->f.g, made, result_count < 0 ? 1 : (uint32_t)result_count, given, (uint32_t)param_count);
+  inner in;
+  open_function(m, &in, params, param_count, depth);
+  return close_function(m, &in, results, result_count);
 }
 
 static int draw_types(maker *m, type *out, int least, int most) {
@@ -102,8 +118,15 @@ static void add_cond(maker *m, pool *p, int depth) {
   int taken = draw_types(m, params, 1, 3), count = draw_types(m, results, 1, 3);
   ir_ref operands[MOST + 1] = {ir_binary(&m->f.g, IR_OP_LT, pick(m, p, NUMBER), pick(m, p, NUMBER))};
   for (int i = 0; i < taken; i++) operands[i + 1] = pick(m, p, params[i]);
-  ir_ref then = function(m, params, taken, results, count, depth),
-         other = function(m, params, taken, results, count, depth);
+  inner in;
+  open_function(m, &in, params, taken, depth);
+  ir_ref then = close_function(m, &in, results, count), other;
+  if (draw(m, 0, 1)) { /* of the same parameters, and in part of the same values */
+    fill(m, &in.p, draw(m, 0, 2), depth + 1);
+    other = close_function(m, &in, results, count);
+  } else {
+    other = function(m, params, taken, results, count, depth);
+  }
   take_results(m, p, flow_cond(&m->f, then, other, operands, (size_t)taken + 1), results, count);
 }
 
@@ -147,7 +170,14 @@ static void add_plain(maker *m, pool *p) {
   ir_graph *g = &m->f.g;
   type t = (type)draw(m, 0, TYPES - 1);
   ir_ref a = pick(m, p, t), b = pick(m, p, t), made;
-  switch (draw(m, 0, 6)) {
+  switch (draw(m, 0, 7)) {
+  case 3: { /* from constants: the same node in every function */
+    ir_ref width = ir_index(g, WIDTH);
+    made = ir_make_tensor(g, IR_OP_IOTA, IR_I32, m->shapes[VECTOR], 0, &width, 1);
+    t = VECTOR;
+    if (draw(m, 0, 1)) made = as(m, ir_binary(g, IR_OP_MUL, made, made), VECTOR, t = NUMBER);
+    break;
+  }
   case 0: made = ir_where(g, ir_binary(g, IR_OP_LT, a, b), pick(m, p, t), b); break;
   case 1: made = ir_binary(g, IR_OP_ADD, a, ir_int(g, IR_I32, draw(m, -3, 3))); break;
   case 2: made = as(m, as(m, a, t, NUMBER), NUMBER, t); break; /* a sum that every element uses */
