@@ -8,7 +8,7 @@
 /* How values are used by those that are fused with what uses them. */
 typedef struct usage {
   unsigned users;
-  bool repeated, masked, reduced;
+  bool repeated, masked, reduced, taken; /* taken: by control flow */
 } usage;
 
 static void out_of_memory(const fe_explained *e) { e->out->failed = true; }
@@ -28,6 +28,7 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
     const ir_node *n = ir_get(e->g, r);
     bool uses = false;
     for (uint32_t i = 0; i < ir_operand_count(n); i++) uses |= n->src[i] < e->nodes && above[n->src[i]];
+    u.taken |= uses && ir_ops[n->op].cls == IR_CLASS_CONTROL;
     if (!uses || !ir_shape(e->g, r)) continue;
     for (uint32_t i = 0; i < ir_operand_count(n); i++) u.users += n->src[i] == value;
     u.repeated |= n->op == IR_OP_EXPAND || n->op == IR_OP_GATHER;
@@ -48,7 +49,15 @@ static void put_reason(const fe_explained *e, size_t number) {
     ir_text_str(e->out, "a kernel of its own, because it is a result\n");
     return;
   }
+  if (slot->value != value) {
+    ir_text_str(e->out, "a kernel of its own, because it is a result of its function\n");
+    return;
+  }
   usage u = usage_of(e, value);
+  if (u.taken) {
+    ir_text_str(e->out, "stored and not fused: control flow takes its operands from memory\n");
+    return;
+  }
   if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
     ir_text_str(e->out, "stored, because one more reshape or pad would make its index dearer than a copy\n");
     return;

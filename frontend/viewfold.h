@@ -644,7 +644,7 @@ VF_API bool vf_variable_range(const vf_program *program, int number, int64_t *lo
 /* Where the program came from. */
 typedef struct vf_stats {
   size_t size;                               /* sizeof(vf_stats), set by the caller */
-  uint32_t launches;                         /* kernels run by one run */
+  uint32_t launches;                         /* kernels run by one run; in a loop or a branch, once */
   uint32_t kernels;                          /* different ones */
   uint32_t compiled, from_memory, from_disk; /* of the different ones */
   int64_t compile_ns;
@@ -653,7 +653,8 @@ VF_API bool vf_program_stats(const vf_program *program,
                              vf_stats *stats); /* false when an argument is NULL or size too small */
 
 /* What one run costs: bytes of all buffers of all kernels, operations on floats (a fused multiply-add is
- * two), bytes of intermediates. */
+ * two), bytes of intermediates. A scan counts once for each of its rounds; of a choice the dearer branch
+ * counts; a while loop counts as if it ran as often as its bound allows, and one round where it has none. */
 typedef struct vf_cost {
   size_t size; /* sizeof(vf_cost), set by the caller */
   int64_t bytes, flops, temp_bytes;

@@ -32,6 +32,9 @@ static inline bool schedule_is_leaf(ir_op op) {
   return op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT;
 }
 
+/* A node with operands in memory and results that RESULT takes. */
+static inline bool schedule_is_call(ir_op op) { return ir_ops[op].cls == IR_CLASS_CONTROL; }
+
 /* schedule.c: flags of all that the results of the function at hand are made of */
 void schedule_uses(scheduler *s);
 

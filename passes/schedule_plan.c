@@ -151,17 +151,17 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   step->slots[0] = target;
 }
 
-/* The graph's results, leaves too; stored values; and nodes of class CONTROL: the first of s->live are what
+/* The graph's results, leaves too; stored values; and calls: the first of s->live are what
  * is to be done, in order. */
 static size_t choose_work(scheduler *s, const schedule_scope *f) {
   size_t count = 0;
   for (size_t i = 0; i < s->count; i++) {
     ir_ref r = s->live[i];
     ir_op op = ir_op_of(s->g, r);
-    bool leaf = schedule_is_leaf(op), control = ir_ops[op].cls == IR_CLASS_CONTROL,
+    bool leaf = schedule_is_leaf(op), call = schedule_is_call(op),
          copied = leaf && op != IR_OP_RESULT && !f->depth && is_listed(f->results, f->result_count, r),
          stored = !leaf && ir_shape(s->g, r) && s->flags[r] & SCHEDULE_STORED;
-    if (control || copied || stored) s->live[count++] = r;
+    if (call || copied || stored) s->live[count++] = r;
   }
   return count;
 }
@@ -188,7 +188,7 @@ static void copy_results(scheduler *s, const schedule_scope *f) {
 
 static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, size_t count) {
   for (size_t i = 0; i < count && !s->failed; i++) {
-    if (ir_ops[ir_op_of(s->g, work[i])].cls == IR_CLASS_CONTROL) schedule_control(s, f, work[i]);
+    if (schedule_is_call(ir_op_of(s->g, work[i]))) schedule_control(s, f, work[i]);
     else add_kernel(s, f, work[i], target_of(s, f, work[i]));
   }
   copy_results(s, f);
