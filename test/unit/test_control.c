@@ -116,7 +116,8 @@ static void record_refused(vf_graph *g, const char *what) {
 static void test_refused(void **state) {
   static const refusal cases[] = {
       {"unset", "cond: result 1 was not given; a function sets all its results"},
-      {"inside", "permute: axis 7 is out of range; x has shape f32[3]; the axis lies in -1..0"},
+      {"inside", "permute: order [7] has 7, which is no axis; x has shape f32[3]; an order lists each of the axes 0..0 "
+                 "exactly once"},
       {"null", "cond: function 1 is NULL"},
       {"branches", "cond: result 1 is f32[3] in the second branch, f32[2,3] in the first; both have one shape and "
                    "dtype"},
@@ -296,7 +297,7 @@ static long use_everything(long fail_at, int *failures) {
   vf_text_free(c, text), vf_text_free(c, again);
   vf_graph_destroy(g), vf_graph_destroy(h), vf_context_destroy(c);
   assert_int_equal(atomic_load(&memory.wrong_sizes), 0);
-  assert_int_equal(atomic_load(&memory.live), 0);
+  if (atomic_load(&memory.live)) fail_msg("allocation %ld leaves %zu bytes", fail_at, atomic_load(&memory.live));
   return atomic_load(&memory.allocations);
 }
 
