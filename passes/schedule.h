@@ -51,8 +51,8 @@ typedef struct schedule_scope {
 } schedule_scope;
 
 /* schedule_plan.c */
-/* The steps of a function, appended to the plan. Goes down into the functions that it calls, IR_MAX_DEPTH deep
- * at most. */
+/* The steps of a function, appended to the plan. Goes down into the functions that it calls, IR_MAX_DEPTH
+ * deep at most. */
 void schedule_function(scheduler *s, schedule_scope *f);
 /* The slot of a node that the function has in memory; UINT32_MAX: it has not. */
 uint32_t schedule_slot_of(const scheduler *s, const schedule_scope *f, ir_ref node);

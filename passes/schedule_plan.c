@@ -151,6 +151,13 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   step->slots[0] = target;
 }
 
+/* What computes the value: a scatter's first operand comes first. */
+static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
+  const ir_node *n = ir_get(s->g, value);
+  if (ir_ops[n->op].cls == IR_CLASS_INDIRECT && n->op != IR_OP_GATHER) add_kernel(s, f, n->src[0], target);
+  if (!s->failed) add_kernel(s, f, value, target);
+}
+
 /* The graph's results, leaves too; stored values; and calls: the first of s->live are what
  * is to be done, in order. */
 static size_t choose_work(scheduler *s, const schedule_scope *f) {
@@ -189,7 +196,7 @@ static void copy_results(scheduler *s, const schedule_scope *f) {
 static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, size_t count) {
   for (size_t i = 0; i < count && !s->failed; i++) {
     if (schedule_is_call(ir_op_of(s->g, work[i]))) schedule_control(s, f, work[i]);
-    else add_kernel(s, f, work[i], target_of(s, f, work[i]));
+    else add_kernels(s, f, work[i], target_of(s, f, work[i]));
   }
   copy_results(s, f);
 }
