@@ -219,6 +219,7 @@ $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
 	@rm -f $@
 	$(Q)ar rcs $@ $(filter %.o,$^)
 LIBS_prop_rules = $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a -lz3 -ljansson
+LIBS_prop_steps = -lcmocka
 LIBS_prove = $(LIBS_prop_rules)
 LIBS_bench_fold = $(B)/libtest.a $(B)/libviewfold-internal.a -ljansson
 LIBS_test_prove = $(LIBS_prop_rules)
@@ -295,11 +296,12 @@ prove:
 	+$(Q)$(MAKE) --no-print-directory $(B)/prove/prove
 	@$(B)/prove/prove --seed $(or $(SEED),1) --chains $(CHAINS) --corpus $(CORPUS)
 
-bench: all $(addprefix $(B)/bench/,bench_call bench_startup bench_fold bench_long lljit_minimal one_kernel)
+bench: all $(addprefix $(B)/bench/,bench_call bench_startup bench_fold bench_long bench_record lljit_minimal one_kernel)
 	@$(B)/bench/bench_call
 	@$(B)/bench/bench_startup $(B)/bench
 	@if test -f '$(CORPUS)'; then $(B)/bench/bench_fold '$(CORPUS)'; fi
 	@$(B)/bench/bench_long
+	@$(B)/bench/bench_record
 
 # -------------------------------------------------------------------------------------------------------------- demo
 demo:

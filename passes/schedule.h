@@ -32,6 +32,9 @@ static inline bool schedule_is_leaf(ir_op op) {
   return op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT;
 }
 
+/* A node with operands in memory and results that RESULT takes. */
+static inline bool schedule_is_call(ir_op op) { return ir_ops[op].cls == IR_CLASS_CONTROL; }
+
 /* schedule.c: flags of all that the results of the function at hand are made of */
 void schedule_uses(scheduler *s);
 
@@ -48,8 +51,8 @@ typedef struct schedule_scope {
 } schedule_scope;
 
 /* schedule_plan.c */
-/* The steps of a function, appended to the plan. Goes down into the functions that it calls, IR_MAX_NEST deep
- * at most. */
+/* The steps of a function, appended to the plan. Goes down into the functions that it calls, IR_MAX_DEPTH
+ * deep at most. */
 void schedule_function(scheduler *s, schedule_scope *f);
 /* The slot of a node that the function has in memory; UINT32_MAX: it has not. */
 uint32_t schedule_slot_of(const scheduler *s, const schedule_scope *f, ir_ref node);

@@ -151,17 +151,24 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   step->slots[0] = target;
 }
 
-/* The graph's results, leaves too; stored values; and nodes of class CONTROL: the first of s->live are what
+/* What computes the value: a scatter's first operand comes first. */
+static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
+  const ir_node *n = ir_get(s->g, value);
+  if (ir_ops[n->op].cls == IR_CLASS_INDIRECT && n->op != IR_OP_GATHER) add_kernel(s, f, n->src[0], target);
+  if (!s->failed) add_kernel(s, f, value, target);
+}
+
+/* The graph's results, leaves too; stored values; and calls: the first of s->live are what
  * is to be done, in order. */
 static size_t choose_work(scheduler *s, const schedule_scope *f) {
   size_t count = 0;
   for (size_t i = 0; i < s->count; i++) {
     ir_ref r = s->live[i];
     ir_op op = ir_op_of(s->g, r);
-    bool leaf = schedule_is_leaf(op), control = ir_ops[op].cls == IR_CLASS_CONTROL,
+    bool leaf = schedule_is_leaf(op), call = schedule_is_call(op),
          copied = leaf && op != IR_OP_RESULT && !f->depth && is_listed(f->results, f->result_count, r),
          stored = !leaf && ir_shape(s->g, r) && s->flags[r] & SCHEDULE_STORED;
-    if (control || copied || stored) s->live[count++] = r;
+    if (call || copied || stored) s->live[count++] = r;
   }
   return count;
 }
@@ -188,17 +195,17 @@ static void copy_results(scheduler *s, const schedule_scope *f) {
 
 static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, size_t count) {
   for (size_t i = 0; i < count && !s->failed; i++) {
-    if (ir_ops[ir_op_of(s->g, work[i])].cls == IR_CLASS_CONTROL) schedule_control(s, f, work[i]);
-    else add_kernel(s, f, work[i], target_of(s, f, work[i]));
+    if (schedule_is_call(ir_op_of(s->g, work[i]))) schedule_control(s, f, work[i]);
+    else add_kernels(s, f, work[i], target_of(s, f, work[i]));
   }
   copy_results(s, f);
 }
 
 static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs, size_t input_count) {
-  if (f->depth > IR_MAX_NEST) {
+  if (f->depth > IR_MAX_DEPTH) {
     s->failed = true;
     ir_fail(s->error, IR_ERR_UNSUPPORTED, "control flow: functions are nested more than %d deep",
-            IR_MAX_NEST);
+            IR_MAX_DEPTH);
     return;
   }
   s->results = f->results;
@@ -241,8 +248,8 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_
   for (int i = 0; i < 6 && good; i++) good = take(&s, sizes[i], &table[i]);
   *plan = (ir_plan){.mem = g->mem};
   plan->results = ir_alloc(g->mem, n->nsrc * sizeof *plan->results);
+  if (plan->results) plan->result_count = n->nsrc;
   if (good && plan->results) {
-    plan->result_count = n->nsrc;
     s.flags = table[0], s.cost = table[1], s.remaps = table[2];
     s.uses = table[3], s.slot_of = table[4], s.data_of = table[5];
     schedule_scope f = {.results = n->src, .targets = plan->results, .result_count = n->nsrc};
