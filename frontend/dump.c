@@ -6,6 +6,7 @@
 
 #include "frontend/compile.h"
 #include "frontend/dump_kernels.h"
+#include "frontend/dump_steps.h"
 #include "ir/print.h"
 #include "passes/ops/ops.h"
 #include "runtime/kernel_key.h"
@@ -56,7 +57,7 @@ static void set_apart(ir_text *out) {
 
 static void put_graph(dump *d, ir_ref root) {
   const ir_parsed_graph *b = d->block;
-  const ir_graph *g = &d->copy.graph;
+  ir_graph *g = &d->copy.graph;
   size_t count = b->param_count + b->result_count;
   ir_named *params = ir_alloc(g->mem, count * sizeof *params);
   if (!params) {
@@ -65,7 +66,8 @@ static void put_graph(dump *d, ir_ref root) {
   }
   ir_named *results = params + b->param_count;
   for (size_t i = 0; i < b->param_count; i++)
-    params[i] = (ir_named){b->params[i].name, b->params[i].length, d->copy.request.inputs[i]};
+    params[i] =
+        (ir_named){b->params[i].name, b->params[i].length, pass_physical_leaf(g, d->copy.request.inputs[i])};
   for (size_t i = 0; i < b->result_count; i++)
     results[i] = (ir_named){b->results[i].name, b->results[i].length, ir_src(g, root, (uint32_t)i)};
   ir_print_named(g, b->name, b->name_length, params, b->param_count, results, b->result_count, d->out);
@@ -80,7 +82,8 @@ static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
     put_graph(d, root);
     return;
   }
-  snprintf(name, sizeof name, "%.60s_%d", d->block->name, kernel);
+  snprintf(name, sizeof name, "%.60s_%zu", d->block->name, fe_kernel_number(&d->plan, (size_t)kernel));
+  fe_put_place(&d->plan, (size_t)kernel, d->out);
   ir_print_graph(&d->copy.graph, name, root, d->out);
 }
 
@@ -118,8 +121,8 @@ static void put_code(dump *d, ir_ref kernel, cg_output want) {
 }
 
 static void put_all_code(dump *d, cg_output want) {
-  for (size_t k = 0; k < d->plan.launch_count && !d->error->status; k++)
-    put_code(d, d->plan.launches[k].kernel, want);
+  for (size_t k = 0; k < d->plan.step_count && !d->error->status; k++)
+    if (d->plan.steps[k].kind == IR_STEP_KERNEL) put_code(d, d->plan.steps[k].kernel, want);
 }
 
 /* one graph */

@@ -29,7 +29,9 @@ const fe_storage *fe_lazy_storage(const fe_lazy *l, ir_ref node) {
 
 size_t fe_lazy_bytes(const ir_graph *g, ir_ref node) {
   size_t bytes = ir_dtypes[ir_dtype_of(g, node)].bytes;
-  for (uint32_t i = 0; i < ir_rank(g, node); i++) bytes *= (size_t)ir_get(g, ir_dim(g, node, i))->arg;
+  ir_ref dims[2 * IR_MAX_RANK];
+  uint32_t rank = ir_physical(g, node, dims);
+  for (uint32_t i = 0; i < rank; i++) bytes *= (size_t)ir_get(g, dims[i])->arg;
   return bytes;
 }
 
@@ -118,9 +120,16 @@ static bool push(walk *w, ir_ref ref) {
   return true;
 }
 
+/* A function as it is: its parameters are BUFFERs without elements, and of what it computes nothing is
+ * realised, whatever else of the session is the same node. */
+static ir_ref copy_function(walk *w, ir_ref func) {
+  return ir_graph_copy(w->to, w->from, &func, 1, NULL) == IR_OK ? func : 0;
+}
+
 /* The copy of a node whose shape and sources are copied. */
 static ir_ref copy_node(walk *w, ir_ref ref) {
   fe_lazy *l = w->lazy;
+  if (ir_op_of(w->from, ref) == IR_OP_FUNC) return copy_function(w, ref);
   const ir_node *n = ir_get(w->from, ref);
   ir_ref few[2 + 2 * IR_MAX_RANK], *src = few, shape = ir_shape(w->from, ref), made;
   ir_op op = (ir_op)n->op;
@@ -151,7 +160,7 @@ static ir_ref walk_from(walk *w, ir_ref root) {
   while (w->frame_count) {
     fe_frame *f = &l->frames[w->frame_count - 1];
     const ir_node *n = ir_get(w->from, f->ref);
-    if (f->next <= n->nsrc) {
+    if (f->next <= (n->op == IR_OP_FUNC ? 0 : n->nsrc)) {
       uint32_t i = f->next++;
       ir_ref below = i == 0 ? ir_shape(w->from, f->ref) : fe_lazy_resolve(l, n->src[i - 1]);
       if (below && !l->map[below] && !push(w, below)) return 0;
@@ -215,6 +224,9 @@ static bool move(vf_context *c, ir_error *error) {
 
 ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
   if (!c->session) return IR_OK;
+  if (c->session->recording)
+    return ir_fail(error, IR_ERR_INVALID,
+                   "session: a function is being recorded; collect before or after it");
   c->session->epoch++;
   move(c, error);
   return error->status;
@@ -298,8 +310,7 @@ static bool prepare(vf_context *c, size_t root_count, fe_storage *made, ir_error
   ir_graph *g = &c->session->ir;
   g->error = error;
   for (size_t i = 0; i < root_count && !error->status; i++) {
-    const ir_node *shape = ir_get(g, ir_shape(g, l->roots[i]));
-    ir_ref buffer = op_buffer(g, ir_dtype_of(g, l->roots[i]), shape->src, shape->nsrc);
+    ir_ref buffer = op_buffer_like(g, l->roots[i]);
     l->roots[root_count + i] = buffer;
     if (!buffer || !storage_make(&c->mem, fe_lazy_bytes(g, buffer), &made[i])) no_memory(error);
   }
@@ -353,6 +364,10 @@ ir_status fe_lazy_realise(vf_context *c, vf_tensor *const *tensors, size_t count
     if (!fe_lazy_storage(&c->lazy, tensors[i]->node))
       bytes += fe_lazy_bytes(&c->session->ir, tensors[i]->node) + ALIGN;
   if (!bytes) return IR_OK;
+  if (c->session->recording)
+    return ir_fail(error, IR_ERR_INVALID,
+                   "realise: a function is being recorded, whose values have no elements; realise before or "
+                   "after it");
   c->session->epoch++;
   move_if_worthwhile(c, bytes);
   realise(c, tensors, count, error);

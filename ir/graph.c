@@ -109,6 +109,7 @@ void ir_graph_free(ir_graph *g) {
   ir_free(g->mem, g->names, g->name_cap * sizeof *g->names);
   ir_free(g->mem, g->name_buckets, g->name_bucket_count * sizeof *g->name_buckets);
   ir_free(g->mem, g->shapes, g->shapes_cap * sizeof *g->shapes);
+  ir_free(g->mem, g->batches, g->batches_cap * sizeof *g->batches);
   ir_free(g->mem, g->bounds, g->bounds_cap * sizeof *g->bounds);
   ir_free(g->mem, g->bounds_known, g->bounds_cap);
   *g = (ir_graph){.mem = g->mem, .error = g->error};
@@ -162,6 +163,7 @@ void ir_graph_rewind(ir_graph *g, uint32_t count) {
     ir_ref last = g->count - 1;
     table_remove(g, last);
     g->shapes[last] = 0;
+    if (last < g->batches_cap) g->batches[last] = 0;
     if (last < g->bounds_cap) g->bounds_known[last] = 0;
     g->count = last;
   }
@@ -171,10 +173,24 @@ ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref 
   return intern(g, op, dtype, false, arg, src, nsrc);
 }
 
+/* Room for the batch of the next node, where it has one or had one taken out. */
+static bool reserve_batch(ir_graph *g, ir_op op, ir_ref batch) {
+  size_t known = g->batches_cap;
+  if (!batch && op != IR_OP_REBATCH && op != IR_OP_UNBATCH) return true;
+  if (!IR_RESERVE(g->mem, g->batches, g->batches_cap, (size_t)g->count + 1)) return out_of_memory(g) != 0;
+  memset(g->batches + known, 0, (g->batches_cap - known) * sizeof *g->batches);
+  return true;
+}
+
 ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src,
                       uint32_t nsrc) {
-  ir_ref ref = shape ? intern(g, op, dtype, false, arg, src, nsrc) : 0;
+  ir_ref batch = 0;
+  for (uint32_t i = 0; i < nsrc; i++)
+    if (src[i] == 0) return 0;
+  if (!shape || !ir_batch_of(g, op, arg, src, nsrc, &batch) || !reserve_batch(g, op, batch)) return 0;
+  ir_ref ref = intern(g, op, dtype, false, arg, src, nsrc);
   if (ref) g->shapes[ref] = shape;
+  if (ref && batch) g->batches[ref] = batch;
   return ref;
 }
 
@@ -257,38 +273,65 @@ static bool mark(const ir_graph *g, ir_ref ref, uint64_t *seen, ir_ref **list, s
   return true;
 }
 
+typedef struct reach {
+  const ir_graph *g;
+  bool inside;  /* functions */
+  ir_ref floor; /* what is older is not followed */
+  uint64_t *seen, *stops;
+} reach;
+
 /* Time goes with what is reached, but for one bit per ref below the largest root. */
-static ir_status reach(const ir_graph *g, const ir_ref *roots, size_t n, bool inside, ir_ref **out,
-                       size_t *count, size_t *cap) {
-  *count = 0;
-  ir_ref top = 0;
-  for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
-  size_t words = ((size_t)top >> 6) + 1;
-  uint64_t *seen = ir_alloc(g->mem, words * sizeof *seen);
-  bool done = seen != NULL;
-  if (seen) memset(seen, 0, words * sizeof *seen);
+static bool walk(const reach *r, size_t words, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
+                 size_t *cap) {
+  bool done = true;
   for (size_t i = 0; i < n && done; i++)
-    if (roots[i]) done = mark(g, roots[i], seen, out, count, cap);
+    if (roots[i]) done = mark(r->g, roots[i], r->seen, out, count, cap);
   for (size_t i = 0; i < *count && done; i++) {
-    const ir_node *node = ir_get(g, (*out)[i]);
-    uint32_t followed = node->op == IR_OP_FUNC && !inside ? 0 : node->nsrc;
-    for (uint32_t k = 0; k < followed && done; k++) done = mark(g, node->src[k], seen, out, count, cap);
+    ir_ref ref = (*out)[i];
+    const ir_node *node = ir_get(r->g, ref);
+    bool closed = (node->op == IR_OP_FUNC && !r->inside) || ref < r->floor ||
+                  (r->stops && r->stops[ref >> 6] >> (ref & 63) & 1);
+    for (uint32_t k = 0; k < (closed ? 0 : node->nsrc) && done; k++)
+      done = mark(r->g, node->src[k], r->seen, out, count, cap);
   }
   size_t at = 0;
   for (size_t w = 0; w < words && done; w++)
-    for (uint64_t left = seen[w]; left; left &= left - 1) (*out)[at++] = (ir_ref)(w * 64 + lowest_bit(left));
-  ir_free(g->mem, seen, words * sizeof *seen);
-  return done ? IR_OK : ir_fail(g->error, IR_ERR_MEMORY, "out of memory walking a graph");
+    for (uint64_t left = r->seen[w]; left; left &= left - 1)
+      (*out)[at++] = (ir_ref)(w * 64 + lowest_bit(left));
+  return done;
+}
+
+static ir_status reach_all(reach r, const ir_ref *roots, size_t n, const ir_ref *stops, size_t stop_count,
+                           ir_ref **out, size_t *count, size_t *cap) {
+  *count = 0;
+  ir_ref top = 0;
+  for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
+  size_t words = ((size_t)top >> 6) + 1, bitmaps = stop_count ? 2 : 1;
+  r.seen = ir_alloc(r.g->mem, bitmaps * words * sizeof *r.seen);
+  bool done = r.seen != NULL;
+  if (done) memset(r.seen, 0, bitmaps * words * sizeof *r.seen);
+  if (stop_count) r.stops = r.seen + words;
+  for (size_t i = 0; i < stop_count && done; i++)
+    if (stops[i] <= top) r.stops[stops[i] >> 6] |= (uint64_t)1 << (stops[i] & 63);
+  done = done && walk(&r, words, roots, n, out, count, cap);
+  ir_free(r.g->mem, r.seen, bitmaps * words * sizeof *r.seen);
+  return done ? IR_OK : ir_fail(r.g->error, IR_ERR_MEMORY, "out of memory walking a graph");
 }
 
 ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                        size_t *cap) {
-  return reach(g, roots, n, false, out, count, cap);
+  return reach_all((reach){.g = g}, roots, n, NULL, 0, out, count, cap);
 }
 
 ir_status ir_reachable_inside(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                               size_t *cap) {
-  return reach(g, roots, n, true, out, count, cap);
+  return reach_all((reach){.g = g, .inside = true}, roots, n, NULL, 0, out, count, cap);
+}
+
+ir_status ir_reachable_above(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref floor,
+                             const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count,
+                             size_t *cap) {
+  return reach_all((reach){.g = g, .floor = floor}, roots, n, stops, stop_count, out, count, cap);
 }
 
 static bool arg_is_name(ir_op op) { return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA; }
@@ -303,16 +346,27 @@ static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir
   return intern(dst, (ir_op)n->op, (ir_dtype)n->dtype, n->weak, arg, *scratch, n->nsrc);
 }
 
+static bool copy_batches(ir_graph *dst, const ir_graph *src, const ir_ref *all, size_t count,
+                         const ir_ref *map) {
+  size_t known = dst->batches_cap;
+  if (!IR_RESERVE(dst->mem, dst->batches, dst->batches_cap, (size_t)dst->count)) return false;
+  memset(dst->batches + known, 0, (dst->batches_cap - known) * sizeof *dst->batches);
+  for (size_t i = 0; i < count; i++)
+    if (ir_batch(src, all[i])) dst->batches[map[all[i]]] = map[ir_batch(src, all[i])];
+  return true;
+}
+
 ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_t n, ir_ref **map_out) {
   ir_ref *live = NULL, *scratch = NULL, *map = ir_alloc(dst->mem, src->count * sizeof *map), *all = NULL;
   size_t live_count = 0, live_cap = 0, scratch_cap = 0, all_cap = 0, all_count = 0;
   bool failed = !map || ir_reachable_inside(src, roots, n, &live, &live_count, &live_cap) != IR_OK;
   /* shapes hang off nodes outside the source relation: walk once more from nodes and their shapes together */
-  if (!failed && IR_RESERVE(dst->mem, scratch, scratch_cap, 2 * live_count + 1)) {
+  if (!failed && IR_RESERVE(dst->mem, scratch, scratch_cap, 3 * live_count + 1)) {
     size_t k = 0;
     for (size_t i = 0; i < live_count; i++) {
       scratch[k++] = live[i];
       if (src->shapes[live[i]]) scratch[k++] = src->shapes[live[i]];
+      if (ir_batch(src, live[i])) scratch[k++] = ir_batch(src, live[i]);
     }
     failed = ir_reachable_inside(src, scratch, k, &all, &all_count, &all_cap) != IR_OK;
   } else {
@@ -327,6 +381,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
       ir_bounds_tighten(dst, map[all[i]], src->bounds[all[i]].lo, src->bounds[all[i]].hi);
   for (size_t i = 0; i < all_count && !failed; i++)
     if (src->shapes[all[i]]) dst->shapes[map[all[i]]] = map[src->shapes[all[i]]];
+  if (src->batches_cap) failed = failed || !copy_batches(dst, src, all, all_count, map);
   for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
   if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;
   ir_free(src->mem, live, live_cap * sizeof *live);

@@ -17,8 +17,8 @@ typedef struct ir_builder {
   ir_ref (*expr)(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
   /* An operation of a tensor graph, by the name in the text: aliases and the number of results are the
    * callee's matter. Several results come back as a TUPLE node. 0 after ir_fail(graph->error, ...); the
-   * parser adds the position. The attribute value of `then=@f` is the WORD "@f". May be NULL when no graph is
-   * parsed. */
+   * parser adds the position. The attribute value of `then=@f` is a GRAPH: the FUNC of graph f, the same each
+   * time. May be NULL when no graph is parsed. */
   ir_ref (*apply)(void *user, ir_graph *graph, const char *name, size_t name_length, const ir_ref *operands,
                   size_t operand_count, const ir_attr *attrs, size_t attr_count, int line, int column);
 } ir_builder;
@@ -45,6 +45,7 @@ typedef struct ir_parsed_graph {
   ir_ref *vars;
   size_t var_count, var_cap; /* in order of declaration */
   int line, column;          /* of its name */
+  bool called;               /* a graph below is made of it */
 } ir_parsed_graph;
 
 typedef struct ir_module {
@@ -68,8 +69,9 @@ typedef struct ir_parser {
   const ir_builder *builder;
   struct ir_symbol *symbols; /* per interned name */
   size_t symbol_cap;
-  uint32_t epoch; /* symbols of earlier blocks are out of scope */
-  ir_ref *vars;   /* in order of declaration */
+  uint32_t epoch;    /* symbols of earlier blocks are out of scope */
+  ir_module *module; /* the blocks so far; NULL: none is read */
+  ir_ref *vars;      /* in order of declaration */
   size_t var_count, var_cap;
   ir_ref *values; /* stacks of the expression parser */
   size_t value_count, value_cap;
@@ -82,6 +84,7 @@ typedef struct ir_parser {
   struct ir_scrap *scraps; /* storage of the statement's attributes */
   char *bytes;
   size_t bytes_cap;
+  bool in_sizes; /* an expression ends at `|`, unless inside parentheses */
 } ir_parser;
 
 ir_status ir_parser_init(ir_parser *parser, ir_graph *graph, const ir_builder *builder, const char *file,
@@ -89,8 +92,9 @@ ir_status ir_parser_init(ir_parser *parser, ir_graph *graph, const ir_builder *b
 void ir_parser_free(ir_parser *parser);
 /* `(n//4)+1`; variables are declared at their first use, as in `n=4..64:4`. 0 on failure. */
 ir_ref ir_parse_expression(ir_parser *parser);
-/* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes */
-bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *shape);
+/* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes; `f32[8|n,32]` also one of batch sizes, otherwise 0.
+ * batch NULL: there can be none. */
+bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *batch, ir_ref *shape);
 /* An attribute's value: expression, float, word, string or list. Lists stay valid until the next
  * ir_parse_forget. */
 bool ir_parse_value(ir_parser *parser, ir_attr *out);

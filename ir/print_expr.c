@@ -94,6 +94,8 @@ void ir_put_name(ir_printer *pr, ir_ref ref) {
   } else if (pr->names[ref] & IR_PRINT_RESULT) {
     const ir_named *r = &pr->results[pr->names[ref] & ~IR_PRINT_RESULT];
     ir_lex_print_name(pr->out, r->name, r->length);
+  } else if (pr->names[ref] & IR_PRINT_PARAM) {
+    ir_textf(pr->out, "a%u", pr->names[ref] & ~IR_PRINT_PARAM);
   } else {
     ir_textf(pr->out, "%u", pr->names[ref] - 1);
   }
@@ -123,6 +125,10 @@ static bool put_arg_attribute(ir_printer *pr, const ir_node *n, const char *befo
   else if (strcmp(kind, "pad_mode") == 0) word = mode < 4 ? ir_pad_modes[mode] : "?";
   else if (strcmp(kind, "gather_mode") == 0) word = mode < 3 ? ir_gather_modes[mode] : "?";
   else if (strcmp(kind, "binding") == 0) word = mode < 4 ? ir_bindings[mode] : "?";
+  if (strcmp(kind, "level") == 0) {
+    ir_textf(pr->out, "%s%s=%d", before, name, mode);
+    return true;
+  }
   if (word) {
     if (is_mode && sparse && mode == 0) return false;
     ir_textf(pr->out, "%s%s=%s", before, name, word);
@@ -239,13 +245,26 @@ bool ir_dtype_deduced(const ir_graph *g, const ir_node *n, uint32_t operand) {
   return false;
 }
 
+/* Batch sizes, which a leaf has behind the others, come first. */
+static uint32_t put_batch(ir_printer *pr, const ir_node *n) {
+  const ir_node *last = n->nsrc ? ir_get(pr->graph, n->src[n->nsrc - 1]) : NULL;
+  if (!last || last->op != IR_OP_TUPLE) return n->nsrc;
+  for (uint32_t i = 0; i < last->nsrc; i++) {
+    if (i) ir_text_str(pr->out, ",");
+    ir_put_expr(pr, last->src[i]);
+  }
+  ir_text_str(pr->out, "|");
+  return n->nsrc - 1;
+}
+
 static void put_list(ir_printer *pr, const ir_node *n, uint32_t from, bool pairs) {
   ir_text_str(pr->out, "[");
-  for (uint32_t i = from; i < n->nsrc; i++) {
+  uint32_t end = put_batch(pr, n);
+  for (uint32_t i = from; i < end; i++) {
     bool opens = pairs && (i - from) % 2 == 0;
     ir_text_str(pr->out, i > from ? (opens ? ",[" : ",") : opens ? "[" : "");
     ir_put_expr(pr, n->src[i]);
-    if (pairs && ((i - from) % 2 == 1 || i + 1 == n->nsrc)) ir_text_str(pr->out, "]");
+    if (pairs && ((i - from) % 2 == 1 || i + 1 == end)) ir_text_str(pr->out, "]");
   }
   ir_text_str(pr->out, "]");
 }
@@ -269,9 +288,18 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
     if (strcmp(kind, "[]") == 0 || strcmp(kind, "[[]]") == 0) {
       ir_textf(pr->out, " %s=", name);
       put_list(pr, n, at, kind[1] == '[');
+    } else if (strcmp(name, "bound") == 0 && at < n->nsrc && ir_get(pr->graph, n->src[at])->arg < 0) {
+      at++; /* none is declared */
     } else if (strcmp(kind, "expr") == 0 && at < n->nsrc) {
       ir_textf(pr->out, " %s=", name);
       ir_put_expr(pr, n->src[at++]);
+    } else if (strcmp(kind, "graph") == 0 && at < n->nsrc) {
+      ir_textf(pr->out, " %s=", name);
+      ir_put_function_name(pr, n->src[at++]);
+    } else if (strcmp(kind, "scan") == 0) {
+      ir_scan_state state = ir_scan_of(n);
+      ir_textf(pr->out, " carries=%u sliced=%u%s", state.carries, state.sliced,
+               state.reverse ? " reverse=true" : "");
     } else if (strcmp(kind, "value") == 0 && at < n->nsrc) {
       const ir_node *v = ir_get(pr->graph, n->src[at++]);
       if (v->op == IR_OP_CONST && v->arg == 0) continue;
@@ -299,10 +327,9 @@ void ir_put_statement(ir_printer *pr, ir_ref ref) {
   put_attributes(pr, n);
 }
 
-void ir_put_shape(ir_printer *pr, ir_ref shape) {
+static void put_sizes(ir_printer *pr, ir_ref shape) {
   const ir_node *n = ir_get(pr->graph, shape);
   size_t stop = pr->stop;
-  ir_text_str(pr->out, "[");
   for (uint32_t i = 0; i < n->nsrc; i++) {
     if (i) ir_text_str(pr->out, ",");
     size_t from = pr->out->len;
@@ -314,18 +341,30 @@ void ir_put_shape(ir_printer *pr, ir_ref shape) {
     }
   }
   pr->stop = stop;
+}
+
+static void put_shape(ir_printer *pr, ir_ref batch, ir_ref shape) {
+  ir_text_str(pr->out, "[");
+  if (batch) {
+    put_sizes(pr, batch);
+    ir_text_str(pr->out, "|");
+  }
+  put_sizes(pr, shape);
   ir_text_str(pr->out, "]");
 }
+
+void ir_put_shape(ir_printer *pr, ir_ref shape) { put_shape(pr, 0, shape); }
 
 void ir_put_type(ir_printer *pr, ir_ref ref) {
   ir_ref shape = ir_shape(pr->graph, ref);
   ir_text_str(pr->out, ir_dtypes[ir_dtype_of(pr->graph, ref)].name);
-  if (shape && !pr->kernel) ir_put_shape(pr, shape);
+  if (shape && !pr->kernel) put_shape(pr, ir_batch(pr->graph, ref), shape);
 }
 
 bool ir_printer_init(ir_printer *pr, const ir_graph *g, ir_text *out) {
   size_t limit = g->count;
   *pr = (ir_printer){.graph = g, .out = out, .listing = true, .limit = limit, .stop = SIZE_MAX};
+  ir_text_init(&pr->function_name, g->mem);
   pr->names = ir_alloc(g->mem, limit * sizeof *pr->names);
   pr->flags = ir_alloc(g->mem, limit);
   pr->sizes = ir_alloc(g->mem, limit * sizeof *pr->sizes);
@@ -346,19 +385,24 @@ void ir_printer_free(ir_printer *pr) {
   ir_free(mem, pr->sizes, pr->limit * sizeof *pr->sizes);
   ir_free(mem, pr->taken, pr->taken_cap * sizeof *pr->taken);
   ir_free(mem, pr->frames, pr->frame_cap * sizeof *pr->frames);
+  ir_free(mem, pr->functions, pr->function_cap * sizeof *pr->functions);
+  ir_free(mem, pr->links, pr->limit * sizeof *pr->links);
+  ir_text_free(&pr->function_name);
+}
+
+uint32_t ir_take_number(ir_printer *pr) {
+  while (pr->taken_at < pr->taken_count && pr->taken[pr->taken_at] <= pr->next_number)
+    pr->next_number += pr->taken[pr->taken_at++] == pr->next_number;
+  return pr->next_number++;
 }
 
 void ir_put_number(ir_printer *pr, ir_ref ref) {
-  if (!(pr->names[ref] & IR_PRINT_RESULT)) {
-    while (pr->taken_at < pr->taken_count && pr->taken[pr->taken_at] <= pr->next_number)
-      pr->next_number += pr->taken[pr->taken_at++] == pr->next_number;
-    pr->names[ref] = ++pr->next_number;
-  }
+  if (!(pr->names[ref] & IR_PRINT_RESULT)) pr->names[ref] = ir_take_number(pr) + 1;
   ir_put_name(pr, ref);
 }
 
 static ir_printer bare(const ir_graph *g, ir_text *out) {
-  return (ir_printer){.graph = g, .out = out, .stop = SIZE_MAX};
+  return (ir_printer){.graph = g, .out = out, .stop = SIZE_MAX, .function_name = {.mem = g->mem}};
 }
 
 void ir_print_expr(const ir_graph *g, ir_ref ref, ir_text *out) {

@@ -17,6 +17,8 @@ static bool push(pass_derivation *w, ir_ref node) {
   uint32_t count = ir_operand_count(call.n);
   ir_ref few[4], *tangents = few, part = 0;
   bool varies = false;
+  if (ir_ops[call.n->op].cls == IR_CLASS_CONTROL) return !w->active[node] || pass_push_control(w, node);
+  if (call.n->op == IR_OP_RESULT) return true; /* with the others, at its source */
   if (!w->active[node] || op_derivatives[call.n->op].kind <= OP_DERIVATIVE_NONE) return true;
   if (count > sizeof few / sizeof *few && !(tangents = ir_alloc(w->g->mem, count * sizeof *tangents))) {
     ir_fail(w->g->error, IR_ERR_MEMORY, "%s: out of memory", w->of->who);
@@ -33,7 +35,7 @@ static bool push(pass_derivation *w, ir_ref node) {
 
 bool pass_jvp(ir_graph *g, const pass_derivative *of, const ir_ref *tangents, ir_ref *results) {
   pass_derivation w;
-  bool good = pass_derivation_begin(&w, g, of) && seed(&w, tangents);
+  bool good = pass_derivation_begin(&w, g, of, UINT32_MAX) && seed(&w, tangents);
   for (size_t i = 0; i < w.live_count && good; i++) good = push(&w, w.live[i]);
   for (size_t i = 0; i < of->output_count; i++) {
     results[i] = good ? pass_derivation_sum(&w, of->outputs[i]) : 0;

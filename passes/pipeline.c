@@ -1,4 +1,4 @@
-/* The compiler in one table. Graph passes run once, kernel passes once for each launch of the plan. */
+/* The compiler in one table. Graph passes run once, kernel passes once for each kernel step of the plan. */
 #include "passes.h"
 
 #include "index.h"
@@ -8,23 +8,39 @@
 typedef struct pass_state {
   ir_graph *g;
   const pass_options *options;
+  const ir_ref *inputs; /* those of the options, or the roots behind the first */
+  ir_ref *roots;        /* results and inputs without batches; NULL: there are none in the graph */
   ir_plan *plan;
   ir_error *error;
-  ir_ref root;       /* the graph's results, then one kernel after the other */
-  ir_launch *launch; /* of the kernel at hand */
+  ir_ref root;   /* the graph's results, then one kernel after the other */
+  ir_step *step; /* of the kernel at hand */
   pass_slots slots;
 } pass_state;
+
+static void physicalize(pass_state *s) {
+  size_t count = s->options->input_count;
+  if (!s->g->batches_cap) return;
+  if (!(s->roots = ir_alloc(s->g->mem, (1 + count) * sizeof *s->roots))) {
+    ir_fail(s->error, IR_ERR_MEMORY, "out of memory making a batch physical");
+    s->root = 0;
+    return;
+  }
+  s->roots[0] = s->root;
+  if (count) memcpy(s->roots + 1, s->inputs, count * sizeof *s->roots);
+  s->root = pass_physicalize(s->g, s->roots, 1 + count) ? s->roots[0] : 0;
+  s->inputs = s->roots + 1;
+}
 
 static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root); }
 
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
-  if (pass_schedule(s->g, s->root, o->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
+  if (pass_schedule(s->g, s->root, s->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
 }
 
-/* The launch takes the slots of the parameters that its kernel has come to have. */
+/* The step takes the slots of the parameters that its kernel has come to have. */
 static void take_slots(pass_state *s) {
-  ir_launch *l = s->launch;
+  ir_step *l = s->step;
   uint32_t *slots = s->root ? ir_resize(s->g->mem, l->slots, l->slot_count * sizeof *slots,
                                         s->slots.param_count * sizeof *slots)
                             : NULL;
@@ -39,13 +55,13 @@ static void take_slots(pass_state *s) {
 }
 
 static void fold(pass_state *s) {
-  s->root = pass_fold(s->g, s->launch->kernel, s->launch->slots[0], &s->slots);
+  s->root = pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
   take_slots(s);
 }
 
 static void elementary(pass_state *s) {
   s->root = pass_elementary(s->g, s->root);
-  s->launch->work = s->root ? pass_work(s->g, s->root) : 0;
+  s->step->work = s->root ? pass_work(s->g, s->root) : 0;
 }
 
 static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }
@@ -59,8 +75,8 @@ static void peel(pass_state *s) {
 }
 
 static void loops(pass_state *s) {
-  ir_ref kernel = s->launch->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
-  if (kernel) s->launch->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
+  ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
+  if (kernel) s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
 }
 
 enum { ON_GRAPH, ON_KERNEL };
@@ -68,15 +84,17 @@ static const struct {
   void (*run)(pass_state *);
   int scope, level; /* level of the verifier for what the pass leaves */
 } pass_functions[] = {
-    {lower, ON_GRAPH, IR_LEVEL_TENSOR}, {schedule, ON_GRAPH, IR_LEVEL_TENSOR},
-    {fold, ON_KERNEL, IR_LEVEL_LOOP},   {elementary, ON_KERNEL, IR_LEVEL_LOOP},
-    {crop, ON_KERNEL, IR_LEVEL_LOOP},   {refine, ON_KERNEL, IR_LEVEL_LOOP},
-    {peel, ON_KERNEL, IR_LEVEL_LOOP},   {loops, ON_KERNEL, IR_LEVEL_LOOP},
+    {physicalize, ON_GRAPH, IR_LEVEL_TENSOR}, {lower, ON_GRAPH, IR_LEVEL_TENSOR},
+    {schedule, ON_GRAPH, IR_LEVEL_TENSOR},    {fold, ON_KERNEL, IR_LEVEL_LOOP},
+    {elementary, ON_KERNEL, IR_LEVEL_LOOP},   {crop, ON_KERNEL, IR_LEVEL_LOOP},
+    {refine, ON_KERNEL, IR_LEVEL_LOOP},       {peel, ON_KERNEL, IR_LEVEL_LOOP},
+    {loops, ON_KERNEL, IR_LEVEL_LOOP},
 };
 const pass_info pass_table[] = {
-    {"lower", "recorded graph", "primitive operations only"},
-    {"schedule", "primitive operations", "a launch for each value that lives in memory"},
-    {"fold", "one launch", "one scalar expression; no views"},
+    {"physicalize", "recorded graph", "no batches: their axes are ordinary ones"},
+    {"lower", "no batches", "primitive operations only"},
+    {"schedule", "primitive operations", "a step for each value that lives in memory"},
+    {"fold", "one step", "one scalar expression; no views"},
     {"elementary", "scalar expression", "no elementary functions"},
     {"crop", "scalar expression", "pieces without box masks"},
     {"refine", "scalar expressions", "axes along which indices divide least"},
@@ -95,6 +113,15 @@ static bool run_pass(pass_state *s, size_t i, int kernel) {
   return s->root != 0;
 }
 
+/* What is in memory where the step is, instead of where the step before was. */
+static void enter(const pass_state *s, uint32_t *slot_of, const ir_step *from, const ir_step *to) {
+  const ir_stored *b = s->plan->stored;
+  if (from && from->first_stored == to->first_stored && from->stored_count == to->stored_count) return;
+  for (uint32_t i = 0; from && i < from->stored_count; i++) slot_of[b[from->first_stored + i].node] = 0;
+  for (uint32_t i = 0; i < to->stored_count; i++)
+    slot_of[b[to->first_stored + i].node] = b[to->first_stored + i].slot + 1;
+}
+
 static bool all_kernels(pass_state *s, size_t first) {
   ir_plan *p = s->plan;
   size_t nodes = s->g->count;
@@ -102,11 +129,13 @@ static bool all_kernels(pass_state *s, size_t first) {
   s->slots = (pass_slots){slot_of, nodes, ir_alloc(p->mem, p->slot_count * sizeof *s->slots.params), 0};
   bool done = slot_of && s->slots.params;
   if (slot_of) memset(slot_of, 0, nodes * sizeof *slot_of);
-  for (size_t i = p->slot_count; i-- > 0 && done;)
-    slot_of[p->slots[i].value] = (uint32_t)i + 1; /* inputs win */
-  for (size_t k = 0; k < p->launch_count && done; k++) {
-    s->launch = &p->launches[k];
-    s->root = s->launch->kernel;
+  if (!done) ir_fail(s->error, IR_ERR_MEMORY, "out of memory making kernels");
+  s->step = NULL;
+  for (size_t k = 0; k < p->step_count && done; k++) {
+    if (p->steps[k].kind != IR_STEP_KERNEL) continue;
+    enter(s, slot_of, s->step, &p->steps[k]);
+    s->step = &p->steps[k];
+    s->root = s->step->kernel;
     for (size_t i = first; i < pass_count && done; i++) done = run_pass(s, i, (int)k);
   }
   ir_free(p->mem, slot_of, nodes * sizeof *slot_of);
@@ -117,11 +146,13 @@ static bool all_kernels(pass_state *s, size_t first) {
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error) {
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
+  s.inputs = options->inputs;
   *plan = (ir_plan){.mem = g->mem};
   size_t i = 0;
   bool done = results != 0;
   for (; i < pass_count && pass_functions[i].scope == ON_GRAPH && done; i++) done = run_pass(&s, i, -1);
   if (done) done = all_kernels(&s, i);
+  ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
   if (done) return IR_OK;
   ir_plan_free(plan);
   return ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");

@@ -61,12 +61,28 @@ FORM(point);
 FORM(pad);
 FORM(concat);
 FORM(stack);
+FORM(rebatch);
+FORM(incr_batch_dims);
+FORM(decr_batch_dims);
+FORM(batch);
+FORM(unbatch);
+FORM(move_axis_to_batch_dims);
+FORM(move_axis_from_batch_dims);
+FORM(broadcast_batch_dims);
+FORM(unsqueeze_physical);
+FORM(squeeze_physical);
+FORM(broadcast_to_physical);
+FORM(moveaxis_physical);
 FORM(reduce);
 FORM(extremum);
 FORM(argreduce);
 FORM(matmul);
 FORM(gather);
 FORM(scatter);
+/* ordered_forms.c */
+FORM(cumulative);
+FORM(sort);
+FORM(topk);
 /* compose_forms.c */
 FORM(softmax);
 FORM(log_softmax);
@@ -95,6 +111,11 @@ FORM(conv);
 FORM(conv_transpose);
 FORM(max_pool);
 FORM(avg_pool);
+/* control_forms.c */
+FORM(cond);
+FORM(while);
+FORM(scan);
+FORM(checkpoint);
 #undef FORM
 
 /* args.c. An absent attribute leaves *out as it is. False after failing, silently where an expression is 0.
@@ -107,6 +128,7 @@ bool op_args_dtype(const op_args *a, int attr, ir_dtype *out);
 bool op_args_choice(const op_args *a, int attr, const char *const *words, int count, int *out);
 bool op_args_list(const op_args *a, int attr, op_list *out); /* a lone expression is a list of one */
 bool op_args_pairs(const op_args *a, int attr, op_list *out);
+bool op_args_graph(const op_args *a, int attr, ir_ref *func);
 /* `axes`, or `axis` with one or a list; *given is whether there was any. */
 bool op_args_axes(const op_args *a, op_list *axes, bool *given);
 /* A number, true or false: its value, with dtype I64, U64, F64 or BOOL. */
