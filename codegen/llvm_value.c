@@ -185,6 +185,9 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_TANH:
   case IR_OP_ERF:
   case IR_OP_SIGMOID:
+  case IR_OP_EXPM1:
+  case IR_OP_LOG1P:
+  case IR_OP_ERFINV:
   case IR_OP_RELU:
   case IR_OP_POW:
   case IR_OP_REDUCE: return cg_unknown_op(e, op, dtype, width);

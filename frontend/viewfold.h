@@ -260,6 +260,9 @@ VF_API vf_value vf_cos(vf_value x);
 VF_API vf_value vf_tanh(vf_value x);
 VF_API vf_value vf_erf(vf_value x);
 VF_API vf_value vf_sigmoid(vf_value x);
+VF_API vf_value vf_expm1(vf_value x);  /* exp(x) - 1, accurate near 0 */
+VF_API vf_value vf_log1p(vf_value x);  /* log(1 + x), likewise */
+VF_API vf_value vf_erfinv(vf_value x); /* the inverse of vf_erf: infinite at -1 and 1, NaN beyond */
 /* To an integer; integers stay. vf_round: to nearest, ties to even. */
 VF_API vf_value vf_floor(vf_value x);
 VF_API vf_value vf_ceil(vf_value x);
@@ -516,6 +519,26 @@ VF_API vf_value vf_linspace(vf_graph *graph, vf_dtype dtype, double start, doubl
 VF_API vf_value vf_eye(vf_graph *graph, vf_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal);
 VF_API vf_value vf_tril(vf_value x, int64_t diagonal);
 VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
+
+/* Random numbers, by Threefry-2x32 with 20 rounds (Salmon et al. 2011). What is drawn depends on the seed,
+ * the shape's row-major order and nothing else: it is the same in every program, on every backend. Draws of
+ * one seed are the same numbers, so give each its own. seed: a scalar of any integer dtype, modulo 2^64;
+ * vf_integer, or an input that each run supplies.
+ *
+ * vf_uniform: low <= x < high, of 24 random bits (53 in f64). vf_normal: the inverse of its distribution
+ * function at such numbers, halfway between: at most 5.5 standard deviations away (8.3 in f64). dtype is a
+ * float dtype. vf_bernoulli: true with probability p, of dtype bool: where vf_uniform of f32, 0 and 1 is less
+ * than p. Derivatives take draws for constants; for a mean or bounds that learn, draw with 0 and 1 and
+ * compute the rest. */
+VF_API vf_value vf_uniform(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double low,
+                           double high);
+VF_API vf_value vf_normal(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double mean,
+                          double std);
+VF_API vf_value vf_bernoulli(vf_value seed, int rank, const int64_t *shape, double p);
+/* The generator itself: two random words from a key and a counter of two words each, tensors of u32 that
+ * broadcast. The words of (seed modulo 2^32, seed // 2^32) and (i, 0), say, are a seed for the i-th part of a
+ * program. Returns 2, -1 after failing. */
+VF_API int vf_threefry2x32(const vf_value key[2], const vf_value counter[2], vf_value words[2]);
 
 /* NumPy's einsum, "ij,jk->ik": letters label axes, ... any number of them; without -> the result has the axes
  * of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal; sizes of

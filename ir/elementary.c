@@ -122,6 +122,9 @@ bool ir_is_elementary(ir_op op) {
   case IR_OP_TANH:
   case IR_OP_ERF:
   case IR_OP_SIGMOID:
+  case IR_OP_EXPM1:
+  case IR_OP_LOG1P:
+  case IR_OP_ERFINV:
   case IR_OP_RSQRT:
   case IR_OP_POW:
   case IR_OP_RELU: return true;
@@ -140,6 +143,9 @@ static ir_ref expand(const ir_format *m, ir_op op, ir_ref x, ir_ref y) {
   case IR_OP_TANH: return tanh_of(m, x);
   case IR_OP_ERF: return erf_of(m, x);
   case IR_OP_SIGMOID: return sigmoid(m, x);
+  case IR_OP_EXPM1: return ir_el_exp_less_one(m, x);
+  case IR_OP_LOG1P: return ir_el_log1p(m, x);
+  case IR_OP_ERFINV: return ir_el_erfinv(m, x);
   case IR_OP_RSQRT: return ir_el_div(m, ir_el_const(m, 1), ir_unary(m->g, IR_OP_SQRT, x));
   case IR_OP_POW: return ir_el_pow(m, x, y);
   default: return 0;

@@ -102,6 +102,18 @@ ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
   return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, ir_el_const(m, 1))));
 }
 
+/* Half of it, so that the power of two stays in range, then doubled. Where |x| < 2^-27 (f32) or 2^-56 (f64),
+ * exp(x) - 1 = x to within a quarter of a unit, and x keeps its sign and its last bit. */
+ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x) {
+  bool wide = m->type == IR_F64;
+  ir_ref bits, rest, near = ir_el_clamp(m, x, -45, wide ? 710 : 89), r = reduce(m, near, &bits, &rest);
+  ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), rest);
+  ir_ref power = power_of_two(m, ir_el_sub(m, bits, ir_el_int(m, 1)));
+  ir_ref half = ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, ir_el_const(m, 0.5))));
+  ir_ref tiny = ir_el_lt(m, ir_el_abs(m, x), ir_el_const(m, wide ? 0x1p-56 : 0x1p-27));
+  return ir_el_where(m, tiny, x, ir_el_add(m, half, half));
+}
+
 ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi, ir_ref lo) {
   ir_ref bits, n = ir_el_round(m, ir_el_add(m, hi, ir_el_const(m, m->magic)), &bits), r = ir_el_sub(m, hi, n);
   if (lo) r = ir_el_add(m, r, lo);

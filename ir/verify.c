@@ -46,6 +46,7 @@ static const uint8_t rules[IR_OP_COUNT] = {
     [IR_OP_REDUCE_MAX] = SAME, [IR_OP_REDUCE_MIN] = SAME, [IR_OP_MEAN] = FLOAT,
     [IR_OP_ANY] = TRUTH,       [IR_OP_ALL] = TRUTH,       [IR_OP_ARGMAX] = POSITION,
     [IR_OP_ARGMIN] = POSITION, [IR_OP_MATMUL] = NUMBER,   [IR_OP_GATHER] = INDEXED,
+    [IR_OP_EXPM1] = FLOAT,     [IR_OP_LOG1P] = FLOAT,     [IR_OP_ERFINV] = FLOAT,
 };
 static const char *const rule_texts[] = {
     "any operands",

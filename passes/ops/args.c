@@ -88,6 +88,16 @@ bool op_args_int(const op_args *a, int attr, int64_t *out) {
   return (v->kind == IR_ATTR_EXPR && ir_is_const(a->g, v->expr, out)) || op_args_wrong(a, attr, v);
 }
 
+bool op_args_number(const op_args *a, int attr, double *out) {
+  ir_value value;
+  ir_dtype kind;
+  if (!a->at[attr]) return true;
+  if (!op_args_literal(a, attr, a->at[attr], &value, &kind)) return false;
+  if (kind == IR_BOOL) return op_args_wrong(a, attr, a->at[attr]);
+  *out = ir_value_cast(value, kind, IR_F64).f;
+  return true;
+}
+
 static bool is_word(const ir_attr *v, const char *word) {
   return v->kind == IR_ATTR_WORD && v->word_length == strlen(word) &&
          memcmp(v->word, word, v->word_length) == 0;

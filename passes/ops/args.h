@@ -84,6 +84,11 @@ FORM(eye);
 FORM(tril);
 FORM(triu);
 FORM(einsum);
+/* random_forms.c */
+FORM(threefry2x32);
+FORM(uniform);
+FORM(normal);
+FORM(bernoulli);
 /* window_forms.c */
 FORM(conv);
 FORM(conv_transpose);
@@ -96,6 +101,7 @@ FORM(avg_pool);
 bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint64_t accepted, uint64_t required);
 bool op_args_int(const op_args *a, int attr, int64_t *out);
 bool op_args_expr(const op_args *a, int attr, ir_ref *out);
+bool op_args_number(const op_args *a, int attr, double *out);
 bool op_args_bool(const op_args *a, int attr, bool *out);
 bool op_args_dtype(const op_args *a, int attr, ir_dtype *out);
 bool op_args_choice(const op_args *a, int attr, const char *const *words, int count, int *out);

@@ -70,4 +70,19 @@ ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window
 ir_ref op_max_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes);
 ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool count_pads);
 
+/* compose_random.c. Threefry-2x32: two random u32 words, as a TUPLE, from two of a key and two of a counter,
+ * u32 tensors that broadcast. */
+ir_ref op_threefry(ir_graph *g, const ir_ref operands[4]);
+/* What a draw is of: element i in row-major order takes its bits from word i mod 2 of threefry2x32(seed, i //
+ * 2), an f64 from both words of threefry2x32(seed, i). The seed is an integer scalar, taken modulo 2^64. */
+typedef struct op_draw {
+  ir_dtype dtype; /* a float */
+  const ir_ref *shape;
+  size_t rank;
+  ir_ref seed;
+} op_draw;
+ir_ref op_uniform(ir_graph *g, const op_draw *d, double low, double high); /* low <= x < high */
+ir_ref op_normal(ir_graph *g, const op_draw *d, double mean, double std);
+ir_ref op_bernoulli(ir_graph *g, const op_draw *d, double p); /* bool: is a uniform f32 below p? */
+
 #endif

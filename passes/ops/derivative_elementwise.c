@@ -96,6 +96,23 @@ RULE(sigmoid) {
   return mul(c, d, mul(c, Y, apply(c, IR_OP_SUB, number(c, 1), Y)));
 }
 
+/* y + 1 */
+RULE(expm1) {
+  (void)i;
+  return mul(c, d, apply(c, IR_OP_ADD, Y, number(c, 1)));
+}
+
+RULE(log1p) {
+  (void)i;
+  return apply(c, IR_OP_DIV, d, apply(c, IR_OP_ADD, X(0), number(c, 1)));
+}
+
+/* sqrt(pi)/2 exp(y^2) */
+RULE(erfinv) {
+  (void)i;
+  return mul(c, d, scale(c, op_unary(c->g, IR_OP_EXP, mul(c, Y, Y)), 0.886226925452758013649));
+}
+
 RULE(add) {
   (void)c, (void)i;
   return d;
