@@ -643,6 +643,12 @@ static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
   want(m, vf_eye(m->g, VF_I32, 2, 3, 1));
   want(m, vf_tril(x, 0));
   want(m, vf_triu(i, -1));
+  want(m, vf_uniform(vf_integer(m->g, 5), VF_F16, VF_LIST(3, 4), -1, 2));
+  want(m, vf_normal(vf_point(vf_point(i, 1, 0), 2, 0), VF_F32, VF_LIST(7), 3, 0.5));
+  want(m, vf_bernoulli(vf_integer(m->g, -5), VF_LIST(2, 3, 2), 0.75));
+  vf_value zero = vf_integer(m->g, 0), places = vf_iota(m->g, VF_U32, VF_LIST(5), 0);
+  assert_int_equal(vf_threefry2x32((vf_value[]){zero, places}, (vf_value[]){places, zero}, r), 2);
+  want(m, vf_bit_xor(r[0], r[1]));
   want_about(m, vf_einsum("ij,kj,j->ki", (vf_value[]){x, x, y}, 3));
   want_about(m, vf_einsum("...i->...", &x, 1));
   vf_value one = vf_reshape(x, VF_LIST(1, 1, 4, 6)),

@@ -62,6 +62,51 @@ static void test_softmax(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
+static void test_random(void **state) {
+  static const typed good[] = {
+      {"uniform shape=[2,3] seed=7", "f32[2,3]"},
+      {"uniform shape=[] seed=-1 low=-3 high=0 dtype=f16", "f16[]"},
+      {"uniform i64[] shape=[n,0] dtype=bf16", "bf16[n,0]"},
+      {"normal 5 shape=[n,m] mean=1e3 std=0 dtype=f64", "f64[n,m]"},
+      {"gaussian u8[] shape=4", "f32[4]"},
+      {"bernoulli shape=[2,m] seed=18446744073709551615 p=1", "bool[2,m]"},
+      {"threefry2x32 u32[2,1] u32[] 1 u32[3]", "u32[2,3] u32[2,3]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"uniform shape=[2]", "uniform: there is no seed; give seed=7, say, or an integer scalar as operand"},
+      {"uniform i32[] shape=[2] seed=1",
+       "uniform: the seed is given as an operand and as an attribute; give one of them"},
+      {"normal shape=[2] seed=1.5", "normal: attribute seed is 1.5; it is a number of 64 bits, such as 7"},
+      {"normal f32[] shape=[2]", "normal: the seed has shape f32[]; a seed is a scalar of an integer dtype"},
+      {"bernoulli u32[2] shape=[2]",
+       "bernoulli: the seed has shape u32[2]; a seed is a scalar of an integer dtype"},
+      {"uniform shape=[2] seed=1 dtype=i32", "uniform: draws are floats, not i32; use f16, bf16, f32 or f64"},
+      {"uniform shape=[-2] seed=1",
+       "uniform: size -2 of axis 0 in shape [-2] is negative; every size is >= 0"},
+      {"uniform shape=[2] seed=1 low=2 high=2", "uniform: nothing lies from 2 to below 2 in f32; takes "
+                                                "finite numbers low < high, at a finite distance"},
+      {"uniform shape=[2] seed=1 low=2 high=2.0001 dtype=f16",
+       "uniform: nothing lies from 2 to below 2 in f16; takes finite numbers low < high, at a finite "
+       "distance"},
+      {"uniform shape=[2] seed=1 low=-3e38 high=3e38", "uniform: nothing lies from -3e+38 to below 3e+38 in "
+                                                       "f32; takes finite numbers low < high, at a finite "
+                                                       "distance"},
+      {"normal shape=[2] seed=1 std=-1", "normal: there is no distribution of mean 0 and standard deviation "
+                                         "-1; takes finite numbers, std >= 0"},
+      {"bernoulli shape=[2] seed=1 p=1.5", "bernoulli: p is 1.5; a probability lies in 0..1"},
+      {"threefry2x32 u32[2] u32[2] u32[3] u32[2]", "threefry2x32: shapes u32[2] and u32[3] do not broadcast: "
+                                                   "size 2 meets 3 at axis -1; sizes must be equal or "
+                                                   "1"},
+      {"threefry2x32 i32[2] u32[2] u32[3] u32[2]",
+       "threefry2x32: operand 1 has shape i32[2]; keys and counters are u32: cast it"},
+      {"threefry2x32 -1 u32[2] u32[2] u32[2]", "threefry2x32: the value -1 does not fit u32, which holds the "
+                                               "integers 0..4294967295; use a value in that "
+                                               "range or cast the other operand"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
 static void test_moments(void **state) {
   static const typed good[] = {
       {"var f32[2,3]", "f32[]"},
@@ -421,6 +466,10 @@ static void test_any_allocation_may_fail(void **state) {
   static const char *const lines[] = {
       "softmax f16[2,n]",
       "log_softmax i32[2,3]",
+      "uniform i32[] shape=[n,3] low=1 high=2",
+      "normal i32[] shape=[4294967296,3] mean=1",
+      "bernoulli i32[] shape=[n]",
+      "threefry2x32 1 u32[2] 3 4",
       "logsumexp f32[2,3] axes=[1]",
       "std f16[n,3] correction=1",
       "layer_norm f16[2,n] f32[n] f32[1]",
@@ -452,17 +501,12 @@ static void test_any_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_softmax),
-      cmocka_unit_test(test_moments),
-      cmocka_unit_test(test_norms),
-      cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_ranges),
-      cmocka_unit_test(test_triangles),
-      cmocka_unit_test(test_einsum),
-      cmocka_unit_test(test_convolutions),
-      cmocka_unit_test(test_pooling),
-      cmocka_unit_test(test_null_propagates),
-      cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_softmax),         cmocka_unit_test(test_random),
+      cmocka_unit_test(test_moments),         cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_parts),           cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_triangles),       cmocka_unit_test(test_einsum),
+      cmocka_unit_test(test_convolutions),    cmocka_unit_test(test_pooling),
+      cmocka_unit_test(test_null_propagates), cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
