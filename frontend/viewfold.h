@@ -486,6 +486,11 @@ VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode
 VF_API vf_value vf_softmax(vf_value x, int axis);
 VF_API vf_value vf_log_softmax(vf_value x, int axis);
 VF_API vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims);
+/* Attention, softmax(q k^T scale + mask) v, of q [..., n, d], k [..., m, d] and v [..., m, c] with m >= 1;
+ * the axes before broadcast, and the result is [..., n, c]. mask broadcasts to [..., n, m]: bool, true where
+ * a key takes part, or floats that are added; (vf_value){0} for none. causal: query i takes keys 0 to i
+ * alone. scale 0 stands for 1 / sqrt(d). A query that no key is left for gets 0. */
+VF_API vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double scale, bool causal);
 /* Squared deviations from the mean, summed, over max(elements - correction, 0); and the root of that.
  * correction >= 0: 0 for a population, 1 for a sample. */
 VF_API vf_value vf_var(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);

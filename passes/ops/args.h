@@ -70,6 +70,7 @@ FORM(gather);
 FORM(softmax);
 FORM(log_softmax);
 FORM(logsumexp);
+FORM(attention);
 FORM(var);
 FORM(std);
 FORM(layer_norm);

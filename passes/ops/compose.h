@@ -13,6 +13,12 @@ ir_ref op_softmax(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_log_softmax(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_logsumexp(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims); /* as op_reduce */
 
+/* compose_attention.c. x: q [..., n, d], k [..., m, d], v [..., m, c] and, if n is 4, a mask that broadcasts
+ * to [..., n, m]: bool, true where a key takes part, or a float, added to the scores. The axes before
+ * broadcast. scale 0: 1 / sqrt(d). causal: query i takes keys 0..i. A query without any key gives 0. m is at
+ * least 1. */
+ir_ref op_attention(ir_graph *g, const ir_ref *x, size_t n, double scale, bool causal);
+
 /* compose_moments.c. The sum of the squared deviations from the mean over max(count - correction, 0); its
  * root. */
 ir_ref op_var(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims, double correction);

@@ -14,6 +14,13 @@ ir_ref op_form_log_softmax(const op_args *a) {
   return op_args_int(a, AT(axis), &axis) ? op_log_softmax(a->g, a->x[0], axis) : 0;
 }
 
+ir_ref op_form_attention(const op_args *a) {
+  double scale = 0;
+  bool causal = false;
+  if (!op_args_number(a, AT(scale), &scale) || !op_args_bool(a, AT(causal), &causal)) return 0;
+  return op_attention(a->g, a->x, a->n, scale, causal);
+}
+
 /* axes, keepdims, correction: what reductions take. False after failing. */
 typedef struct reduction {
   op_list list;

@@ -82,6 +82,12 @@ static const operation operations[] = {
     {"%m = lt %a, %b\n%y = where %m, %a, %c", SIGNED},
     {"%m = lt %a, %b\n%y = where %m, 0.5, %c", SIGNED},
 
+    {"%y = attention %a, %b, %c", SIGNED},
+    {"%m = reshape %b shape=[4,3]\n%n = shrink %m bounds=[[0,3],[0,3]]\n%y = attention %a, %a, %c, %n "
+     "causal=true",
+     SIGNED},
+    {"%m = lt %b, -0.2\n%n = shrink %m bounds=[[0,3],[0,3]]\n%y = attention %a, %c, %c, %n scale=2", SIGNED},
+
     {"%y = permute %a order=[1,0]", SIGNED},
     {"%t = reshape %a shape=[3,4,1]\n%y = expand %t shape=[3,4,5]", SIGNED},
     {"%y = broadcast_to %a shape=[2,3,4]", SIGNED},

@@ -622,6 +622,8 @@ static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
   want_about(m, vf_softmax(x, 1));
   want_about(m, vf_log_softmax(i, 0));
   want_about(m, vf_logsumexp(x, VF_LIST(-1), true));
+  want_about(m, vf_attention(x, vf_unsqueeze(y, 0), vf_unsqueeze(y, 0), none, 0.5, false));
+  want_about(m, vf_attention(x, x, i, vf_lt(vf_shrink(x, VF_LIST(0, 4, 1, 5)), vf_number(m->g, 3)), 0, true));
   want_about(m, vf_var(x, VF_ALL, false, 1));
   want_about(m, vf_std(i, VF_LIST(0), false, 0));
   want_about(m, vf_layer_norm(x, y, y, 1, 1e-5));

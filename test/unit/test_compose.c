@@ -107,6 +107,42 @@ static void test_random(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
+static void test_attention(void **state) {
+  static const typed good[] = {
+      {"attention f32[4,8] f32[5,8] f32[5,3]", "f32[4,3]"},
+      {"attention f16[2,1,4,8] f16[3,5,8] f16[5,3] scale=2", "f16[2,3,4,3]"},
+      {"attention bf16[n,8] f16[m,8] f32[m,3] bool[n,m] causal=true", "f32[n,3]"},
+      {"attention i32[4,n] i32[5,n] u8[5,3] f16[1]", "f32[4,3]"},
+      {"attention f64[4,8] f64[5,8] f64[5,0] bool[7,1,5]", "f64[7,4,0]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"attention f32[4,8] f32[5,8]", "attention: 2 operands given; takes 3 or 4"},
+      {"attention f32[4,8] f32[8] f32[5,3]",
+       "attention: k has shape f32[8]; takes rank 2 or more: positions and features"},
+      {"attention f32[4,8] f32[5,7] f32[5,3]",
+       "attention: q has shape f32[4,8], k has shape f32[5,7]; their last sizes, 8 and 7, must be equal"},
+      {"attention f32[4,8] f32[5,8] f32[4,3]", "attention: k has shape f32[5,8], v has shape f32[4,3]; the "
+                                               "keys, 5, and the values, 4, must be as many"},
+      {"attention f32[2,4,8] f32[3,5,8] f32[5,3]",
+       "attention: batch sizes 2 and 3 do not broadcast; operands have shapes f32[2,4,8] and f32[3,8,5]; "
+       "axes before the last two are equal or 1"},
+      {"attention f32[4,8] f32[5,8] f32[5,3] i32[4,5]",
+       "attention: the mask has shape i32[4,5]; a mask is bool, true where a key takes part, or a float that "
+       "is added "
+       "to the score"},
+      {"attention f32[1,8] f32[5,8] f32[5,3] bool[4,5]",
+       "attention: the mask has shape bool[4,5]; q has shape f32[1,8], k has shape f32[5,8]; the mask's last "
+       "sizes "
+       "are those of the queries and the keys, 1 and 5, or 1"},
+      {"attention f32[4,8] f32[0,8] f32[0,3]", "attention: axis 1 has size 0; x has shape f32[4,0]; nothing "
+                                               "has no extremum: each reduced size is at least 1"},
+      {"attention f32[4,8] f32[5,8] f32[5,3] scale=inf",
+       "attention: scale is inf; takes a finite number, 0 for 1 / sqrt(8)"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
 static void test_moments(void **state) {
   static const typed good[] = {
       {"var f32[2,3]", "f32[]"},
@@ -471,6 +507,7 @@ static void test_any_allocation_may_fail(void **state) {
       "bernoulli i32[] shape=[n]",
       "threefry2x32 1 u32[2] 3 4",
       "logsumexp f32[2,3] axes=[1]",
+      "attention f16[2,n] f16[m,n] f16[m,2] bool[m] causal=true",
       "std f16[n,3] correction=1",
       "layer_norm f16[2,n] f32[n] f32[1]",
       "rms_norm f32[2,3]",
@@ -501,12 +538,19 @@ static void test_any_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_softmax),         cmocka_unit_test(test_random),
-      cmocka_unit_test(test_moments),         cmocka_unit_test(test_norms),
-      cmocka_unit_test(test_parts),           cmocka_unit_test(test_ranges),
-      cmocka_unit_test(test_triangles),       cmocka_unit_test(test_einsum),
-      cmocka_unit_test(test_convolutions),    cmocka_unit_test(test_pooling),
-      cmocka_unit_test(test_null_propagates), cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_softmax),
+      cmocka_unit_test(test_random),
+      cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_moments),
+      cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_triangles),
+      cmocka_unit_test(test_einsum),
+      cmocka_unit_test(test_convolutions),
+      cmocka_unit_test(test_pooling),
+      cmocka_unit_test(test_null_propagates),
+      cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
