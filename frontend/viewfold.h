@@ -486,6 +486,21 @@ VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode
 VF_API vf_value vf_softmax(vf_value x, int axis);
 VF_API vf_value vf_log_softmax(vf_value x, int axis);
 VF_API vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims);
+/* Activations. vf_silu: x sigmoid(x). vf_gelu: x Phi(x) by erf, or its approximation by tanh. vf_softplus:
+ * log(1 + exp(x)). vf_leaky_relu, vf_elu: x where x > 0, else alpha x, alpha (exp(x) - 1). Those of -inf that
+ * are 0 * -inf, of vf_silu and vf_gelu, are NaN. */
+VF_API vf_value vf_silu(vf_value x);
+VF_API vf_value vf_gelu(vf_value x, bool tanh_form);
+VF_API vf_value vf_softplus(vf_value x);
+VF_API vf_value vf_leaky_relu(vf_value x, double alpha);
+VF_API vf_value vf_elu(vf_value x, double alpha);
+/* 1 / x, in f32 or f64 of integers; x * x; -1, 0 or 1, NaN of NaN, in the dtype of x, a constant to
+ * derivatives. */
+VF_API vf_value vf_reciprocal(vf_value x);
+VF_API vf_value vf_square(vf_value x);
+VF_API vf_value vf_sign(vf_value x);
+/* vf_min(vf_max(x, low), high); (vf_value){0} for no bound. */
+VF_API vf_value vf_clip(vf_value x, vf_value low, vf_value high);
 /* Attention, softmax(q k^T scale + mask) v, of q [..., n, d], k [..., m, d] and v [..., m, c] with m >= 1;
  * the axes before broadcast, and the result is [..., n, c]. mask broadcasts to [..., n, m]: bool, true where
  * a key takes part, or floats that are added; (vf_value){0} for none. causal: query i takes keys 0 to i

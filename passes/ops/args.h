@@ -85,6 +85,16 @@ FORM(eye);
 FORM(tril);
 FORM(triu);
 FORM(einsum);
+/* activation_forms.c */
+FORM(silu);
+FORM(gelu);
+FORM(softplus);
+FORM(leaky_relu);
+FORM(elu);
+FORM(reciprocal);
+FORM(square);
+FORM(sign);
+FORM(clip);
 /* random_forms.c */
 FORM(threefry2x32);
 FORM(uniform);

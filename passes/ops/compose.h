@@ -13,6 +13,17 @@ ir_ref op_softmax(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_log_softmax(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_logsumexp(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims); /* as op_reduce */
 
+/* compose_activation.c */
+ir_ref op_silu(ir_graph *g, ir_ref x);                     /* x sigmoid(x) */
+ir_ref op_gelu(ir_graph *g, ir_ref x, bool tanh_form);     /* x Phi(x), or its approximation by tanh */
+ir_ref op_softplus(ir_graph *g, ir_ref x);                 /* log(1 + exp(x)) */
+ir_ref op_leaky_relu(ir_graph *g, ir_ref x, double alpha); /* alpha x where x <= 0 */
+ir_ref op_elu(ir_graph *g, ir_ref x, double alpha);        /* alpha (exp(x) - 1) where x <= 0 */
+ir_ref op_reciprocal(ir_graph *g, ir_ref x);
+ir_ref op_square(ir_graph *g, ir_ref x);
+ir_ref op_sign(ir_graph *g, ir_ref x);
+ir_ref op_clip(ir_graph *g, ir_ref x, ir_ref low, ir_ref high); /* min(max(x, low), high); 0 for none */
+
 /* compose_attention.c. x: q [..., n, d], k [..., m, d], v [..., m, c] and, if n is 4, a mask that broadcasts
  * to [..., n, m]: bool, true where a key takes part, or a float, added to the scores. The axes before
  * broadcast. scale 0: 1 / sqrt(d). causal: query i takes keys 0..i. A query without any key gives 0. m is at

@@ -82,6 +82,16 @@ static const operation operations[] = {
     {"%m = lt %a, %b\n%y = where %m, %a, %c", SIGNED},
     {"%m = lt %a, %b\n%y = where %m, 0.5, %c", SIGNED},
 
+    {"%y = silu %a", SIGNED},
+    {"%y = gelu %a", SIGNED},
+    {"%y = gelu %a approximate=tanh", SIGNED},
+    {"%y = softplus %a", SIGNED},
+    {"%y = leaky_relu %a alpha=0.3", SIGNED},
+    {"%y = elu %a alpha=0.7", SIGNED},
+    {"%y = reciprocal %a", POSITIVE},
+    {"%y = square %a", SIGNED},
+    {"%t = sign %a\n%y = mul %t, %b", SIGNED},
+    {"%y = clip %a low=-0.3 high=0.6", SIGNED},
     {"%y = attention %a, %b, %c", SIGNED},
     {"%m = reshape %b shape=[4,3]\n%n = shrink %m bounds=[[0,3],[0,3]]\n%y = attention %a, %a, %c, %n "
      "causal=true",

@@ -622,6 +622,17 @@ static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
   want_about(m, vf_softmax(x, 1));
   want_about(m, vf_log_softmax(i, 0));
   want_about(m, vf_logsumexp(x, VF_LIST(-1), true));
+  want(m, vf_silu(x));
+  want(m, vf_gelu(x, false));
+  want(m, vf_gelu(i, true));
+  want(m, vf_softplus(x));
+  want(m, vf_leaky_relu(x, 0.1));
+  want(m, vf_elu(x, 0.5));
+  want(m, vf_reciprocal(i));
+  want(m, vf_square(i));
+  want(m, vf_sign(x));
+  want(m, vf_clip(x, vf_integer(m->g, 0), none));
+  want(m, vf_clip(i, vf_integer(m->g, -1), y));
   want_about(m, vf_attention(x, vf_unsqueeze(y, 0), vf_unsqueeze(y, 0), none, 0.5, false));
   want_about(m, vf_attention(x, x, i, vf_lt(vf_shrink(x, VF_LIST(0, 4, 1, 5)), vf_number(m->g, 3)), 0, true));
   want_about(m, vf_var(x, VF_ALL, false, 1));

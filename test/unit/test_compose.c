@@ -143,6 +143,38 @@ static void test_attention(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
+static void test_activations(void **state) {
+  static const typed good[] = {
+      {"silu f16[2,n]", "f16[2,n]"},
+      {"swish i64[]", "f64[]"},
+      {"gelu bf16[3] approximate=none", "bf16[3]"},
+      {"softplus bool[3]", "f32[3]"},
+      {"leaky_relu f64[n] alpha=-2", "f64[n]"},
+      {"elu u8[2] alpha=0.5", "f32[2]"},
+      {"reciprocal u64[2]", "f64[2]"},
+      {"square i8[n]", "i8[n]"},
+      {"sign u16[2]", "u16[2]"},
+      {"sign bf16[n]", "bf16[n]"},
+      {"clip i8[2] low=-5", "i8[2]"},
+      {"clip i8[2] high=1.5", "f32[2]"},
+      {"clip f16[2] low=-1 high=3", "f16[2]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"gelu f32[2] approximate=erf", "gelu: attribute approximate is erf; it is one of none tanh"},
+      {"elu f32[2] alpha=nan", "elu: alpha is nan; x has shape f32[2]; takes a finite number"},
+      {"sign bool[2]", "sign: a bool has none; x has shape bool[2]; cast to an integer or float dtype"},
+      {"square bool[2]", "square: there is no arithmetic on bool; the operands promote to bool; cast to an "
+                         "integer or float dtype, or "
+                         "use and, or, not"},
+      {"clip u8[2] low=-1", "clip: the value -1 does not fit u8, which holds the integers 0..255; use a "
+                            "value in that range or cast the "
+                            "other operand"},
+      {"clip f32[2] low=true", "clip: attribute low is true; it is a number, such as -1"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
 static void test_moments(void **state) {
   static const typed good[] = {
       {"var f32[2,3]", "f32[]"},
@@ -507,6 +539,10 @@ static void test_any_allocation_may_fail(void **state) {
       "bernoulli i32[] shape=[n]",
       "threefry2x32 1 u32[2] 3 4",
       "logsumexp f32[2,3] axes=[1]",
+      "gelu f16[2,n] approximate=tanh",
+      "elu i32[n] alpha=0.3",
+      "sign i32[2]",
+      "clip f16[n] low=0 high=1",
       "attention f16[2,n] f16[m,n] f16[m,2] bool[m] causal=true",
       "std f16[n,3] correction=1",
       "layer_norm f16[2,n] f32[n] f32[1]",
@@ -538,19 +574,13 @@ static void test_any_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_softmax),
-      cmocka_unit_test(test_random),
-      cmocka_unit_test(test_attention),
-      cmocka_unit_test(test_moments),
-      cmocka_unit_test(test_norms),
-      cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_ranges),
-      cmocka_unit_test(test_triangles),
-      cmocka_unit_test(test_einsum),
-      cmocka_unit_test(test_convolutions),
-      cmocka_unit_test(test_pooling),
-      cmocka_unit_test(test_null_propagates),
-      cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_softmax),         cmocka_unit_test(test_activations),
+      cmocka_unit_test(test_random),          cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_moments),         cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_parts),           cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_triangles),       cmocka_unit_test(test_einsum),
+      cmocka_unit_test(test_convolutions),    cmocka_unit_test(test_pooling),
+      cmocka_unit_test(test_null_propagates), cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
