@@ -263,6 +263,15 @@ VF_API vf_value vf_sigmoid(vf_value x);
 VF_API vf_value vf_expm1(vf_value x);  /* exp(x) - 1, accurate near 0 */
 VF_API vf_value vf_log1p(vf_value x);  /* log(1 + x), likewise */
 VF_API vf_value vf_erfinv(vf_value x); /* the inverse of vf_erf: infinite at -1 and 1, NaN beyond */
+VF_API vf_value vf_tan(vf_value x);
+VF_API vf_value vf_asin(vf_value x);
+VF_API vf_value vf_acos(vf_value x);
+VF_API vf_value vf_atan(vf_value x);
+VF_API vf_value vf_sinh(vf_value x);
+VF_API vf_value vf_cosh(vf_value x);
+VF_API vf_value vf_asinh(vf_value x);
+VF_API vf_value vf_acosh(vf_value x);
+VF_API vf_value vf_atanh(vf_value x);
 /* To an integer; integers stay. vf_round: to nearest, ties to even. */
 VF_API vf_value vf_floor(vf_value x);
 VF_API vf_value vf_ceil(vf_value x);

@@ -11,6 +11,10 @@
  *   tanh erf sigmoid     f32 <= 2      f64 <= 2
  *   expm1 log1p          f32 <= 1.5    f64 <= 1.5
  *   erfinv               f32 <= 2.5    f64 <= 2.5
+ *   tan                  f32 <= 1      f64 <= 4 for |x| <= 2^50 and NaN beyond
+ *   acos atan            f32 <= 2      f64 <= 2
+ *   asin sinh cosh asinh acosh atanh
+ *                        f32 <= 2.5    f64 <= 2.5
  *   pow                  f32 <= 1      f64 <= 1.5
  *   rsqrt                1 / sqrt(x), each rounded: <= 1.5
  *
@@ -24,8 +28,8 @@
 
 #include "ir.h"
 
-bool ir_is_elementary(ir_op op); /* EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID EXPM1 LOG1P ERFINV RSQRT POW
-                                    RELU */
+bool ir_is_elementary(ir_op op); /* EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID EXPM1 LOG1P ERFINV TAN ASIN
+                                    ACOS ATAN SINH COSH ASINH ACOSH ATANH RSQRT POW RELU */
 
 /* The node (tensor or loop level, its op elementary) in primitive operations on the same operands; a node
  * with any other op is returned as it is. 0 when memory is short. */

@@ -47,6 +47,9 @@ static const uint8_t rules[IR_OP_COUNT] = {
     [IR_OP_ANY] = TRUTH,       [IR_OP_ALL] = TRUTH,       [IR_OP_ARGMAX] = POSITION,
     [IR_OP_ARGMIN] = POSITION, [IR_OP_MATMUL] = NUMBER,   [IR_OP_GATHER] = INDEXED,
     [IR_OP_EXPM1] = FLOAT,     [IR_OP_LOG1P] = FLOAT,     [IR_OP_ERFINV] = FLOAT,
+    [IR_OP_TAN] = FLOAT,       [IR_OP_ASIN] = FLOAT,      [IR_OP_ACOS] = FLOAT,
+    [IR_OP_ATAN] = FLOAT,      [IR_OP_SINH] = FLOAT,      [IR_OP_COSH] = FLOAT,
+    [IR_OP_ASINH] = FLOAT,     [IR_OP_ACOSH] = FLOAT,     [IR_OP_ATANH] = FLOAT,
 };
 static const char *const rule_texts[] = {
     "any operands",
