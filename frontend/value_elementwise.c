@@ -60,6 +60,7 @@ UNARY(atanh, ATANH)
 UNARY(floor, FLOOR)
 UNARY(ceil, CEIL)
 UNARY(trunc, TRUNC)
+UNARY(stored, STORED)
 UNARY(round, ROUND)
 UNARY(bit_not, NOT)
 

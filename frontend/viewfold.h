@@ -277,6 +277,9 @@ VF_API vf_value vf_floor(vf_value x);
 VF_API vf_value vf_ceil(vf_value x);
 VF_API vf_value vf_trunc(vf_value x);
 VF_API vf_value vf_round(vf_value x);
+/* x itself, put in memory by a kernel of its own: what uses it reads it there, and never computes it again.
+ */
+VF_API vf_value vf_stored(vf_value x);
 
 VF_API vf_value vf_add(vf_value a, vf_value b);
 VF_API vf_value vf_sub(vf_value a, vf_value b);
@@ -482,6 +485,33 @@ typedef enum vf_gather_mode { VF_GATHER_CHECK, VF_GATHER_CLIP, VF_GATHER_FILL } 
  * ++ x[axis+1:]. What is out of range fails the run with VF_ERR_RANGE, is moved to the nearest element, or
  * reads as 0. */
 VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
+/* The same where the first `batch` axes of x and of the indices are shared: equal sizes, all before axis.
+ * Shape x[:axis] ++ indices[batch:] ++ x[axis+1:]. */
+VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int batch, vf_gather_mode mode);
+/* x with updates stored, or added, along axis at the indices, in row-major order of the updates: where an
+ * index is there twice the last one stays, and sums have one order. Updates broadcast to the shape that
+ * vf_gather would give, and have a dtype that that of x holds, which the result keeps; f16 and bf16
+ * accumulate in f32, bool does not add up. What is out of range fails the run with VF_ERR_RANGE, whether or
+ * not it would be read; goes to the nearest element; or is left out. */
+VF_API vf_value vf_scatter(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
+VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
+
+/* Along one axis, in its order; the shape stays. The result up to each element, that included, of the
+ * operations above: dtypes, accumulation and NaN are theirs. Operations backwards: vf_flip before and after;
+ * without the element itself: vf_apply(..., "axis=0 exclusive=true"). Gradients of all but vf_cumsum take n^2
+ * operations for n elements. */
+VF_API vf_value vf_cumsum(vf_value x, int axis);
+VF_API vf_value vf_cumprod(vf_value x, int axis);
+VF_API vf_value vf_cummax(vf_value x, int axis);
+VF_API vf_value vf_cummin(vf_value x, int axis);
+/* The elements in ascending or descending order, and the positions (i64) that they had. Equal elements keep
+ * their order, in either direction; zeros of either sign are equal, and so are NaNs, which are greater than
+ * all numbers. An axis of at most 2^32 elements; of a variable size, the cost is that of the largest. */
+VF_API vf_value vf_sort(vf_value x, int axis, bool descending);
+VF_API vf_value vf_argsort(vf_value x, int axis, bool descending);
+/* The first k elements of the axis as vf_sort orders it, descending if largest, into results[0]; their
+ * positions into results[1]. 0 <= k <= size. Returns 2, or -1 after failing: both are then error values. */
+VF_API int vf_topk(vf_value x, int k, int axis, bool largest, vf_value results[2]);
 
 /* -----------------------------------------------------------------------------------------------
  * compositions
@@ -524,6 +554,19 @@ VF_API vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims
  * none, a bias comes with a weight. */
 VF_API vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, double eps);
 VF_API vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps);
+
+/* Each line of the axis by indices of its own, as NumPy's take_along_axis and put_along_axis. x and the
+ * indices have one rank; their other sizes broadcast, in the second and third to those of x, and updates to
+ * what they replace. */
+VF_API vf_value vf_take_along_axis(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
+VF_API vf_value vf_scatter_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
+                                      vf_gather_mode mode);
+VF_API vf_value vf_scatter_add_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
+                                          vf_gather_mode mode);
+/* x with the window that begins at start[count], negative from the end, replaced by the update, which
+ * broadcasts to size[count]; NULL: its own size. The window lies within x. */
+VF_API vf_value vf_slice_update(vf_value x, vf_value update, int count, const int64_t *start,
+                                const int64_t *size);
 
 /* Several results, which are views but for vf_minmax. They return how many there are, -1 after failing: all
  * results are then error values. vf_split: equal parts of an axis, as many as results has room for. vf_chunk:
@@ -598,7 +641,8 @@ VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const 
  * Inputs are any values of the graph that outputs may depend on, of a float dtype and no constants; a result
  * has the shape and dtype of what it belongs to. Where there is no derivative: abs and relu have 0 at 0; a
  * maximum or minimum of equal elements shares equally among them; rounding, comparisons, positions (argmax),
- * integers and bool pass nothing on. A gather adds up what each index picked. In the session, what is
+ * integers and bool pass nothing on. A gather adds up what each index picked; of what a scatter stores in one
+ * place, the last update alone has a derivative. In the session, what is
  * realised is an array and depends on nothing.
  *
  * Lists of `count` values; what fails is noted in the graph, as by every builder, and all results are then

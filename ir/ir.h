@@ -33,6 +33,7 @@ typedef enum ir_class {
   IR_CLASS_REDUCE,
   IR_CLASS_CONTRACT,
   IR_CLASS_INDIRECT,
+  IR_CLASS_ORDERED,
   IR_CLASS_CONTROL,
   IR_CLASS_LOOP,
   IR_CLASS_META
@@ -178,7 +179,9 @@ ir_ref ir_cast(ir_graph *graph, ir_ref a, ir_dtype dtype);
 ir_ref ir_bitcast(ir_graph *graph, ir_ref a, ir_dtype dtype);
 int64_t ir_arg_int(const ir_node *node); /* bits 0..31 of arg, signed */
 int ir_arg_mode(const ir_node *node);    /* bits 32..39 of arg */
+int ir_arg_small(const ir_node *node);   /* bits 40..47 of arg */
 int64_t ir_pack_arg(int64_t value, int mode);
+int64_t ir_pack_args(int64_t value, int mode, int small);
 
 /* Shapes of tensor nodes. Rank-0 tensors have an empty TUPLE; nodes that are no tensors have shape 0. */
 ir_ref ir_shape(const ir_graph *graph, ir_ref ref);

@@ -66,6 +66,11 @@ FORM(extremum);
 FORM(argreduce);
 FORM(matmul);
 FORM(gather);
+FORM(scatter);
+/* ordered_forms.c */
+FORM(cumulative);
+FORM(sort);
+FORM(topk);
 /* compose_forms.c */
 FORM(softmax);
 FORM(log_softmax);
@@ -100,6 +105,11 @@ FORM(threefry2x32);
 FORM(uniform);
 FORM(normal);
 FORM(bernoulli);
+/* indirect_forms.c */
+FORM(take);
+FORM(take_along_axis);
+FORM(scatter_along_axis);
+FORM(slice_update);
 /* window_forms.c */
 FORM(conv);
 FORM(conv_transpose);
