@@ -231,6 +231,9 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_PAD:
   case IR_OP_CONCAT:
   case IR_OP_STACK:
+  case IR_OP_REBATCH:
+  case IR_OP_BATCH:
+  case IR_OP_UNBATCH:
   case IR_OP_SUM:
   case IR_OP_PROD:
   case IR_OP_REDUCE_MAX:

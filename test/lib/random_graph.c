@@ -72,6 +72,10 @@ static ir_ref any_size(random_graph *r) {
   return ir_index(&r->g, size);
 }
 
+static ir_ref standing_in(random_graph *r, ir_ref input) {
+  return r->stand_in ? r->stand_in(r, r->input_count - 1, input) : input;
+}
+
 static void make_inputs(random_graph *r) {
   static const char *const names[] = {"x", "y", "z", "w"}, *const var_names[] = {"n", "m"};
   int vars = chance(r, 30) ? (int)pick(r, 1, RANDOM_VARS) : 0, inputs = (int)pick(r, 1, RANDOM_INPUTS);
@@ -90,7 +94,7 @@ static void make_inputs(random_graph *r) {
     ir_ref input = op_input(&r->g, names[i], 1, any_dtype(r), shape, (size_t)rank);
     if (!input || most_elements(r, input) > 20000) continue;
     r->inputs[r->input_count++] = input;
-    add_value(r, input, r->wild ? unknown : 8, 1);
+    add_value(r, standing_in(r, input), r->wild ? unknown : 8, 1);
   }
 }
 
@@ -515,14 +519,19 @@ static void make_step(random_graph *r) {
 }
 
 void random_graph_make(random_graph *r, uint64_t seed, int64_t max_size) {
-  *r = (random_graph){.state = seed, .max_size = max_size};
+  random_graph_make_with(r, seed, max_size, NULL, NULL);
+}
+
+void random_graph_make_with(random_graph *r, uint64_t seed, int64_t max_size,
+                            ir_ref (*stand_in)(random_graph *r, int number, ir_ref plain), void *user) {
+  *r = (random_graph){.state = seed, .max_size = max_size, .stand_in = stand_in, .user = user};
   ir_graph_init(&r->g, &ir_mem_libc, &r->error);
   r->wild = chance(r, 30);
   make_inputs(r);
   if (r->value_count == 0) {
     ir_ref shape[] = {ir_index(&r->g, 3)};
-    add_value(r, r->inputs[r->input_count++] = op_input(&r->g, "x", 1, IR_F32, shape, 1),
-              r->wild ? unknown : 8, 1);
+    r->inputs[r->input_count++] = op_input(&r->g, "x", 1, IR_F32, shape, 1);
+    add_value(r, standing_in(r, r->inputs[0]), r->wild ? unknown : 8, 1);
   }
   r->op_count = 0;
   int64_t wanted = pick(r, RANDOM_MIN_OPS, 20);

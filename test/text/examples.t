@@ -52,6 +52,13 @@ $ sh build.sh digits_mlp && ./digits_mlp build.sh
 ! build.sh: not the 1797 digits of docs/examples/digits/digits.pgm
 ? 1
 
+== a gradient for each example
+$ sh build.sh rows && ./rows
+point 0: error 0, by slope 0, by offset 0
+point 1: error 0, by slope 0, by offset 0
+point 2: error 0, by slope 0, by offset 0
+point 3: error 16, by slope -24, by offset -8
+
 == views without arrays
 $ sh build.sh views && ./views
 V((6,3);(1,1);0)
