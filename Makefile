@@ -191,7 +191,7 @@ $(GEN)/%_rules.c: passes/rules/%.rules build/rulec
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
 LIBS_test_image = $(LLVM_LIBS)
-tests: $(UNIT) $(PROPERTY) $(B)/libviewfold.so $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so)
+tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so)
 
 # The library looks for its module beside itself; in a test, "itself" is the executable.
 $(addsuffix /viewfold-llvm.so,$(addprefix $(B)/,unit property fuzz bench)): $(MODULE)
@@ -248,7 +248,7 @@ build/run_text: test/run_text.c | tools
 .PHONY: test test-build unit property text conform style soak fuzz prove bench demo demo-run
 RUN_TESTS = SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
-  build:style$(comma)text build/check:unit$(comma)property$(comma)conform build/san-address:unit$(comma)property$(comma)text)
+  build:style$(comma)text$(comma)conform build/check:unit$(comma)property build/san-address:unit$(comma)property$(comma)text)
 
 test:
 	@CC='$(firstword $(CC))' sh .ci/deps install build test
@@ -270,16 +270,16 @@ unit property:
 	@$(RUN_TESTS) $(if $(SAN),$(B),build/check):$@
 text: all build/run_text
 	@$(RUN_TESTS) $(B):text
-conform:
-	+$(Q)$(MAKE) --no-print-directory CHECK=1 build/check/libviewfold.so build/check/viewfold-llvm.so
-	@$(RUN_TESTS) build/check:conform
+conform: all
+	@$(RUN_TESTS) build:conform
 style: all
 	@$(RUN_TESTS) build:style
 
 soak:
 	@CC='$(firstword $(CC))' sh .ci/deps check build test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
-	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property$(comma)conform)
+	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all)
+	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property build:conform)
 
 # Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.
 FUZZ_SECONDS ?= 60
