@@ -181,7 +181,7 @@ def power(d):
         if exponent >= 0:
             number = pow(base, exponent, 1 << bits)
         else:
-            number = 1 if base == 1 else (-1) ** exponent if base == -1 else 0
+            number = 1 if base == 1 else 1 - 2 * (exponent % 2) if base == -1 else 0
         z[at] = np.array(int(number) % (1 << bits), np.uint64).astype(NUMPY[dtype])
     return Case([x, y], Want(dtype, z))
 

@@ -209,16 +209,23 @@ def point(d):
     return Case([x], moved(x, np.take(x.a, index, axis)), index=index, axis=written)
 
 
+def beyond(a, pads, mode):
+    """numpy.pad; its wrap is wrong before 1.25 where a pad is longer than the axis."""
+    if mode != "wrap":
+        return np.pad(a, pads, mode) if a.size else np.zeros([s + sum(p) for p, s in zip(pads, a.shape)], a.dtype)
+    for axis, (before, after) in enumerate(pads):
+        size = a.shape[axis]
+        a = np.take(a, np.arange(-before, size + after) % size, axis) if size else a
+    return a
+
+
 def pad(d):
     mode = d.one(["constant", "constant", "edge", "reflect", "wrap"])
     x = anything(d, least=1, low=0 if mode == "constant" else 1)
     pads = [(d.integer(0, 4), d.integer(0, 4)) for _ in x.shape]
     if mode != "constant":
-        if 0 in x.shape:
-            pads = [(0, 0) if s == 0 else p for p, s in zip(pads, x.shape)]
-        return Case([x], moved(x, np.pad(x.a, pads, mode) if x.a.size else
-                               np.zeros([s + sum(p) for p, s in zip(pads, x.shape)], x.a.dtype)),
-                    pads=pads, mode=mode)
+        pads = [(0, 0) if s == 0 else p for p, s in zip(pads, x.shape)]
+        return Case([x], moved(x, beyond(x.a, pads, mode)), pads=pads, mode=mode)
     value = None if d.chance(0.4) else scalar(d, x.dtype)
     fill = 0 if value is None else value
     return Case([x], moved(x, np.pad(x.a, pads, constant_values=fill)), pads=pads, value=value)
