@@ -86,9 +86,9 @@ def main():
     for name in sorted(every.keys() - ROWS.keys()):
         print(f"{name}: no row in test/conform/oracle/: add one")
         failures[name] += 1
-    for name in sorted(ROWS.keys() - every.keys()):
-        print(f"{name}: a row, but no operation of that first name")
-        failures[name] += 1
+    ahead = sorted(ROWS.keys() - every.keys())
+    if ahead:
+        print(f"rows without an operation of that first name: {' '.join(ahead)}")
     for name in sorted(every.keys() & ROWS.keys()):
         if options.only not in ("", name):
             continue
