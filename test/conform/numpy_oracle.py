@@ -26,17 +26,18 @@ import binding
 from oracle import ROWS
 from oracle.draw import Draw
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "passes", "ops", "names.def")
 MOST_SHOWN = 3  # failures of one operation
 
 
 def names():
-    """Operations by their first name, and all names of each: those with one form and one node."""
+    """Operations by their first name: all names of each, those with one form and one node, and its attributes."""
     found, seen = {}, {}
-    with open(os.path.join(ROOT, "passes", "ops", "names.def")) as file:
-        for name, form, op in re.findall(r'^NAME\("(\w+)", (\w+), (\w+),', file.read(), re.M):
-            first = seen.setdefault((form, op), name)
-            found.setdefault(first, []).append(name)
+    with open(NAMES, encoding="utf-8") as file:
+        rows = re.findall(r'^NAME\("(\w+)", (\w+), (\w+),([^;]*?)\)$', file.read(), re.M)
+    for name, form, op, rest in rows:
+        first = seen.setdefault((form, op), name)
+        found.setdefault(first, ([], set(re.findall(r"A\((\w+)\)", rest))))[0].append(name)
     return found
 
 
@@ -44,10 +45,11 @@ def seed_of(seed, name, number):
     return np.random.default_rng([seed, number] + list(name.encode()))
 
 
-def run_case(library, row, aliases, random):
+def run_case(library, row, operation, random):
     """None, or what was wrong, with the graph."""
     graph = binding.Graph(library)
-    draw = Draw(random, graph)
+    aliases, attributes = operation
+    draw = Draw(random, graph, attributes)
     name = draw.one(aliases)
     case = row(draw)
     try:

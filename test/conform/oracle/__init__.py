@@ -1,8 +1,11 @@
-"""One row for each operation of text graphs: random operands and attributes, and what NumPy says of them."""
-from oracle import elementwise, reduce, views
+"""One row for each operation of text graphs: random operands and attributes, and what NumPy says of them.
+
+A row for an operation that is not there yet waits for it.
+"""
+from oracle import elementwise, functions, indirect, ordered, reduce, views
 
 ROWS = {}
-for part in (elementwise, views, reduce):
+for part in (elementwise, views, indirect, reduce, ordered, functions):
     twice = ROWS.keys() & part.ROWS.keys()
     assert not twice, f"two rows for {sorted(twice)}"
     ROWS.update(part.ROWS)

@@ -68,10 +68,13 @@ EDGES = {"f": [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 1.5, 2.5, -2.
 
 
 class Draw:
-    """What one case draws from; names says which name of the operation it is called by."""
+    """What one case draws from; attributes are those that the operation takes."""
 
-    def __init__(self, random, graph):
-        self.random, self.graph = random, graph
+    def __init__(self, random, graph, attributes):
+        self.random, self.graph, self.attributes = random, graph, attributes
+
+    def accepts(self, attribute):
+        return attribute in self.attributes
 
     def chance(self, p):
         return self.random.random() < p

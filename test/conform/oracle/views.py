@@ -299,24 +299,6 @@ def unbind(d):
     return Case([x], [moved(x, np.take(x.a, k, axis)) for k in range(x.shape[axis])], axis=written)
 
 
-def gather(d):
-    x = anything(d, least=1, low=1)
-    axis, written = d.axis(len(x.shape))
-    size, mode = x.shape[axis], d.one([None, "check", "clip", "fill"])
-    room = 0 if mode in (None, "check") else 3
-    dtype = d.one(["i64", "i32", "i16", "i8"])
-    shape = d.shape(most=2, high=4)
-    indices = np.asarray(d.random.integers(max(-size - room, -128), min(size + room, 128), shape))
-    at = np.where(indices < 0, indices + size, indices)
-    y = np.take(x.a, np.clip(at, 0, size - 1), axis)
-    if mode == "fill":
-        outside = (at < 0) | (at >= size)
-        outside = outside.reshape((1,) * axis + outside.shape + (1,) * (len(x.shape) - axis - 1))
-        y = np.where(outside, np.zeros((), y.dtype), y)
-    i = d.hold(Typed(indices.astype(NUMPY[dtype])))
-    return Case([x, i], moved(x, y), axis=written, mode=mode)
-
-
 ROWS = {
     "const": const, "data": data, "iota": iota, "full": full, "zeros": alike(0), "ones": alike(1),
     "arange": arange, "linspace": linspace, "eye": eye,
@@ -324,5 +306,4 @@ ROWS = {
     "expand": expand, "unsqueeze": unsqueeze, "squeeze": squeeze, "shrink": shrink, "slice": slice_of,
     "stride": stride, "flip": flip, "point": point, "pad": pad, "concat": concat, "stack": stack,
     "tril": triangle(np.tril), "triu": triangle(np.triu), "split": split, "chunk": chunk, "unbind": unbind,
-    "gather": gather,
 }
