@@ -216,8 +216,9 @@ def variance(root):
         y = total / below
         if below == 0:  # 0 / 0, whatever is left of 0 by rounding
             y = np.where(total == 0, np.nan, np.inf)
-        largest = np.max(np.abs(a), initial=0)
-        bound = 8 * SUM_UNITS * work_unit(dtype) * largest ** 2 * max(count, 1) / max(below, 1)
+        # the mean's error adds only its square, as deviations from the mean sum to 0
+        largest, u = np.max(np.abs(a), initial=0), work_unit(dtype)
+        bound = (SUM_UNITS + 12) * u * y + (2 * SUM_UNITS * u * largest) ** 2 * max(count, 1) / max(below, 1)
         if root:
             y, bound = np.sqrt(y), bound / np.maximum(np.sqrt(y), np.sqrt(bound) + 1e-300)
         attributes["correction"] = correction
@@ -245,7 +246,8 @@ def normalised(centre):
         y = (a - mean) / below * weight + bias
         largest = np.max(np.abs(a))
         u = work_unit(x.dtype)
-        spread = 8 * SUM_UNITS * u * largest ** 2 / (2 * below ** 2)  # relative, of 1 / below
+        # relative, of 1 / below: see variance
+        spread = ((SUM_UNITS + 12) * u * var + (2 * SUM_UNITS * u * largest) ** 2) / (2 * below ** 2) + 4 * u
         bound = np.abs(weight) * (np.abs((a - mean) / below) * spread + SUM_UNITS * u * largest / below)
         bound = bound + 8 * u * (np.abs(y) + np.abs(bias)) + final(x.dtype, y)
         return Case([x] + more, Want(x.dtype, y, bound, zeros=False), axis=written, eps=eps)

@@ -166,8 +166,9 @@ def squeeze(d):
 
 
 def window(d, shape):
-    starts = [d.integer(0, s) for s in shape]
-    return [(b, d.integer(b, s)) for b, s in zip(starts, shape)]
+    """A pair of bounds for each axis; windows are seldom empty."""
+    starts = [d.integer(0, max(0, s - 1)) if d.chance(0.95) else s for s in shape]
+    return [(b, d.integer(min(b + 1, s) if d.chance(0.95) else b, s)) for b, s in zip(starts, shape)]
 
 
 def shrink(d):
