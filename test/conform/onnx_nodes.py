@@ -30,7 +30,7 @@ RTOL, ATOL = 1e-3, 1e-7  # those of ONNX's own runner
 BF16_RTOL = 2.0 ** -7     # one unit in the last place: old suites truncate where the standard rounds
 # Tests whose outputs do not belong to their models.
 WRONG = {"test_adam_multiple": "computed with an epsilon that the model does not have"}
-FEWEST = 500             # tests that must pass when all are run: a loader that finds nothing is no success
+FEWEST = 800             # tests that must pass when all are run: a loader that finds nothing is no success
 
 
 def load_tensors(folder, kind, ports):
@@ -142,6 +142,10 @@ def main():
             reasons[str(why)].append(name)
             continue
         except binding.Refused as why:
+            operation, unknown, _ = str(why).partition(": there is no such operation")
+            if unknown and operation in nodes.AWAITED:
+                reasons["operation " + operation].append(name)
+                continue
             wrong = f"refused: {why}"
         except Exception as error:  # a mistake of the translation: this test fails, the others run
             wrong = f"{type(error).__name__}: {error}"

@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 
+from binding import NUMPY
 from nodes import window
 from nodes.elementwise import choose
 from nodes.node import Uncovered
@@ -239,7 +240,45 @@ def cosine_window(*weights):
     return translate
 
 
+# Transforms: complex numbers are pairs along the last axis, which is 1 where they are real.
+def transform(n, x, axis, length, inverse, one_sided):
+    """The discrete Fourier transform of an axis, cut or padded to a length, by its matrix."""
+    size, real = x.shape[axis], x.shape[-1] == 1
+    pads = [[0, max(0, length - size) if k == axis else 0] for k in range(x.rank)]
+    x = n.do("pad", n.do("shrink", x, bounds=[[0, min(s, length) if k == axis else s]
+                                              for k, s in enumerate(x.shape)]), pads=pads)
+    count = length // 2 + 1 if one_sided else length
+    angle = 2 * np.pi * np.outer(np.arange(length), np.arange(count)) / length * (1 if inverse else -1)
+    parts = [n.do("moveaxis", n.do("point", x, index=k, axis=-1), source=axis, destination=-1)
+             for k in range(1 if real else 2)]
+    scale = 1 / length if inverse else 1
+    by = [n.data((f(angle) * scale).astype(NUMPY[x.dtype])) for f in (np.cos, np.sin)]
+    products = [[n.do("matmul", part, matrix) for matrix in by] for part in parts]
+    (a, b), (c, d) = products[0], (None, None) if real else products[1]
+    results = [a if real else n.do("sub", a, d), b if real else n.do("add", b, c)]
+    return n.do("stack", *[n.do("moveaxis", r, source=-1, destination=axis) for r in results], axis=-1)
+
+
+def fourier(n):
+    axis = n.axis(1)
+    length = n[0].shape[axis] if n[1] is None else int(n.known(1))
+    return transform(n, n[0], axis, length, bool(n.get("inverse", 0)), bool(n.get("onesided", 0)))
+
+
+def short_fourier(n):
+    """Transforms of frames that begin a step apart, times a window."""
+    step, window_of = int(n.known(1)), n[2]
+    length = int(n.known(3)) if n[3] is not None else window_of.shape[0]
+    frames = [n.do("shrink", n[0], bounds=[[0, s] if k != 1 else [at, at + length] for k, s in enumerate(n[0].shape)])
+              for at in range(0, n[0].shape[1] - length + 1, step)]
+    x = n.do("stack", *frames, axis=1)
+    if window_of is not None:
+        x = n.do("mul", x, reshape(n, window_of, [length, 1]))
+    return transform(n, x, 2, length, False, bool(n.get("onesided", 1)))
+
+
 TABLE = {
+    "DFT": fourier, "STFT": short_fourier,
     "QuantizeLinear": quantize, "DequantizeLinear": dequantize, "DynamicQuantizeLinear": dynamic_quantize,
     "MatMulInteger": matmul_integer, "ConvInteger": conv_integer, "QLinearMatMul": quantized_matmul,
     "QLinearConv": quantized_conv,

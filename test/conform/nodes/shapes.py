@@ -183,7 +183,8 @@ def flat_gather(n, x, places):
     return n.do("gather", reshape(n, x, [-1]), places, axis=0)
 
 
-def gather_elements(n):
+def element_places(n):
+    """Row-major positions in the data of the elements that indices along an axis stand for."""
     axis = n.axis(0)
     strides = [int(np.prod(n[0].shape[k + 1:], dtype=np.int64)) for k in range(n[0].rank)]
     places = n.do("mul", position(n, n[1], n[0].shape[axis]), strides[axis])
@@ -191,11 +192,16 @@ def gather_elements(n):
         if k != axis:
             places = n.do("add", places,
                           n.do("mul", n.do("iota", shape=n[1].shape, axis=k, dtype="i64"), stride))
-    return flat_gather(n, n[0], places)
+    return places
 
 
-def gather_nd(n):
-    """Positions along the last axis of the indices address the axes of the data after the batch axes."""
+def gather_elements(n):
+    return flat_gather(n, n[0], element_places(n))
+
+
+def part_places(n):
+    """Positions along the last axis of the indices address the axes of the data after the batch axes: those axes in one,
+    and where in it each index leads."""
     batch, data, indices = n.get("batch_dims", 0), n[0], n[1]
     depth = indices.shape[-1]
     lead, picked = data.shape[:batch + depth], indices.shape[:-1]
@@ -208,7 +214,41 @@ def gather_nd(n):
             at = position(n, n.do("point", indices, index=k - batch, axis=-1), lead[k])
         places = n.do("add", places, n.do("mul", at, stride))
     rest = list(data.shape[batch + depth:])
-    return n.do("gather", reshape(n, data, [int(np.prod(lead, dtype=np.int64))] + rest), places, axis=0)
+    return reshape(n, data, [int(np.prod(lead, dtype=np.int64))] + rest), places
+
+
+def gather_nd(n):
+    return n.do("gather", *part_places(n), axis=0)
+
+
+SCATTERS = {"none": "scatter", "add": "scatter_add"}
+
+
+def scattering(n):
+    """The operation for the attribute reduction."""
+    reduction = n.get("reduction", "none")
+    if reduction not in SCATTERS:
+        raise Uncovered("scatter with " + reduction)
+    return SCATTERS[reduction]
+
+
+def scatter_elements(n):
+    """Along an axis where the other sizes are those of the data, else by positions in all of it."""
+    axis, operation = n.axis(0), scattering(n)
+    if all(k == axis or s == n[1].shape[k] for k, s in enumerate(n[0].shape)):
+        return n.do(operation + "_along_axis", n[0], n[1], n[2], axis=axis)
+    flat = n.do(operation, reshape(n, n[0], [-1]), element_places(n), n[2], axis=0)
+    return reshape(n, flat, n[0].shape)
+
+
+def scatter_nd(n):
+    data, places = part_places(n)
+    return reshape(n, n.do(scattering(n), data, places, n[2], axis=0), n[0].shape)
+
+
+def top(n):
+    largest = bool(n.get("largest", 1))
+    return n.graph.apply_all("topk", n[0], k=int(np.ravel(n.known(1))[0]), axis=n.axis(-1), largest=largest)
 
 
 def compress(n):
@@ -258,5 +298,6 @@ TABLE = {
     "DepthToSpace": depth_to_space, "SpaceToDepth": space_to_depth, "OneHot": one_hot,
     "Gather": lambda n: n.do("gather", n[0], n[1], axis=n.axis(0)),
     "GatherElements": gather_elements, "GatherND": gather_nd, "Compress": compress,
+    "Scatter": scatter_elements, "ScatterElements": scatter_elements, "ScatterND": scatter_nd, "TopK": top,
     "ReverseSequence": reverse_sequence, "CumSum": running_sum,
 }

@@ -1,8 +1,10 @@
 """Convolutions, pooling and resizing."""
+import itertools
 import math
 
 import numpy as np
 
+from binding import NUMPY
 from nodes.elementwise import full_like
 from nodes.node import Uncovered
 
@@ -66,13 +68,44 @@ def pooled_windows(n):
 
 
 def max_pool(n):
-    if n.wants(1):
-        raise Uncovered("positions of maxima of windows")
     kernel, stride, dilation, pairs = pooled_windows(n)
-    lowest = -np.inf if n[0].dtype.startswith("f") else np.iinfo(n[0].dtype.replace("u", "uint")).min \
-        if n[0].dtype.startswith("i") else 0
+    lowest = -np.inf if n[0].dtype.startswith("f") else np.iinfo(NUMPY[n[0].dtype]).min
     x = n.do("pad", n[0], pads=[[0, 0], [0, 0]] + pairs, value=lowest)
-    return n.do("max_pool", x, kernel=kernel, stride=stride, dilation=dilation)
+    y = n.do("max_pool", x, kernel=kernel, stride=stride, dilation=dilation)
+    return [y, window_positions(n, x, kernel, stride, dilation, pairs)] if n.wants(1) else y
+
+
+def window_positions(n, x, kernel, stride, dilation, pairs):
+    """Where in n[0], row-major (or its last two axes the other way round), the maximum of each window of x lies."""
+    places = [range((s - (k - 1) * t - 1) // by + 1) for s, k, t, by in zip(x.shape[2:], kernel, dilation, stride)]
+    taken, origin = [], []  # of each window: positions in the spatial axes of x, and in those of n[0]
+    sizes = n[0].shape[2:]
+    order = "F" if n.get("storage_order", 0) else "C"
+    for place in itertools.product(*places):
+        at = [[p * by + q * t for p, by, q, t in zip(place, stride, inside, dilation)]
+              for inside in itertools.product(*map(range, kernel))]
+        taken.append([np.ravel_multi_index(a, x.shape[2:]) for a in at])
+        origin.append([np.ravel_multi_index([i - p[0] for i, p in zip(a, pairs)], sizes, "clip", order) for a in at])
+    flat = n.do("reshape", x, shape=list(x.shape[:2]) + [-1])
+    best = n.do("argmax", n.do("gather", flat, n.data(np.array(taken, np.int64)), axis=2), axis=3)
+    first = np.arange(len(taken), dtype=np.int64) * len(taken[0])
+    inner = n.do("gather", n.data(np.ravel(origin).astype(np.int64)), n.do("add", best, n.data(first)))
+    outer = np.arange(np.prod(x.shape[:2]), dtype=np.int64).reshape(*x.shape[:2], 1) * int(np.prod(sizes))
+    return n.do("reshape", n.do("add", inner, n.data(outer)), shape=list(x.shape[:2]) + [len(p) for p in places])
+
+
+def max_unpool(n):
+    """Elements back to where they were maxima; whatever is beyond, or was none, is 0."""
+    kernel, stride = spatial(n, "kernel_shape", 1), spatial(n, "strides", 1)
+    pads = n.get("pads") or [0] * (2 * len(kernel))
+    sizes = [(s - 1) * by + k - pads[a] - pads[a + len(kernel)]
+             for a, (s, by, k) in enumerate(zip(n[0].shape[2:], stride, kernel))]
+    shape = list(n[0].shape[:2]) + sizes
+    zeros = n.do("full", shape=[int(np.prod(shape))], value=0, dtype=n[0].dtype)
+    flat = n.do("scatter", zeros, n.do("reshape", n[1], shape=[-1]), n.do("reshape", n[0], shape=[-1]), axis=0)
+    y = n.do("reshape", flat, shape=shape)
+    wanted = shape if n[2] is None else [int(s) for s in n.known(2)]
+    return n.do("pad", y, pads=[[0, w - s] for w, s in zip(wanted, shape)])
 
 
 def average_pool(n):
@@ -164,7 +197,8 @@ def resize(n):
 
 
 TABLE = {
-    "Conv": conv, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "AveragePool": average_pool,
+    "Conv": conv, "ConvTranspose": conv_transpose, "MaxPool": max_pool, "MaxUnpool": max_unpool,
+    "AveragePool": average_pool,
     "GlobalMaxPool": every_position("max"), "GlobalAveragePool": every_position("mean"),
     "Resize": resize, "Upsample": resize,
 }
