@@ -470,6 +470,16 @@ typedef enum vf_gather_mode { VF_GATHER_CHECK, VF_GATHER_CLIP, VF_GATHER_FILL } 
  * ++ x[axis+1:]. What is out of range fails the run with VF_ERR_RANGE, is moved to the nearest element, or
  * reads as 0. */
 VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
+/* The same where the first `batch` axes of x and of the indices are shared: equal sizes, all before axis.
+ * Shape x[:axis] ++ indices[batch:] ++ x[axis+1:]. */
+VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int batch, vf_gather_mode mode);
+/* x with updates stored, or added, along axis at the indices, in row-major order of the updates: where an
+ * index is there twice the last one stays, and sums have one order. Updates broadcast to the shape that
+ * vf_gather would give, and have a dtype that that of x holds, which the result keeps; f16 and bf16
+ * accumulate in f32, bool does not add up. What is out of range fails the run with VF_ERR_RANGE, whether or
+ * not it would be read; goes to the nearest element; or is left out. */
+VF_API vf_value vf_scatter(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
+VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
 
 /* -----------------------------------------------------------------------------------------------
  * compositions
@@ -492,6 +502,19 @@ VF_API vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims
  * none, a bias comes with a weight. */
 VF_API vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, double eps);
 VF_API vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps);
+
+/* Each line of the axis by indices of its own, as NumPy's take_along_axis and put_along_axis. x and the
+ * indices have one rank; their other sizes broadcast, in the second and third to those of x, and updates to
+ * what they replace. */
+VF_API vf_value vf_take_along_axis(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
+VF_API vf_value vf_scatter_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
+                                      vf_gather_mode mode);
+VF_API vf_value vf_scatter_add_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
+                                          vf_gather_mode mode);
+/* x with the window that begins at start[count], negative from the end, replaced by the update, which
+ * broadcasts to size[count]; NULL: its own size. The window lies within x. */
+VF_API vf_value vf_slice_update(vf_value x, vf_value update, int count, const int64_t *start,
+                                const int64_t *size);
 
 /* Several results, which are views but for vf_minmax. They return how many there are, -1 after failing: all
  * results are then error values. vf_split: equal parts of an axis, as many as results has room for. vf_chunk:
@@ -546,7 +569,8 @@ VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const 
  * Inputs are any values of the graph that outputs may depend on, of a float dtype and no constants; a result
  * has the shape and dtype of what it belongs to. Where there is no derivative: abs and relu have 0 at 0; a
  * maximum or minimum of equal elements shares equally among them; rounding, comparisons, positions (argmax),
- * integers and bool pass nothing on. A gather adds up what each index picked. In the session, what is
+ * integers and bool pass nothing on. A gather adds up what each index picked; of what a scatter stores in one
+ * place, the last update alone has a derivative. In the session, what is
  * realised is an array and depends on nothing.
  *
  * Lists of `count` values; what fails is noted in the graph, as by every builder, and all results are then
@@ -670,6 +694,76 @@ vf_tensor_release(vf_tensor *tensor); /* the last release of create, keep and ea
 
 /* Give back now what no tensor needs. Ends the values of the session, like realising. */
 VF_API vf_status vf_session_collect(vf_context *context, vf_error *error);
+
+/* -------------------------------------------------------------------------------------------------------
+ * functions of tensors, compiled when called */
+
+/* A function that records the results of `inputs`, which are inputs of a graph of its own; `statics` are as
+ * given to the call. Called once for each signature: the dtypes and shapes of the tensors, and the values of
+ * the statics. What fails is noted in the graph, as by every builder. */
+typedef enum vf_static_kind { VF_STATIC_INTEGER, VF_STATIC_REAL, VF_STATIC_TEXT } vf_static_kind;
+typedef struct vf_static {
+  vf_static_kind kind;
+  int64_t integer;
+  double real;
+  const char *text;
+} vf_static;
+typedef void (*vf_traced)(void *user, vf_graph *graph, const vf_value *inputs, const vf_static *statics,
+                          vf_value *results);
+
+/* Axis `axis` of input `input` may have any size lo..hi that divisor divides: one program serves them all.
+ * Axes of one name have one size in each call. A call with another size is compiled for its sizes alone (a
+ * fallback). divisor 0 stands for 1. */
+typedef struct vf_dynamic {
+  int input, axis;
+  const char *name; /* of the variable that traced sees */
+  int64_t lo, hi, divisor;
+} vf_dynamic;
+
+typedef struct vf_jit_options {
+  size_t size;      /* sizeof(vf_jit_options) */
+  const char *name; /* for messages; default "jit" */
+  vf_traced function;
+  void *user;
+  int inputs, statics, results; /* how many of each; results >= 1 */
+  int capacity;                 /* programs kept: what was not used for longest goes; default 64 */
+  int dynamic_count;
+  const vf_dynamic *dynamic; /* copied, names too */
+} vf_jit_options;
+typedef struct vf_jit vf_jit;
+
+/* NULL after failing: no function, counts that cannot be, a dynamic axis of no input, two axes of one name
+ * with different bounds (VF_ERR_INVALID), no memory. */
+VF_API vf_jit *vf_jit_create(vf_context *context, const vf_jit_options *options, vf_error *error);
+VF_API void vf_jit_destroy(vf_jit *jit);
+
+/* Call it: inputs are tensors of the context, which are realised; results are new tensors, realised, to be
+ * released by the caller, all NULL after failing. A signature is compared in full; statics compare by value,
+ * NaN equal to itself. Fails as builders, vf_compile and vf_program_run do. One thread at a time may use the
+ * tensors of a context, and so its jits. */
+VF_API vf_status vf_jit_call(vf_jit *jit, vf_tensor *const *inputs, const vf_static *statics,
+                             vf_tensor **results, vf_error *error);
+
+typedef struct vf_jit_stats {
+  size_t size;                          /* sizeof(vf_jit_stats), set by the caller */
+  int64_t hits, misses;                 /* calls whose program was kept, and not */
+  int64_t fallbacks;                    /* misses for a size outside the declared bounds */
+  int64_t evictions;                    /* programs that had to go */
+  int64_t entries;                      /* programs kept now */
+  int64_t trace_ns, compile_ns, run_ns; /* all calls together */
+} vf_jit_stats;
+VF_API bool vf_jit_statistics(const vf_jit *jit,
+                              vf_jit_stats *stats); /* false when an argument is NULL or size too small */
+
+/* The context's programs, of graphs and of the session alike. */
+typedef struct vf_cache_stats {
+  size_t size;                            /* sizeof(vf_cache_stats), set by the caller */
+  int64_t memory_hits, disk_hits, misses; /* programs looked for and found in memory, on disk, nowhere */
+  int64_t invalidations;                  /* damaged or foreign entries on disk that were thrown away */
+  int64_t programs, kernels;              /* in memory now */
+} vf_cache_stats;
+VF_API bool vf_cache_statistics(vf_context *context,
+                                vf_cache_stats *stats); /* false when an argument is NULL or size too small */
 
 #ifdef __cplusplus
 }

@@ -190,7 +190,8 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   case IR_CLASS_VIEW: return ir_eval_view(run, ref, out);
   case IR_CLASS_REDUCE: return ir_eval_reduce(run, ref, out);
   case IR_CLASS_CONTRACT: return ir_eval_matmul(run, ref, out);
-  case IR_CLASS_INDIRECT: return ir_eval_gather(run, ref, out);
+  case IR_CLASS_INDIRECT:
+    return op == IR_OP_GATHER ? ir_eval_gather(run, ref, out) : ir_eval_scatter(run, ref, out);
   case IR_CLASS_LEAF: break;
   default:
     return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[op].text,
@@ -302,11 +303,12 @@ static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
     snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->position);
     if (o->size == 0)
       return ir_fail(run->error, IR_ERR_RANGE,
-                     "gather: index %s is out of range: axis %u has size 0 and no positions", value, o->axis);
+                     "%s: index %s is out of range: axis %u has size 0 and no positions", ir_ops[o->op].text,
+                     value, o->axis);
     return ir_fail(run->error, IR_ERR_RANGE,
-                   "gather: index %s is out of range for axis %u of size %" PRId64 "; it must be in %" PRId64
+                   "%s: index %s is out of range for axis %u of size %" PRId64 "; it must be in %" PRId64
                    "..%" PRId64,
-                   value, o->axis, o->size, -o->size, o->size - 1);
+                   ir_ops[o->op].text, value, o->axis, o->size, -o->size, o->size - 1);
   }
   return IR_OK;
 }

@@ -19,6 +19,7 @@ typedef struct ir_slot {
 } ir_slot;
 
 typedef struct ir_offence {
+  ir_op op; /* that takes or has the index */
   int64_t position, size;
   uint32_t axis;
   bool is_unsigned;
@@ -77,6 +78,7 @@ const char *ir_eval_shape_text(const int64_t *shape, uint32_t rank, char *text);
 ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_scatter(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
 void ir_eval_free_programs(ir_eval_run *run);

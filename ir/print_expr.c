@@ -128,6 +128,10 @@ static bool put_arg_attribute(ir_printer *pr, const ir_node *n, const char *befo
     ir_textf(pr->out, "%s%s=%s", before, name, word);
     return true;
   }
+  if (strcmp(kind, "small") == 0 && ir_arg_small(n)) {
+    ir_textf(pr->out, "%s%s=%d", before, name, ir_arg_small(n));
+    return true;
+  }
   if (strcmp(kind, "int") == 0 || strcmp(kind, "serial") == 0) {
     ir_textf(pr->out, "%s%s=%lld", before, name, (long long)(kind[0] == 'i' ? ir_arg_int(n) : n->arg));
     return true;

@@ -20,32 +20,46 @@ typedef enum {
   SAME_SIZE, /* data dtypes of one width */
   TRUTH,     /* all bool */
   POSITION,  /* result i64 */
-  INDEXED    /* all like the first operand; the second is an integer */
+  INDEXED,   /* like the first operand; the second is an integer */
+  UPDATED,   /* all alike but the second, which is an integer */
+  SUMMED     /* likewise, not bool */
 } rule;
 
 static const uint8_t rules[IR_OP_COUNT] = {
-    [IR_OP_NEG] = NUMBER,      [IR_OP_ABS] = NUMBER,      [IR_OP_SQRT] = FLOAT,
-    [IR_OP_RSQRT] = FLOAT,     [IR_OP_EXP] = FLOAT,       [IR_OP_EXP2] = FLOAT,
-    [IR_OP_LOG] = FLOAT,       [IR_OP_LOG2] = FLOAT,      [IR_OP_SIN] = FLOAT,
-    [IR_OP_COS] = FLOAT,       [IR_OP_TANH] = FLOAT,      [IR_OP_ERF] = FLOAT,
-    [IR_OP_SIGMOID] = FLOAT,   [IR_OP_RELU] = NUMBER,     [IR_OP_FLOOR] = FLOAT,
-    [IR_OP_CEIL] = FLOAT,      [IR_OP_TRUNC] = FLOAT,     [IR_OP_ROUND] = FLOAT,
-    [IR_OP_NOT] = BITS,        [IR_OP_CAST] = CONVERT,    [IR_OP_BITCAST] = SAME_SIZE,
-    [IR_OP_ADD] = NUMBER,      [IR_OP_SUB] = NUMBER,      [IR_OP_MUL] = NUMBER,
-    [IR_OP_DIV] = FLOAT,       [IR_OP_FLOORDIV] = NUMBER, [IR_OP_MOD] = NUMBER,
-    [IR_OP_POW] = NUMBER,      [IR_OP_MIN] = SAME,        [IR_OP_MAX] = SAME,
-    [IR_OP_EQ] = COMPARE,      [IR_OP_NE] = COMPARE,      [IR_OP_LT] = COMPARE,
-    [IR_OP_LE] = COMPARE,      [IR_OP_GT] = COMPARE,      [IR_OP_GE] = COMPARE,
-    [IR_OP_AND] = BITS,        [IR_OP_OR] = BITS,         [IR_OP_XOR] = BITS,
-    [IR_OP_SHL] = INTEGER,     [IR_OP_SHR] = INTEGER,     [IR_OP_WHERE] = BRANCHES,
-    [IR_OP_FMA] = FLOAT,       [IR_OP_PERMUTE] = SAME,    [IR_OP_EXPAND] = SAME,
-    [IR_OP_RESHAPE] = SAME,    [IR_OP_UNSQUEEZE] = SAME,  [IR_OP_SQUEEZE] = SAME,
-    [IR_OP_SHRINK] = SAME,     [IR_OP_STRIDE] = SAME,     [IR_OP_FLIP] = SAME,
-    [IR_OP_POINT] = SAME,      [IR_OP_PAD] = SAME,        [IR_OP_CONCAT] = SAME,
-    [IR_OP_STACK] = SAME,      [IR_OP_SUM] = NUMBER,      [IR_OP_PROD] = NUMBER,
-    [IR_OP_REDUCE_MAX] = SAME, [IR_OP_REDUCE_MIN] = SAME, [IR_OP_MEAN] = FLOAT,
-    [IR_OP_ANY] = TRUTH,       [IR_OP_ALL] = TRUTH,       [IR_OP_ARGMAX] = POSITION,
-    [IR_OP_ARGMIN] = POSITION, [IR_OP_MATMUL] = NUMBER,   [IR_OP_GATHER] = INDEXED,
+    [IR_OP_NEG] = NUMBER,        [IR_OP_ABS] = NUMBER,
+    [IR_OP_SQRT] = FLOAT,        [IR_OP_RSQRT] = FLOAT,
+    [IR_OP_EXP] = FLOAT,         [IR_OP_EXP2] = FLOAT,
+    [IR_OP_LOG] = FLOAT,         [IR_OP_LOG2] = FLOAT,
+    [IR_OP_SIN] = FLOAT,         [IR_OP_COS] = FLOAT,
+    [IR_OP_TANH] = FLOAT,        [IR_OP_ERF] = FLOAT,
+    [IR_OP_SIGMOID] = FLOAT,     [IR_OP_RELU] = NUMBER,
+    [IR_OP_FLOOR] = FLOAT,       [IR_OP_CEIL] = FLOAT,
+    [IR_OP_TRUNC] = FLOAT,       [IR_OP_ROUND] = FLOAT,
+    [IR_OP_NOT] = BITS,          [IR_OP_CAST] = CONVERT,
+    [IR_OP_BITCAST] = SAME_SIZE, [IR_OP_ADD] = NUMBER,
+    [IR_OP_SUB] = NUMBER,        [IR_OP_MUL] = NUMBER,
+    [IR_OP_DIV] = FLOAT,         [IR_OP_FLOORDIV] = NUMBER,
+    [IR_OP_MOD] = NUMBER,        [IR_OP_POW] = NUMBER,
+    [IR_OP_MIN] = SAME,          [IR_OP_MAX] = SAME,
+    [IR_OP_EQ] = COMPARE,        [IR_OP_NE] = COMPARE,
+    [IR_OP_LT] = COMPARE,        [IR_OP_LE] = COMPARE,
+    [IR_OP_GT] = COMPARE,        [IR_OP_GE] = COMPARE,
+    [IR_OP_AND] = BITS,          [IR_OP_OR] = BITS,
+    [IR_OP_XOR] = BITS,          [IR_OP_SHL] = INTEGER,
+    [IR_OP_SHR] = INTEGER,       [IR_OP_WHERE] = BRANCHES,
+    [IR_OP_FMA] = FLOAT,         [IR_OP_PERMUTE] = SAME,
+    [IR_OP_EXPAND] = SAME,       [IR_OP_RESHAPE] = SAME,
+    [IR_OP_UNSQUEEZE] = SAME,    [IR_OP_SQUEEZE] = SAME,
+    [IR_OP_SHRINK] = SAME,       [IR_OP_STRIDE] = SAME,
+    [IR_OP_FLIP] = SAME,         [IR_OP_POINT] = SAME,
+    [IR_OP_PAD] = SAME,          [IR_OP_CONCAT] = SAME,
+    [IR_OP_STACK] = SAME,        [IR_OP_SUM] = NUMBER,
+    [IR_OP_PROD] = NUMBER,       [IR_OP_REDUCE_MAX] = SAME,
+    [IR_OP_REDUCE_MIN] = SAME,   [IR_OP_MEAN] = FLOAT,
+    [IR_OP_ANY] = TRUTH,         [IR_OP_ALL] = TRUTH,
+    [IR_OP_ARGMAX] = POSITION,   [IR_OP_ARGMIN] = POSITION,
+    [IR_OP_MATMUL] = NUMBER,     [IR_OP_GATHER] = INDEXED,
+    [IR_OP_SCATTER] = UPDATED,   [IR_OP_SCATTER_ADD] = SUMMED,
 };
 static const char *const rule_texts[] = {
     "any operands",
@@ -61,6 +75,8 @@ static const char *const rule_texts[] = {
     "bool operands and result",
     "a result of dtype i64",
     "a result of the first operand's dtype, and an integer second operand",
+    "first and third operand and result of one dtype, and an integer second operand",
+    "first and third operand and result of one dtype, not bool, and an integer second operand",
 };
 
 bool ir_broken(ir_verifier *v, ir_ref node, const char *format, ...) {
@@ -105,6 +121,10 @@ static bool obeys(const ir_graph *g, const ir_node *n, uint32_t operands) {
   case TRUTH: return first == IR_BOOL && t == IR_BOOL;
   case POSITION: return is_data(first) && t == IR_I64;
   case INDEXED: return first == t && is_data(t) && ir_is_data_int(ir_dtype_of(g, n->src[1]));
+  case SUMMED:
+  case UPDATED:
+    return first == t && alike(g, n, 2, operands, t) && is_data(t) &&
+           ir_is_data_int(ir_dtype_of(g, n->src[1])) && (rules[n->op] == UPDATED || t != IR_BOOL);
   }
   return false;
 }
@@ -143,6 +163,7 @@ static void list_length(const ir_verifier *v, ir_ref ref, const char *name, cons
   uint32_t rank = ir_rank(v->graph, ref), of = ir_operand_count(n) ? ir_rank(v->graph, n->src[0]) : rank;
   if (n->op == IR_OP_VAR) *least = *most = 3;
   else if (strcmp(name, "axes") == 0) *least = 0, *most = of;
+  else if (n->op == IR_OP_UPDATE) *least = 0, *most = IR_MAX_RANK;
   else *least = *most = strcmp(kind, "[[]]") == 0 ? 2 * (uint64_t)of : rank;
 }
 
@@ -204,6 +225,23 @@ static bool verify_axis(ir_verifier *v, ir_ref ref) {
     if (strcmp(kind, "int") == 0 && (ir_arg_int(n) < 0 || ir_arg_int(n) >= (rank > of ? rank : of)))
       return ir_broken(v, ref, "%s is an axis from 0 to %d", name, (int)(rank > of ? rank : of) - 1);
   return true;
+}
+
+/* The axes that indices and updates have, told by ranks: sizes may be written in several ways. */
+static bool verify_indirect(ir_verifier *v, ir_ref ref) {
+  const ir_graph *g = v->graph;
+  const ir_node *n = ir_get(g, ref);
+  if (ir_ops[n->op].cls != IR_CLASS_INDIRECT) return true;
+  uint32_t rank = ir_rank(g, n->src[0]), places = ir_rank(g, n->src[1]), batch = (uint32_t)ir_arg_small(n);
+  if (ir_arg_int(n) >= rank) return ir_broken(v, ref, "axis is one of the %u of the first operand", rank);
+  if (ir_arg_mode(n) > IR_GATHER_FILL) return ir_broken(v, ref, "mode is check, clip or fill");
+  if (batch > places || batch > ir_arg_int(n))
+    return ir_broken(v, ref, "the first %u axes of the indices are axes before axis %d", batch,
+                     (int)ir_arg_int(n));
+  uint32_t taken = rank - 1 + places - batch, have = ir_rank(g, n->op == IR_OP_GATHER ? ref : n->src[2]);
+  if (have != taken) return ir_broken(v, ref, "what is at the indices has rank %u, not %u", taken, have);
+  return n->op == IR_OP_GATHER || ir_rank(g, ref) == rank ||
+         ir_broken(v, ref, "the result has the shape of the first operand");
 }
 
 /* Operands of an elementwise node have its shape, or are constants of rank 0. Sizes that are expressions may
@@ -268,7 +306,7 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
                                            : ir_broken(v, ref, "an attribute is an index expression");
   }
   if (n->dtype == IR_NONE || n->dtype == IR_INDEX) return ir_broken(v, ref, "a tensor has a data dtype");
-  if (!verify_shapes(v, ref) || !verify_axis(v, ref)) return false;
+  if (!verify_shapes(v, ref) || !verify_axis(v, ref) || !verify_indirect(v, ref)) return false;
   return ir_verify_elementwise(v, ref);
 }
 

@@ -46,7 +46,9 @@ typedef struct pass_slots {
 } pass_slots;
 
 /* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions
- * as REDUCE nodes. Param 0 is the target slot. */
+ * as REDUCE nodes. Param 0 is the target slot; where that is not the value's own, the value is stored as it
+ * is. Of a scatter, into its own slot: UPDATE(param 0, index, valid, value, ranges), on top of its first
+ * operand. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
 /* Parameters that nothing under root reads any more go, and the others move up; 0 when memory is short. */
 ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);

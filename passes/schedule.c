@@ -1,5 +1,5 @@
-/* Scheduling: which values live in memory. Every value that does is computed by one kernel; all others are
- * fused into the kernels that use them.
+/* Scheduling: which values live in memory. Every value that does is computed by one kernel, a scatter by two;
+ * all others are fused into the kernels that use them.
  *
  *   results and what the caller supplies    in memory
  *   views                                   never: they are index arithmetic in their users; but a chain of
@@ -7,6 +7,8 @@
  * stored when costly and used by several kernels or at repeated positions, or when the fused expression grows
  * past a limit reductions fused with elementwise users that need each element once; stored when used twice,
  * inside another reduction, under a mask, or at repeated positions
+ *   scatters                                always: one launch fills the buffer with the first operand, the
+ * next one updates it. It has few threads, so that what is dear in its other operands is stored before
  *
  * One pass from users to operands collects how each value is used, one from operands to users bounds the size
  * of fused expressions. Launches follow node order, which is a topological order. */
@@ -75,6 +77,8 @@ static bool repeats(const scheduler *s, ir_ref r) {
          n->op == IR_OP_GATHER;
 }
 
+static bool scatters(const ir_node *n) { return n->op == IR_OP_SCATTER || n->op == IR_OP_SCATTER_ADD; }
+
 static bool masks(const ir_node *n) {
   return n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
 }
@@ -102,11 +106,12 @@ static void collect_uses(scheduler *s) {
     bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
     if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
       s->flags[r] |= STORED;
+    if (scatters(n)) s->flags[r] |= STORED;
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       ir_ref operand = n->src[k];
-      s->flags[operand] |= below | (passes_on ? SHARED : 0);
+      s->flags[operand] |= below | (passes_on ? SHARED : 0) | (scatters(n) && k > 0 ? REPEATED : 0);
       if (s->uses[operand] < 2) s->uses[operand]++;
     }
   }
@@ -163,6 +168,13 @@ static void add_launch(scheduler *s, ir_ref value, uint32_t target) {
   p->launches[p->launch_count++] = (ir_launch){.kernel = value, .slots = slots, .slot_count = 1};
 }
 
+/* What computes the value: a scatter's first operand comes first. */
+static void add_launches(scheduler *s, ir_ref value, uint32_t target) {
+  const ir_node *n = ir_get(s->g, value);
+  if (scatters(n)) add_launch(s, n->src[0], target);
+  if (!s->failed) add_launch(s, value, target);
+}
+
 static bool is_listed(const ir_ref *list, size_t count, ir_ref r) {
   size_t k = 0;
   while (k < count && list[k] != r) k++;
@@ -192,8 +204,8 @@ static void build_plan(scheduler *s, const ir_node *results, const ir_ref *input
     ir_ref r = s->live[i];
     uint32_t k = 0;
     while (k < results->nsrc && results->src[k] != r) k++;
-    if (k < results->nsrc) add_launch(s, r, p->results[k]);
-    else if (is_tensor(s, r) && s->flags[r] & STORED) add_launch(s, r, add_slot(s, IR_SLOT_TEMP, r));
+    if (k < results->nsrc) add_launches(s, r, p->results[k]);
+    else if (is_tensor(s, r) && s->flags[r] & STORED) add_launches(s, r, add_slot(s, IR_SLOT_TEMP, r));
   }
 }
 

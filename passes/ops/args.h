@@ -66,6 +66,7 @@ FORM(extremum);
 FORM(argreduce);
 FORM(matmul);
 FORM(gather);
+FORM(scatter);
 /* compose_forms.c */
 FORM(softmax);
 FORM(log_softmax);
@@ -84,6 +85,11 @@ FORM(eye);
 FORM(tril);
 FORM(triu);
 FORM(einsum);
+/* indirect_forms.c */
+FORM(take);
+FORM(take_along_axis);
+FORM(scatter_along_axis);
+FORM(slice_update);
 /* window_forms.c */
 FORM(conv);
 FORM(conv_transpose);

@@ -131,8 +131,16 @@ ir_ref op_argreduce(ir_graph *g, ir_op op, ir_ref x, const int64_t *axis, bool k
 
 /* contract.c */
 ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
-/* shape x[:axis] ++ indices ++ x[axis+1:]; indices of any integer dtype; mode: IR_GATHER_ */
+
+/* indirect.c. Indices of any integer dtype; mode: IR_GATHER_. The first `batch` axes of x and of the indices
+ * are the same ones, and stand before the axis. */
+/* shape x[:axis] ++ indices[batch:] ++ x[axis+1:] */
 ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
+ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode, int64_t batch);
+/* SCATTER, SCATTER_ADD: x with updates, which broadcast to the shape above, stored or added at the indices;
+ * fill leaves out what is out of range */
+ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis, int mode,
+                  int64_t batch);
 
 /* promote.c: the rules on their own */
 ir_dtype op_promote(ir_dtype a, ir_dtype b); /* IR_NONE: u64 with a signed integer */
