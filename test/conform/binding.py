@@ -1,8 +1,9 @@
 """libviewfold through ctypes: record operations by their text names, print the graph, read it back, run it.
 
-A Graph records with vf_apply, exactly as a text graph would; Graph.run prints what was recorded, parses that text, and
-runs the result compiled and by the reference evaluator. Arrays are NumPy's; bf16, which NumPy lacks, is an array of u16
-inside a Typed value. Failures of the library are raised as Refused, with its message.
+A Graph records with vf_apply, exactly as a text graph would; Graph.run prints what was recorded, parses that
+text, and runs the result compiled and by the reference evaluator. Arrays are NumPy's; bf16, which NumPy
+lacks, is an array of u16 inside a Typed value. Failures of the library are raised as Refused, with its
+message.
 """
 import ctypes
 import os
@@ -64,8 +65,9 @@ class _Error(ctypes.Structure):
 
 
 class _Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("allocator", ctypes.c_void_p), ("allocator_user", ctypes.c_void_p),
-                ("threads", ctypes.c_int), ("flags", ctypes.c_uint32), ("cache_dir", ctypes.c_char_p),
+    _fields_ = [("size", ctypes.c_size_t), ("allocator", ctypes.c_void_p),
+                ("allocator_user", ctypes.c_void_p), ("threads", ctypes.c_int),
+                ("flags", ctypes.c_uint32), ("cache_dir", ctypes.c_char_p),
                 ("device", ctypes.c_char_p), ("cache_bytes", ctypes.c_int64)]
 
 
@@ -89,7 +91,8 @@ _FUNCTIONS = {  # name: (result, arguments)
     "vf_input": (_Value, [_POINTER, _TEXT, _INT, _INT, _SIZES]),
     "vf_number": (_Value, [_POINTER, ctypes.c_double]),
     "vf_integer": (_Value, [_POINTER, ctypes.c_int64]),
-    "vf_apply_all": (_INT, [_POINTER, _TEXT, ctypes.POINTER(_Value), _INT, _TEXT, _INT, ctypes.POINTER(_Value)]),
+    "vf_apply_all": (_INT, [_POINTER, _TEXT, ctypes.POINTER(_Value), _INT, _TEXT, _INT,
+                            ctypes.POINTER(_Value)]),
     "vf_compile": (_POINTER, [_POINTER, _POINTER]),
     "vf_program_destroy": (None, [_POINTER]),
     "vf_program_run": (_INT, [_POINTER, _POINTER, _POINTER, _SIZES, _POINTER]),
@@ -165,7 +168,8 @@ class Value:
         return len(self.shape)
 
     def known(self):
-        """What the value is for the given inputs, by the reference evaluator: for what is data elsewhere and an attribute here."""
+        """What the value is for the given inputs, by the reference evaluator: for what is data elsewhere and
+        an attribute here."""
         if self.recipe[0] == "input":
             return self.recipe[1].wide()
         copy = Graph(self.graph.library)
@@ -207,7 +211,8 @@ class Graph:
         return self.c.vf_number(self.raw, float(x))
 
     def apply_all(self, operation, *operands, **attributes):
-        """All results of an operation by its text name; Python numbers are literals, None attributes left out."""
+        """All results of an operation by its text name; Python numbers are literals, None attributes left
+        out."""
         raw = (_Value * max(len(operands), 1))(*[self._operand(x) for x in operands])
         results = (_Value * MOST_RESULTS)()
         text = " ".join(f"{k}={attribute_text(v)}" for k, v in attributes.items() if v is not None)
@@ -249,7 +254,8 @@ class Graph:
         return self.library.text(self.raw)
 
     def run(self, compiled=True):
-        """The outputs, computed from the graph's own text: by a compiled program, or by the reference evaluator."""
+        """The outputs, computed from the graph's own text: by a compiled program, or by the reference
+        evaluator."""
         library, c = self.library, self.c
         read = library.parse(self.text())
         program = None

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Every operation of text graphs against NumPy, on random operands.
 
-oracle/ has a row for each operation: operands of random shapes and dtypes, edge cases among their elements, random
-attributes, and what NumPy computes, with the dtype and the bound of the rulings. The operation is recorded by any of its
-names, printed, read back, and run compiled and by the reference evaluator. An operation of passes/ops/names.def without
-a row is a failure.
+oracle/ has a row for each operation: operands of random shapes and dtypes, edge cases among their elements,
+random attributes, and what NumPy computes, with the dtype and the bound of the rulings. The operation is
+recorded by any of its names, printed, read back, and run compiled and by the reference evaluator. An
+operation of passes/ops/names.def without a row is a failure.
 
   numpy_oracle.py --build DIR [--seed N] [--count N] [--only NAME]
 
@@ -31,7 +31,8 @@ MOST_SHOWN = 3  # failures of one operation
 
 
 def names():
-    """Operations by their first name: all names of each, those with one form and one node, and its attributes."""
+    """Operations by their first name: all names of each, those with one form and one node, and its
+    attributes."""
     found, seen = {}, {}
     with open(NAMES, encoding="utf-8") as file:
         rows = re.findall(r'^NAME\("(\w+)", (\w+), (\w+),([^;]*?)\)$', file.read(), re.M)

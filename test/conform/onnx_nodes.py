@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The node tests of the ONNX backend suite, on viewfold.
 
-Each test is a small model, inputs and the outputs that are right. nodes/ translates its operators; the graph is printed,
-read back, and run compiled and by the reference evaluator; both must be within the suite's own tolerance. A test whose
-operators are all in nodes.TABLE must pass, or say in its translation what viewfold lacks (Uncovered).
+Each test is a small model, inputs and the outputs that are right. nodes/ translates its operators; the graph
+is printed, read back, and run compiled and by the reference evaluator; both must be within the suite's own
+tolerance. A test whose operators are all in nodes.TABLE must pass, or say in its translation what viewfold
+lacks (Uncovered).
 
   onnx_nodes.py --build DIR [--data DIR] [--only TEXT] [--list] [--verbose]
 

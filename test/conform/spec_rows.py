@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Which tests show which row of the specification.
 
-spec_rows.list says what each row demands; tests name rows in comments, `spec: V16 V16.grad`. A row without a test is a
-failure unless it is pending, and so is a name that no row has. The page that results is written to DIR/conformance.md.
+spec_rows.list says what each row demands; tests name rows in comments, `spec: V16 V16.grad`. A row without a
+test is a failure unless it is pending, and so is a name that no row has. The page that results is written to
+DIR/conformance.md.
 
   spec_rows.py --build DIR
 
-Where a tag is counts: in a text test the case that it stands in, or before it the whole file; in C the function that it
-stands in or right before; in Python the file.
+Where a tag is counts: in a text test the case that it stands in, or before it the whole file; in C the
+function that it stands in or right before; in Python the file.
 """
 import argparse
 import collections
@@ -83,7 +84,8 @@ def page(demands, shown):
         if re.match("[A-Z]+", row).group() != table:
             table = re.match("[A-Z]+", row).group()
             lines += [f"## {TITLES[table]}", "", "| row | demand | tests |", "| --- | --- | --- |"]
-        tests = "; ".join(f"`{file}`" + (f" “{test}”" if test else "") for file, test in shown.get(row, []))
+        tests = "; ".join(f"`{file}`" + (f" “{test}”" if test else "")
+                          for file, test in shown.get(row, []))
         lines.append(f"| {row} | {words} | {tests or state} |")
         following = list(demands)[list(demands).index(row) + 1:][:1]
         if not following or re.match("[A-Z]+", following[0]).group() != table:
@@ -112,7 +114,8 @@ def main():
         print(f"pending, yet shown by a test: {' '.join(early)}")
     with open(os.path.join(options.build, "conformance.md"), "w", encoding="utf-8") as file:
         file.write(page(demands, shown))
-    print(f"spec_rows: {len([r for r in demands if r in shown])} passed, {failed} failed, {len(pending)} pending")
+    count = len([row for row in demands if row in shown])
+    print(f"spec_rows: {count} passed, {failed} failed, {len(pending)} pending")
     return 1 if failed else 0
 
 

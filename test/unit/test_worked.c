@@ -190,6 +190,46 @@ static void test_elements(void **state) {
   CHECK_ALL(check_worked, cases);
 }
 
+/* spec: V19.grad V23.grad V23.U */
+static void test_updates(void **state) {
+  static const worked cases[] = {
+      {0,
+       "%x: f32[3,4], %u: f32[2,2]",
+       "%y = slice_update %x, %u start=[1,1] size=[2,2]",
+       "xu",
+       "y",
+       {0},
+       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+       {1, 2, 3, 4, 5, 0, 0, 8, 9, 0, 0, 12, 6, 7, 10, 11}},
+      {0,
+       "%x: f32[4,2], %u: f32[2,2]",
+       "%i = data values=[3,1]\n%y = scatter %x, %i, %u",
+       "xu",
+       "y",
+       {0},
+       {1, 2, 3, 4, 5, 6, 7, 8},
+       {1, 2, 0, 0, 5, 6, 0, 0, 7, 8, 3, 4}},
+      /* the second update of element 1 lasts, and it alone has a gradient */
+      {0,
+       "%x: f32[3], %u: f32[2]",
+       "%i = data values=[1,1]\n%y = scatter %x, %i, %u",
+       "xu",
+       "y",
+       {0},
+       {1, 2, 3},
+       {1, 0, 3, 0, 2}},
+      {1,
+       "%x: f32[3], %u: f32[2]",
+       "%i = data values=[1,1]\n%y = scatter %x, %i, %u",
+       "xu",
+       "y",
+       {0},
+       {1, 2, 3, 4, 5},
+       {1, 5, 3}},
+  };
+  CHECK_ALL(check_worked, cases);
+}
+
 /* spec: F1.grad F2.grad F3.grad F12.grad AD2 */
 static void test_functions(void **state) {
   static const worked cases[] = {
@@ -321,8 +361,8 @@ static void test_graphs(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_axes),       cmocka_unit_test(test_elements), cmocka_unit_test(test_functions),
-      cmocka_unit_test(test_reductions), cmocka_unit_test(test_graphs),
+      cmocka_unit_test(test_axes),      cmocka_unit_test(test_updates),    cmocka_unit_test(test_elements),
+      cmocka_unit_test(test_functions), cmocka_unit_test(test_reductions), cmocka_unit_test(test_graphs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

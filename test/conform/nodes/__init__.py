@@ -11,16 +11,16 @@ for part in (elementwise, shapes, reduce, window, network):
 AWAITED = {"scatter", "scatter_add", "scatter_along_axis", "scatter_add_along_axis", "topk"}
 
 # Why the others are not.
-MISSING = {
-    **dict.fromkeys("RandomUniformLike RandomNormalLike RandomUniform RandomNormal Bernoulli Multinomial".split(),
-                    "random numbers of another generator"),
-    **dict.fromkeys("NonZero Unique NonMaxSuppression".split(), "sizes that depend on data, or sorting"),
-    **dict.fromkeys("If Loop Scan SequenceMap".split(), "control flow over another model's graphs"),
-    **dict.fromkeys("SequenceEmpty SequenceInsert SequenceLength SequenceAt SequenceConstruct SplitToSequence "
-                    "ConcatFromSequence SequenceErase OptionalGetElement OptionalHasElement Optional".split(),
-                    "sequences and optional values"),
-    **dict.fromkeys("StringNormalizer TfIdfVectorizer StringConcat StringSplit RegexFullMatch".split(), "strings"),
-    **dict.fromkeys("Acos Asin Atan".split(), "inverse trigonometric functions"),
-    **dict.fromkeys("GridSample RoiAlign MelWeightMatrix ImageDecoder AffineGrid DeformConv".split(),
-                    "no composition written"),
+REASONS = {
+    "random numbers of another generator":
+        "RandomUniformLike RandomNormalLike RandomUniform RandomNormal Bernoulli Multinomial",
+    "sizes that depend on data": "NonZero Unique NonMaxSuppression",
+    "control flow over another model's graphs": "If Loop Scan SequenceMap",
+    "sequences and optional values":
+        "SequenceEmpty SequenceInsert SequenceLength SequenceAt SequenceConstruct SequenceErase "
+        "SplitToSequence ConcatFromSequence OptionalGetElement OptionalHasElement Optional",
+    "strings": "StringNormalizer TfIdfVectorizer StringConcat StringSplit RegexFullMatch",
+    "inverse trigonometric functions": "Acos Asin Atan",
+    "no composition written": "GridSample RoiAlign MelWeightMatrix ImageDecoder AffineGrid DeformConv",
 }
+MISSING = {operator: why for why, operators in REASONS.items() for operator in operators.split()}

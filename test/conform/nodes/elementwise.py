@@ -1,4 +1,5 @@
-"""Operators that work element by element. A row is the text name of the operation, or a function that composes it."""
+"""Operators that work element by element. A row is the text name of the operation, or a function that
+composes it."""
 import functools
 
 import numpy as np
@@ -153,9 +154,9 @@ def dropped(n):
 
 TABLE = {
     "Abs": same("abs"), "Neg": same("neg"), "Sqrt": same("sqrt"), "Exp": same("exp"), "Log": same("log"),
-    "Sin": same("sin"), "Cos": same("cos"), "Tanh": same("tanh"), "Erf": same("erf"), "Sigmoid": same("sigmoid"),
-    "Relu": same("relu"), "Floor": same("floor"), "Ceil": same("ceil"), "Round": same("round"),
-    "Not": same("not"), "And": same("and"), "Or": same("or"), "Xor": same("xor"), "BitShift": shifted,
+    "Sin": same("sin"), "Cos": same("cos"), "Tanh": same("tanh"), "Erf": same("erf"),
+    "Sigmoid": same("sigmoid"), "Relu": same("relu"), "Floor": same("floor"), "Ceil": same("ceil"),
+    "Round": same("round"), "Not": same("not"), "And": same("and"), "Or": same("or"), "Xor": same("xor"), "BitShift": shifted,
     "Add": same("add"), "Sub": same("sub"), "Mul": same("mul"), "Div": divide, "Mod": modulo, "Pow": power,
     "Equal": same("eq"), "Less": same("lt"), "LessOrEqual": same("le"), "Greater": same("gt"),
     "GreaterOrEqual": same("ge"), "Where": same("where"),

@@ -1,11 +1,11 @@
-"""Quantised operators, recurrent networks, optimisers and windows of signals: compositions of many operations."""
+"""Quantised operators, recurrent networks, optimisers and windows of signals: compositions of many
+operations."""
 import math
 
 import numpy as np
 
 from binding import NUMPY
 from nodes import window
-from nodes.elementwise import choose
 from nodes.node import Uncovered
 from nodes.shapes import reshape
 
@@ -84,7 +84,8 @@ def quantized_conv(n):
     return requantized(n, window.conv(n), scales, zero)
 
 
-# Recurrent networks, unrolled over time. Gates lie one after another in W, R and B.
+# Recurrent networks, unrolled over time. Gates lie one after another in W, R and B. Results have an axis of
+# directions: [time, 1, batch, size], or [batch, time, 1, size].
 def recurrent(gates, step, states):
     def translate(n):
         if n[4] is not None and any(int(v) != time_steps(n) for v in n.known(4)):
@@ -101,25 +102,15 @@ def recurrent(gates, step, states):
         every = []
         for t in range(x.shape[0]):
             state = step(n, parts, n.do("point", x, index=t, axis=0), state)
-            every.append(n.do("unsqueeze", state[0], axis=0))
-        axis = 2 if batch_first else 1
-        whole = n.do("stack", *state_list(n, every, batch_first), axis=0 if not batch_first else 1)
-        y = reshape_states(n, whole, batch_first)
-        return [y] + [n.do("unsqueeze", s, axis=1 if batch_first else 0) for s in state]
+            every.append(n.do("unsqueeze", state[0], axis=1 if batch_first else 0))
+        whole = n.do("concat", *every, axis=1 if batch_first else 0)
+        last = [n.do("unsqueeze", s, axis=1 if batch_first else 0) for s in state]
+        return [n.do("unsqueeze", whole, axis=2 if batch_first else 1)] + last
     return translate
 
 
 def time_steps(n):
     return n[0].shape[1 if n.get("layout", 0) else 0]
-
-
-def state_list(n, every, batch_first):
-    return [n.do("squeeze", e, axis=0) for e in every]
-
-
-def reshape_states(n, whole, batch_first):
-    """[time, batch, size] with an axis of directions: [time, 1, batch, size], or [batch, time, 1, size]."""
-    return n.do("unsqueeze", whole, axis=2 if batch_first else 1)
 
 
 def first_state(n, number, batch, size, batch_first):
@@ -269,8 +260,9 @@ def short_fourier(n):
     """Transforms of frames that begin a step apart, times a window."""
     step, window_of = int(n.known(1)), n[2]
     length = int(n.known(3)) if n[3] is not None else window_of.shape[0]
-    frames = [n.do("shrink", n[0], bounds=[[0, s] if k != 1 else [at, at + length] for k, s in enumerate(n[0].shape)])
-              for at in range(0, n[0].shape[1] - length + 1, step)]
+    batch, samples = n[0].shape[:2]
+    frames = [n.do("shrink", n[0], bounds=[[0, batch], [at, at + length], [0, n[0].shape[2]]])
+              for at in range(0, samples - length + 1, step)]
     x = n.do("stack", *frames, axis=1)
     if window_of is not None:
         x = n.do("mul", x, reshape(n, window_of, [length, 1]))

@@ -28,7 +28,8 @@ def tensor(proto):
 
 
 class Node:
-    """inputs: values or None; attributes: Python values; results: how many the model uses; opset of its domain."""
+    """inputs: values or None; attributes: Python values; results: how many the model uses; opset of its
+    domain."""
 
     def __init__(self, graph, proto, inputs, opset):
         self.graph, self.op, self.inputs, self.opset = graph, proto.op_type, inputs, opset
@@ -50,7 +51,8 @@ class Node:
         return None if self[number] is None else self[number].known()
 
     def ints(self, name, number):
-        """A list that is an attribute in old operator sets and an input in new ones; None where it is left out."""
+        """A list that is an attribute in old operator sets and an input in new ones; None where it is left
+        out."""
         if name in self.attributes:
             return [int(v) for v in self.attributes[name]]
         values = self.known(number) if number is not None else None

@@ -48,7 +48,8 @@ def flatten(n):
 
 
 def window(n, x, bounds, steps):
-    """Per axis a first, a last (excluded) and a step as Python has them, the bounds clamped as slices clamp them."""
+    """Per axis a first, a last (excluded) and a step as Python has them, the bounds clamped as slices clamp
+    them."""
     cut, back = [], []
     for size, (begin, end), step in zip(x.shape, bounds, steps):
         first, last, step = slice(begin, end, step).indices(size)
@@ -137,7 +138,8 @@ def ranged(n):
 
 
 def triangle(n):
-    return n.do("triu" if n.get("upper", 1) else "tril", n[0], diagonal=0 if n[1] is None else int(n.known(1)))
+    diagonal = 0 if n[1] is None else int(n.known(1))
+    return n.do("triu" if n.get("upper", 1) else "tril", n[0], diagonal=diagonal)
 
 
 def depth_to_space(n):
@@ -200,8 +202,8 @@ def gather_elements(n):
 
 
 def part_places(n):
-    """Positions along the last axis of the indices address the axes of the data after the batch axes: those axes in one,
-    and where in it each index leads."""
+    """Positions along the last axis of the indices address the axes of the data after the batch axes: those
+    axes in one, and where in it each index leads."""
     batch, data, indices = n.get("batch_dims", 0), n[0], n[1]
     depth = indices.shape[-1]
     lead, picked = data.shape[:batch + depth], indices.shape[:-1]

@@ -76,8 +76,10 @@ def max_pool(n):
 
 
 def window_positions(n, x, kernel, stride, dilation, pairs):
-    """Where in n[0], row-major (or its last two axes the other way round), the maximum of each window of x lies."""
-    places = [range((s - (k - 1) * t - 1) // by + 1) for s, k, t, by in zip(x.shape[2:], kernel, dilation, stride)]
+    """Where in n[0], row-major (or its last two axes the other way round), the maximum of each window of x
+    lies."""
+    places = [range((s - (k - 1) * t - 1) // by + 1)
+              for s, k, t, by in zip(x.shape[2:], kernel, dilation, stride)]
     taken, origin = [], []  # of each window: positions in the spatial axes of x, and in those of n[0]
     sizes = n[0].shape[2:]
     order = "F" if n.get("storage_order", 0) else "C"
@@ -85,13 +87,15 @@ def window_positions(n, x, kernel, stride, dilation, pairs):
         at = [[p * by + q * t for p, by, q, t in zip(place, stride, inside, dilation)]
               for inside in itertools.product(*map(range, kernel))]
         taken.append([np.ravel_multi_index(a, x.shape[2:]) for a in at])
-        origin.append([np.ravel_multi_index([i - p[0] for i, p in zip(a, pairs)], sizes, "clip", order) for a in at])
+        origin.append([np.ravel_multi_index([i - p[0] for i, p in zip(a, pairs)], sizes, "clip", order)
+                       for a in at])
     flat = n.do("reshape", x, shape=list(x.shape[:2]) + [-1])
     best = n.do("argmax", n.do("gather", flat, n.data(np.array(taken, np.int64)), axis=2), axis=3)
     first = np.arange(len(taken), dtype=np.int64) * len(taken[0])
     inner = n.do("gather", n.data(np.ravel(origin).astype(np.int64)), n.do("add", best, n.data(first)))
     outer = np.arange(np.prod(x.shape[:2]), dtype=np.int64).reshape(*x.shape[:2], 1) * int(np.prod(sizes))
-    return n.do("reshape", n.do("add", inner, n.data(outer)), shape=list(x.shape[:2]) + [len(p) for p in places])
+    shape = list(x.shape[:2]) + [len(p) for p in places]
+    return n.do("reshape", n.do("add", inner, n.data(outer)), shape=shape)
 
 
 def max_unpool(n):
@@ -102,7 +106,8 @@ def max_unpool(n):
              for a, (s, by, k) in enumerate(zip(n[0].shape[2:], stride, kernel))]
     shape = list(n[0].shape[:2]) + sizes
     zeros = n.do("full", shape=[int(np.prod(shape))], value=0, dtype=n[0].dtype)
-    flat = n.do("scatter", zeros, n.do("reshape", n[1], shape=[-1]), n.do("reshape", n[0], shape=[-1]), axis=0)
+    elements, places = (n.do("reshape", n[k], shape=[-1]) for k in (0, 1))
+    flat = n.do("scatter", zeros, places, elements, axis=0)
     y = n.do("reshape", flat, shape=shape)
     wanted = shape if n[2] is None else [int(s) for s in n.known(2)]
     return n.do("pad", y, pads=[[0, w - s] for w, s in zip(wanted, shape)])
@@ -125,7 +130,8 @@ def every_position(name):
     return translate
 
 
-# Resizing; new is old * scale, before it is rounded down to a size: where each result lies in the source, then the positions that it is computed from and their weights.
+# Resizing; new is old * scale, before it is rounded down to a size: where each result lies in the source,
+# then the positions that it is computed from and their weights.
 COORDINATES = {
     "half_pixel": lambda i, scale, old, new: (i + 0.5) / scale - 0.5,
     "pytorch_half_pixel": lambda i, scale, old, new: (i + 0.5) / scale - 0.5 if new > 1 else 0.0 * i,

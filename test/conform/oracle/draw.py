@@ -8,7 +8,8 @@ MOST_ELEMENTS = 600
 
 
 class Want:
-    """One result: its dtype and elements. bound None: the same bits, NaNs as a class; else the largest absolute error.
+    """One result: its dtype and elements. bound None: the same bits, NaNs as a class; else the largest
+    absolute error.
 
     zeros: whether the sign of a zero matters.
     """
@@ -53,7 +54,8 @@ def ulps(dtype, array, count):
 
 
 class Operand:
-    """A recorded operand and its elements: a in the dtype that NumPy computes with, typed as they are stored."""
+    """A recorded operand and its elements: a in the dtype that NumPy computes with, typed as they are
+    stored."""
 
     def __init__(self, value, typed):
         self.value, self.typed, self.dtype, self.shape = value, typed, typed.dtype, typed.shape
@@ -111,7 +113,8 @@ class Draw:
         return tuple(axes), [a if self.chance(0.6) else a - rank for a in axes]
 
     def array(self, dtype, shape, kind="any"):
-        """kind any: all that the dtype has, edges often; plain: sums and products stay in range; small: a few integers."""
+        """kind any: all that the dtype has, edges often; plain: sums and products stay in range; small: a few
+        integers."""
         random = self.random
         if dtype == "bool":
             return Typed(random.integers(0, 2, shape).astype(bool))
@@ -152,7 +155,8 @@ class Draw:
         return self.hold(self.array(dtype, shape, kind))
 
     def hold(self, typed):
-        """An operand with these elements: an input, or a view of an input that holds them in another order or place."""
+        """An operand with these elements: an input, or a view of an input that holds them in another order or
+        place."""
         if not isinstance(typed, Typed):
             typed = Typed(typed)
         array, dtype, rank = typed.array, typed.dtype, len(typed.shape)

@@ -66,7 +66,8 @@ def error_function(a):
 
 
 def two(d, dtypes):
-    """Two operands that broadcast and have a common dtype: as often as not the same one, now and then a number."""
+    """Two operands that broadcast and have a common dtype: as often as not the same one, now and then a
+    number."""
     a, b = d.one(dtypes), d.one(dtypes)
     if d.chance(0.5) or promote(a, b) is None or promote(a, b) == "bool" and "bool" not in dtypes:
         b = a
@@ -127,7 +128,8 @@ def floor_divide(a, b):
 
 
 def remainder(a, b):
-    """What floor division leaves, all of it after a division by 0; of floats a - floor(a / b) * b, rounded once."""
+    """What floor division leaves, all of it after a division by 0; of floats a - floor(a / b) * b, rounded
+    once."""
     if a.dtype.kind == "f":
         return fused(-np.floor(a / b), b, a)
     return (a - floor_divide(a, b) * b).astype(a.dtype)
@@ -207,14 +209,15 @@ def shift(left):
         y = d.hold(Typed(np.clip(counts, limits.min, limits.max).astype(NUMPY[y.dtype])))
         a, b = in_dtype(x, dtype), in_dtype(y, dtype)
         bits = 8 * BYTES[dtype]
-        count = np.clip(b.astype(np.int64) if dtype != "u64" else np.minimum(b, 64).astype(np.int64), -1, bits)
+        count = np.clip((np.minimum(b, 64) if dtype == "u64" else b).astype(np.int64), -1, bits)
         inside = np.clip(count, 0, bits - 1).astype(a.dtype)
         zero = np.array(0, a.dtype)
         if left:
             z = np.where(count < bits, np.left_shift(a, inside), zero)
         else:
             z = np.right_shift(a, np.minimum(inside, a.dtype.type(bits - 1)))
-            z = np.where(count < bits, z, np.where(a < 0, a.dtype.type(-1), zero) if dtype in SIGNED else zero)
+            all_out = np.where(a < 0, a.dtype.type(-1), zero) if dtype in SIGNED else zero
+            z = np.where(count < bits, z, all_out)
         return Case([x, y], Want(dtype, np.where(count < 0, zero, z)))
     return row
 
@@ -283,8 +286,8 @@ ROWS = {
     "mul": binary(wrapping(np.multiply), NUMBERS), "div": binary(np.divide, ALL, float_of),
     "floordiv": binary(floor_divide, NUMBERS), "mod": binary(remainder, NUMBERS, zeros=False), "pow": power,
     "maximum": binary(extremum(True), ALL), "minimum": binary(extremum(False), ALL),
-    "eq": compare(np.equal), "ne": compare(np.not_equal), "lt": compare(np.less), "le": compare(np.less_equal),
-    "gt": compare(np.greater), "ge": compare(np.greater_equal),
+    "eq": compare(np.equal), "ne": compare(np.not_equal), "lt": compare(np.less),
+    "le": compare(np.less_equal), "gt": compare(np.greater), "ge": compare(np.greater_equal),
     "and": binary(np.bitwise_and, ("bool",) + INTEGERS), "or": binary(np.bitwise_or, ("bool",) + INTEGERS),
     "xor": binary(np.bitwise_xor, ("bool",) + INTEGERS),
     "logical_and": logical(np.logical_and), "logical_or": logical(np.logical_or),

@@ -36,13 +36,15 @@ def erfinv(d):
     if d.chance(0.2):
         return of_float(inverse_erf_of, (2.51, 6))(d)
     dtype = d.floats()
-    x = d.hold(rounded(dtype, np.asarray(d.random.uniform(-1, 1, d.shape()) ** d.one([1, 9]), compute(dtype))))
+    a = d.random.uniform(-1, 1, d.shape()) ** d.one([1, 9])
+    x = d.hold(rounded(dtype, np.asarray(a, compute(dtype))))
     y = inverse_erf_of(x.a.astype(np.float64)).astype(np.longdouble)
     return Case([x], Want(dtype, y, ulps(dtype, y, {"f32": 2.51, "f64": 6}.get(dtype, 0.51))))
 
 
 def composed(function, spread):
-    """A function of floats in several roundings: spread(x, y) bounds them, in units of the dtype computed in."""
+    """A function of floats in several roundings: spread(x, y) bounds them, in units of the dtype computed
+    in."""
     def row(d, **attributes):
         x = d.operand(d.one(ALL), d.shape(), "plain")
         dtype = float_of(x.dtype)
@@ -59,7 +61,8 @@ def error_function(a):
 
 def gelu(a, approximate=None):
     if approximate == "tanh":
-        return 0.5 * a * (1 + np.tanh(np.sqrt(2 / np.longdouble(np.pi)) * (a + np.longdouble("0.044715") * a ** 3)))
+        inner = np.sqrt(2 / np.longdouble(np.pi)) * (a + np.longdouble("0.044715") * a ** 3)
+        return 0.5 * a * (1 + np.tanh(inner))
     return 0.5 * a * (1 + error_function(a / np.sqrt(np.longdouble(2))))
 
 
@@ -149,11 +152,9 @@ def threefry(key, counter):
 
 def threefry_row(d):
     operands = [d.operand("u32", s) for s in d.broadcast(4)]
-    a = [np.atleast_1d(x.a) for x in operands]
     shape = np.broadcast_shapes(*[x.shape for x in operands])
-    y = threefry(a[:2], a[2:])
-    return Case(operands, [Want("u32", np.broadcast_to(w.reshape(np.broadcast_shapes(*[x.shape for x in operands])
-                                                                  if not shape else w.shape), shape)) for w in y])
+    a = [np.atleast_1d(np.broadcast_to(x.a, shape)) for x in operands]  # NumPy's scalars warn when they wrap
+    return Case(operands, [Want("u32", w.reshape(shape)) for w in threefry(a[:2], a[2:])])
 
 
 def seeded(d):
@@ -190,7 +191,8 @@ def uniform(d):
     y = rounded(dtype, y).wide().astype(number)
     limit = Typed(np.array(b, number)) if dtype in ("f32", "f64") else rounded(dtype, np.array(b))
     y = np.where(y >= b, below(dtype, limit), y)
-    return Case(operands, Want(dtype, y.reshape(shape)), shape=shape, low=low, high=high, dtype=dtype, **attributes)
+    return Case(operands, Want(dtype, y.reshape(shape)), shape=shape, low=low, high=high, dtype=dtype,
+                **attributes)
 
 
 def below(dtype, typed):
@@ -229,7 +231,8 @@ ROWS = {
     "erfinv": erfinv,
     "reciprocal": exactly(lambda a: 1 / a), "square": square, "sign": sign, "clip": clip,
     "silu": composed(lambda a: a * sigmoid(a), lambda a, y: 8 * np.abs(y)),
-    "gelu": drawn(composed(gelu, lambda a, y: 12 * np.abs(a) + 4 * np.abs(a) ** 3), approximate=(None, "tanh", "none")),
+    "gelu": drawn(composed(gelu, lambda a, y: 12 * np.abs(a) + 4 * np.abs(a) ** 3),
+                  approximate=(None, "tanh", "none")),
     "softplus": composed(lambda a: np.logaddexp(0, a), lambda a, y: 8 * np.abs(y) + 4),
     "leaky_relu": drawn(composed(leaky, lambda a, y: 3 * np.abs(y)), alpha=(None, 0.25, 0.1)),
     "elu": drawn(composed(elu, lambda a, y: 8 * np.abs(y) + 4), alpha=(None, 0.5, 1.5)),

@@ -3,9 +3,8 @@ import numpy as np
 
 from binding import NUMPY, Typed
 from oracle.draw import Case, Want
-from oracle.elementwise import rounded
 from oracle.reduce import final
-from oracle.rules import ALL, FLOATS, NUMBERS, compute, work_unit
+from oracle.rules import ALL, FLOATS, NUMBERS, work_unit
 from oracle.views import moved
 
 
@@ -34,7 +33,8 @@ def data(d, dtype, kind="any"):
 
 
 def places(shape, axis, at, batch):
-    """(where in the data, where in what is gathered) of each picked part, in row-major order of the latter."""
+    """(where in the data, where in what is gathered) of each picked part, in row-major order of the
+    latter."""
     for before in np.ndindex(shape[:axis]):
         for j in np.ndindex(at.shape[batch:]):
             yield before, j, at[before[:batch] + j]

@@ -1,7 +1,7 @@
 """Running sums and their like, and sorting."""
 import numpy as np
 
-from binding import NUMPY, Typed
+from binding import NUMPY
 from oracle.draw import Case, Want
 from oracle.elementwise import rounded
 from oracle.reduce import SUM_UNITS, final, widened
@@ -35,7 +35,8 @@ def running(function, first):
     """Sums and products."""
     def row(d):
         x, axis, written = line(d, d.one(ALL), "plain")
-        dtype, reverse, exclusive = accumulator(x.dtype), d.one([None, True, False]), d.one([None, True, False])
+        dtype = accumulator(x.dtype)
+        reverse, exclusive = (d.one([None, True, False]) for _ in range(2))
         if first and x.dtype in FLOATS:  # no partial product leaves the range
             a = np.sign(x.a) * (compute(x.dtype)(0.5) + np.abs(x.a) % 1)
             x = d.hold(rounded(x.dtype, a))

@@ -1,10 +1,10 @@
 """Leaves and views, by NumPy: all exact."""
 import numpy as np
 
-from binding import NUMPY, Typed, to_dtype
+from binding import to_dtype
 from oracle.draw import Case, Want
 from oracle.elementwise import in_dtype, rounded
-from oracle.rules import ALL, BYTES, FLOATS, convert, promote
+from oracle.rules import ALL, FLOATS, convert, promote
 
 
 def moved(x, array):
@@ -69,7 +69,8 @@ def arange(d):
                     start=start, stop=stop, step=step, dtype=dtype)
     start, step = d.integer(-9, 9) / 4, d.one([0.5, 0.25, -0.75])
     stop = start + step * d.integer(0, 12) + step / 2
-    return Case([], Want("f32", to_dtype(start + step * np.arange(max(0, np.ceil((stop - start) / step))), "f32")),
+    count = max(0, np.ceil((stop - start) / step))
+    return Case([], Want("f32", to_dtype(start + step * np.arange(count), "f32")),
                 start=float(start), stop=float(stop), step=step)
 
 
@@ -88,7 +89,8 @@ def eye(d):
     shape = [rows] if d.chance(0.3) else [rows, columns]
     dtype = d.one(ALL + (None,))
     want = dtype or "f32"
-    return Case([], Want(want, to_dtype(np.eye(rows, shape[-1], k), want)), shape=shape, diagonal=k, dtype=dtype)
+    return Case([], Want(want, to_dtype(np.eye(rows, shape[-1], k), want)),
+                shape=shape, diagonal=k, dtype=dtype)
 
 
 def permute(d):
@@ -212,11 +214,13 @@ def point(d):
 
 def beyond(a, pads, mode):
     """numpy.pad; its wrap is wrong before 1.25 where a pad is longer than the axis."""
+    if not a.size:
+        return np.zeros([s + sum(p) for p, s in zip(pads, a.shape)], a.dtype)
     if mode != "wrap":
-        return np.pad(a, pads, mode) if a.size else np.zeros([s + sum(p) for p, s in zip(pads, a.shape)], a.dtype)
+        return np.pad(a, pads, mode)
     for axis, (before, after) in enumerate(pads):
         size = a.shape[axis]
-        a = np.take(a, np.arange(-before, size + after) % size, axis) if size else a
+        a = np.take(a, np.arange(-before, size + after) % size, axis)
     return a
 
 

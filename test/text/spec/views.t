@@ -364,6 +364,66 @@ b: i32[2,3] = [[2, 0, 2], [5, 3, 5]]
 c: i32[2,2] = [[3, 0], [1, 1]]
 d: i32[2,3] = [[2, 0, 2], [5, 3, 5]]
 
+== each row by indices of its own
+# spec: V22.axes
+<<< rows.vf
+graph @rows(%x: i32[2,3], %i: i64[2,2]) {
+  %y = gather %x, %i axis=1 batch=1
+  return %y
+}
+>>>
+$ viewfold run rows.vf --in x=[[0,1,2],[3,4,5]] --in i=[[2,0],[1,-1]]
+y: i32[2,2] = [[2, 0], [4, 5]]
+
+== a window overwritten
+# spec: V19
+<<< window.vf
+graph @window(%u: i32[2,2]) {
+  %r = arange stop=12 dtype=i32
+  %x = reshape %r shape=[3,4]
+  %y = slice_update %x, %u start=[1,1] size=[2,2]
+  %row = slice_update %x, 9 start=[-1,0] size=[1,4]
+  %a = slice %y start=[0,0] size=[1,4]
+  %b = slice %y start=[1,0] size=[2,4]
+  %c = slice %row start=[1,0] size=[2,4]
+  return %a, %b, %c
+}
+>>>
+$ viewfold run window.vf --in u=[[100,101],[102,103]]
+a: i32[1,4] = [[0, 1, 2, 3]]
+b: i32[2,4] = [[4, 100, 101, 7], [8, 102, 103, 11]]
+c: i32[2,4] = [[4, 5, 6, 7], [9, 9, 9, 9]]
+
+== nothing is left of what stood in the window, and what is new comes as it is
+# spec: V19.U
+<<< window.vf
+graph @window(%x: f32[3], %u: f32[1], %b: bool[2], %t: bool[1], %i: i64[2], %j: i64[1]) {
+  %y = slice_update %x, %u start=[1] size=[1]
+  %z = slice_update %b, %t start=[0] size=[1]
+  %k = slice_update %i, %j start=[0] size=[1]
+  return %y, %z, %k
+}
+>>>
+$ viewfold run window.vf --in x=[nan,nan,inf] --in u=[-inf] --in b=[false,true] --in t=[true] --in i=[1,9223372036854775807] --in j=[-9223372036854775808]
+y: f32[3] = [nan, -inf, inf]
+z: bool[2] = [true, true]
+k: i64[2] = [-9223372036854775808, 9223372036854775807]
+
+== scattered by indices; of equal ones the last stays
+# spec: V23
+<<< spread.vf
+graph @spread(%x: i32[4,2], %u: i32[2,2], %i: i64[2], %r: i32[2,4], %e: i32[3], %d: i64[2], %v: i32[2]) {
+  %a = scatter %x, %i, %u axis=0
+  %b = scatter %r, %i, %u axis=1
+  %c = scatter %e, %d, %v
+  return %a, %b, %c
+}
+>>>
+$ viewfold run spread.vf --in x=[[0,1],[2,3],[4,5],[6,7]] --in u=[[100,101],[102,103]] --in i=[3,1] --in r=[[0,1,2,3],[4,5,6,7]] --in e=[0,1,2] --in d=[1,1] --in v=[7,8]
+a: i32[4,2] = [[0, 1], [102, 103], [4, 5], [100, 101]]
+b: i32[2,4] = [[0, 101, 2, 100], [4, 103, 6, 102]]
+c: i32[3] = [0, 8, 2]
+
 == padded
 # spec: V24
 <<< pad.vf
