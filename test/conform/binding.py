@@ -26,7 +26,7 @@ class Typed:
     """An array with viewfold's dtype: needed for bf16, whose array holds the bits as u16."""
 
     def __init__(self, array, dtype=None):
-        self.array = np.asarray(array, order="C")
+        self.array, self.batch_dims = np.asarray(array, order="C"), 0
         self.dtype = dtype or NAMES[self.array.dtype]
         if self.array.dtype != NUMPY[self.dtype]:
             raise TypeError(f"an array of {self.array.dtype} does not hold {self.dtype}")
@@ -88,6 +88,7 @@ _FUNCTIONS = {  # name: (result, arguments)
     "vf_value_dtype": (_INT, [_Value]),
     "vf_value_rank": (_INT, [_Value]),
     "vf_value_shape": (_INT, [_Value, _SIZES]),
+    "vf_value_batch": (_INT, [_Value, _SIZES]),
     "vf_input": (_Value, [_POINTER, _TEXT, _INT, _INT, _SIZES]),
     "vf_number": (_Value, [_POINTER, ctypes.c_double]),
     "vf_integer": (_Value, [_POINTER, ctypes.c_int64]),
@@ -153,7 +154,8 @@ def attribute_text(value):
 
 
 class Value:
-    """A recorded tensor. recipe is how it was recorded, so that it can be recorded again elsewhere."""
+    """A recorded tensor: its batch sizes, its shape and its dtype. recipe is how it was recorded, so that it can
+    be recorded again elsewhere."""
 
     def __init__(self, graph, raw, recipe):
         self.graph, self.raw, self.recipe = graph, raw, recipe
@@ -161,6 +163,7 @@ class Value:
         sizes = (ctypes.c_int64 * 17)()
         graph.c.vf_value_shape(raw, sizes)
         self.shape = tuple(sizes[:rank])
+        self.batch = tuple(sizes[:graph.c.vf_value_batch(raw, sizes)])
         self.dtype = DTYPES[graph.c.vf_value_dtype(raw)]
 
     @property
@@ -261,14 +264,17 @@ class Graph:
         program = None
         try:
             inputs = [x.array for x in self.inputs]
-            outputs = [np.empty(v.shape, NUMPY[v.dtype]) for v in self.outputs]
+            outputs = [np.empty(v.batch + v.shape, NUMPY[v.dtype]) for v in self.outputs]
             if compiled:
                 program = library.must(c.vf_compile, read)
                 run, what = c.vf_program_run, program
             else:
                 run, what = c.vf_evaluate, read
             library.must(run, what, _pointers(inputs), _pointers(outputs), None)
-            return [Typed(a, v.dtype) for a, v in zip(outputs, self.outputs)]
+            results = [Typed(a, v.dtype) for a, v in zip(outputs, self.outputs)]
+            for result, value in zip(results, self.outputs):
+                result.batch_dims = len(value.batch)
+            return results
         finally:
             if program:
                 c.vf_program_destroy(program)

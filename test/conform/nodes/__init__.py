@@ -7,9 +7,6 @@ for part in (elementwise, shapes, reduce, window, network):
     assert not twice, f"two translations of {sorted(twice)}"
     TABLE.update(part.TABLE)
 
-# Operations that translations ask for before viewfold has them: their tests are not covered until then.
-AWAITED = {"scatter", "scatter_add", "scatter_along_axis", "scatter_add_along_axis", "topk"}
-
 # Why the others are not.
 REASONS = {
     "random numbers of another generator":

@@ -4,7 +4,7 @@ import itertools
 import numpy as np
 
 from nodes.node import DTYPES, Uncovered, tensor
-from nodes.elementwise import choose, full_like
+from nodes.elementwise import choose
 
 
 def reshape(n, x, shape):
@@ -275,18 +275,8 @@ def reverse_sequence(n):
 
 
 def running_sum(n):
-    """The matrix product with a triangle of ones."""
-    axis, x = int(np.ravel(n.known(1))[0]) % n[0].rank, n[0]
-    size = x.shape[axis]
-    ones = full_like(n, x, 1)
-    ones = n.do("full", shape=[size, size], value=1, dtype=x.dtype)
-    keep = n.do("tril" if n.get("reverse", 0) else "triu", ones,
-                diagonal=(-1 if n.get("reverse", 0) else 1) if n.get("exclusive", 0) else 0)
-    moved = n.do("moveaxis", x, source=axis, destination=-1)
-    product = n.do("matmul", moved if moved.rank > 1 else n.do("unsqueeze", moved, axis=0), keep)
-    if x.rank == 1:
-        product = n.do("squeeze", product, axis=0)
-    return n.do("moveaxis", product, source=-1, destination=axis)
+    return n.do("cumsum", n[0], axis=int(np.ravel(n.known(1))[0]), exclusive=bool(n.get("exclusive", 0)),
+                reverse=bool(n.get("reverse", 0)))
 
 
 TABLE = {

@@ -11,17 +11,19 @@ class Want:
     """One result: its dtype and elements. bound None: the same bits, NaNs as a class; else the largest
     absolute error.
 
-    zeros: whether the sign of a zero matters.
+    zeros: whether the sign of a zero matters. batch_dims: how many of its axes are batch axes.
     """
 
-    def __init__(self, dtype, array, bound=None, zeros=True):
-        self.dtype, self.bound, self.zeros = dtype, bound, zeros
+    def __init__(self, dtype, array, bound=None, zeros=True, batch_dims=0):
+        self.dtype, self.bound, self.zeros, self.batch_dims = dtype, bound, zeros, batch_dims
         self.array = array.wide() if isinstance(array, Typed) else np.asarray(array)
 
     def wrong(self, got):
         """None, or what differs."""
         if got.dtype != self.dtype or got.shape != self.array.shape:
             return f"{got.dtype}{list(got.shape)}, expected {self.dtype}{list(self.array.shape)}"
+        if got.batch_dims != self.batch_dims:
+            return f"{got.batch_dims} batch axes, expected {self.batch_dims}"
         a, b = got.wide(), self.array
         with np.errstate(all="ignore"):
             good = self._exact(a, b) if self.bound is None else self._near(a, b)
