@@ -429,7 +429,7 @@ static bool parse_header_item(ir_parser *p, ir_parsed_graph *out) {
   ir_ref shape;
   ir_lex_next(&p->lex);
   ir_lex_next(&p->lex);
-  if (!ir_parse_type(p, &dtype, &shape)) return false;
+  if (!ir_parse_type(p, &dtype, NULL, &shape)) return false;
   const ir_node *dims = ir_get(p->graph, shape);
   if (dims->nsrc != 1)
     return ir_lex_fail_at(&p->lex, word.line, word.column, "bad parameter, found %u sizes, expected one",

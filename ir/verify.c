@@ -60,6 +60,11 @@ static const uint8_t rules[IR_OP_COUNT] = {
     [IR_OP_ARGMAX] = POSITION,   [IR_OP_ARGMIN] = POSITION,
     [IR_OP_MATMUL] = NUMBER,     [IR_OP_GATHER] = INDEXED,
     [IR_OP_SCATTER] = UPDATED,   [IR_OP_SCATTER_ADD] = SUMMED,
+    [IR_OP_CUMSUM] = NUMBER,     [IR_OP_CUMPROD] = NUMBER,
+    [IR_OP_CUMMAX] = SAME,       [IR_OP_CUMMIN] = SAME,
+    [IR_OP_SORT] = SAME,         [IR_OP_ARGSORT] = POSITION,
+    [IR_OP_STORED] = SAME,       [IR_OP_REBATCH] = SAME,
+    [IR_OP_BATCH] = SAME,        [IR_OP_UNBATCH] = SAME,
 };
 static const char *const rule_texts[] = {
     "any operands",
@@ -162,6 +167,8 @@ static void list_length(const ir_verifier *v, ir_ref ref, const char *name, cons
   const ir_node *n = ir_get(v->graph, ref);
   uint32_t rank = ir_rank(v->graph, ref), of = ir_operand_count(n) ? ir_rank(v->graph, n->src[0]) : rank;
   if (n->op == IR_OP_VAR) *least = *most = 3;
+  else if (n->op == IR_OP_INPUT || n->op == IR_OP_BUFFER) /* with batch sizes behind */
+    *least = *most = rank + (ir_batch_rank(v->graph, ref) > 0);
   else if (strcmp(name, "axes") == 0) *least = 0, *most = of;
   else if (n->op == IR_OP_UPDATE) *least = 0, *most = IR_MAX_RANK;
   else *least = *most = strcmp(kind, "[[]]") == 0 ? 2 * (uint64_t)of : rank;
@@ -189,7 +196,8 @@ bool ir_verify_sources(ir_verifier *v, ir_ref ref) {
       if (strcmp(kind, "graph") == 0 && source->op != IR_OP_FUNC)
         return ir_broken(v, ref, "%s is a function", name);
       if (strcmp(kind, "graph") == 0) continue;
-      if (strcmp(kind, "value") != 0 && source->dtype != IR_INDEX)
+      bool batch = n->src[at] == ir_batch(g, ref) && ir_ops[n->op].cls == IR_CLASS_LEAF;
+      if (strcmp(kind, "value") != 0 && source->dtype != IR_INDEX && !batch)
         return ir_broken(v, ref, "%s holds index expressions", name);
       if (strcmp(name, "axes") == 0 || strcmp(name, "order") == 0) {
         int64_t axis;
@@ -227,8 +235,33 @@ static bool verify_axis(ir_verifier *v, ir_ref ref) {
   uint32_t rank = ir_rank(v->graph, ref), of = ir_operand_count(n) ? ir_rank(v->graph, n->src[0]) : rank;
   if (n->op == IR_OP_RESULT) return true; /* a slot, no axis */
   for (const char *column = ir_ops[n->op].attributes; ir_next_attribute(&column, name, kind, sizeof name);)
-    if (strcmp(kind, "int") == 0 && (ir_arg_int(n) < 0 || ir_arg_int(n) >= (rank > of ? rank : of)))
+    if (strcmp(kind, "int") == 0 && strcmp(name, "axis") == 0 &&
+        (ir_arg_int(n) < 0 || ir_arg_int(n) >= (rank > of ? rank : of)))
       return ir_broken(v, ref, "%s is an axis from 0 to %d", name, (int)(rank > of ? rank : of) - 1);
+  return true;
+}
+
+/* The batch is what follows from the operands. */
+static bool verify_batch(ir_verifier *v, ir_ref ref) {
+  ir_graph *g = v->graph;
+  const ir_node *n = ir_get(g, ref);
+  ir_ref batch = 0;
+  uint32_t rank = ir_rank(g, ref) + ir_batch_rank(g, ref);
+  if (g->batches_cap == 0) return true;
+  if (rank > IR_MAX_RANK)
+    return ir_broken(v, ref, "the physical rank is at most %d, not %u", IR_MAX_RANK, rank);
+  if (!ir_batch_of(g, (ir_op)n->op, n->arg, n->src, n->nsrc, &batch))
+    return ir_broken(v, ref, "there are not so many axes, or out of memory");
+  if (batch != ir_batch(g, ref)) return ir_broken(v, ref, "the batch is that of the operands");
+  for (uint32_t i = 0; i < ir_operand_count(n); i++)
+    for (uint32_t k = 0; k < ir_batch_rank(g, n->src[i]) && ir_ops[n->op].cls != IR_CLASS_VIEW; k++) {
+      int64_t own, all;
+      ir_ref x = n->src[i];
+      uint32_t at = ir_batch_rank(g, ref) - ir_batch_rank(g, x) + k;
+      if (ir_is_const(g, ir_src(g, ir_batch(g, x), k), &own) && own != 1 &&
+          ir_is_const(g, ir_src(g, batch, at), &all) && own != all)
+        return ir_broken(v, ref, "batches align at the end, their sizes equal or 1");
+    }
   return true;
 }
 
@@ -262,6 +295,7 @@ static bool verify_shapes(ir_verifier *v, ir_ref ref) {
   for (uint32_t i = 0; i < rank; i++)
     if (ir_dtype_of(g, ir_src(g, shape, i)) != IR_INDEX)
       return ir_broken(v, ref, "sizes are index expressions");
+  if (!verify_batch(v, ref)) return false;
   for (uint32_t i = 0; i < ir_operand_count(n); i++) {
     ir_ref source = n->src[i], of = ir_shape(g, source);
     if (!of && !(n->op == IR_OP_CAST && ir_dtype_of(g, source) == IR_INDEX))
@@ -298,13 +332,15 @@ static void mark_tensors(const ir_graph *g, ir_ref root, const ir_ref *nodes, si
     const ir_node *n = ir_get(g, nodes[i]);
     for (uint32_t s = 0; tensor[nodes[i]] && s < ir_operand_count(n); s++)
       if (ir_dtype_of(g, n->src[s]) != IR_INDEX) tensor[n->src[s]] = 1;
+    if (ir_batch(g, nodes[i]) && ir_ops[n->op].cls == IR_CLASS_LEAF) tensor[ir_batch(g, nodes[i])] = 1;
   }
 }
 
 static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   const ir_node *n = ir_get(v->graph, ref);
   if (n->op == IR_OP_FUNC) return true; /* verified by itself */
-  if (n->op == IR_OP_TUPLE) return ref == v->root || ir_broken(v, ref, "a tuple is the list of results");
+  if (n->op == IR_OP_TUPLE)
+    return ref == v->root || tensor || ir_broken(v, ref, "a tuple is the list of results");
   if (!ir_verify_sources(v, ref)) return false;
   if (n->op == IR_OP_VAR) return verify_var(v, ref);
   if (!tensor) {

@@ -35,7 +35,7 @@ static bool push(pass_derivation *w, ir_ref node) {
 
 bool pass_jvp(ir_graph *g, const pass_derivative *of, const ir_ref *tangents, ir_ref *results) {
   pass_derivation w;
-  bool good = pass_derivation_begin(&w, g, of) && seed(&w, tangents);
+  bool good = pass_derivation_begin(&w, g, of, UINT32_MAX) && seed(&w, tangents);
   for (size_t i = 0; i < w.live_count && good; i++) good = push(&w, w.live[i]);
   for (size_t i = 0; i < of->output_count; i++) {
     results[i] = good ? pass_derivation_sum(&w, of->outputs[i]) : 0;

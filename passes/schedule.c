@@ -97,6 +97,7 @@ static void collect_uses(scheduler *s) {
     if (schedule_is_call((ir_op)n->op)) store_operands(s, n);
     if (!is_tensor(s, r) || n->op == IR_OP_RESULT) continue;
     bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
+    if (n->op == IR_OP_STORED) s->flags[r] |= STORED;
     if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
       s->flags[r] |= STORED;
     if (scatters(n)) s->flags[r] |= STORED;

@@ -55,6 +55,12 @@ bool op_sizes_like(ir_graph *g, const char *who, ir_ref like, const ir_ref *shap
 /* The tensor node, after checking rank and number of bytes. */
 ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
                const ir_ref *src, size_t nsrc);
+/* Do the bytes of a tensor of these sizes number less than 2^63? */
+bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank);
+/* batch.c: do the batches of the operands align, and is there room for them before the result's own axes?
+ * False after failing. */
+bool op_batches_fit(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
+                    const ir_ref *src, size_t nsrc);
 ir_ref op_numel(ir_graph *g, const ir_ref *dims, size_t rank);
 const ir_ref *op_dims(const ir_graph *g, ir_ref x);
 /* An axis in [-count, count) made >= 0, or -1 after failing; x is named in the message. */

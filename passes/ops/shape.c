@@ -70,7 +70,7 @@ bool op_sizes_like(ir_graph *g, const char *who, ir_ref like, const ir_ref *shap
 }
 
 /* Strides are computed with sizes of zero taken as one, so that is the product that must fit. */
-static bool bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank) {
+bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank) {
   int64_t bytes = ir_dtypes[dtype].bytes;
   for (size_t i = 0; i < rank; i++) {
     int64_t most;
@@ -86,9 +86,10 @@ ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t
     if (dims[i] == 0) return 0;
   const char *who = ir_ops[op].text;
   if (!rank_fits(g, who, rank)) return 0;
-  if (!bytes_fit(g, dtype, dims, rank))
+  if (!op_bytes_fit(g, dtype, dims, rank))
     return op_refuse(g, "%s: a result of shape %s%s is too large; its bytes must number less than 2^63", who,
                      ir_dtypes[dtype].name, OP_LIST(dims, rank));
+  if (!op_batches_fit(g, op, dtype, dims, rank, arg, src, nsrc)) return 0;
   ir_ref shape = ir_tuple(g, dims, (uint32_t)rank);
   return ir_make_tensor(g, op, dtype, shape, arg, src, (uint32_t)nsrc);
 }
