@@ -225,7 +225,8 @@ static bool move(vf_context *c, ir_error *error) {
 ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
   if (!c->session) return IR_OK;
   if (c->session->recording)
-    return ir_fail(error, IR_ERR_INVALID, "session: a function is being recorded; collect before or after it");
+    return ir_fail(error, IR_ERR_INVALID,
+                   "session: a function is being recorded; collect before or after it");
   c->session->epoch++;
   move(c, error);
   return error->status;

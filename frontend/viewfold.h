@@ -669,16 +669,17 @@ VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const 
  * In lists an operand may be a constant without a dtype (vf_number): it takes the dtype that the function gives
  * back for it, or its own. Results are error values after failing. */
 
-/* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both are
- * recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text graphs. */
+/* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
+ * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text
+ * graphs. */
 VF_API void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf_function then,
                     vf_function otherwise, void *user, int result_count, vf_value *results);
 /* The state, `count` values beginning with init: body gives the next one as long as condition, whose one
  * result is a bool of rank 0, holds of it; shapes and dtypes stay. At most max_trips rounds, then it ends
  * whether or not the condition holds; -1: any number. vf_vjp needs max_trips, and takes memory for as many
  * states. "while_loop" in text graphs. */
-VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, int count, const vf_value *init,
-                          int64_t max_trips, vf_value *results);
+VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, int count,
+                          const vf_value *init, int64_t max_trips, vf_value *results);
 /* body once for each position of the first axis of all xs, from the last one if reverse. Its arguments are
  * the state, beginning with init, and a slice of each xs, without that axis; its results are the next state,
  * of the same shapes and dtypes, and ys_count values, which are stacked along a new first axis, each at its
@@ -687,8 +688,8 @@ VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, i
 VF_API void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
                     const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
                     vf_value *ys);
-/* The results of f, whose values vf_vjp computes again from the operands instead of keeping them. "checkpoint"
- * in text graphs. */
+/* The results of f, whose values vf_vjp computes again from the operands instead of keeping them.
+ * "checkpoint" in text graphs. */
 VF_API void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value *operands,
                           int result_count, vf_value *results);
 

@@ -5,7 +5,13 @@
 
 #include "ir.h"
 
-typedef enum ir_attr_kind { IR_ATTR_EXPR, IR_ATTR_FLOAT, IR_ATTR_WORD, IR_ATTR_LIST, IR_ATTR_GRAPH } ir_attr_kind;
+typedef enum ir_attr_kind {
+  IR_ATTR_EXPR,
+  IR_ATTR_FLOAT,
+  IR_ATTR_WORD,
+  IR_ATTR_LIST,
+  IR_ATTR_GRAPH
+} ir_attr_kind;
 
 typedef struct ir_attr {
   const char *name; /* "order"; empty inside lists */

@@ -189,7 +189,6 @@ static ir_status eval_index_scalar(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_op op = ir_op_of(run->g, ref);
   out->dtype = ir_dtype_of(run->g, ref);
-  if (ir_ops[op].cls == IR_CLASS_CONTROL) return ir_eval_control(run, ref, out);
   ir_status status = recorded_shape(run, ref, out); /* leaves keep it; others compute their own and compare */
   if (status) return status;
   switch (ir_ops[op].cls) {
@@ -227,6 +226,7 @@ static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   out->dtype = ir_dtype_of(run->g, ref);
   if (ir_eval_refuse_calls(run, ref) != IR_OK) return run->error->status;
+  if (ir_ops[ir_op_of(run->g, ref)].cls == IR_CLASS_CONTROL) return ir_eval_control(run, ref, out);
   if (!ir_shape(run->g, ref)) return eval_index_scalar(run, ref, out);
   if (!ir_eval_is_batched(run, ref)) return eval_one(run, ref, out);
   ir_status status = recorded_shape(run, ref, out);

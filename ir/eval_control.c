@@ -220,7 +220,8 @@ static ir_status stack_at(control *c, uint32_t number, int64_t at) {
   return IR_OK;
 }
 
-static ir_status scan_rounds(control *c, const ir_node *n, uint32_t results, int64_t length, ir_slot *slices) {
+static ir_status scan_rounds(control *c, const ir_node *n, uint32_t results, int64_t length,
+                             ir_slot *slices) {
   ir_scan_state s = ir_scan_of(n);
   ir_status status = IR_OK;
   for (int64_t round = 0; round < length && !status; round++) {
@@ -283,8 +284,8 @@ ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   if (all->results && number >= 0 && number < all->result_count) value = &all->results[number];
   if (!value || !value->data || value->dtype != out->dtype || value->rank != out->rank ||
       memcmp(value->shape, out->shape, out->rank * sizeof *out->shape) != 0)
-    return ir_fail(run->error, IR_ERR_INTERNAL, "result: node %u is not result %" PRId64 " of its source", ref,
-                   number);
+    return ir_fail(run->error, IR_ERR_INTERNAL, "result: node %u is not result %" PRId64 " of its source",
+                   ref, number);
   uint32_t uses = out->uses;
   *out = *value;
   out->uses = uses;

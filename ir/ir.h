@@ -242,9 +242,11 @@ ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_
                        size_t *cap);
 ir_status ir_reachable_inside(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
                               size_t *count, size_t *cap);
-/* The same as ir_reachable, but what is older than `floor` and what is in stops[] is listed and not followed. */
+/* The same as ir_reachable, but what is older than `floor` and what is in stops[] is listed and not followed.
+ */
 ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref floor,
-                             const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count, size_t *cap);
+                             const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count,
+                             size_t *cap);
 
 /* function.c: functions and the nodes that call them. A function is made of values that depend on its
  * parameters and on constants (CONST, DATA, IOTA, VAR): what else it needs is passed to it. Several functions
@@ -265,7 +267,8 @@ ir_ref ir_called(const ir_graph *graph, ir_ref control, uint32_t number);
 uint32_t ir_called_count(const ir_node *control);
 uint32_t ir_result_count(const ir_graph *graph, ir_ref control);
 ir_ref ir_result(ir_graph *graph, ir_ref control, uint32_t number, ir_dtype dtype, ir_ref shape);
-/* The node of a function, or operand, whose type a result has; *stacked: behind an axis of the node's length. */
+/* The node of a function, or operand, whose type a result has; *stacked: behind an axis of the node's length.
+ */
 ir_ref ir_result_like(const ir_graph *graph, ir_ref control, uint32_t number, bool *stacked);
 /* How a SCAN uses its operands: `carries` of state, then `sliced`, then others. Both counts are < 65536. */
 typedef struct ir_scan_state {

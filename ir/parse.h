@@ -69,9 +69,9 @@ typedef struct ir_parser {
   const ir_builder *builder;
   struct ir_symbol *symbols; /* per interned name */
   size_t symbol_cap;
-  uint32_t epoch; /* symbols of earlier blocks are out of scope */
+  uint32_t epoch;    /* symbols of earlier blocks are out of scope */
   ir_module *module; /* the blocks so far; NULL: none is read */
-  ir_ref *vars;   /* in order of declaration */
+  ir_ref *vars;      /* in order of declaration */
   size_t var_count, var_cap;
   ir_ref *values; /* stacks of the expression parser */
   size_t value_count, value_cap;

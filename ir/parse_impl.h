@@ -7,7 +7,7 @@
 /* What a name means, by kind; each meaning counts only in the block whose epoch it bears. */
 typedef struct ir_symbol {
   uint32_t value_epoch, var_epoch, range_epoch, graph_known; /* graph_known: number of the block + 1 */
-  ir_ref value, var, range, func; /* func: of the block, when it has been called */
+  ir_ref value, var, range, func;                            /* func: of the block, when it has been called */
 } ir_symbol;
 
 /* An operator, parenthesis or call whose operands are still being read. */
@@ -63,7 +63,7 @@ bool ir_range_axis(const char *text, size_t length, int64_t *axis); /* ridxN */
  * batch cannot be; unchecked, where not NULL: bits of sizes written `?`, in the order of the text. */
 bool ir_parse_dims(ir_parser *p, ir_ref *batch, ir_ref *shape, uint64_t *unchecked);
 bool ir_parse_declare(ir_parser *p, const ir_token *name, ir_ref var); /* a variable, of these bounds */
-ir_op ir_op_find(const char *text, size_t length, uint32_t operands); /* ERROR when there is none */
+ir_op ir_op_find(const char *text, size_t length, uint32_t operands);  /* ERROR when there is none */
 /* a dtype, index and truth values included */
 ir_dtype ir_parse_dtype_word(const ir_token *word);
 

@@ -60,7 +60,7 @@ typedef struct ir_printer {
   ir_text function_name; /* that of the graph, "_f", a number */
   size_t function_stem;
   uint32_t *links; /* of a CONTROL node its last RESULT, of that the one before; NULL: no functions */
-  ir_ref focus; /* the line that is wanted, and where it lies in the text */
+  ir_ref focus;    /* the line that is wanted, and where it lies in the text */
   size_t focus_from, focus_to;
 } ir_printer;
 
@@ -76,10 +76,10 @@ uint32_t ir_take_number(ir_printer *pr);           /* the next that is no name *
 void ir_put_name(ir_printer *pr, ir_ref ref);
 void ir_measure(ir_printer *pr,
                 ir_ref ref); /* size of an expression; NAMED when too large to stand inside another */
-/* print_function.c. Beside functions, lines stand in an order that has nothing to do with when nodes were made:
- * a node that several functions hold was made for the first of them. */
-/* The nodes that roots reach, sources first, otherwise in the order in which operands ask for them. False when
- * memory is short. */
+/* print_function.c. Beside functions, lines stand in an order that has nothing to do with when nodes were
+ * made: a node that several functions hold was made for the first of them. */
+/* The nodes that roots reach, sources first, otherwise in the order in which operands ask for them. False
+ * when memory is short. */
 bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes, size_t *count, size_t *cap);
 /* Lists and names the functions of a graph of that name, those that others call first. */
 bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n);

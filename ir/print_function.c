@@ -37,7 +37,8 @@ static bool list_from(ir_printer *pr, ir_ref root, visit **stack, size_t *room, 
   return true;
 }
 
-bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes, size_t *count, size_t *cap) {
+bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes, size_t *count,
+                   size_t *cap) {
   const ir_mem *mem = pr->graph->mem;
   visit *stack = NULL;
   size_t room = 0;

@@ -217,7 +217,8 @@ static void put_block(ir_printer *pr, const block *b, const ir_ref *nodes, size_
   ir_text_str(pr->out, "\n}\n");
 }
 
-/* A function as a block, and then nothing of it is left in the tables: what is inside may stand outside too. */
+/* A function as a block, and then nothing of it is left in the tables: what is inside may stand outside too.
+ */
 static bool put_function(ir_printer *pr, ir_ref func) {
   const ir_graph *g = pr->graph;
   ir_function f = ir_function_of(g, func);

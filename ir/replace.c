@@ -23,7 +23,9 @@ static size_t place_of(const replacer *r, ir_ref ref) {
   return lo;
 }
 
-static ir_ref mapped(const replacer *r, ir_ref ref) { return ref < r->floor ? ref : r->map[place_of(r, ref)]; }
+static ir_ref mapped(const replacer *r, ir_ref ref) {
+  return ref < r->floor ? ref : r->map[place_of(r, ref)];
+}
 
 static ir_ref rebuild(replacer *r, ir_ref ref) {
   ir_graph *g = r->g;

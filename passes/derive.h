@@ -18,11 +18,11 @@ typedef struct pass_derivative {
    * derivative ends. NULL: there are none. */
   ir_ref (*leaf)(const void *user, ir_ref node);
   const void *user;
-  bool sparse; /* a result is 0 where nothing has reached it, instead of zeros */
   /* Levels of the batches (bit 0: level 1) that the caller stands inside of, as the body of a vmap does:
    * along them nothing is summed, so that each element gets a gradient of its own, whether the input varies
    * or not. */
   uint32_t levels;
+  bool sparse; /* a result is 0 where nothing has reached it, instead of zeros */
 } pass_derivative;
 
 /* vjp.c: gradients[i], of the type of inputs[i], is the sum over outputs of cotangent times
@@ -62,8 +62,9 @@ ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node);
  * failing. */
 ir_ref pass_derivation_given(pass_derivation *w, const char *what, size_t number, ir_ref given, ir_ref node);
 
-/* derive_control.c, derive_reverse.c: the same for a node that calls functions, whose results are RESULTs. The
- * tangents of its results from those of its operands; what has reached its results goes on to its operands. */
+/* derive_control.c, derive_reverse.c: the same for a node that calls functions, whose results are RESULTs.
+ * The tangents of its results from those of its operands; what has reached its results goes on to its
+ * operands. */
 bool pass_push_control(pass_derivation *w, ir_ref control);
 bool pass_pull_control(pass_derivation *w, ir_ref control);
 

@@ -35,8 +35,8 @@ bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n);
 /* What an INPUT or BUFFER is then: the leaf of the same name, or serial number, without a batch. */
 ir_ref pass_physical_leaf(ir_graph *g, ir_ref leaf);
 
-/* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE of
- * results. */
+/* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
+ * of results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results);
 
 /* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its

@@ -64,8 +64,6 @@ static bool repeats(const scheduler *s, ir_ref r) {
          n->op == IR_OP_GATHER;
 }
 
-static bool scatters(const ir_node *n) { return n->op == IR_OP_SCATTER || n->op == IR_OP_SCATTER_ADD; }
-
 static bool masks(const ir_node *n) {
   return n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
 }
@@ -100,12 +98,13 @@ static void collect_uses(scheduler *s) {
     if (n->op == IR_OP_STORED) s->flags[r] |= STORED;
     if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
       s->flags[r] |= STORED;
-    if (scatters(n)) s->flags[r] |= STORED;
+    if (schedule_scatters((ir_op)n->op)) s->flags[r] |= STORED;
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       ir_ref operand = n->src[k];
-      s->flags[operand] |= below | (passes_on ? SHARED : 0) | (scatters(n) && k > 0 ? REPEATED : 0);
+      s->flags[operand] |=
+          below | (passes_on ? SHARED : 0) | (schedule_scatters((ir_op)n->op) && k > 0 ? REPEATED : 0);
       if (s->uses[operand] < 2) s->uses[operand]++;
     }
   }

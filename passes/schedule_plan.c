@@ -151,10 +151,10 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   step->slots[0] = target;
 }
 
-/* What computes the value: a scatter's first operand comes first. */
+/* What computes the value: a scatter updates its first operand, which comes first. */
 static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
   const ir_node *n = ir_get(s->g, value);
-  if (ir_ops[n->op].cls == IR_CLASS_INDIRECT && n->op != IR_OP_GATHER) add_kernel(s, f, n->src[0], target);
+  if (schedule_scatters((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
   if (!s->failed) add_kernel(s, f, value, target);
 }
 
