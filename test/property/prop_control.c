@@ -332,7 +332,6 @@ static bool check_text(const test *t, vf_context *c, vf_graph *g, double (*value
   char *text = vf_graph_text(g, &error);
   vf_graph *read = text ? vf_graph_parse(c, text, strlen(text), "text", NULL, &error) : NULL;
   char *other = read ? vf_graph_text(read, &error) : NULL;
-  if (other && getenv("SHOW")) printf("%s--------\n%s", text, other);
   bool good = other ? strcmp(text, other) == 0 || report(t, "text", "reads back as another")
                     : report(t, "text", error.message);
   good = good && evaluate(t, read, again) && compare(t, "read back", g, again, values, 0);

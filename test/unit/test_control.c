@@ -206,6 +206,24 @@ static void test_checkpoint_computes_again(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
+/* The values of a scan and the states that its derivative needs come from one scan; and one goes back. */
+static void test_rounds_are_run_once(void **state) {
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(50, 8)), w = vf_input(g, "w", VF_F32, VF_LIST(8)), y, z, both[2];
+  vf_scan(scaled, &w, 1, &w, 1, &x, 1, -1, false, &y, &z);
+  vf_value loss = vf_add(vf_sum(y, VF_ALL, false), vf_sum(z, VF_ALL, false));
+  vf_grad(loss, 2, (vf_value[]){w, x}, both);
+  vf_output(g, "loss", loss), vf_output(g, "dw", both[0]), vf_output(g, "dx", both[1]);
+  char *text = vf_graph_dump(g, "kernels", &error);
+  if (!text) fail_msg("%s", error.message);
+  int scans = 0;
+  for (const char *at = text; (at = strstr(at, "\nscan")) != NULL; at++) scans++;
+  assert_int_equal(scans, 2);
+  vf_text_free(c, text);
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
 /* the session */
 
 static vf_tensor *kept;
@@ -335,6 +353,7 @@ int main(void) {
       cmocka_unit_test(test_derivatives_of_a_while_loop),
       cmocka_unit_test(test_derivatives_of_a_cond),
       cmocka_unit_test(test_checkpoint_computes_again),
+      cmocka_unit_test(test_rounds_are_run_once),
       cmocka_unit_test(test_session),
       cmocka_unit_test(test_any_allocation_may_fail),
       cmocka_unit_test(test_rounds_take_no_memory),
