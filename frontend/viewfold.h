@@ -718,8 +718,8 @@ VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const 
  * runs, once or more; other values of the graph that it uses are passed to it as well. It realises no tensor.
  * What fails inside is noted in the graph. Functions nest at most 64 deep.
  *
- * In lists an operand may be a constant without a dtype (vf_number): it takes the dtype that the function gives
- * back for it, or its own. Results are error values after failing. */
+ * In lists an operand may be a constant without a dtype (vf_number): it takes the dtype that the function
+ * gives back for it, or its own. Results are error values after failing. */
 
 /* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
  * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text

@@ -38,7 +38,8 @@ static bool same_rounds(const ir_graph *g, ir_ref a, ir_ref b) {
       memcmp(x->src, y->src, operands * sizeof *x->src) != 0)
     return false;
   ir_function f = ir_function_of(g, ir_called(g, a, 0)), h = ir_function_of(g, ir_called(g, b, 0));
-  return f.param_count == h.param_count && memcmp(f.params, h.params, f.param_count * sizeof *f.params) == 0 &&
+  return f.param_count == h.param_count &&
+         memcmp(f.params, h.params, f.param_count * sizeof *f.params) == 0 &&
          memcmp(f.results, h.results, ir_scan_of(x).carries * sizeof *f.results) == 0;
 }
 
@@ -75,7 +76,8 @@ static uint32_t add_result(const ir_graph *g, united *u, uint32_t carries, ir_re
 
 /* All results of the group led by the node at `place`; the slot that result `number` of `scan` has among
  * them. */
-static bool list_results(const scope *s, size_t place, ir_ref scan, uint32_t number, united *u, uint32_t *slot) {
+static bool list_results(const scope *s, size_t place, ir_ref scan, uint32_t number, united *u,
+                         uint32_t *slot) {
   uint32_t carries = ir_scan_of(ir_get(s->g, s->nodes[place])).carries;
   *slot = number;
   for (size_t i = place; i < s->count; i++) {
@@ -169,7 +171,8 @@ static bool unite_roots(ir_graph *g, ir_ref *done, ir_ref *roots, uint32_t n) {
   return good;
 }
 
-/* done[] has room for the functions that were there at first: those made since are few, and of no use again. */
+/* done[] has room for the functions that were there at first: those made since are few, and of no use again.
+ */
 static ir_ref unite_function(ir_graph *g, ir_ref func, ir_ref *done) {
   ir_function f = ir_function_of(g, func);
   bool noted = func < done[0];
