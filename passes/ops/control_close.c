@@ -56,8 +56,7 @@ static bool is_param(const closing *c, ir_ref ref) {
 }
 
 static bool is_outside(const closing *c, ir_ref ref) {
-  return ref < c->f->floor ||
-         (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
+  return ref < c->f->floor || (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
 }
 
 /* Upwards: what depends on parameters, and what may fail. */
@@ -104,8 +103,8 @@ static bool capture_all(closing *c) {
 
 static bool find_captured(ir_graph *g, const op_recorded *f, bool hoist, op_captured *captured) {
   closing c = {.g = g, .f = f, .captured = captured, .hoist = hoist};
-  bool good =
-      ir_reachable_above(g, f->results, f->result_count, f->floor, NULL, 0, &c.nodes, &c.count, &c.cap) == IR_OK;
+  bool good = ir_reachable_above(g, f->results, f->result_count, f->floor, NULL, 0, &c.nodes, &c.count,
+                                 &c.cap) == IR_OK;
   c.flags = good ? ir_alloc(g->mem, c.count) : NULL;
   good = c.flags != NULL;
   if (good) {
