@@ -235,6 +235,13 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_GATHER:
   case IR_OP_SCATTER:
   case IR_OP_SCATTER_ADD:
+  case IR_OP_CUMSUM:
+  case IR_OP_CUMPROD:
+  case IR_OP_CUMMAX:
+  case IR_OP_CUMMIN:
+  case IR_OP_SORT:
+  case IR_OP_ARGSORT:
+  case IR_OP_STORED:
   case IR_OP_FUNC:
   case IR_OP_RESULT:
   case IR_OP_COND:

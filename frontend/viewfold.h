@@ -265,6 +265,9 @@ VF_API vf_value vf_floor(vf_value x);
 VF_API vf_value vf_ceil(vf_value x);
 VF_API vf_value vf_trunc(vf_value x);
 VF_API vf_value vf_round(vf_value x);
+/* x itself, put in memory by a kernel of its own: what uses it reads it there, and never computes it again.
+ */
+VF_API vf_value vf_stored(vf_value x);
 
 VF_API vf_value vf_add(vf_value a, vf_value b);
 VF_API vf_value vf_sub(vf_value a, vf_value b);
@@ -556,6 +559,23 @@ VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int ba
  * not it would be read; goes to the nearest element; or is left out. */
 VF_API vf_value vf_scatter(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
 VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
+
+/* Along one axis, in its order; the shape stays. The result up to each element, that included, of the
+ * operations above: dtypes, accumulation and NaN are theirs. Operations backwards: vf_flip before and after;
+ * without the element itself: vf_apply(..., "axis=0 exclusive=true"). Gradients of all but vf_cumsum take n^2
+ * operations for n elements. */
+VF_API vf_value vf_cumsum(vf_value x, int axis);
+VF_API vf_value vf_cumprod(vf_value x, int axis);
+VF_API vf_value vf_cummax(vf_value x, int axis);
+VF_API vf_value vf_cummin(vf_value x, int axis);
+/* The elements in ascending or descending order, and the positions (i64) that they had. Equal elements keep
+ * their order, in either direction; zeros of either sign are equal, and so are NaNs, which are greater than
+ * all numbers. An axis of at most 2^32 elements; of a variable size, the cost is that of the largest. */
+VF_API vf_value vf_sort(vf_value x, int axis, bool descending);
+VF_API vf_value vf_argsort(vf_value x, int axis, bool descending);
+/* The first k elements of the axis as vf_sort orders it, descending if largest, into results[0]; their
+ * positions into results[1]. 0 <= k <= size. Returns 2, or -1 after failing: both are then error values. */
+VF_API int vf_topk(vf_value x, int k, int axis, bool largest, vf_value results[2]);
 
 /* -----------------------------------------------------------------------------------------------
  * compositions

@@ -81,6 +81,7 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_scatter(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_ordered(ir_eval_run *run, ir_ref ref, ir_slot *out);
 void ir_eval_free_programs(ir_eval_run *run);
 
 /* eval_batch.c. The slot of a value with a batch holds all of it, batch sizes first. */

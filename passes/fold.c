@@ -194,6 +194,7 @@ static ir_ref fold_elementwise(folder *f, frame *fr, ir_ref node, ir_ref valid, 
   }
   ir_ref src[3] = {0};
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = reply(f, fr, i);
+  if (n->op == IR_OP_STORED) return src[0];
   if (n->op == IR_OP_WHERE) return pass_where(g, src[0], src[1], src[2]);
   return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
 }
@@ -336,6 +337,7 @@ static ir_ref fold_demand(folder *f, frame *fr) {
     if (n->op == IR_OP_IOTA) return ir_make(g, IR_OP_CAST, (ir_dtype)n->dtype, 0, &p.at[ir_arg_int(n)], 1);
     break;
   case IR_CLASS_CONTRACT:
+  case IR_CLASS_ORDERED:
   case IR_CLASS_CONTROL:
   case IR_CLASS_LOOP:
   case IR_CLASS_META: break;

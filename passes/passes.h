@@ -78,6 +78,9 @@ ir_ref pass_refine(ir_graph *g, ir_ref effect);
  * Pieces that share their outer ranges share those loops. */
 ir_ref pass_peel(ir_graph *g, ir_ref effect);
 
+/* loop_reduce.c: what ADD, MUL, MAX, MIN, AND or OR leaves as it is, in the dtype. */
+ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t);
+
 /* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. */
 ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target);
 

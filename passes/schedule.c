@@ -104,6 +104,7 @@ static void collect_uses(scheduler *s) {
     const ir_node *n = ir_get(s->g, r);
     if (!is_tensor(s, r)) continue;
     bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
+    if (n->op == IR_OP_STORED) s->flags[r] |= STORED;
     if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
       s->flags[r] |= STORED;
     if (scatters(n)) s->flags[r] |= STORED;

@@ -79,6 +79,10 @@ FORM(argreduce);
 FORM(matmul);
 FORM(gather);
 FORM(scatter);
+/* ordered_forms.c */
+FORM(cumulative);
+FORM(sort);
+FORM(topk);
 /* compose_forms.c */
 FORM(softmax);
 FORM(log_softmax);

@@ -85,6 +85,7 @@ ir_ref op_push(op_call *c, const ir_ref *tangents) {
   const op_derivative *row = &op_derivatives[c->n->op];
   if (row->kind == OP_DERIVATIVE_LINEAR) return on_tangents(c, tangents, -1);
   ir_ref sum = 0;
+  c->forward = true;
   for (uint32_t i = 0; i < ir_operand_count(c->n); i++) {
     if (!tangents[i]) continue;
     ir_ref part = push_one(c, tangents, i);

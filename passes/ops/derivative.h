@@ -11,15 +11,17 @@
  * tangent REDUCE       d, which has the operand's shape, times the partial derivative by each element of the
  * operand LINEAR       the transpose: operand i's part of the cotangent d of y. A tangent goes through the
  * operation itself, which is linear in all its float operands together BILINEAR     likewise, but linear in
- * each operand alone NONE         there is no rule: the derivative is zero wherever there is one, or the
- * result is no float */
+ * each operand alone DIRECTED    likewise, but the rule itself carries a tangent on, too: where c->forward it
+ * is the derivative, not its transpose NONE         there is no rule: the derivative is zero wherever there
+ * is one, or the result is no float */
 typedef enum op_derivative_kind {
   OP_DERIVATIVE_MISSING,
   OP_DERIVATIVE_NONE,
   OP_DERIVATIVE_ELEMENTWISE,
   OP_DERIVATIVE_REDUCE,
   OP_DERIVATIVE_LINEAR,
-  OP_DERIVATIVE_BILINEAR
+  OP_DERIVATIVE_BILINEAR,
+  OP_DERIVATIVE_DIRECTED
 } op_derivative_kind;
 
 /* One node being differentiated. */
@@ -29,6 +31,7 @@ typedef struct op_call {
   const ir_node *n; /* of y */
   uint32_t passed;  /* concat: operands that lie before `offset`, for rules that are asked in order */
   ir_ref offset;
+  bool forward; /* the direction at hand is a tangent */
 } op_call;
 
 typedef ir_ref (*op_derivative_rule)(op_call *c, uint32_t i, ir_ref d);

@@ -174,6 +174,22 @@ ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t leve
  * set `keep` holds their level (bit 0: level 1); axes that x lacks are repeated. */
 ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep);
 
+/* ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before it, or all after it
+ * if reverse; exclusive: without itself, so that the first is 0 or 1 (not of CUMMAX, CUMMIN: nothing has no
+ * extremum). */
+ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusive, bool reverse);
+/* SORT, or ARGSORT: the position, i64, that each element of the sorted axis had. Stable in either direction;
+ * zeros of either sign are equal, NaNs equal and greater than all numbers. At most 2^32 elements. */
+ir_ref op_sort(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool descending);
+/* A TUPLE: the first k elements of the axis sorted (descending if largest), and their positions. */
+ir_ref op_topk(ir_graph *g, ir_ref x, int64_t k, int64_t axis, bool largest);
+/* A tensor as [before, axis, behind], and back: the axes before the one at hand as one, and those behind it.
+ */
+ir_ref op_lines(ir_graph *g, ir_ref x, int64_t axis);
+ir_ref op_unlines(ir_graph *g, ir_ref lines, ir_ref like);
+/* Element at[i, j, k] of each of the lines [before, axis, behind]: all positions are known to exist. */
+ir_ref op_take_lines(ir_graph *g, ir_ref lines, ir_ref at);
+
 /* promote.c: the rules on their own */
 ir_dtype op_promote(ir_dtype a, ir_dtype b); /* IR_NONE: u64 with a signed integer */
 ir_dtype op_float_result(ir_dtype dtype);    /* OP_DTYPE_FLOAT */

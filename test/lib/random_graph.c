@@ -310,6 +310,26 @@ static void make_reduce(random_graph *r) {
   add_value(r, made, extremum ? v.numerator : op == IR_OP_SUM && ir_is_float(t) ? total : unknown, v.scale);
 }
 
+static void make_ordered(random_graph *r) {
+  static const ir_op ops[] = {IR_OP_CUMSUM, IR_OP_CUMPROD, IR_OP_CUMMAX,
+                              IR_OP_CUMMIN, IR_OP_SORT,    IR_OP_ARGSORT};
+  const random_value v = *any_value(r);
+  uint32_t rank = rank_of(r, &v);
+  if (!rank) return;
+  ir_op op = ops[pick(r, 0, 5)];
+  int64_t axis = pick(r, 0, rank - 1);
+  ir_dtype t = ir_dtype_of(&r->g, v.ref);
+  bool flag = chance(r, 50), sums = op == IR_OP_CUMSUM || op == IR_OP_CUMPROD,
+       keeps = !sums && op != IR_OP_ARGSORT;
+  double n = (double)ir_bounds_of(&r->g, ir_dim(&r->g, v.ref, (uint32_t)axis)).hi;
+  double total = op == IR_OP_CUMPROD ? pow(v.numerator, n) : v.numerator * n,
+         exact = t == IR_F64 ? 0x1p53 : 0x1p24;
+  if (ir_is_float(t) && sums && total > exact) return;
+  ir_ref made = op >= IR_OP_SORT ? op_sort(&r->g, op, v.ref, axis, flag)
+                                 : op_cumulative(&r->g, op, v.ref, axis, sums && chance(r, 30), flag);
+  add_value(r, made, keeps ? v.numerator : op == IR_OP_CUMSUM && ir_is_float(t) ? total : unknown, v.scale);
+}
+
 static void make_matmul(random_graph *r) {
   const random_value a = *any_value(r), b = *any_value(r);
   ir_dtype t = ir_dtype_of(&r->g, a.ref), u = ir_dtype_of(&r->g, b.ref);
@@ -487,10 +507,11 @@ static void make_iota(random_graph *r) {
 
 static void make_step(random_graph *r) {
   static void (*const steps[])(random_graph *) = {
-      make_unary,    make_unary,   make_binary,   make_binary,    make_binary,  make_where,       make_cast,
-      make_permute,  make_reshape, make_expand,   make_axis_view, make_window,  make_window,      make_join,
-      make_reduce,   make_reduce,  make_matmul,   make_gather,    make_iota,    make_fma,         make_part,
-      make_triangle, make_pool,    make_diagonal, make_scatter,   make_scatter, make_slice_update};
+      make_unary,   make_unary,   make_binary,       make_binary,   make_binary,    make_where,
+      make_cast,    make_permute, make_reshape,      make_expand,   make_axis_view, make_window,
+      make_window,  make_join,    make_reduce,       make_reduce,   make_matmul,    make_gather,
+      make_iota,    make_fma,     make_part,         make_triangle, make_pool,      make_diagonal,
+      make_scatter, make_scatter, make_slice_update, make_ordered};
   steps[pick(r, 0, (int64_t)(sizeof steps / sizeof *steps) - 1)](r);
 }
 

@@ -138,6 +138,16 @@ static const operation operations[] = {
      SIGNED},
     {"%u = shrink %b bounds=[[0,2],[1,3]]\n%y = slice_update %a, %u start=[1,-3]", SIGNED},
     {"%y = slice_update %a, 0.5 start=[0,2] size=[3,1]", SIGNED},
+    {"%y = cumsum %a axis=0", SIGNED},
+    {"%y = cumsum %a axis=1 exclusive=true reverse=true", SIGNED},
+    {"%y = cumprod %a axis=0 reverse=true", SIGNED},
+    {"%y = cumprod %a axis=1", SIGNED},
+    {"%z = data values=[[1,0,1,1],[1,1,1,1],[0,1,0,1]] dtype=f64\n%t = mul %a, %z\n%y = cumprod %t axis=1",
+    {"%y = cummax %a axis=1", SIGNED},
+    {"%y = cummin %a axis=0 reverse=true", SIGNED},
+    {"%y = sort %a axis=1", SIGNED},
+    {"%y = sort %a axis=0 descending=true", SIGNED},
+    {"%y, %i = topk %a k=2", SIGNED},
 
     /* together */
     {"%m = max %a axes=[1] keepdims=true\n%t = sub %a, %m\n%e = exp %t\n%s = sum %e axes=[1] keepdims=true\n"
@@ -176,6 +186,10 @@ static const char *const symbolic[] = {
     "graph @s(%p: f64[n=2..8:2,3]) {\n%t = stride %p steps=[2,1]\n%u = stride %t steps=[3,2]\n%y = mul %u, "
     "%u\n"
     "return %y\n}\n",
+    "graph @s(%p: f64[n=1..5,3]) {\n%y = cumsum %p axis=0 exclusive=true\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=1..5,3]) {\n%y = cumprod %p axis=0\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=1..5,3]) {\n%y = cummax %p axis=0\nreturn %y\n}\n",
+    "graph @s(%p: f64[3,n=1..5]) {\n%t = sort %p\n%y = mul %t, %t\nreturn %y\n}\n",
     "graph @s(%p: f64[1,3], %q: f64[n=2..5,3]) {\n%y = mul %p, %q\nreturn %y\n}\n",
 };
 
@@ -451,6 +465,10 @@ static const char *const steps[] = {
     "%tN = concat %1, %2 axis=0\n%N = stride %tN steps=[-2,1]",
     "%tN = stack %1, %2 axis=1\n%uN = reshape %tN shape=[6,4]\n%N = shrink %uN bounds=[[2,5],[0,4]]",
     "%N = fma %1, %2, %1",
+    "%N = cumsum %1 axis=1",
+    "%tN = cumprod %1 axis=0\n%N = add %tN, %2",
+    "%tN = cummax %1 axis=1\n%N = mul %tN, %2",
+    "%tN = sort %1 axis=0 descending=true\n%N = sub %tN, %2",
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

@@ -654,6 +654,17 @@ static void record_reductions(many *m, vf_value x, vf_value i) {
   want(m, vf_scatter_along_axis(x, i, vf_neg(x), 1, VF_GATHER_CLIP));
   want(m, vf_scatter_add_along_axis(x, i, vf_neg(x), 0, VF_GATHER_FILL));
   want(m, vf_slice_update(x, vf_number(m->g, -1), 2, (int64_t[]){0, -1}, (int64_t[]){2, 1}));
+  want_about(m, vf_cumsum(x, 1));
+  want(m, vf_cumprod(i, 0));
+  want(m, vf_cummax(x, -1));
+  want(m, vf_cummin(i, 1));
+  want(m, vf_sort(x, 0, true));
+  want(m, vf_argsort(x, 1, false));
+  want(m, vf_stored(x));
+  vf_value r[2];
+  assert_int_equal(vf_topk(x, 2, 1, true, r), 2);
+  want(m, r[0]);
+  want(m, r[1]);
 }
 
 static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {

@@ -240,6 +240,20 @@ static void test_operations(void **state) {
                (const float[]){4, 5, 0, 1, 2, 3, 2, 3}, 8);
 }
 
+/* Positions and data that both differ within the batch share its axes. */
+static void test_indirect(void **state) {
+  check_result("graph @f(%x: f32[2|3]) {\n%i = data shape=[2,2] dtype=i32 values=[2,0,1,-2]\n"
+               "%b = rebatch %i batch_dims=1\n%z = gather %x, %b\nreturn %z\n}\n",
+               (const float[]){2, 0, 4, 4}, 4);
+  check_result(
+      "graph @f(%x: f32[2|3]) {\n%i = data shape=[2,1] dtype=i32 values=[1,0]\n"
+      "%b = rebatch %i batch_dims=1\n%u = full shape=[1] value=9.0\n%z = scatter %x, %b, %u\nreturn %z\n}\n",
+      (const float[]){0, 9, 2, 9, 4, 5}, 6);
+  check_result("graph @f(%x: f32[3], %y: f32[2|2]) {\n%i = data shape=[2] dtype=i32 values=[1,1]\n"
+               "%z = scatter_add %x, %i, %y\nreturn %z\n}\n",
+               (const float[]){0, 202, 2, 0, 206, 2}, 6);
+}
+
 /* V5: attributes stay logical in the graph, and are adapted where it is compiled. */
 static void test_physical_text(void **state) {
   ir_error e = {0};
@@ -359,10 +373,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_types),         cmocka_unit_test(test_alignment),
       cmocka_unit_test(test_views),         cmocka_unit_test(test_elements),
-      cmocka_unit_test(test_operations),    cmocka_unit_test(test_physical_text),
-      cmocka_unit_test(test_nothing_to_do), cmocka_unit_test(test_keys),
-      cmocka_unit_test(test_questions),     cmocka_unit_test(test_session),
-      cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_operations),    cmocka_unit_test(test_indirect),
+      cmocka_unit_test(test_physical_text), cmocka_unit_test(test_nothing_to_do),
+      cmocka_unit_test(test_keys),          cmocka_unit_test(test_questions),
+      cmocka_unit_test(test_session),       cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

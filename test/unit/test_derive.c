@@ -177,9 +177,32 @@ static void test_views_and_indices(void **state) {
   CHECK_ALL(check_values, cases);
 }
 
+static void test_along_an_axis(void **state) {
+  static const value_case cases[] = {
+      {"[3]", "%y = cumsum %x axis=0", {0}, {1, 2, 4}, {7, 6, 4}, 3},
+      {"[3]", "%y = cumsum %x axis=0 reverse=true exclusive=true", {0}, {1, 2, 4}, {0, 1, 3}, 3},
+      {"[3]", "%y = cumprod %x axis=0", {2, 0, 3}, {1, 1, 1}, {1, 8, 0}, 3},
+      {"[2,2]", "%y = cumprod %x axis=0 reverse=true", {2, 3, 5, 7}, {1, 2, 4, 8}, {5, 14, 6, 14}, 4},
+      {"[4]", "%y = cummax %x axis=0", {1, 3, 3, 2}, {1, 2, 4, 8}, {1, 8, 6, 0}, 4},
+      {"[4]", "%y = cummin %x axis=0", {2, 2, 1, 5}, {1, 2, 4, 8}, {2, 1, 12, 0}, 4},
+      {"[3]", "%y = cummax %x axis=0", {1, NAN, 5}, {1, 2, 4}, {1, 6, 0}, 3},
+      {"[3]", "%y = sort %x", {3, 1, 2}, {10, 20, 30}, {30, 10, 20}, 3},
+      {"[3]", "%y = sort %x descending=true", {1, 2, 1}, {1, 2, 3}, {2, 1, 3}, 3},
+      {"[3]", "%y, %i = topk %x k=2", {1, NAN, 2}, {4, 8}, {0, 4, 8}, 3},
+      {"[2]", "%s = stored %x\n%y = mul %s, %s", {3, 4}, {1, 2}, {6, 16}, 2},
+  };
+  CHECK_ALL(check_values, cases);
+}
+
 /* No room for an axis more. */
 static void test_full_rank(void **state) {
   static const value_case cases[] = {
+      {"[2,3,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
+       "%y = cumprod %x axis=1",
+       {1, 2, 3, 4, 5, 6},
+       {1, 1, 1, 1, 1, 1},
+       {9, 4, 2, 36, 28, 20},
+       6},
       {"[2,3,1,1,1,1,1,1,1,1,1,1,1,1,1,1]",
        "%i = data values=[2,0,2]\n%y = gather %x, %i axis=1",
        {0},
@@ -214,6 +237,9 @@ static void test_infinities_stay(void **state) {
       {"[3]", "%i = data values=[1]\n%y = scatter %x, %i, 0.0", {0}, {1, INFINITY, NAN}, {1, 0, NAN}, 3},
       {"[2]", "%c = gt %x, 1.5\n%y = where %c, %x, 0.0", {1, 2}, {INFINITY, 3}, {0, 3}, 2},
       {"[3]", "%y = prod %x", {INFINITY, 2, 3}, {1}, {6, INFINITY, INFINITY}, 3},
+      {"[2]", "%y = cumprod %x axis=0", {INFINITY, 2}, {1, 1}, {3, INFINITY}, 2},
+      {"[3]", "%y = cummax %x axis=0", {1, 0, 2}, {1, INFINITY, NAN}, {INFINITY, 0, NAN}, 3},
+      {"[2]", "%y = sort %x", {2, 1}, {INFINITY, NAN}, {NAN, INFINITY}, 2},
   };
   CHECK_ALL(check_values, cases);
 }
@@ -439,6 +465,7 @@ int main(void) {
       cmocka_unit_test(test_kinks),
       cmocka_unit_test(test_zeros),
       cmocka_unit_test(test_views_and_indices),
+      cmocka_unit_test(test_along_an_axis),
       cmocka_unit_test(test_full_rank),
       cmocka_unit_test(test_infinities_stay),
       cmocka_unit_test(test_higher),
