@@ -60,11 +60,11 @@ static const uint8_t rules[IR_OP_COUNT] = {
     [IR_OP_ARGMAX] = POSITION,   [IR_OP_ARGMIN] = POSITION,
     [IR_OP_MATMUL] = NUMBER,     [IR_OP_GATHER] = INDEXED,
     [IR_OP_SCATTER] = UPDATED,   [IR_OP_SCATTER_ADD] = SUMMED,
-    [IR_OP_REBATCH] = SAME,      [IR_OP_BATCH] = SAME,
-    [IR_OP_UNBATCH] = SAME,      [IR_OP_CUMSUM] = NUMBER,
-    [IR_OP_CUMPROD] = NUMBER,    [IR_OP_CUMMAX] = SAME,
-    [IR_OP_CUMMIN] = SAME,       [IR_OP_SORT] = SAME,
-    [IR_OP_ARGSORT] = POSITION,  [IR_OP_STORED] = SAME,
+    [IR_OP_CUMSUM] = NUMBER,     [IR_OP_CUMPROD] = NUMBER,
+    [IR_OP_CUMMAX] = SAME,       [IR_OP_CUMMIN] = SAME,
+    [IR_OP_SORT] = SAME,         [IR_OP_ARGSORT] = POSITION,
+    [IR_OP_STORED] = SAME,       [IR_OP_REBATCH] = SAME,
+    [IR_OP_BATCH] = SAME,        [IR_OP_UNBATCH] = SAME,
 };
 static const char *const rule_texts[] = {
     "any operands",

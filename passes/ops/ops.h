@@ -147,6 +147,21 @@ ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, in
 ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis, int mode,
                   int64_t batch);
 
+/* ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before it, or all after it
+ * if reverse; exclusive: without itself, so that the first is 0 or 1 (not of CUMMAX, CUMMIN: nothing has no
+ * extremum). */
+ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusive, bool reverse);
+/* SORT, or ARGSORT: the position, i64, that each element of the sorted axis had. Stable in either direction;
+ * zeros of either sign are equal, NaNs equal and greater than all numbers. At most 2^32 elements. */
+ir_ref op_sort(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool descending);
+/* A TUPLE: the first k elements of the axis sorted (descending if largest), and their positions. */
+ir_ref op_topk(ir_graph *g, ir_ref x, int64_t k, int64_t axis, bool largest);
+/* A tensor as [before, axis, behind], and back: the axes before the one at hand as one, and those behind it.
+ */
+ir_ref op_lines(ir_graph *g, ir_ref x, int64_t axis);
+ir_ref op_unlines(ir_graph *g, ir_ref lines, ir_ref like);
+/* Element at[i, j, k] of each of the lines [before, axis, behind]: all positions are known to exist. */
+ir_ref op_take_lines(ir_graph *g, ir_ref lines, ir_ref at);
 /* batch.c. A value of batch (b0, b1) and shape (d0, d1), f32[b0,b1|d0,d1], is physically [b0,b1,d0,d1]; every
  * other builder speaks of shapes alone, and gives its result the longest batch of its operands. Axes of
  * *_physical and batch_axis count from the end when negative, as others do. */
@@ -173,22 +188,6 @@ ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t leve
 /* x, known to have the shape of `like`, in its batch: axes that `like` does not have are summed unless the
  * set `keep` holds their level (bit 0: level 1); axes that x lacks are repeated. */
 ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep);
-
-/* ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before it, or all after it
- * if reverse; exclusive: without itself, so that the first is 0 or 1 (not of CUMMAX, CUMMIN: nothing has no
- * extremum). */
-ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusive, bool reverse);
-/* SORT, or ARGSORT: the position, i64, that each element of the sorted axis had. Stable in either direction;
- * zeros of either sign are equal, NaNs equal and greater than all numbers. At most 2^32 elements. */
-ir_ref op_sort(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool descending);
-/* A TUPLE: the first k elements of the axis sorted (descending if largest), and their positions. */
-ir_ref op_topk(ir_graph *g, ir_ref x, int64_t k, int64_t axis, bool largest);
-/* A tensor as [before, axis, behind], and back: the axes before the one at hand as one, and those behind it.
- */
-ir_ref op_lines(ir_graph *g, ir_ref x, int64_t axis);
-ir_ref op_unlines(ir_graph *g, ir_ref lines, ir_ref like);
-/* Element at[i, j, k] of each of the lines [before, axis, behind]: all positions are known to exist. */
-ir_ref op_take_lines(ir_graph *g, ir_ref lines, ir_ref at);
 
 /* promote.c: the rules on their own */
 ir_dtype op_promote(ir_dtype a, ir_dtype b); /* IR_NONE: u64 with a signed integer */

@@ -143,6 +143,7 @@ static const operation operations[] = {
     {"%y = cumprod %a axis=0 reverse=true", SIGNED},
     {"%y = cumprod %a axis=1", SIGNED},
     {"%z = data values=[[1,0,1,1],[1,1,1,1],[0,1,0,1]] dtype=f64\n%t = mul %a, %z\n%y = cumprod %t axis=1",
+     SIGNED},
     {"%y = cummax %a axis=1", SIGNED},
     {"%y = cummin %a axis=0 reverse=true", SIGNED},
     {"%y = sort %a axis=1", SIGNED},
