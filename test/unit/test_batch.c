@@ -316,6 +316,19 @@ static void test_keys(void **state) {
   vf_context_destroy(c);
 }
 
+/* The views of a value are those of the array, its batch in front. */
+static void test_view_of(void **state) {
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "f", &error);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 3, 4));
+  vf_value y = vf_flip(vf_move_axis_to_batch_dims(x, 1), VF_LIST(-1)); /* [3|2,4] */
+  int64_t shape[16], strides[16], offset;
+  assert_int_equal(vf_view_get(vf_view_of(y), 0, shape, strides, &offset, NULL), 3);
+  assert_true(shape[0] == 3 && shape[1] == 2 && shape[2] == 4);
+  assert_true(strides[0] == 4 && strides[1] == 12 && strides[2] == -1 && offset == 3);
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
 static void test_questions(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "f", &error);
@@ -376,7 +389,8 @@ int main(void) {
       cmocka_unit_test(test_operations),    cmocka_unit_test(test_indirect),
       cmocka_unit_test(test_physical_text), cmocka_unit_test(test_nothing_to_do),
       cmocka_unit_test(test_keys),          cmocka_unit_test(test_questions),
-      cmocka_unit_test(test_session),       cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_view_of),       cmocka_unit_test(test_session),
+      cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
