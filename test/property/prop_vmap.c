@@ -98,7 +98,7 @@ static ir_ref add_port(checker *c, const char *name, ir_ref plain) {
 }
 
 static ir_ref stand_in(random_graph *r, int number, ir_ref plain) {
-  char name[16];
+  char name[32];
   checker *c = r->user;
   snprintf(name, sizeof name, "full%d", number);
   if (number == 0) { /* sizes, now that variables are known */
@@ -491,7 +491,7 @@ static void add_derivatives(checker *c) {
   }
   /* vmap of jvp, tangents mapped or not whatever the inputs are */
   for (int i = 0; i < count; i++) {
-    char name[16];
+    char name[32];
     snprintf(name, sizeof name, "tangent%d", i);
     int value = 0;
     while (c->plain.values[value].ref != in[0][i]) value++;
