@@ -397,8 +397,8 @@ VF_API vf_view vf_view_create(vf_graph *graph, int rank, const int64_t *shape, c
 /* The same with expressions of variables; an offset that is the error value stands for 0. */
 VF_API vf_view vf_view_create_sized(vf_graph *graph, int rank, const vf_value *shape, const vf_value *strides,
                                     vf_value offset, const vf_value *mask);
-/* What a recorded value's views do to the array that they start from. Refuses pads by elements and gathers.
- */
+/* What a recorded value's views do to the array that they start from, batch axes first. Refuses pads by
+ * elements and gathers. */
 VF_API vf_view vf_view_of(vf_value x);
 
 /* As vf_permute, vf_expand (of the same rank), ... do, and with their errors. */
