@@ -31,6 +31,7 @@ struct vf_graph {
   uint32_t level,
       levels; /* of the vmap whose function is being called, 0 outside; all that are around (bit 0: 1) */
   uint32_t explicit_batch; /* most batch axes of values that no vmap gave them */
+  unsigned recording;      /* functions: nothing may be realised meanwhile */
   const char *name;        /* names are interned in ir */
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */

@@ -8,7 +8,7 @@
 /* How values are used by those that are fused with what uses them. */
 typedef struct usage {
   unsigned users;
-  bool repeated, masked, reduced;
+  bool repeated, masked, reduced, taken; /* taken: by control flow */
 } usage;
 
 static void out_of_memory(const fe_explained *e) { e->out->failed = true; }
@@ -28,6 +28,7 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
     const ir_node *n = ir_get(e->g, r);
     bool uses = false;
     for (uint32_t i = 0; i < ir_operand_count(n); i++) uses |= n->src[i] < e->nodes && above[n->src[i]];
+    u.taken |= uses && ir_ops[n->op].cls == IR_CLASS_CONTROL;
     if (!uses || !ir_shape(e->g, r)) continue;
     for (uint32_t i = 0; i < ir_operand_count(n); i++) u.users += n->src[i] == value;
     u.repeated |= n->op == IR_OP_EXPAND || n->op == IR_OP_GATHER;
@@ -42,23 +43,23 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
 /* The scatter that the kernel updates its buffer for; 0 for others. */
 static ir_ref scatter_of(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
-  const ir_launch *l = &e->plan->launches[number];
-  bool scatters =
-      ir_ops[ir_op_of(e->g, value)].cls == IR_CLASS_INDIRECT && ir_op_of(e->g, value) != IR_OP_GATHER;
-  return scatters && e->plan->slots[l->slots[0]].value == value ? value : 0;
+  const ir_step *step = &e->plan->steps[number];
+  bool scatters = value && ir_ops[ir_op_of(e->g, value)].cls == IR_CLASS_INDIRECT &&
+                  ir_op_of(e->g, value) != IR_OP_GATHER;
+  bool filled = number && step[-1].kind == IR_STEP_KERNEL && step[-1].slots[0] == step->slots[0];
+  return scatters && filled ? value : 0;
 }
 
 static void put_reason(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
   const ir_node *n = ir_get(e->g, value);
-  const ir_slot *slot = &e->plan->slots[e->plan->launches[number].slots[0]];
+  const ir_slot *slot = &e->plan->slots[e->plan->steps[number].slots[0]];
   ir_text_str(e->out, "  why     ");
   if (scatter_of(e, number)) {
     ir_text_str(e->out, "updates what the kernel before has stored, in order along the indices\n");
     return;
   }
-  if (number + 1 < e->plan->launch_count && scatter_of(e, number + 1) &&
-      e->plan->launches[number + 1].slots[0] == e->plan->launches[number].slots[0]) {
+  if (number + 1 < e->plan->step_count && scatter_of(e, number + 1)) {
     ir_text_str(e->out, "what a scatter begins with: the next kernel updates it\n");
     return;
   }
@@ -66,7 +67,15 @@ static void put_reason(const fe_explained *e, size_t number) {
     ir_text_str(e->out, "a kernel of its own, because it is a result\n");
     return;
   }
+  if (slot->value != value) {
+    ir_text_str(e->out, "a kernel of its own, because it is a result of its function\n");
+    return;
+  }
   usage u = usage_of(e, value);
+  if (u.taken) {
+    ir_text_str(e->out, "stored and not fused: control flow takes its operands from memory\n");
+    return;
+  }
   if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
     ir_text_str(e->out, "stored, because one more reshape or pad would make its index dearer than a copy\n");
     return;
@@ -120,7 +129,7 @@ static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
 }
 
 static void put_work(const fe_explained *e, size_t number) {
-  const ir_launch *l = &e->plan->launches[number];
+  const ir_step *l = &e->plan->steps[number];
   ir_ref read = ir_index(e->g, 0), written = bytes_of(e, l->slots[0]), scatter = scatter_of(e, number);
   if (scatter) {
     ir_ref updates = ir_src(e->g, scatter, 2);
@@ -213,7 +222,7 @@ void fe_explain_kernel(const fe_explained *e, size_t number) {
   ir_regions regions;
   put_reason(e, number);
   put_work(e, number);
-  if (ir_regions_find(e->g, e->plan->launches[number].kernel, &regions) != IR_OK) {
+  if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) {
     out_of_memory(e);
     return;
   }

@@ -164,7 +164,8 @@ VF_API vf_graph *vf_graph_create(vf_context *context, const char *name, vf_error
 VF_API void vf_graph_destroy(vf_graph *graph);
 
 /* The text form of graphs, such as a .vf file holds. file stands for it in messages, which are
- * `FILE:LINE:COL: error: ...`; which is the name of the graph wanted, NULL for the first. */
+ * `FILE:LINE:COL: error: ...`; which is the name of the graph wanted, NULL for the
+ * first that no other graph of the text calls. */
 VF_API vf_graph *vf_graph_parse(vf_context *context, const char *text, size_t length, const char *file,
                                 const char *which, vf_error *error);
 /* The graph as text, which vf_graph_parse reads back; free with vf_text_free. NULL after failing. */
@@ -260,6 +261,18 @@ VF_API vf_value vf_cos(vf_value x);
 VF_API vf_value vf_tanh(vf_value x);
 VF_API vf_value vf_erf(vf_value x);
 VF_API vf_value vf_sigmoid(vf_value x);
+VF_API vf_value vf_expm1(vf_value x);  /* exp(x) - 1, accurate near 0 */
+VF_API vf_value vf_log1p(vf_value x);  /* log(1 + x), likewise */
+VF_API vf_value vf_erfinv(vf_value x); /* the inverse of vf_erf: infinite at -1 and 1, NaN beyond */
+VF_API vf_value vf_tan(vf_value x);
+VF_API vf_value vf_asin(vf_value x);
+VF_API vf_value vf_acos(vf_value x);
+VF_API vf_value vf_atan(vf_value x);
+VF_API vf_value vf_sinh(vf_value x);
+VF_API vf_value vf_cosh(vf_value x);
+VF_API vf_value vf_asinh(vf_value x);
+VF_API vf_value vf_acosh(vf_value x);
+VF_API vf_value vf_atanh(vf_value x);
 /* To an integer; integers stay. vf_round: to nearest, ties to even. */
 VF_API vf_value vf_floor(vf_value x);
 VF_API vf_value vf_ceil(vf_value x);
@@ -589,6 +602,26 @@ VF_API int vf_topk(vf_value x, int k, int axis, bool largest, vf_value results[2
 VF_API vf_value vf_softmax(vf_value x, int axis);
 VF_API vf_value vf_log_softmax(vf_value x, int axis);
 VF_API vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims);
+/* Activations. vf_silu: x sigmoid(x). vf_gelu: x Phi(x) by erf, or its approximation by tanh. vf_softplus:
+ * log(1 + exp(x)). vf_leaky_relu, vf_elu: x where x > 0, else alpha x, alpha (exp(x) - 1). Those of -inf that
+ * are 0 * -inf, of vf_silu and vf_gelu, are NaN. */
+VF_API vf_value vf_silu(vf_value x);
+VF_API vf_value vf_gelu(vf_value x, bool tanh_form);
+VF_API vf_value vf_softplus(vf_value x);
+VF_API vf_value vf_leaky_relu(vf_value x, double alpha);
+VF_API vf_value vf_elu(vf_value x, double alpha);
+/* 1 / x, in f32 or f64 of integers; x * x; -1, 0 or 1, NaN of NaN, in the dtype of x, a constant to
+ * derivatives. */
+VF_API vf_value vf_reciprocal(vf_value x);
+VF_API vf_value vf_square(vf_value x);
+VF_API vf_value vf_sign(vf_value x);
+/* vf_min(vf_max(x, low), high); (vf_value){0} for no bound. */
+VF_API vf_value vf_clip(vf_value x, vf_value low, vf_value high);
+/* Attention, softmax(q k^T scale + mask) v, of q [..., n, d], k [..., m, d] and v [..., m, c] with m >= 1;
+ * the axes before broadcast, and the result is [..., n, c]. mask broadcasts to [..., n, m]: bool, true where
+ * a key takes part, or floats that are added; (vf_value){0} for none. causal: query i takes keys 0 to i
+ * alone. scale 0 stands for 1 / sqrt(d). A query that no key is left for gets 0. */
+VF_API vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double scale, bool causal);
 /* Squared deviations from the mean, summed, over max(elements - correction, 0); and the root of that.
  * correction >= 0: 0 for a population, 1 for a sample. */
 VF_API vf_value vf_var(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
@@ -636,6 +669,26 @@ VF_API vf_value vf_eye(vf_graph *graph, vf_dtype dtype, int64_t rows, int64_t co
 VF_API vf_value vf_tril(vf_value x, int64_t diagonal);
 VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
 
+/* Random numbers, by Threefry-2x32 with 20 rounds (Salmon et al. 2011). What is drawn depends on the seed,
+ * the shape's row-major order and nothing else: it is the same in every program, on every backend. Draws of
+ * one seed are the same numbers, so give each its own. seed: a scalar of any integer dtype, modulo 2^64;
+ * vf_integer, or an input that each run supplies.
+ *
+ * vf_uniform: low <= x < high, of 24 random bits (53 in f64). vf_normal: the inverse of its distribution
+ * function at such numbers, halfway between: at most 5.5 standard deviations away (8.3 in f64). dtype is a
+ * float dtype. vf_bernoulli: true with probability p, of dtype bool: where vf_uniform of f32, 0 and 1 is less
+ * than p. Derivatives take draws for constants; for a mean or bounds that learn, draw with 0 and 1 and
+ * compute the rest. */
+VF_API vf_value vf_uniform(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double low,
+                           double high);
+VF_API vf_value vf_normal(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double mean,
+                          double std);
+VF_API vf_value vf_bernoulli(vf_value seed, int rank, const int64_t *shape, double p);
+/* The generator itself: two random words from a key and a counter of two words each, tensors of u32 that
+ * broadcast. The words of (seed modulo 2^32, seed // 2^32) and (i, 0), say, are a seed for the i-th part of a
+ * program. Returns 2, -1 after failing. */
+VF_API int vf_threefry2x32(const vf_value key[2], const vf_value counter[2], vf_value words[2]);
+
 /* NumPy's einsum, "ij,jk->ik": letters label axes, ... any number of them; without -> the result has the axes
  * of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal; sizes of
  * a label are equal or 1. Accumulates as vf_matmul does. At most 32 operands, contracted from left to right.
@@ -659,6 +712,40 @@ VF_API vf_value vf_max_pool(vf_value x, int count, const int64_t *kernel, const 
                             const int64_t *padding, const int64_t *dilation);
 VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
                             const int64_t *padding, bool count_pads);
+/* ------------------------------------------------------------------------------------------------------
+ * control flow */
+/* A function that records: it gets arguments, calls builders, and sets every result. It is called while the
+ * builder below runs, once or more; values of the graph that it uses besides its arguments are passed to it
+ * as well. It realises no tensor. What fails inside is noted in the graph. Functions nest at most 64 deep.
+ *
+ * In lists an operand may be a constant without a dtype (vf_number): it takes the dtype that the function
+ * gives back for it, or its own. Results are error values after failing. */
+typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *results);
+
+/* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
+ * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text
+ * graphs. */
+VF_API void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf_function then,
+                    vf_function otherwise, void *user, int result_count, vf_value *results);
+/* The state, `count` values beginning with init: body gives the next one as long as condition, whose one
+ * result is a bool of rank 0, holds of it; shapes and dtypes stay. At most max_trips rounds, then it ends
+ * whether or not the condition holds; -1: any number. vf_vjp needs max_trips, and takes memory for as many
+ * states. "while_loop" in text graphs. */
+VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, int count,
+                          const vf_value *init, int64_t max_trips, vf_value *results);
+/* body once for each position of the first axis of all xs, from the last one if reverse. Its arguments are
+ * the state, beginning with init, and a slice of each xs, without that axis; its results are the next state,
+ * of the same shapes and dtypes, and ys_count values, which are stacked along a new first axis, each at its
+ * position. length: that of the first axes, or -1; needed where there are no xs. Of length 0 the state is
+ * init and the stacks have no elements. vf_vjp takes memory for as many states. "scan" in text graphs. */
+VF_API void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
+                    const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
+                    vf_value *ys);
+/* The results of f, whose values vf_vjp computes again from the operands instead of keeping them.
+ * "checkpoint" in text graphs. */
+VF_API void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value *operands,
+                          int result_count, vf_value *results);
+
 /* ------------------------------------------------------------------------------------------------------
  * derivatives */
 /* These record further values of the same graph: they compile with the rest, and have derivatives themselves.
@@ -730,7 +817,7 @@ VF_API bool vf_variable_range(const vf_program *program, int number, int64_t *lo
 /* Where the program came from. */
 typedef struct vf_stats {
   size_t size;                               /* sizeof(vf_stats), set by the caller */
-  uint32_t launches;                         /* kernels run by one run */
+  uint32_t launches;                         /* kernels run by one run; in a loop or a branch, once */
   uint32_t kernels;                          /* different ones */
   uint32_t compiled, from_memory, from_disk; /* of the different ones */
   int64_t compile_ns;
@@ -739,7 +826,8 @@ VF_API bool vf_program_stats(const vf_program *program,
                              vf_stats *stats); /* false when an argument is NULL or size too small */
 
 /* What one run costs: bytes of all buffers of all kernels, operations on floats (a fused multiply-add is
- * two), bytes of intermediates. */
+ * two), bytes of intermediates. A scan counts once for each of its rounds; of a choice the dearer branch
+ * counts; a while loop counts as if it ran as often as its bound allows, and one round where it has none. */
 typedef struct vf_cost {
   size_t size; /* sizeof(vf_cost), set by the caller */
   int64_t bytes, flops, temp_bytes;

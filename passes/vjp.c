@@ -22,6 +22,8 @@ static bool seed(pass_derivation *w, const ir_ref *cotangents) {
 static bool pull(pass_derivation *w, ir_ref node) {
   ir_ref cotangent = w->sums[node];
   op_call call = op_call_of(w->g, node);
+  if (ir_ops[call.n->op].cls == IR_CLASS_CONTROL) return !w->active[node] || pass_pull_control(w, node);
+  if (call.n->op == IR_OP_RESULT) return true; /* with the others, at its source */
   if (!cotangent || !w->active[node] || op_derivatives[call.n->op].kind <= OP_DERIVATIVE_NONE) return true;
   for (uint32_t i = 0; i < ir_operand_count(call.n); i++) {
     ir_ref x = call.n->src[i];
@@ -37,8 +39,11 @@ bool pass_vjp(ir_graph *g, const pass_derivative *of, const ir_ref *cotangents, 
   bool good = pass_derivation_begin(&w, g, of, of->levels) && seed(&w, cotangents);
   for (size_t i = w.live_count; i-- > 0 && good;) good = pull(&w, w.live[i]);
   for (size_t i = 0; i < of->input_count; i++) {
-    gradients[i] = good ? pass_derivation_sum(&w, of->inputs[i]) : 0;
-    good = gradients[i] != 0;
+    ir_ref input = of->inputs[i];
+    gradients[i] = !good        ? 0
+                   : of->sparse ? w.sums[pass_derivation_leaf(&w, input)]
+                                : pass_derivation_sum(&w, input);
+    good = good && (of->sparse || gradients[i] != 0);
   }
   pass_derivation_end(&w);
   return good;

@@ -13,7 +13,8 @@
  * operation itself, which is linear in all its float operands together BILINEAR     likewise, but linear in
  * each operand alone DIRECTED    likewise, but the rule itself carries a tangent on, too: where c->forward it
  * is the derivative, not its transpose NONE         there is no rule: the derivative is zero wherever there
- * is one, or the result is no float */
+ * is one, or the result is no float CONTROL     several results: passes/derive_control.c says how, and there
+ * is no rule here */
 typedef enum op_derivative_kind {
   OP_DERIVATIVE_MISSING,
   OP_DERIVATIVE_NONE,
@@ -21,7 +22,8 @@ typedef enum op_derivative_kind {
   OP_DERIVATIVE_REDUCE,
   OP_DERIVATIVE_LINEAR,
   OP_DERIVATIVE_BILINEAR,
-  OP_DERIVATIVE_DIRECTED
+  OP_DERIVATIVE_DIRECTED,
+  OP_DERIVATIVE_CONTROL
 } op_derivative_kind;
 
 /* One node being differentiated. */

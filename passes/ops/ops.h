@@ -37,7 +37,8 @@ typedef enum op_kind {
   OP_KIND_JOIN,
   OP_KIND_REDUCE,
   OP_KIND_CONTRACT,
-  OP_KIND_INDIRECT
+  OP_KIND_INDIRECT,
+  OP_KIND_CONTROL /* results are what functions return */
 } op_kind;
 typedef enum op_dtype_rule {
   OP_DTYPE_GIVEN,      /* an argument of the builder */
