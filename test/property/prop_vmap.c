@@ -495,7 +495,7 @@ static void add_derivatives(checker *c) {
   }
   /* vmap of jvp, tangents mapped or not whatever the inputs are */
   for (int i = 0; i < count; i++) {
-    char name[16];
+    char name[24];
     snprintf(name, sizeof name, "tangent%d", i);
     int value = 0;
     while (c->plain.values[value].ref != in[0][i]) value++;
