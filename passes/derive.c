@@ -39,7 +39,7 @@ static void mark_active(pass_derivation *w) {
   for (size_t i = 0; i < w->live_count; i++) {
     ir_ref node = w->live[i];
     const ir_node *n = ir_get(w->g, node);
-    bool varies = op_derivatives[n->op].kind > OP_DERIVATIVE_NONE && ir_is_float((ir_dtype)n->dtype) &&
+    bool varies = op_registry[n->op].derivative > OP_DERIVATIVE_NONE && ir_is_float((ir_dtype)n->dtype) &&
                   pass_derivation_leaf(w, node) == node;
     for (uint32_t k = 0; varies && k < ir_operand_count(n); k++)
       w->active[node] |= w->active[pass_derivation_leaf(w, n->src[k])];

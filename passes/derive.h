@@ -1,5 +1,5 @@
 /* Differentiation: graph -> graph. What is made are ordinary tensor nodes, so results can be differentiated
- * again, and compiled with everything else. passes/ops/derivative.def says how each operation is
+ * again, and compiled with everything else. passes/ops/registry.def says how each operation is
  * differentiated.
  *
  * The derivative is that with respect to an addition to each input: an input may be any value of the graph,

@@ -17,7 +17,7 @@ static bool push(pass_derivation *w, ir_ref node) {
   uint32_t count = ir_operand_count(call.n);
   ir_ref few[4], *tangents = few, part = 0;
   bool varies = false;
-  if (!w->active[node] || op_derivatives[call.n->op].kind <= OP_DERIVATIVE_NONE) return true;
+  if (!w->active[node] || op_registry[call.n->op].derivative <= OP_DERIVATIVE_NONE) return true;
   if (count > sizeof few / sizeof *few && !(tangents = ir_alloc(w->g->mem, count * sizeof *tangents))) {
     ir_fail(w->g->error, IR_ERR_MEMORY, "%s: out of memory", w->of->who);
     return false;

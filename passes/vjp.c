@@ -22,7 +22,7 @@ static bool seed(pass_derivation *w, const ir_ref *cotangents) {
 static bool pull(pass_derivation *w, ir_ref node) {
   ir_ref cotangent = w->sums[node];
   op_call call = op_call_of(w->g, node);
-  if (!cotangent || !w->active[node] || op_derivatives[call.n->op].kind <= OP_DERIVATIVE_NONE) return true;
+  if (!cotangent || !w->active[node] || op_registry[call.n->op].derivative <= OP_DERIVATIVE_NONE) return true;
   for (uint32_t i = 0; i < ir_operand_count(call.n); i++) {
     ir_ref x = call.n->src[i];
     if (!w->active[pass_derivation_leaf(w, x)]) continue;
