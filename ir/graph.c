@@ -258,8 +258,8 @@ static bool mark(const ir_graph *g, ir_ref ref, uint64_t *seen, ir_ref **list, s
 }
 
 /* Time goes with what is reached, but for one bit per ref below the largest root. */
-ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
-                       size_t *cap) {
+static ir_status reach(const ir_graph *g, const ir_ref *roots, size_t n, bool inside, ir_ref **out,
+                       size_t *count, size_t *cap) {
   *count = 0;
   ir_ref top = 0;
   for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
@@ -271,13 +271,24 @@ ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref 
     if (roots[i]) done = mark(g, roots[i], seen, out, count, cap);
   for (size_t i = 0; i < *count && done; i++) {
     const ir_node *node = ir_get(g, (*out)[i]);
-    for (uint32_t k = 0; k < node->nsrc && done; k++) done = mark(g, node->src[k], seen, out, count, cap);
+    uint32_t followed = node->op == IR_OP_FUNC && !inside ? 0 : node->nsrc;
+    for (uint32_t k = 0; k < followed && done; k++) done = mark(g, node->src[k], seen, out, count, cap);
   }
   size_t at = 0;
   for (size_t w = 0; w < words && done; w++)
     for (uint64_t left = seen[w]; left; left &= left - 1) (*out)[at++] = (ir_ref)(w * 64 + lowest_bit(left));
   ir_free(g->mem, seen, words * sizeof *seen);
   return done ? IR_OK : ir_fail(g->error, IR_ERR_MEMORY, "out of memory walking a graph");
+}
+
+ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
+                       size_t *cap) {
+  return reach(g, roots, n, false, out, count, cap);
+}
+
+ir_status ir_reachable_inside(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
+                              size_t *cap) {
+  return reach(g, roots, n, true, out, count, cap);
 }
 
 static bool arg_is_name(ir_op op) { return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA; }
@@ -295,7 +306,7 @@ static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir
 ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_t n, ir_ref **map_out) {
   ir_ref *live = NULL, *scratch = NULL, *map = ir_alloc(dst->mem, src->count * sizeof *map), *all = NULL;
   size_t live_count = 0, live_cap = 0, scratch_cap = 0, all_cap = 0, all_count = 0;
-  bool failed = !map || ir_reachable(src, roots, n, &live, &live_count, &live_cap) != IR_OK;
+  bool failed = !map || ir_reachable_inside(src, roots, n, &live, &live_count, &live_cap) != IR_OK;
   /* shapes hang off nodes outside the source relation: walk once more from nodes and their shapes together */
   if (!failed && IR_RESERVE(dst->mem, scratch, scratch_cap, 2 * live_count + 1)) {
     size_t k = 0;
@@ -303,7 +314,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
       scratch[k++] = live[i];
       if (src->shapes[live[i]]) scratch[k++] = src->shapes[live[i]];
     }
-    failed = ir_reachable(src, scratch, k, &all, &all_count, &all_cap) != IR_OK;
+    failed = ir_reachable_inside(src, scratch, k, &all, &all_count, &all_cap) != IR_OK;
   } else {
     failed = true;
   }

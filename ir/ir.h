@@ -33,6 +33,7 @@ typedef enum ir_class {
   IR_CLASS_REDUCE,
   IR_CLASS_CONTRACT,
   IR_CLASS_INDIRECT,
+  IR_CLASS_CONTROL,
   IR_CLASS_LOOP,
   IR_CLASS_META
 } ir_class;
@@ -40,7 +41,7 @@ enum { IR_LEVEL_TENSOR = 1, IR_LEVEL_LOOP = 2, IR_LEVEL_BOTH = 3 };
 
 typedef struct ir_op_info {
   const char *text;
-  int8_t operands; /* -1: any number */
+  int8_t operands; /* -1: any number; -1-k: any number, then k sources that are none */
   uint8_t cls;     /* ir_class */
   uint8_t level;
   uint8_t precedence;
@@ -211,8 +212,33 @@ void ir_print_shape(const ir_graph *graph, ir_ref shape, ir_text *out); /* "[480
 ir_status ir_verify(ir_graph *graph, ir_ref root, int level, ir_error *error);
 
 /* A worklist's tool: refs reachable from roots in ascending order, which is a topological order. *out is
- * allocated from graph->mem with capacity *cap. */
+ * allocated from graph->mem with capacity *cap. What is inside a FUNC is not reached, only the FUNC;
+ * ir_reachable_inside goes on into functions. */
 ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                        size_t *cap);
+ir_status ir_reachable_inside(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
+                              size_t *count, size_t *cap);
+
+/* function.c: functions and the nodes that call them. A function is made of values that depend on its
+ * parameters and on constants (CONST, DATA, IOTA, VAR): what else it needs is passed to it. */
+typedef struct ir_function {
+  const ir_ref *results, *params;
+  uint32_t result_count, param_count;
+} ir_function;
+ir_ref ir_func(ir_graph *graph, const ir_ref *results, uint32_t result_count, const ir_ref *params,
+               uint32_t param_count);
+ir_function ir_function_of(const ir_graph *graph, ir_ref func);
+/* The FUNC of a CONTROL node: COND has then, else; WHILE has while, do; SCAN has do. */
+ir_ref ir_called(const ir_graph *graph, ir_ref control, uint32_t number);
+uint32_t ir_called_count(const ir_node *control);
+uint32_t ir_result_count(const ir_graph *graph, ir_ref control);
+ir_ref ir_result(ir_graph *graph, ir_ref control, uint32_t number, ir_dtype dtype, ir_ref shape);
+/* How a SCAN uses its operands: `carries` of state, then `sliced`, then others. Both counts are < 65536. */
+typedef struct ir_scan_state {
+  uint32_t carries, sliced;
+  bool reverse;
+} ir_scan_state;
+int64_t ir_pack_scan(ir_scan_state state);
+ir_scan_state ir_scan_of(const ir_node *scan);
 
 #endif

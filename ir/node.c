@@ -86,6 +86,8 @@ uint32_t ir_rank(const ir_graph *g, ir_ref ref) {
 ir_ref ir_dim(const ir_graph *g, ir_ref ref, uint32_t axis) { return ir_src(g, g->shapes[ref], axis); }
 
 uint32_t ir_operand_count(const ir_node *n) {
-  int8_t operands = ir_ops[n->op].operands;
-  return operands < 0 || (uint32_t)operands > n->nsrc ? n->nsrc : (uint32_t)operands;
+  int operands = ir_ops[n->op].operands;
+  uint32_t behind = operands < 0 ? (uint32_t)(-1 - operands) : 0;
+  if (operands < 0) return n->nsrc > behind ? n->nsrc - behind : 0;
+  return (uint32_t)operands > n->nsrc ? n->nsrc : (uint32_t)operands;
 }

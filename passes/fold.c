@@ -317,6 +317,7 @@ static ir_ref fold_demand(folder *f, frame *fr) {
     if (n->op == IR_OP_IOTA) return ir_make(g, IR_OP_CAST, (ir_dtype)n->dtype, 0, &p.at[ir_arg_int(n)], 1);
     break;
   case IR_CLASS_CONTRACT:
+  case IR_CLASS_CONTROL:
   case IR_CLASS_LOOP:
   case IR_CLASS_META: break;
   }
