@@ -295,11 +295,12 @@ prove:
 	+$(Q)$(MAKE) --no-print-directory $(B)/prove/prove
 	@$(B)/prove/prove --seed $(or $(SEED),1) --chains $(CHAINS) --corpus $(CORPUS)
 
-bench: all $(addprefix $(B)/bench/,bench_call bench_startup bench_fold bench_long lljit_minimal one_kernel)
+bench: all $(addprefix $(B)/bench/,bench_call bench_startup bench_fold bench_long bench_record lljit_minimal one_kernel)
 	@$(B)/bench/bench_call
 	@$(B)/bench/bench_startup $(B)/bench
 	@if test -f '$(CORPUS)'; then $(B)/bench/bench_fold '$(CORPUS)'; fi
 	@$(B)/bench/bench_long
+	@$(B)/bench/bench_record
 
 # -------------------------------------------------------------------------------------------------------------- demo
 demo:

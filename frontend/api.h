@@ -58,6 +58,15 @@ bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, 
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);
 
+/* tensor.c: a realised tensor with a copy of elements, NULL: not set yet; where those of a realised one are
+ */
+vf_tensor *fe_tensor_make(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
+                          const void *elements, ir_error *error);
+void *fe_tensor_elements(const vf_tensor *tensor);
+
+/* program.c: the part of a result, which begins with its size, that the caller has room for */
+bool fe_hand_out(void *to, size_t room, const void *from, size_t size);
+
 /* value_call.c: one call of a builder */
 typedef struct fe_call {
   vf_graph *graph; /* NULL: there is none to note an error in */

@@ -74,7 +74,6 @@ ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t
   size_t bytes = fe_lazy_bytes(g, buffer);
   if (!reserve_storages(c, 1) || !storage_make(&c->mem, bytes, &storage)) return no_memory(error);
   if (elements) memcpy(storage.data, elements, bytes);
-  else memset(storage.data, 0, bytes);
   attach(&c->lazy, buffer, &storage);
   return buffer;
 }

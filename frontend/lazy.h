@@ -62,7 +62,7 @@ ir_ref fe_lazy_resolve(const fe_lazy *lazy, ir_ref node);
 const fe_storage *fe_lazy_storage(const fe_lazy *lazy, ir_ref node);
 /* Bytes of the elements of a node of the session, whose shapes are constant. */
 size_t fe_lazy_bytes(const ir_graph *g, ir_ref node);
-/* A new BUFFER with a copy of elements (NULL: zeros). 0 after failing. */
+/* A new BUFFER with a copy of elements; NULL: not set yet. 0 after failing. */
 ir_ref fe_lazy_buffer(struct vf_context *context, ir_dtype dtype, const ir_ref *shape, size_t rank,
                       const void *elements, ir_error *error);
 ir_status fe_lazy_realise(struct vf_context *context, struct vf_tensor *const *tensors, size_t count,

@@ -382,8 +382,7 @@ bool vf_variable_range(const vf_program *p, int number, int64_t *lo, int64_t *hi
   return true;
 }
 
-/* The part of a result that the caller has room for. */
-static bool hand_out(void *to, size_t room, const void *from, size_t size) {
+bool fe_hand_out(void *to, size_t room, const void *from, size_t size) {
   if (!to || room <= sizeof(size_t)) return false;
   memcpy(to, from, room < size ? room : size);
   memcpy(to, &room, sizeof room);
@@ -395,7 +394,7 @@ bool vf_program_stats(const vf_program *p, vf_stats *out) {
   rt_stats s = rt_program_stats(p->program);
   vf_stats stats = {sizeof stats,  s.launches,  s.kernels,   s.compiled,
                     s.from_memory, s.from_disk, s.compile_ns};
-  return hand_out(out, out->size, &stats, sizeof stats);
+  return fe_hand_out(out, out->size, &stats, sizeof stats);
 }
 
 vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost *out, vf_error *error) {
@@ -413,7 +412,7 @@ vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost
   if (p && values && values != few) ir_free(&p->context->mem, values, p->runtime_variables * sizeof *values);
   if (!failure.status) {
     vf_cost made = {sizeof made, cost.bytes, cost.flops, cost.temp_bytes};
-    if (!hand_out(out, out->size, &made, sizeof made))
+    if (!fe_hand_out(out, out->size, &made, sizeof made))
       ir_fail(&failure, IR_ERR_INVALID, "cost: size is %zu; it must be sizeof(vf_cost)", out->size);
   }
   return fe_report(error, &failure);

@@ -45,22 +45,30 @@ static bool shape_refs(ir_graph *g, int rank, const int64_t *shape, ir_ref *out,
   return true;
 }
 
+vf_tensor *fe_tensor_make(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape, const void *elements,
+                          ir_error *error) {
+  vf_tensor *t = NULL;
+  ir_ref refs[IR_MAX_RANK];
+  vf_graph *g = session_of(c, error);
+  if (!g) return NULL;
+  unsigned failures = fe_failures(c);
+  g->ir.error = error;
+  if (shape_refs(&g->ir, rank, shape, refs, error)) {
+    ir_ref buffer = fe_lazy_buffer(c, (ir_dtype)dtype, refs, (size_t)rank, elements, error);
+    if (buffer) t = handle(c, buffer, error);
+  }
+  g->ir.error = &g->error;
+  fe_blame_memory(c, failures, error);
+  return t;
+}
+
+void *fe_tensor_elements(const vf_tensor *t) { return fe_lazy_storage(&t->context->lazy, t->node)->data; }
+
 vf_tensor *vf_tensor_create(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape,
                             const void *elements, vf_error *error) {
   ir_error failure = {0};
-  vf_tensor *t = NULL;
-  ir_ref refs[IR_MAX_RANK];
-  vf_graph *g = session_of(c, &failure);
-  if (g) {
-    unsigned failures = fe_failures(c);
-    g->ir.error = &failure;
-    if (shape_refs(&g->ir, rank, shape, refs, &failure)) {
-      ir_ref buffer = fe_lazy_buffer(c, (ir_dtype)dtype, refs, (size_t)rank, elements, &failure);
-      if (buffer) t = handle(c, buffer, &failure);
-    }
-    g->ir.error = &g->error;
-    fe_blame_memory(c, failures, &failure);
-  }
+  vf_tensor *t = fe_tensor_make(c, dtype, rank, shape, elements, &failure);
+  if (t && !elements) memset(fe_tensor_elements(t), 0, vf_tensor_bytes(t));
   fe_report(error, &failure);
   return t;
 }

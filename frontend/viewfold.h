@@ -671,6 +671,76 @@ vf_tensor_release(vf_tensor *tensor); /* the last release of create, keep and ea
 /* Give back now what no tensor needs. Ends the values of the session, like realising. */
 VF_API vf_status vf_session_collect(vf_context *context, vf_error *error);
 
+/* -------------------------------------------------------------------------------------------------------
+ * functions of tensors, compiled when called */
+
+/* A function that records the results of `inputs`, which are inputs of a graph of its own; `statics` are as
+ * given to the call. Called once for each signature: the dtypes and shapes of the tensors, and the values of
+ * the statics. What fails is noted in the graph, as by every builder. */
+typedef enum vf_static_kind { VF_STATIC_INTEGER, VF_STATIC_REAL, VF_STATIC_TEXT } vf_static_kind;
+typedef struct vf_static {
+  vf_static_kind kind;
+  int64_t integer;
+  double real;
+  const char *text;
+} vf_static;
+typedef void (*vf_traced)(void *user, vf_graph *graph, const vf_value *inputs, const vf_static *statics,
+                          vf_value *results);
+
+/* Axis `axis` of input `input` may have any size lo..hi that divisor divides: one program serves them all.
+ * Axes of one name have one size in each call. A call with another size is compiled for its sizes alone (a
+ * fallback). divisor 0 stands for 1. */
+typedef struct vf_dynamic {
+  int input, axis;
+  const char *name; /* of the variable that traced sees */
+  int64_t lo, hi, divisor;
+} vf_dynamic;
+
+typedef struct vf_jit_options {
+  size_t size;      /* sizeof(vf_jit_options) */
+  const char *name; /* for messages; default "jit" */
+  vf_traced function;
+  void *user;
+  int inputs, statics, results; /* how many of each; results >= 1 */
+  int capacity;                 /* programs kept: what was not used for longest goes; default 64 */
+  int dynamic_count;
+  const vf_dynamic *dynamic; /* copied, names too */
+} vf_jit_options;
+typedef struct vf_jit vf_jit;
+
+/* NULL after failing: no function, counts that cannot be, a dynamic axis of no input, two axes of one name
+ * with different bounds (VF_ERR_INVALID), no memory. */
+VF_API vf_jit *vf_jit_create(vf_context *context, const vf_jit_options *options, vf_error *error);
+VF_API void vf_jit_destroy(vf_jit *jit);
+
+/* Call it: inputs are tensors of the context, which are realised; results are new tensors, realised, to be
+ * released by the caller, all NULL after failing. A signature is compared in full; statics compare by value,
+ * NaN equal to itself. Fails as builders, vf_compile and vf_program_run do. One thread at a time may use the
+ * tensors of a context, and so its jits. */
+VF_API vf_status vf_jit_call(vf_jit *jit, vf_tensor *const *inputs, const vf_static *statics,
+                             vf_tensor **results, vf_error *error);
+
+typedef struct vf_jit_stats {
+  size_t size;                          /* sizeof(vf_jit_stats), set by the caller */
+  int64_t hits, misses;                 /* calls whose program was kept, and not */
+  int64_t fallbacks;                    /* misses for a size outside the declared bounds */
+  int64_t evictions;                    /* programs that had to go */
+  int64_t entries;                      /* programs kept now */
+  int64_t trace_ns, compile_ns, run_ns; /* all calls together */
+} vf_jit_stats;
+VF_API bool vf_jit_statistics(const vf_jit *jit,
+                              vf_jit_stats *stats); /* false when an argument is NULL or size too small */
+
+/* The context's programs, of graphs and of the session alike. */
+typedef struct vf_cache_stats {
+  size_t size;                            /* sizeof(vf_cache_stats), set by the caller */
+  int64_t memory_hits, disk_hits, misses; /* programs looked for and found in memory, on disk, nowhere */
+  int64_t invalidations;                  /* damaged or foreign entries on disk that were thrown away */
+  int64_t programs, kernels;              /* in memory now */
+} vf_cache_stats;
+VF_API bool vf_cache_statistics(vf_context *context,
+                                vf_cache_stats *stats); /* false when an argument is NULL or size too small */
+
 #ifdef __cplusplus
 }
 #endif

@@ -22,6 +22,7 @@ struct rt_context {
   rt_disk *disk;
   rt_memo programs; /* caller's key -> rt_program, one reference each */
   rt_memo kernels;  /* kernel's bytes -> rt_kernel */
+  rt_lookups lookups;
 };
 
 /* The key of an entry on disk: `what`, then all that it depends on besides: target, identity, options. Looks

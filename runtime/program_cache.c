@@ -13,9 +13,24 @@ static const char kind[] = "plan";
 static rt_program *from_memory(rt_context *c, const void *key, size_t size) {
   pthread_mutex_lock(&c->lock);
   rt_program *p = rt_memo_find(&c->programs, key, size);
-  if (p) rt_program_retain(p);
+  if (p) rt_program_retain(p), c->lookups.from_memory++;
   pthread_mutex_unlock(&c->lock);
   return p;
+}
+
+static void count(rt_context *c, int64_t *what) {
+  pthread_mutex_lock(&c->lock);
+  ++*what;
+  pthread_mutex_unlock(&c->lock);
+}
+
+rt_lookups rt_context_lookups(rt_context *c) {
+  pthread_mutex_lock(&c->lock);
+  rt_lookups lookups = c->lookups;
+  lookups.programs = (int64_t)c->programs.count;
+  lookups.kernels = (int64_t)c->kernels.count;
+  pthread_mutex_unlock(&c->lock);
+  return lookups;
 }
 
 /* Keep the program for the next who asks; where another thread was faster, take its program instead. */
@@ -70,7 +85,7 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
   *out = from_memory(c, key, size);
   if (*out) return IR_OK;
   rt_disk *disk = rt_context_disk(c, NULL);
-  if (!disk) return IR_OK;
+  if (!disk) return count(c, &c->lookups.misses), IR_OK;
   rt_full_key full;
   ir_status status = rt_full_key_make(c, key, size, &full, error);
   rt_found found;
@@ -80,8 +95,12 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
     status = load(c, &found, &p, &own);
     if (!status) *out = keep_in_memory(c, key, size, p);
     else if (status == IR_ERR_MEMORY) ir_fail(error, status, "%s", own.text);
-    else status = IR_OK, rt_disk_remove(disk, kind, full.bytes, full.size); /* made by nobody: a miss */
+    else { /* made by nobody: a miss */ status = IR_OK;
+      rt_disk_remove(disk, kind, full.bytes, full.size);
+      count(c, &c->lookups.invalidations);
+    }
   }
+  if (!status) count(c, *out ? &c->lookups.from_disk : &c->lookups.misses);
   rt_full_key_free(&full);
   return status;
 }

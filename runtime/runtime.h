@@ -52,6 +52,14 @@ rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; l
  * it. */
 ir_status rt_devices_text(rt_context *context, ir_text *out, ir_error *error);
 
+/* What became of looking for programs, and what is kept in memory. */
+typedef struct rt_lookups {
+  int64_t from_memory, from_disk, misses;
+  int64_t invalidations; /* entries on disk that were thrown away */
+  int64_t programs, kernels;
+} rt_lookups;
+rt_lookups rt_context_lookups(rt_context *context);
+
 /* The program of this key, or *out NULL where it is not cached (IR_OK all the same). */
 ir_status rt_program_find(rt_context *context, const void *key, size_t key_size, rt_program **out,
                           ir_error *error);

@@ -1,0 +1,190 @@
+/* What recording and compiling cost by operation, for several kinds of graphs: time and bytes of recording N
+ * operations; and, for instructions at N, 2N and 4N, the compilation of one graph of N operations by itself.
+ *
+ *   build/bench/bench_record [N]
+ *   valgrind --tool=callgrind --callgrind-out-file=/dev/null build/bench/bench_record compile N KIND */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "frontend/viewfold.h"
+#include "test/lib/memory.h"
+
+enum { SIZE = 64, KEPT = 16, ROUNDS = 3 };
+
+typedef struct tape {
+  vf_graph *graph;
+  uint64_t state;      /* of the generator */
+  vf_value kept[KEPT]; /* values [SIZE, SIZE] to work on */
+  vf_value bias;       /* [SIZE] */
+  size_t place;        /* of the value that the next operation replaces */
+  int64_t count;       /* operations so far */
+} tape;
+
+static uint64_t draw(tape *t) {
+  t->state = t->state * 6364136223846793005u + 1442695040888963407u;
+  return t->state >> 33;
+}
+
+static vf_value some(tape *t) { return t->kept[draw(t) % KEPT]; }
+static vf_value own(tape *t) { return t->kept[t->place]; } /* so that nothing is recorded twice */
+
+/* Each adds one operation, or a few, which it counts. */
+static vf_value elementwise(tape *t) {
+  vf_value x = own(t);
+  t->count++;
+  switch (draw(t) % 6) {
+  case 0: return vf_add(x, some(t));
+  case 1: return vf_mul(x, some(t));
+  case 2: return vf_max(x, some(t));
+  case 3: return vf_sub(x, vf_number(t->graph, (double)(draw(t) % 1000)));
+  case 4: return vf_abs(x);
+  default: return vf_neg(x);
+  }
+}
+static vf_value broadcast(tape *t) {
+  t->count++;
+  return vf_add(own(t), t->bias);
+}
+
+static vf_value view(tape *t) {
+  vf_value x = own(t);
+  t->count += 2;
+  switch (draw(t) % 3) {
+  case 0: return vf_neg(vf_permute(x, VF_LIST(1, 0)));
+  case 1: return vf_abs(vf_flip(x, VF_LIST((int64_t)(draw(t) % 2))));
+  default: return vf_reshape(vf_reshape(x, VF_LIST(SIZE * SIZE)), VF_LIST(SIZE, SIZE));
+  }
+}
+
+static vf_value normalised(tape *t) {
+  vf_value x = own(t);
+  t->count += 2;
+  return vf_sub(x, vf_mean(x, VF_LIST(1), true));
+}
+
+static vf_value layer(tape *t) {
+  t->count += 3;
+  return vf_relu(vf_add(vf_matmul(own(t), some(t)), t->bias));
+}
+
+static vf_value chain(tape *t) {
+  t->count++;
+  t->place = 0;
+  return draw(t) % 2 ? vf_add(own(t), t->bias) : vf_tanh(own(t));
+}
+
+static vf_value mixed(tape *t) {
+  static vf_value (*const all[])(tape *) = {elementwise, elementwise, elementwise,
+                                            broadcast,   view,        normalised};
+  return all[draw(t) % (sizeof all / sizeof *all)](t);
+}
+
+static const struct {
+  const char *name;
+  vf_value (*step)(tape *);
+} kinds[] = {{"elementwise", elementwise},
+             {"broadcast", broadcast},
+             {"view", view},
+             {"normalised", normalised},
+             {"layer", layer},
+             {"chain", chain},
+             {"mixed", mixed}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void die(const char *what, const char *why) {
+  fprintf(stderr, "bench_record: %s: %s\n", what, why);
+  exit(1);
+}
+
+static tape begin(vf_context *c) {
+  vf_error error = {0};
+  tape t = {.graph = vf_graph_create(c, "tape", &error), .state = 1};
+  if (!t.graph) die("graph", error.message);
+  for (int i = 0; i < KEPT; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "x%d", i);
+    t.kept[i] = vf_input(t.graph, name, VF_F32, VF_LIST(SIZE, SIZE));
+  }
+  t.bias = vf_input(t.graph, "bias", VF_F32, VF_LIST(SIZE));
+  return t;
+}
+
+static void record(tape *t, int kind, int64_t count) {
+  while (t->count < count) {
+    t->place = draw(t) % KEPT;
+    vf_value made = kinds[kind].step(t);
+    t->kept[t->place] = made;
+  }
+  if (vf_graph_status(t->graph) != VF_OK) die(kinds[kind].name, vf_graph_message(t->graph));
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void measure(int kind, int64_t count) {
+  double seconds[ROUNDS], live = 0, peak = 0;
+  for (int r = 0; r < ROUNDS; r++) {
+    test_memory memory = {0};
+    vf_options options = {.size = sizeof options,
+                          .allocator = test_memory_hook,
+                          .allocator_user = &memory,
+                          .flags = VF_NO_DISK};
+    vf_context *c = vf_context_create(&options, NULL);
+    if (!c) die("context", "none");
+    tape t = begin(c);
+    size_t before = memory.live;
+    double start = now();
+    record(&t, kind, count);
+    seconds[r] = now() - start;
+    live = (double)(memory.live - before) / (double)t.count;
+    peak = (double)(memory.peak - before) / (double)t.count;
+    vf_graph_destroy(t.graph);
+    vf_context_destroy(c);
+  }
+  qsort(seconds, ROUNDS, sizeof *seconds, by_value);
+  printf("%-12s %10lld operations recorded in %6.3f s, %5.0f ns and %4.0f bytes each (%.0f at the most)\n",
+         kinds[kind].name, (long long)count, seconds[ROUNDS / 2], seconds[ROUNDS / 2] / (double)count * 1e9,
+         live, peak);
+}
+
+static void compile(int kind, int64_t count) {
+  vf_error error = {0};
+  vf_options options = {.size = sizeof options, .flags = VF_NO_DISK, .threads = 1};
+  vf_context *c = vf_context_create(&options, &error);
+  if (!c) die("context", error.message);
+  tape t = begin(c);
+  record(&t, kind, count);
+  vf_value sum = t.kept[0];
+  for (int i = 1; i < KEPT; i++) sum = vf_add(sum, t.kept[i]);
+  vf_output(t.graph, "y", sum);
+  double start = now();
+  vf_program *p = vf_compile(t.graph, &error);
+  if (!p) die("compile", error.message);
+  vf_stats stats = {.size = sizeof stats};
+  vf_program_stats(p, &stats);
+  printf("%-12s %10lld operations compiled in %.3f s to %u launches of %u kernels\n", kinds[kind].name,
+         (long long)count, now() - start, stats.launches, stats.kernels);
+  vf_program_destroy(p);
+  vf_graph_destroy(t.graph);
+  vf_context_destroy(c);
+}
+
+int main(int argc, char **argv) {
+  if (argc == 4 && strcmp(argv[1], "compile") == 0) {
+    for (int k = 0; k < KINDS; k++)
+      if (strcmp(argv[3], kinds[k].name) == 0) return compile(k, atoll(argv[2])), 0;
+    die(argv[3], "no such kind");
+  }
+  for (int k = 0; k < KINDS; k++) measure(k, argc > 1 ? atoll(argv[1]) : 1000000);
+  return 0;
+}
