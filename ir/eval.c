@@ -99,6 +99,13 @@ ir_status ir_eval_alloc(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted
 }
 
 static void release(ir_eval_run *run, ir_slot *slot) {
+  for (uint32_t i = 0; slot->results && i < slot->result_count; i++) {
+    ir_slot *result = &slot->results[i]; /* which has no results of its own */
+    ir_free(run->mem, result->data, result->bytes);
+    ir_free(run->mem, result->taint, (size_t)result->count * sizeof *result->taint);
+  }
+  ir_free(run->mem, slot->results, slot->result_count * sizeof *slot->results);
+  slot->results = NULL;
   if (slot->data && !slot->borrowed) ir_free(run->mem, slot->data, slot->bytes);
   ir_free(run->mem, slot->taint, (size_t)slot->count * sizeof *slot->taint);
   slot->data = NULL;
@@ -179,6 +186,7 @@ static ir_status eval_index_scalar(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_op op = ir_op_of(run->g, ref);
   out->dtype = ir_dtype_of(run->g, ref);
+  if (op == IR_OP_CUSTOM) return ir_eval_custom(run, ref, out);
   if (!ir_shape(run->g, ref)) return eval_index_scalar(run, ref, out);
   ir_status status = recorded_shape(run, ref, out); /* leaves keep it; others compute their own and compare */
   if (status) return status;
@@ -191,7 +199,8 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   case IR_CLASS_REDUCE: return ir_eval_reduce(run, ref, out);
   case IR_CLASS_CONTRACT: return ir_eval_matmul(run, ref, out);
   case IR_CLASS_INDIRECT: return ir_eval_gather(run, ref, out);
-  case IR_CLASS_LEAF: break;
+  case IR_CLASS_LEAF:
+  case IR_CLASS_META: break;
   default:
     return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[op].text,
                    ref);
@@ -202,6 +211,7 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   case IR_OP_BUFFER: return eval_input(run, ref, out);
   case IR_OP_DATA: return eval_data(run, ref, out);
   case IR_OP_IOTA: return eval_iota(run, ref, out);
+  case IR_OP_RESULT: return ir_eval_result_of(run, ref, out);
   default:
     return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[op].text,
                    ref);

@@ -34,6 +34,7 @@ typedef enum ir_class {
   IR_CLASS_CONTRACT,
   IR_CLASS_INDIRECT,
   IR_CLASS_CONTROL,
+  IR_CLASS_CUSTOM,
   IR_CLASS_LOOP,
   IR_CLASS_META
 } ir_class;
@@ -102,9 +103,10 @@ typedef struct ir_graph {
   ir_bounds *bounds;     /* side table, memoised by ir_bounds_of */
   uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
-  int64_t next_serial;          /* for nodes with identity */
-  uint64_t effort, effort_most; /* steps of index reasoning in this pass, and where they end */
-  const ir_observer *observer;  /* NULL: nobody watches rewrites */
+  int64_t next_serial;              /* for nodes with identity */
+  uint64_t effort, effort_most;     /* steps of index reasoning in this pass, and where they end */
+  const ir_observer *observer;      /* NULL: nobody watches rewrites */
+  const struct ir_customs *customs; /* custom operations (custom.h); NULL: there are none */
 } ir_graph;
 
 /* graph.c: storage */

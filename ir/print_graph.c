@@ -1,4 +1,5 @@
 /* Tensor graphs as text, and the choice between them and kernels. */
+#include "ir/custom.h"
 #include "ir/lex.h"
 #include "ir/print.h"
 
@@ -57,6 +58,38 @@ static bool is_line(const ir_printer *pr, ir_ref ref) {
 static void begin_line(ir_printer *pr, ir_ref ref) {
   ir_text_str(pr->out, "  ");
   if (ref == pr->focus) pr->focus_from = pr->out->len;
+}
+
+/* `%1, %2 = operation operands attributes : type, type`: the results of nodes[at], wherever they are used.
+ * One that is not gets a number all the same. */
+static void put_custom(ir_printer *pr, const ir_ref *nodes, size_t count, size_t at) {
+  const ir_graph *g = pr->graph;
+  ir_custom_call call;
+  ir_ref results[IR_CUSTOM_MAX] = {0};
+  uint32_t found = 0;
+  ir_custom_of(g, nodes[at], &call);
+  for (size_t i = at + 1; i < count && found < call.results; i++) {
+    const ir_node *n = ir_get(g, nodes[i]);
+    if (n->op != IR_OP_RESULT || n->src[0] != nodes[at]) continue;
+    results[ir_arg_int(n)] = nodes[i];
+    found++;
+  }
+  begin_line(pr, nodes[at]);
+  for (uint32_t i = 0; i < call.results; i++) {
+    ir_text_str(pr->out, i ? ", " : "");
+    if (results[i] == pr->focus && pr->focus) pr->focus_from = pr->out->len;
+    ir_put_number(pr, results[i]); /* of node 0: a number that is nobody's */
+  }
+  ir_text_str(pr->out, " = ");
+  ir_put_statement(pr, nodes[at]);
+  for (uint32_t i = 0; i < call.results; i++) {
+    ir_text_str(pr->out, i ? ", " : " : ");
+    ir_text_str(pr->out, ir_dtypes[call.dtypes[i]].name);
+    ir_put_dims(pr, ir_custom_dims(g, nodes[at], &call, i), call.ranks[i]);
+    if (results[i] == pr->focus) pr->focus_to = pr->out->len;
+  }
+  if (nodes[at] == pr->focus) pr->focus_to = pr->out->len;
+  ir_text_str(pr->out, "\n");
 }
 
 static void put_line(ir_printer *pr, ir_ref ref) {
@@ -189,7 +222,8 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
     ir_lex_print_name(pr->out, name, name_length);
     put_params(pr, params, param_count);
     for (size_t i = 0; i < count; i++)
-      if (is_line(pr, nodes[i])) put_line(pr, nodes[i]);
+      if (ir_op_of(g, nodes[i]) == IR_OP_CUSTOM) put_custom(pr, nodes, count, i);
+      else if (ir_op_of(g, nodes[i]) != IR_OP_RESULT && is_line(pr, nodes[i])) put_line(pr, nodes[i]);
     put_results(pr, results, result_count);
     ir_text_str(pr->out, "\n}\n");
   }

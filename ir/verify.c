@@ -258,7 +258,11 @@ static void mark_tensors(const ir_graph *g, ir_ref root, const ir_ref *nodes, si
 
 static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   const ir_node *n = ir_get(v->graph, ref);
-  if (n->op == IR_OP_TUPLE) return ref == v->root || ir_broken(v, ref, "a tuple is the list of results");
+  bool sizes = n->op == IR_OP_TUPLE && ref != v->root; /* of the results of a CUSTOM */
+  for (uint32_t i = 0; sizes && i < n->nsrc; i++) sizes = ir_dtype_of(v->graph, n->src[i]) == IR_INDEX;
+  if (n->op == IR_OP_TUPLE)
+    return ref == v->root || sizes || ir_broken(v, ref, "a tuple is the list of results, or of sizes");
+  if (n->op == IR_OP_CUSTOM) return ir_verify_custom(v, ref);
   if (!ir_verify_sources(v, ref)) return false;
   if (n->op == IR_OP_VAR) return verify_var(v, ref);
   if (!tensor) {
@@ -267,6 +271,7 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
     return ir_is_expression(v->graph, ref) ? verify_division(v, ref)
                                            : ir_broken(v, ref, "an attribute is an index expression");
   }
+  if (n->op == IR_OP_RESULT && ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM) return ir_verify_custom(v, ref);
   if (n->dtype == IR_NONE || n->dtype == IR_INDEX) return ir_broken(v, ref, "a tensor has a data dtype");
   if (!verify_shapes(v, ref) || !verify_axis(v, ref)) return false;
   return ir_verify_elementwise(v, ref);

@@ -39,7 +39,8 @@ static void mark_active(pass_derivation *w) {
   for (size_t i = 0; i < w->live_count; i++) {
     ir_ref node = w->live[i];
     const ir_node *n = ir_get(w->g, node);
-    bool varies = op_registry[n->op].derivative > OP_DERIVATIVE_NONE && ir_is_float((ir_dtype)n->dtype) &&
+    bool varies = op_registry[n->op].derivative > OP_DERIVATIVE_NONE &&
+                  (ir_is_float((ir_dtype)n->dtype) || n->op == IR_OP_CUSTOM) &&
                   pass_derivation_leaf(w, node) == node;
     for (uint32_t k = 0; varies && k < ir_operand_count(n); k++)
       w->active[node] |= w->active[pass_derivation_leaf(w, n->src[k])];
@@ -62,6 +63,17 @@ bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivativ
     return false;
   mark_active(w);
   return true;
+}
+
+void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *results, uint32_t count) {
+  uint32_t found = 0;
+  memset(results, 0, count * sizeof *results);
+  for (size_t i = at + 1; i < w->live_count && found < count; i++) {
+    const ir_node *n = ir_get(w->g, w->live[i]);
+    if (n->op != IR_OP_RESULT || n->src[0] != w->live[at]) continue;
+    results[ir_arg_int(n)] = w->live[i];
+    found++;
+  }
 }
 
 void pass_derivation_end(pass_derivation *w) {

@@ -41,6 +41,8 @@ typedef struct pass_derivation {
   uint8_t *active; /* by node: depends on an input */
   size_t nodes;
 } pass_derivation;
+/* The RESULTs of live[at], as far as they are live: by number, 0 for the others. */
+void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *results, uint32_t count);
 /* False after failing; to be ended all the same. */
 bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of);
 void pass_derivation_end(pass_derivation *w);

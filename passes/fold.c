@@ -318,6 +318,7 @@ static ir_ref fold_demand(folder *f, frame *fr) {
     break;
   case IR_CLASS_CONTRACT:
   case IR_CLASS_CONTROL:
+  case IR_CLASS_CUSTOM:
   case IR_CLASS_LOOP:
   case IR_CLASS_META: break;
   }

@@ -34,6 +34,7 @@ typedef struct rt_options {
   bool no_disk;          /* keep nothing on disk */
   bool no_compile;       /* VIEWFOLD_COMPILE=0: fail instead of compiling */
   bool perf_map;         /* tell perf about generated code */
+  const struct ir_customs *customs; /* custom operations that programs may call; NULL: none */
   rt_compile compile;    /* NULL: the code generator's module */
   void *compile_user;
 } rt_options;

@@ -19,7 +19,9 @@ typedef enum op_derivative_kind {
   OP_DERIVATIVE_ELEMENTWISE,
   OP_DERIVATIVE_REDUCE,
   OP_DERIVATIVE_LINEAR,
-  OP_DERIVATIVE_BILINEAR
+  OP_DERIVATIVE_BILINEAR,
+  OP_DERIVATIVE_TOGETHER /* of a node with several results, and of these: by a rule for all, not by this table
+                          */
 } op_derivative_kind;
 
 /* One node being differentiated. */

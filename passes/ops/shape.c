@@ -70,7 +70,7 @@ bool op_sizes_like(ir_graph *g, const char *who, ir_ref like, const ir_ref *shap
 }
 
 /* Strides are computed with sizes of zero taken as one, so that is the product that must fit. */
-static bool bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank) {
+bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank) {
   int64_t bytes = ir_dtypes[dtype].bytes;
   for (size_t i = 0; i < rank; i++) {
     int64_t most;
@@ -86,7 +86,7 @@ ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t
     if (dims[i] == 0) return 0;
   const char *who = ir_ops[op].text;
   if (!rank_fits(g, who, rank)) return 0;
-  if (!bytes_fit(g, dtype, dims, rank))
+  if (!op_bytes_fit(g, dtype, dims, rank))
     return op_refuse(g, "%s: a result of shape %s%s is too large; its bytes must number less than 2^63", who,
                      ir_dtypes[dtype].name, OP_LIST(dims, rank));
   ir_ref shape = ir_tuple(g, dims, (uint32_t)rank);

@@ -1,4 +1,5 @@
 /* The rule of a recorded node: its row's template, for its shapes and attributes. */
+#include "custom.h"
 #include "sharding.h"
 
 #include <string.h>
@@ -35,6 +36,7 @@ static uint32_t changed_axes(const ir_graph *g, ir_ref node) {
 bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
   const ir_node *n = ir_get(g, node);
   uint32_t operands = ir_operand_count(n);
+  if (n->op == IR_OP_CUSTOM) return op_custom_sharding(g, node, out);
   op_sharding_ask ask = {
       .who = ir_ops[n->op].text, .rule = op_registry[n->op].sharding, .operands = operands, .results = 1};
   memset(out, 0, sizeof *out);
