@@ -193,7 +193,7 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
     fe_watch_init(&c->watch, getenv("VIEWFOLD_DEBUG")); /* a number was checked with the other settings */
     fe_customs_init(&c->customs, c);
     rt_options runtime = {.threads = o.threads,
-                          .customs = &c->customs.base,
+                          .calls = fe_customs_calls(&c->customs),
                           .cache_dir = o.cache_dir,
                           .cache_bytes = o.cache_bytes,
                           .no_disk = (o.flags & VF_NO_DISK) != 0 || c->watch.bisects,

@@ -63,6 +63,34 @@ static ir_status run(const ir_custom *base, const ir_custom_call *call, const ir
   return rt_native_call(&c->native, function, base->name, c->given.user, call, operands, results, error);
 }
 
+/* What a CALL step runs. */
+static const void *find_call(void *user, const char *name) {
+  const fe_customs *all = user;
+  return find(&all->base, name, strlen(name));
+}
+
+static ir_custom_array array_of(const rt_array *a) {
+  ir_custom_array out = {.dtype = a->dtype, .rank = a->rank, .data = a->data};
+  if (a->rank) memcpy(out.shape, a->dims, a->rank * sizeof *out.shape);
+  return out;
+}
+
+static ir_status run_call(void *user, const void *found, const rt_call *step, ir_error *error) {
+  const fe_customs *all = user;
+  ir_custom_array in[IR_CUSTOM_MAX], out[IR_CUSTOM_MAX];
+  ir_custom_call call;
+  (void)found; /* ir_custom_run finds it again, and checks its form */
+  if (!ir_custom_is_call(step->attributes, step->attribute_bytes, step->operand_count))
+    return ir_fail(error, IR_ERR_INTERNAL, "the plan says nothing sensible of the call");
+  memcpy(&call, step->attributes, sizeof call);
+  if (call.results != step->result_count) return ir_fail(error, IR_ERR_INTERNAL, "the plan lacks a result");
+  for (uint32_t i = 0; i < call.operands; i++) in[i] = array_of(&step->operands[i]);
+  for (uint32_t i = 0; i < call.results; i++) out[i] = array_of(&step->results[i]);
+  return ir_custom_run(&all->base, &call, in, out, error);
+}
+
+rt_calls fe_customs_calls(fe_customs *all) { return (rt_calls){all, find_call, run_call}; }
+
 /* checking */
 
 static bool refuse(ir_error *error, const char *name, const char *why) {

@@ -34,6 +34,7 @@ typedef struct fe_customs {
 
 void fe_customs_init(fe_customs *customs, vf_context *context);
 void fe_customs_free(fe_customs *customs);
+rt_calls fe_customs_calls(fe_customs *customs); /* how programs find and run them */
 /* custom_rules.c: the user's functions as the registry calls them */
 void fe_custom_rules(fe_custom *custom);
 

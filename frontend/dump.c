@@ -6,6 +6,7 @@
 
 #include "frontend/compile.h"
 #include "frontend/dump_kernels.h"
+#include "frontend/dump_steps.h"
 #include "ir/print.h"
 #include "passes/ops/ops.h"
 #include "runtime/kernel_key.h"
@@ -80,7 +81,8 @@ static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
     put_graph(d, root);
     return;
   }
-  snprintf(name, sizeof name, "%.60s_%d", d->block->name, kernel);
+  snprintf(name, sizeof name, "%.60s_%zu", d->block->name, fe_kernel_number(&d->plan, (size_t)kernel));
+  fe_put_place(&d->plan, (size_t)kernel, d->out);
   ir_print_graph(&d->copy.graph, name, root, d->out);
 }
 
@@ -118,8 +120,8 @@ static void put_code(dump *d, ir_ref kernel, cg_output want) {
 }
 
 static void put_all_code(dump *d, cg_output want) {
-  for (size_t k = 0; k < d->plan.launch_count && !d->error->status; k++)
-    put_code(d, d->plan.launches[k].kernel, want);
+  for (size_t k = 0; k < d->plan.step_count && !d->error->status; k++)
+    if (d->plan.steps[k].kind == IR_STEP_KERNEL) put_code(d, d->plan.steps[k].kernel, want);
 }
 
 /* one graph */

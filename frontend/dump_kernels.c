@@ -2,33 +2,32 @@
 
 #include <string.h>
 
+#include "frontend/dump_steps.h"
 #include "frontend/explain_kernels.h"
 
 static bool note_schedule(fe_kernels *k, const ir_plan *plan) {
-  size_t cells = plan->launch_count * plan->slot_count;
-  k->launches = plan->launch_count;
+  size_t cells = plan->step_count * plan->slot_count;
+  k->steps = plan->step_count;
   k->slots = plan->slot_count;
-  k->values = ir_alloc(k->mem, k->launches * sizeof *k->values);
+  k->values = ir_alloc(k->mem, k->steps * sizeof *k->values);
   k->loads = ir_alloc(k->mem, cells * sizeof *k->loads);
   if (!k->values || !k->loads) {
     fe_kernels_free(k);
     return false;
   }
   memset(k->loads, 0, cells * sizeof *k->loads);
-  for (size_t i = 0; i < k->launches; i++) k->values[i] = plan->launches[i].kernel;
+  for (size_t i = 0; i < k->steps; i++) k->values[i] = plan->steps[i].kernel;
   return true;
 }
 
-static bool note_fold(fe_kernels *k, const ir_graph *g, const ir_launch *launch, ir_ref root,
-                      uint32_t *loads) {
+static bool note_fold(fe_kernels *k, const ir_graph *g, const ir_step *step, ir_ref root, uint32_t *loads) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   bool ok = ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && ok; i++) {
     if (ir_op_of(g, live[i]) != IR_OP_LOAD) continue;
     int64_t param = ir_arg_int(ir_get(g, ir_src(g, live[i], 0)));
-    if (param >= 0 && param < launch->slot_count && launch->slots[param] < k->slots)
-      loads[launch->slots[param]]++;
+    if (param >= 0 && param < step->slot_count && step->slots[param] < k->slots) loads[step->slots[param]]++;
   }
   ir_free(g->mem, live, cap * sizeof *live);
   return ok;
@@ -37,13 +36,13 @@ static bool note_fold(fe_kernels *k, const ir_graph *g, const ir_launch *launch,
 bool fe_kernels_note(fe_kernels *k, const char *pass, const ir_graph *g, const ir_plan *plan, ir_ref root,
                      int kernel) {
   if (strcmp(pass, "schedule") == 0) return note_schedule(k, plan);
-  if (strcmp(pass, "fold") != 0 || (size_t)kernel >= k->launches) return true;
-  return note_fold(k, g, &plan->launches[kernel], root, k->loads + (size_t)kernel * k->slots);
+  if (strcmp(pass, "fold") != 0 || (size_t)kernel >= k->steps) return true;
+  return note_fold(k, g, &plan->steps[kernel], root, k->loads + (size_t)kernel * k->slots);
 }
 
 void fe_kernels_free(fe_kernels *k) {
-  ir_free(k->mem, k->values, k->launches * sizeof *k->values);
-  ir_free(k->mem, k->loads, k->launches * k->slots * sizeof *k->loads);
+  ir_free(k->mem, k->values, k->steps * sizeof *k->values);
+  ir_free(k->mem, k->loads, k->steps * k->slots * sizeof *k->loads);
   *k = (fe_kernels){.mem = k->mem};
 }
 
@@ -56,6 +55,8 @@ typedef struct printer {
   const ir_plan *plan;
   ir_text *out;
   uint8_t *stored; /* by node: it lies in memory */
+  bool why;
+  fe_explained explained;
 } printer;
 
 /* Its place among the slots of its kind. */
@@ -66,7 +67,8 @@ static unsigned place_of(const ir_plan *plan, uint32_t slot) {
 }
 
 /* `%x f32[3,2]` */
-static void put_slot(printer *p, uint32_t slot) {
+static void put_slot(void *user, uint32_t slot) {
+  printer *p = user;
   const ir_slot *s = &p->plan->slots[slot];
   const ir_node *n = ir_get(p->g, s->value);
   size_t result = 0;
@@ -80,6 +82,7 @@ static void put_slot(printer *p, uint32_t slot) {
     break;
   case IR_SLOT_TEMP: ir_textf(p->out, "temporary %u ", place_of(p->plan, slot)); break;
   case IR_SLOT_DATA: ir_textf(p->out, "data %u ", place_of(p->plan, slot)); break;
+  case IR_SLOT_MOVING: ir_textf(p->out, "moving %u ", place_of(p->plan, slot)); break;
   }
   ir_print_type(p->g, s->value, p->out);
 }
@@ -127,9 +130,9 @@ static void put_fused(printer *p, ir_ref value) {
 }
 
 static void put_kernel(printer *p, size_t number) {
-  const ir_launch *l = &p->plan->launches[number];
+  const ir_step *l = &p->plan->steps[number];
   const uint32_t *loads = p->k->loads + number * p->k->slots;
-  ir_textf(p->out, "\nkernel %zu -> ", number);
+  ir_textf(p->out, "kernel %zu -> ", fe_kernel_number(p->plan, number));
   put_slot(p, l->slots[0]);
   ir_text_str(p->out, "\n");
   put_fused(p, p->k->values[number]);
@@ -145,26 +148,36 @@ static void put_kernel(printer *p, size_t number) {
   ir_text_str(p->out, " (bytes and operations)\n");
 }
 
+/* One step, without those inside it. */
+static void put_step(void *user, size_t number, ir_text *out) {
+  printer *p = user;
+  p->out = p->explained.out = out;
+  if (p->plan->steps[number].kind != IR_STEP_KERNEL) {
+    fe_put_step(p->g, p->plan, number, put_slot, p, out);
+    return;
+  }
+  put_kernel(p, number);
+  if (p->why) fe_explain_kernel(&p->explained, number);
+}
+
 void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
                       ir_text *out, bool why) {
   unsigned temporaries = 0;
-  size_t nodes = g->count;
-  printer p = {k, g, block, plan, out, ir_alloc(k->mem, nodes)};
+  size_t nodes = g->count, kernels = fe_kernel_number(plan, plan->step_count);
+  printer p = {.k = k, .g = g, .block = block, .plan = plan, .stored = ir_alloc(k->mem, nodes), .why = why};
   if (!p.stored) {
     out->failed = true;
     return;
   }
   memset(p.stored, 0, nodes);
+  for (size_t i = 0; i < plan->stored_count; i++) p.stored[plan->stored[i].node] = 1;
   for (size_t i = 0; i < plan->slot_count; i++) {
     temporaries += plan->slots[i].kind == IR_SLOT_TEMP;
     p.stored[plan->slots[i].value] = 1;
   }
-  ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, plan->launch_count,
-           plan->launch_count == 1 ? "" : "s", temporaries, temporaries == 1 ? "y" : "ies");
-  fe_explained explained = {g, plan, k->values, p.stored, nodes, out};
-  for (size_t i = 0; i < plan->launch_count && !out->failed; i++) {
-    put_kernel(&p, i);
-    if (why) fe_explain_kernel(&explained, i);
-  }
+  ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, kernels, kernels == 1 ? "" : "s",
+           temporaries, temporaries == 1 ? "y" : "ies");
+  p.explained = (fe_explained){g, plan, k->values, p.stored, nodes, out};
+  fe_put_steps(plan, put_step, &p, out);
   ir_free(k->mem, p.stored, nodes);
 }

@@ -8,10 +8,9 @@
 
 typedef struct fe_kernels {
   const ir_mem *mem; /* set before the first note */
-  ir_ref *values;    /* of each launch: the tensor that it computes */
-  uint32_t *loads;   /* of each launch and slot: how many places of the kernel read it, by launch * slots +
-                        slot */
-  size_t launches, slots;
+  ir_ref *values;    /* of each kernel step: the tensor that it computes */
+  uint32_t *loads; /* of each step and slot: how many places of the kernel read it, by step * slots + slot */
+  size_t steps, slots;
 } fe_kernels;
 
 /* To be called from a pass_observer: notes what later passes forget. False when memory is short. */

@@ -42,7 +42,7 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
 static void put_reason(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
   const ir_node *n = ir_get(e->g, value);
-  const ir_slot *slot = &e->plan->slots[e->plan->launches[number].slots[0]];
+  const ir_slot *slot = &e->plan->slots[e->plan->steps[number].slots[0]];
   ir_text_str(e->out, "  why     ");
   if (slot->kind == IR_SLOT_OUTPUT) {
     ir_text_str(e->out, "a kernel of its own, because it is a result\n");
@@ -101,7 +101,7 @@ static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
 }
 
 static void put_work(const fe_explained *e, size_t number) {
-  const ir_launch *l = &e->plan->launches[number];
+  const ir_step *l = &e->plan->steps[number];
   ir_ref read = ir_index(e->g, 0);
   for (uint32_t i = 1; i < l->slot_count; i++) read = pass_add(e->g, read, bytes_of(e, l->slots[i]));
   ir_text_str(e->out, "  moves   ");
@@ -188,7 +188,7 @@ void fe_explain_kernel(const fe_explained *e, size_t number) {
   ir_regions regions;
   put_reason(e, number);
   put_work(e, number);
-  if (ir_regions_find(e->g, e->plan->launches[number].kernel, &regions) != IR_OK) {
+  if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) {
     out_of_memory(e);
     return;
   }

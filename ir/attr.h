@@ -5,15 +5,21 @@
 
 #include "ir.h"
 
-typedef enum ir_attr_kind { IR_ATTR_EXPR, IR_ATTR_FLOAT, IR_ATTR_WORD, IR_ATTR_LIST } ir_attr_kind;
+typedef enum ir_attr_kind {
+  IR_ATTR_EXPR,
+  IR_ATTR_FLOAT,
+  IR_ATTR_WORD,
+  IR_ATTR_LIST,
+  IR_ATTR_GRAPH
+} ir_attr_kind;
 
 typedef struct ir_attr {
   const char *name; /* "order"; empty inside lists */
   size_t name_length;
   ir_attr_kind kind;
-  ir_ref expr;      /* EXPR: an index expression; an integer literal is an index constant */
+  ir_ref expr;      /* EXPR: an index expression; an integer literal is an index constant. GRAPH: a FUNC */
   double number;    /* FLOAT: a literal with a point, an exponent, inf or nan */
-  const char *word; /* WORD: an identifier or string, true and false included */
+  const char *word; /* WORD: an identifier or string, true and false included; GRAPH: "@name" */
   size_t word_length;
   const struct ir_attr *items; /* LIST */
   size_t count;

@@ -98,7 +98,7 @@ ir_status ir_eval_alloc(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted
   return IR_OK;
 }
 
-static void release(ir_eval_run *run, ir_slot *slot) {
+void ir_eval_release(ir_eval_run *run, ir_slot *slot) {
   for (uint32_t i = 0; slot->results && i < slot->result_count; i++) {
     ir_slot *result = &slot->results[i]; /* which has no results of its own */
     ir_free(run->mem, result->data, result->bytes);
@@ -118,6 +118,9 @@ static ir_status eval_input(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_node *n = ir_get(run->g, ref);
   char shape[IR_SHAPE_TEXT];
   size_t element = ir_dtypes[out->dtype].bytes, i = 0;
+  ir_function f = run->func ? ir_function_of(run->g, run->func) : (ir_function){0};
+  for (uint32_t k = 0; k < f.param_count; k++)
+    if (f.params[k] == ref) return ir_eval_param(run, ref, run->params[k], out);
   while (i < run->input_count && run->inputs[i].ref != ref) i++;
   bool named = n->op == IR_OP_INPUT;
   if (ir_eval_count(out->shape, out->rank, element, &out->count))
@@ -186,6 +189,7 @@ static ir_status eval_index_scalar(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_op op = ir_op_of(run->g, ref);
   out->dtype = ir_dtype_of(run->g, ref);
+  if (ir_ops[op].cls == IR_CLASS_CONTROL) return ir_eval_control(run, ref, out);
   if (op == IR_OP_CUSTOM) return ir_eval_custom(run, ref, out);
   if (!ir_shape(run->g, ref)) return eval_index_scalar(run, ref, out);
   ir_status status = recorded_shape(run, ref, out); /* leaves keep it; others compute their own and compare */
@@ -280,7 +284,7 @@ static void count_uses(ir_eval_run *run, const ir_ref *roots, size_t n) {
   }
 }
 
-static ir_status prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
+ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
   const ir_graph *g = run->g;
   for (size_t i = 0; i < n; i++)
     if (roots[i] == 0 || !ir_shape(g, roots[i]))
@@ -298,7 +302,6 @@ static ir_status prepare(ir_eval_run *run, const ir_ref *roots, size_t n) {
   if (!run->position || !run->index || !run->index_known || !run->slots) return ir_eval_no_memory(run, 0);
   memset(run->index_known, 0, run->table_count);
   for (size_t i = 0; i < run->live_count; i++) run->position[run->live[i]] = (uint32_t)i;
-  count_uses(run, roots, n);
   return eval_indices(run);
 }
 
@@ -333,23 +336,29 @@ static ir_status take_result(ir_eval_run *run, ir_ref root, ir_eval_result *out)
   return IR_OK;
 }
 
-static ir_status evaluate(ir_eval_run *run) {
+ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n) {
+  for (size_t i = 0; i < run->live_count; i++) {
+    ir_eval_release(run, &run->slots[i]);
+    run->slots[i] = (ir_slot){0};
+  }
+  count_uses(run, roots, n);
   for (size_t i = 0; i < run->live_count; i++) {
     if (!run->slots[i].needed) continue;
     ir_ref ref = run->live[i];
     ir_status status = eval_node(run, ref, &run->slots[i]);
     if (status) return status;
-    const ir_node *n = ir_get(run->g, ref);
-    for (uint32_t s = 0; s < read_count(n); s++) {
-      ir_slot *source = &run->slots[run->position[n->src[s]]];
-      if (--source->uses == 0) release(run, source);
+    const ir_node *node = ir_get(run->g, ref);
+    for (uint32_t s = 0; s < read_count(node); s++) {
+      ir_slot *source = &run->slots[run->position[node->src[s]]];
+      if (--source->uses == 0) ir_eval_release(run, source);
     }
   }
   return IR_OK;
 }
 
-static void finish(ir_eval_run *run) {
-  for (size_t i = 0; run->slots && i < run->live_count; i++) release(run, &run->slots[i]);
+void ir_eval_finish(ir_eval_run *run) {
+  for (size_t i = 0; run->slots && i < run->live_count; i++) ir_eval_release(run, &run->slots[i]);
+  ir_eval_free_calls(run);
   ir_eval_free_programs(run);
   ir_free(run->mem, run->slots, run->live_count * sizeof *run->slots);
   ir_free(run->mem, run->live, run->live_cap * sizeof *run->live);
@@ -367,10 +376,10 @@ ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_bin
   run.input_count = input_count;
   run.var_count = var_count;
   for (size_t i = 0; i < n; i++) out[i] = (ir_eval_result){0};
-  ir_status status = prepare(&run, roots, n);
-  if (!status) status = evaluate(&run);
+  ir_status status = ir_eval_prepare(&run, roots, n);
+  if (!status) status = ir_eval_nodes(&run, roots, n);
   for (size_t i = 0; i < n && !status; i++) status = take_result(&run, roots[i], &out[i]);
-  finish(&run);
+  ir_eval_finish(&run);
   if (status) ir_eval_free(g, out, n);
   return status;
 }

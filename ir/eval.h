@@ -4,7 +4,8 @@
  * topological order; a buffer is freed after its last use. Views are loops over coordinates; elementary
  * functions are the expressions of elementary.h. Every float operation is rounded to the node's dtype (f16
  * and bf16: computed in f32, then rounded); sums, products and contractions accumulate in long double and
- * round once, so here the evaluator is the more accurate side. No recursion, no globals. */
+ * round once, so here the evaluator is the more accurate side. A function is run at each call, and of two
+ * branches the one taken; recursion goes as deep as functions nest, at most IR_MAX_DEPTH. No globals. */
 #ifndef VIEWFOLD_IR_EVAL_H
 #define VIEWFOLD_IR_EVAL_H
 

@@ -65,20 +65,3 @@ ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   for (uint32_t i = 0; i < call.operands; i++) in[i] = array_of(ir_eval_operand(run, ref, i));
   return status ? status : ir_custom_run(run->g->customs, &call, in, results, run->error);
 }
-
-ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out) {
-  const ir_node *n = ir_get(run->g, ref);
-  ir_slot *all = &run->slots[run->position[n->src[0]]], *value = NULL;
-  int64_t number = ir_arg_int(n);
-  if (all->results && number >= 0 && number < all->result_count) value = &all->results[number];
-  if (!value || !value->data || value->dtype != out->dtype || value->rank != out->rank ||
-      memcmp(value->shape, out->shape, out->rank * sizeof *out->shape) != 0)
-    return ir_fail(run->error, IR_ERR_INTERNAL, "result: node %u is not result %" PRId64 " of its source",
-                   ref, number);
-  uint32_t uses = out->uses;
-  *out = *value;
-  out->uses = uses;
-  out->needed = true;
-  *value = (ir_slot){0};
-  return IR_OK;
-}

@@ -57,6 +57,11 @@ typedef struct ir_eval_run {
   size_t offence_count, offence_cap;
   ir_scalar_program *programs;
   size_t program_count, program_cap;
+  /* Functions: a run each, made ready at its first call. One is never called while it runs. */
+  struct ir_eval_run **calls;
+  size_t call_count, call_cap;
+  ir_ref func;            /* of which this is a run; 0: the whole graph */
+  const ir_slot **params; /* of func: bound by the caller for each call */
 } ir_eval_run;
 
 static inline const ir_slot *ir_eval_operand(const ir_eval_run *run, ir_ref ref, uint32_t i) {
@@ -82,8 +87,18 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out);
-ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out); /* of a RESULT */
 void ir_eval_free_programs(ir_eval_run *run);
+
+/* eval.c: the parts of a run */
+ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n);
+ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n); /* forgets what a run before left */
+void ir_eval_finish(ir_eval_run *run);
+void ir_eval_release(ir_eval_run *run, ir_slot *slot);
+/* eval_control.c */
+ir_status ir_eval_control(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out); /* of a RESULT */
+ir_status ir_eval_param(ir_eval_run *run, ir_ref ref, const ir_slot *given, ir_slot *out);
+void ir_eval_free_calls(ir_eval_run *run);
 
 /* eval_index.c */
 bool ir_index_supported(ir_op op, uint32_t operands);

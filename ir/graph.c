@@ -258,8 +258,8 @@ static bool mark(const ir_graph *g, ir_ref ref, uint64_t *seen, ir_ref **list, s
 }
 
 /* Time goes with what is reached, but for one bit per ref below the largest root. */
-static ir_status reach(const ir_graph *g, const ir_ref *roots, size_t n, bool inside, ir_ref **out,
-                       size_t *count, size_t *cap) {
+static ir_status reach(const ir_graph *g, const ir_ref *roots, size_t n, bool inside, ir_ref floor,
+                       ir_ref **out, size_t *count, size_t *cap) {
   *count = 0;
   ir_ref top = 0;
   for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
@@ -271,7 +271,8 @@ static ir_status reach(const ir_graph *g, const ir_ref *roots, size_t n, bool in
     if (roots[i]) done = mark(g, roots[i], seen, out, count, cap);
   for (size_t i = 0; i < *count && done; i++) {
     const ir_node *node = ir_get(g, (*out)[i]);
-    uint32_t followed = node->op == IR_OP_FUNC && !inside ? 0 : node->nsrc;
+    bool closed = (node->op == IR_OP_FUNC && !inside) || (*out)[i] < floor;
+    uint32_t followed = closed ? 0 : node->nsrc;
     for (uint32_t k = 0; k < followed && done; k++) done = mark(g, node->src[k], seen, out, count, cap);
   }
   size_t at = 0;
@@ -283,15 +284,22 @@ static ir_status reach(const ir_graph *g, const ir_ref *roots, size_t n, bool in
 
 ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                        size_t *cap) {
-  return reach(g, roots, n, false, out, count, cap);
+  return reach(g, roots, n, false, 0, out, count, cap);
 }
 
 ir_status ir_reachable_inside(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                               size_t *cap) {
-  return reach(g, roots, n, true, out, count, cap);
+  return reach(g, roots, n, true, 0, out, count, cap);
 }
 
-static bool arg_is_name(ir_op op) { return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA || op == IR_OP_CUSTOM; }
+ir_status ir_reachable_above(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref floor, ir_ref **out,
+                             size_t *count, size_t *cap) {
+  return reach(g, roots, n, false, floor, out, count, cap);
+}
+
+static bool arg_is_name(ir_op op) {
+  return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA || op == IR_OP_CUSTOM;
+}
 
 static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir_ref *map, ir_ref **scratch,
                         size_t *cap) {

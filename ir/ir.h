@@ -220,9 +220,13 @@ ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_
                        size_t *cap);
 ir_status ir_reachable_inside(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
                               size_t *count, size_t *cap);
+/* The same as ir_reachable, but what is older than `floor` is listed and not followed. */
+ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref floor, ir_ref **out,
+                             size_t *count, size_t *cap);
 
 /* function.c: functions and the nodes that call them. A function is made of values that depend on its
- * parameters and on constants (CONST, DATA, IOTA, VAR): what else it needs is passed to it. */
+ * parameters and on constants (CONST, DATA, IOTA, VAR): what else it needs is passed to it. Several functions
+ * may have the same parameters: each call is a scope of its own. */
 typedef struct ir_function {
   const ir_ref *results, *params;
   uint32_t result_count, param_count;
@@ -230,11 +234,22 @@ typedef struct ir_function {
 ir_ref ir_func(ir_graph *graph, const ir_ref *results, uint32_t result_count, const ir_ref *params,
                uint32_t param_count);
 ir_function ir_function_of(const ir_graph *graph, ir_ref func);
+/* How deep functions nest: 1 where nothing inside calls one. Whoever records a call keeps it within
+ * IR_MAX_DEPTH, so that a walk may recurse into functions. */
+enum { IR_MAX_DEPTH = 64 };
+uint32_t ir_func_depth(const ir_graph *graph, ir_ref func);
 /* The FUNC of a CONTROL node: COND has then, else; WHILE has while, do; SCAN has do. */
 ir_ref ir_called(const ir_graph *graph, ir_ref control, uint32_t number);
 uint32_t ir_called_count(const ir_node *control);
-uint32_t ir_result_count(const ir_graph *graph, ir_ref control);
+/* Of a node that has no value, but results which RESULT takes: of class CONTROL or CUSTOM. */
+static inline bool ir_has_results(ir_op op) {
+  return ir_ops[op].cls == IR_CLASS_CONTROL || ir_ops[op].cls == IR_CLASS_CUSTOM;
+}
+uint32_t ir_result_count(const ir_graph *graph, ir_ref node);
 ir_ref ir_result(ir_graph *graph, ir_ref control, uint32_t number, ir_dtype dtype, ir_ref shape);
+/* The node of a function, or operand, whose type a result has; *stacked: behind an axis of the node's length.
+ */
+ir_ref ir_result_like(const ir_graph *graph, ir_ref control, uint32_t number, bool *stacked);
 /* How a SCAN uses its operands: `carries` of state, then `sliced`, then others. Both counts are < 65536. */
 typedef struct ir_scan_state {
   uint32_t carries, sliced;
@@ -242,5 +257,10 @@ typedef struct ir_scan_state {
 } ir_scan_state;
 int64_t ir_pack_scan(ir_scan_state state);
 ir_scan_state ir_scan_of(const ir_node *scan);
+
+/* replace.c: roots[0..n) become what they are with to[i] in place of each node from[i], of the same dtype and
+ * shape. What is older than all of from[] stays; what is inside functions, too. */
+ir_status ir_replace(ir_graph *graph, const ir_ref *from, const ir_ref *to, size_t count, ir_ref *roots,
+                     size_t n);
 
 #endif

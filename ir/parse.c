@@ -330,7 +330,7 @@ static bool parse_block(ir_parser *p, ir_module *module) {
   out->var_count = p->var_count, out->var_cap = p->var_cap;
   p->vars = NULL;
   p->var_count = p->var_cap = 0;
-  p->symbols[id].graph_known = 1;
+  p->symbols[id].graph_known = (uint32_t)module->count;
   return true;
 }
 
@@ -339,6 +339,7 @@ ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char
   *module = (ir_module){.mem = graph->mem};
   ir_parser p;
   bool ok = ir_parser_init(&p, graph, builder, file, text, length) == IR_OK;
+  p.module = module;
   while (ok && p.lex.token.kind != IR_TOKEN_END) ok = parse_block(&p, module);
   if (ok && module->count == 0) ok = ir_lex_fail(&p.lex, "nothing to read", "'graph @NAME(...) { ... }'");
   if (p.lex.error->status) ok = false;

@@ -17,8 +17,8 @@ typedef struct ir_builder {
   ir_ref (*expr)(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
   /* An operation of a tensor graph, by the name in the text: aliases and the number of results are the
    * callee's matter. Several results come back as a TUPLE node. 0 after ir_fail(graph->error, ...); the
-   * parser adds the position. The attribute value of `then=@f` is the WORD "@f". May be NULL when no graph is
-   * parsed. */
+   * parser adds the position. The attribute value of `then=@f` is a GRAPH: the FUNC of graph f, the same each
+   * time. May be NULL when no graph is parsed. */
   ir_ref (*apply)(void *user, ir_graph *graph, const char *name, size_t name_length, const ir_ref *operands,
                   size_t operand_count, const ir_attr *attrs, size_t attr_count, int line, int column);
 } ir_builder;
@@ -45,6 +45,7 @@ typedef struct ir_parsed_graph {
   ir_ref *vars;
   size_t var_count, var_cap; /* in order of declaration */
   int line, column;          /* of its name */
+  bool called;               /* a graph below is made of it */
 } ir_parsed_graph;
 
 typedef struct ir_module {
@@ -68,8 +69,9 @@ typedef struct ir_parser {
   const ir_builder *builder;
   struct ir_symbol *symbols; /* per interned name */
   size_t symbol_cap;
-  uint32_t epoch; /* symbols of earlier blocks are out of scope */
-  ir_ref *vars;   /* in order of declaration */
+  uint32_t epoch;    /* symbols of earlier blocks are out of scope */
+  ir_module *module; /* the blocks so far; NULL: none is read */
+  ir_ref *vars;      /* in order of declaration */
   size_t var_count, var_cap;
   ir_ref *values; /* stacks of the expression parser */
   size_t value_count, value_cap;

@@ -41,18 +41,13 @@ static bool word_value(ir_parser *p, ir_attr *out) {
 static bool graph_value(ir_parser *p, ir_attr *out) {
   ir_token name;
   if (!ir_parse_name(p, '@', &name, "bad attribute")) return false;
-  int64_t id = ir_parse_intern(p, &name);
-  char *copy = id < 0 ? NULL : ir_parse_keep(p, name.length + 2);
-  if (!copy) return id < 0 ? ir_parse_memory(p) : false;
-  if (!p->symbols[id].graph_known)
-    return ir_lex_fail_at(&p->lex, name.line, name.column,
-                          "unknown graph, found '@%.*s', expected a graph defined above",
-                          (int)(name.length > 40 ? 40 : name.length), name.text);
+  char *copy = ir_parse_keep(p, name.length + 2);
+  if (!copy) return false;
   copy[0] = '@';
-  out->kind = IR_ATTR_WORD;
+  out->kind = IR_ATTR_GRAPH;
   out->word = copy;
   out->word_length = 1 + ir_lex_unescape(&name, copy + 1);
-  return true;
+  return (out->expr = ir_parse_function(p, &name)) != 0;
 }
 
 /* A number above the range of i64, which no index expression holds, stands as a word of digits. */

@@ -175,6 +175,23 @@ static bool infix(ir_parser *p, size_t base, ir_op op) {
   return true;
 }
 
+bool ir_parse_declare(ir_parser *p, const ir_token *name, ir_ref var) {
+  int64_t id = ir_parse_intern(p, name);
+  if (id < 0) return ir_parse_memory(p);
+  ir_symbol *s = &p->symbols[id];
+  if (s->var_epoch == p->epoch && s->var != var)
+    return ir_lex_fail_at(&p->lex, name->line, name->column,
+                          "variable declared again with other bounds, found '%.*s', expected its name alone",
+                          (int)(name->length > 40 ? 40 : name->length), name->text);
+  if (s->var_epoch != p->epoch) {
+    if (!IR_RESERVE(p->graph->mem, p->vars, p->var_cap, p->var_count + 1)) return ir_parse_memory(p);
+    p->vars[p->var_count++] = var;
+  }
+  s->var = var;
+  s->var_epoch = p->epoch;
+  return true;
+}
+
 static ir_ref declare(ir_parser *p, const ir_token *name) {
   int64_t lo, hi, divisor = 1, id = ir_parse_intern(p, name);
   int line = p->lex.token.line, column = p->lex.token.column;
@@ -197,19 +214,7 @@ static ir_ref declare(ir_parser *p, const ir_token *name) {
         "multiple of it between them",
         (long long)lo, (long long)hi, (long long)divisor);
   ir_ref var = ir_var(p->graph, name->text, name->length, lo, hi, divisor);
-  ir_symbol *s = &p->symbols[id];
-  if (!var) return 0;
-  if (s->var_epoch == p->epoch && s->var != var)
-    return ir_lex_fail_at(&p->lex, name->line, name->column,
-                          "variable declared again with other bounds, found '%.*s', expected its name alone",
-                          (int)(name->length > 40 ? 40 : name->length), name->text);
-  if (s->var_epoch != p->epoch) {
-    if (!IR_RESERVE(p->graph->mem, p->vars, p->var_cap, p->var_count + 1)) return ir_parse_memory(p);
-    p->vars[p->var_count++] = var;
-  }
-  s->var = var;
-  s->var_epoch = p->epoch;
-  return var;
+  return var && ir_parse_declare(p, name, var) ? var : 0;
 }
 
 static ir_ref lookup_word(ir_parser *p, const ir_token *word, ir_ref range, bool is_range) {

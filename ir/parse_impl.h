@@ -6,8 +6,8 @@
 
 /* What a name means, by kind; each meaning counts only in the block whose epoch it bears. */
 typedef struct ir_symbol {
-  uint32_t value_epoch, var_epoch, range_epoch, graph_known;
-  ir_ref value, var, range;
+  uint32_t value_epoch, var_epoch, range_epoch, graph_known; /* graph_known: number of the block + 1 */
+  ir_ref value, var, range, func;                            /* func: of the block, when it has been called */
 } ir_symbol;
 
 /* An operator, parenthesis or call whose operands are still being read. */
@@ -41,6 +41,9 @@ bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *ca
 
 bool ir_parse_statement_end(ir_parser *p);
 
+/* parse_function.c */
+ir_ref ir_parse_function(ir_parser *p, const ir_token *name); /* the FUNC of the graph @name; 0 on failure */
+
 /* parse_literal.c */
 bool ir_parse_at_literal(const ir_parser *p);
 bool ir_parse_literal(ir_parser *p, ir_literal *out);
@@ -58,7 +61,8 @@ ir_ref ir_parse_range_lookup(ir_parser *p, const ir_token *word);
 bool ir_range_axis(const char *text, size_t length, int64_t *axis); /* ridxN */
 bool ir_parse_dims(ir_parser *p, ir_ref *shape,
                    uint64_t *unchecked); /* [..]; unchecked: bits of dims written ? */
-ir_op ir_op_find(const char *text, size_t length, uint32_t operands); /* ERROR when there is none */
+bool ir_parse_declare(ir_parser *p, const ir_token *name, ir_ref var); /* a variable, of these bounds */
+ir_op ir_op_find(const char *text, size_t length, uint32_t operands);  /* ERROR when there is none */
 /* a dtype, index and truth values included */
 ir_dtype ir_parse_dtype_word(const ir_token *word);
 

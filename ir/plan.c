@@ -1,12 +1,15 @@
 /* Storage of a plan. */
 #include "plan.h"
 
+const char *const ir_step_names[IR_STEP_KINDS] = {"kernel", "copy", "cond", "while", "scan", "call"};
+
 void ir_plan_free(ir_plan *p) {
   if (!p->mem) return;
-  for (size_t i = 0; i < p->launch_count; i++)
-    ir_free(p->mem, p->launches[i].slots, p->launches[i].slot_count * sizeof *p->launches[i].slots);
-  ir_free(p->mem, p->launches, p->launch_cap * sizeof *p->launches);
+  for (size_t i = 0; i < p->step_count; i++)
+    ir_free(p->mem, p->steps[i].slots, p->steps[i].slot_count * sizeof *p->steps[i].slots);
+  ir_free(p->mem, p->steps, p->step_cap * sizeof *p->steps);
   ir_free(p->mem, p->slots, p->slot_cap * sizeof *p->slots);
+  ir_free(p->mem, p->stored, p->stored_cap * sizeof *p->stored);
   ir_free(p->mem, p->results, p->result_count * sizeof *p->results);
   *p = (ir_plan){.mem = p->mem};
 }

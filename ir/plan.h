@@ -1,43 +1,90 @@
-/* A plan: what the passes hand to the runtime. Buffers by slot, launches in order. Sizes are index
- * expressions of the graph's variables, evaluated when a run supplies the variables' values. Offsets of
- * intermediates are not part of a plan: the runtime lays one arena out by lifetime, which the order of
- * launches implies. */
+/* A plan: what the passes hand to the runtime. Buffers by slot, steps in order. Sizes are index expressions
+ * of the graph's variables, evaluated when a run supplies the variables' values. Offsets of intermediates are
+ * not part of a plan: the runtime lays one arena out by lifetime, which the order of steps implies.
+ *
+ * The list of steps is flat: a step that calls functions is followed by the steps of its first function, then
+ * by those of its second, and their numbers are all that says so. A function is written out where it is
+ * called, so its steps name slots of the one table. */
 #ifndef VIEWFOLD_IR_PLAN_H
 #define VIEWFOLD_IR_PLAN_H
 
 #include "ir.h"
 
+enum { IR_MAX_NEST = 64, IR_MAX_STEPS = 1 << 16 }; /* of steps inside steps; of steps in all */
+
 typedef enum ir_slot_kind {
   IR_SLOT_INPUT,  /* the caller's, read only */
-  IR_SLOT_OUTPUT, /* the caller's, written once by one launch */
+  IR_SLOT_OUTPUT, /* the caller's, written once by one step */
   IR_SLOT_TEMP,   /* an intermediate */
-  IR_SLOT_DATA    /* a literal array of the graph */
+  IR_SLOT_DATA,   /* a literal array of the graph */
+  IR_SLOT_MOVING  /* no memory of its own: part of others', set by one loop in every round */
 } ir_slot_kind;
 
 typedef struct ir_slot {
   ir_slot_kind kind;
-  ir_ref value;    /* the tensor node that it holds: gives dtype and shape; a DATA node for IR_SLOT_DATA */
+  ir_ref value;    /* a tensor node that it holds: gives dtype and shape; a DATA node for IR_SLOT_DATA */
   ir_ref elements; /* index expression */
 } ir_slot;
 
-typedef struct ir_launch {
-  ir_ref kernel; /* KERNEL node */
-  ir_ref
-      count;   /* index expression: extent of the thread loop, the end of the range that the kernel accepts */
-  ir_ref work; /* index expression: scalar operations and bytes of the whole launch, roughly */
-  uint32_t *slots; /* slot of each PARAM, in order */
+/* What a step does, and its slots in order.
+ *   KERNEL  launches a kernel: of each PARAM
+ *   COPY    to, from
+ *   COND    runs one of two functions: predicate, then the results, which both functions write
+ *   WHILE   runs its first function, which writes the predicate, and while that holds its second: predicate,
+ *           then five slots of each carried value
+ *   SCAN    runs its function `count` times: five slots of each carried value; then two of each operand that
+ *           is sliced and of each result that is stacked: the whole and, moving, the part of this round
+ *   CALL    a custom operation: results, then operands
+ * The five slots of a carried value: what it is before the first round; moving, what it is in this round;
+ * moving, where this round writes it; the result; a spare buffer of its size. Rounds alternate between the
+ * last two. */
+typedef enum ir_step_kind {
+  IR_STEP_KERNEL,
+  IR_STEP_COPY,
+  IR_STEP_COND,
+  IR_STEP_WHILE,
+  IR_STEP_SCAN,
+  IR_STEP_CALL,
+  IR_STEP_KINDS
+} ir_step_kind;
+extern const char *const ir_step_names[IR_STEP_KINDS];
+
+typedef struct ir_step {
+  ir_ref kernel; /* of a KERNEL: a KERNEL node, before fold the tensor node that it computes */
+  ir_ref count;  /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
+                    accepts; COPY: elements; WHILE: most rounds, below 0: any number; SCAN: rounds */
+  ir_ref work;   /* KERNEL: index expression: scalar operations and bytes of the whole launch, roughly */
+  uint32_t *slots;
   uint32_t slot_count;
-} ir_launch;
+  ir_step_kind kind;
+  uint32_t inside[2];       /* how many of the steps that follow are its first and its second function's */
+  uint32_t carries;         /* carried values; of a CALL: results */
+  bool reverse;             /* a SCAN that begins with the last slice */
+  int64_t name, attributes; /* of a CALL: interned name, and bytes that say more; -1: none */
+  uint32_t first_stored, stored_count; /* what is in memory where this step is */
+} ir_step;
+
+/* In one function: this tensor node is in memory, in this slot. Of each function in order of nodes. */
+typedef struct ir_stored {
+  ir_ref node;
+  uint32_t slot;
+} ir_stored;
 
 typedef struct ir_plan {
   const ir_mem *mem;
   ir_slot *slots;
   size_t slot_count, slot_cap;
-  ir_launch *launches;
-  size_t launch_count, launch_cap;
+  ir_step *steps;
+  size_t step_count, step_cap;
   uint32_t *results; /* slot of each result of the graph, in order; results may share a slot */
   size_t result_count;
+  ir_stored *stored; /* what passes need to make kernels of tensors */
+  size_t stored_count, stored_cap;
 } ir_plan;
+
+static inline bool ir_is_loop_step(ir_step_kind kind) {
+  return kind == IR_STEP_WHILE || kind == IR_STEP_SCAN;
+}
 
 void ir_plan_free(ir_plan *plan);
 

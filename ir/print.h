@@ -37,6 +37,7 @@ enum {
 };
 enum { IR_PRINT_INLINE = 64 }; /* a larger expression gets a line of its own */
 #define IR_PRINT_RESULT 0x80000000u
+#define IR_PRINT_PARAM  0x40000000u
 
 typedef struct ir_printer {
   const ir_graph *graph;
@@ -44,7 +45,7 @@ typedef struct ir_printer {
   bool listing, kernel;
   bool python;     /* choices as `(a if c else b)` */
   size_t limit;    /* of the tables, by ref; 0: no tables */
-  uint32_t *names; /* 0: none yet; number + 1, or IR_PRINT_RESULT + index into results */
+  uint32_t *names; /* 0: none yet; number + 1, IR_PRINT_RESULT + index into results, IR_PRINT_PARAM + index */
   uint8_t *flags;
   uint32_t *sizes; /* of expressions, as written */
   const ir_named *results;
@@ -54,7 +55,12 @@ typedef struct ir_printer {
   size_t stop; /* length of text beyond which expressions are cut short */
   struct ir_print_frame *frames;
   size_t frame_count, frame_cap;
-  ir_ref focus; /* the line that is wanted, and where it lies in the text */
+  ir_ref *functions; /* in the order in which they are printed; names[] holds the place + 1 */
+  size_t function_count, function_cap;
+  ir_text function_name; /* that of the graph, "_f", a number */
+  size_t function_stem;
+  uint32_t *links; /* of a CONTROL node its last RESULT, of that the one before; NULL: no functions */
+  ir_ref focus;    /* the line that is wanted, and where it lies in the text */
   size_t focus_from, focus_to;
 } ir_printer;
 
@@ -67,9 +73,19 @@ void ir_put_shape(ir_printer *pr, ir_ref shape);
 void ir_put_dims(ir_printer *pr, const ir_ref *dims, uint32_t rank);
 void ir_put_statement(ir_printer *pr, ir_ref ref); /* `op operands attributes` */
 void ir_put_number(ir_printer *pr, ir_ref ref);    /* give it the next number, print it as `%number` */
+uint32_t ir_take_number(ir_printer *pr);           /* the next that is no name */
 void ir_put_name(ir_printer *pr, ir_ref ref);
 void ir_measure(ir_printer *pr,
                 ir_ref ref); /* size of an expression; NAMED when too large to stand inside another */
+/* print_function.c: functions among the nodes of a graph of that name, and those inside them, are listed and
+ * named. False when memory is short. */
+bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *nodes,
+                       size_t count);
+void ir_put_function_name(ir_printer *pr, ir_ref func); /* @name_f0 */
+void ir_link_results(ir_printer *pr, const ir_ref *nodes, size_t count);
+/* `%0, %1`, and their types, of a CONTROL node: results that nothing uses, too */
+void ir_put_result_names(ir_printer *pr, ir_ref control);
+void ir_put_result_types(ir_printer *pr, ir_ref control);
 void ir_put_kernel(ir_printer *pr, const char *name, size_t name_length, ir_ref root);
 
 #endif

@@ -95,6 +95,8 @@ void ir_put_name(ir_printer *pr, ir_ref ref) {
   } else if (pr->names[ref] & IR_PRINT_RESULT) {
     const ir_named *r = &pr->results[pr->names[ref] & ~IR_PRINT_RESULT];
     ir_lex_print_name(pr->out, r->name, r->length);
+  } else if (pr->names[ref] & IR_PRINT_PARAM) {
+    ir_textf(pr->out, "a%u", pr->names[ref] & ~IR_PRINT_PARAM);
   } else {
     ir_textf(pr->out, "%u", pr->names[ref] - 1);
   }
@@ -266,9 +268,18 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
     if (strcmp(kind, "[]") == 0 || strcmp(kind, "[[]]") == 0) {
       ir_textf(pr->out, " %s=", name);
       put_list(pr, n, at, kind[1] == '[');
+    } else if (strcmp(name, "bound") == 0 && at < n->nsrc && ir_get(pr->graph, n->src[at])->arg < 0) {
+      at++; /* none is declared */
     } else if (strcmp(kind, "expr") == 0 && at < n->nsrc) {
       ir_textf(pr->out, " %s=", name);
       ir_put_expr(pr, n->src[at++]);
+    } else if (strcmp(kind, "graph") == 0 && at < n->nsrc) {
+      ir_textf(pr->out, " %s=", name);
+      ir_put_function_name(pr, n->src[at++]);
+    } else if (strcmp(kind, "scan") == 0) {
+      ir_scan_state state = ir_scan_of(n);
+      ir_textf(pr->out, " carries=%u sliced=%u%s", state.carries, state.sliced,
+               state.reverse ? " reverse=true" : "");
     } else if (strcmp(kind, "value") == 0 && at < n->nsrc) {
       const ir_node *v = ir_get(pr->graph, n->src[at++]);
       if (v->op == IR_OP_CONST && v->arg == 0) continue;
@@ -344,6 +355,7 @@ void ir_put_type(ir_printer *pr, ir_ref ref) {
 bool ir_printer_init(ir_printer *pr, const ir_graph *g, ir_text *out) {
   size_t limit = g->count;
   *pr = (ir_printer){.graph = g, .out = out, .listing = true, .limit = limit, .stop = SIZE_MAX};
+  ir_text_init(&pr->function_name, g->mem);
   pr->names = ir_alloc(g->mem, limit * sizeof *pr->names);
   pr->flags = ir_alloc(g->mem, limit);
   pr->sizes = ir_alloc(g->mem, limit * sizeof *pr->sizes);
@@ -364,19 +376,24 @@ void ir_printer_free(ir_printer *pr) {
   ir_free(mem, pr->sizes, pr->limit * sizeof *pr->sizes);
   ir_free(mem, pr->taken, pr->taken_cap * sizeof *pr->taken);
   ir_free(mem, pr->frames, pr->frame_cap * sizeof *pr->frames);
+  ir_free(mem, pr->functions, pr->function_cap * sizeof *pr->functions);
+  ir_free(mem, pr->links, pr->limit * sizeof *pr->links);
+  ir_text_free(&pr->function_name);
+}
+
+uint32_t ir_take_number(ir_printer *pr) {
+  while (pr->taken_at < pr->taken_count && pr->taken[pr->taken_at] <= pr->next_number)
+    pr->next_number += pr->taken[pr->taken_at++] == pr->next_number;
+  return pr->next_number++;
 }
 
 void ir_put_number(ir_printer *pr, ir_ref ref) {
-  if (!(pr->names[ref] & IR_PRINT_RESULT)) {
-    while (pr->taken_at < pr->taken_count && pr->taken[pr->taken_at] <= pr->next_number)
-      pr->next_number += pr->taken[pr->taken_at++] == pr->next_number;
-    pr->names[ref] = ++pr->next_number;
-  }
+  if (!(pr->names[ref] & IR_PRINT_RESULT)) pr->names[ref] = ir_take_number(pr) + 1;
   ir_put_name(pr, ref);
 }
 
 static ir_printer bare(const ir_graph *g, ir_text *out) {
-  return (ir_printer){.graph = g, .out = out, .stop = SIZE_MAX};
+  return (ir_printer){.graph = g, .out = out, .stop = SIZE_MAX, .function_name = {.mem = g->mem}};
 }
 
 void ir_print_expr(const ir_graph *g, ir_ref ref, ir_text *out) {

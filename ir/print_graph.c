@@ -1,5 +1,4 @@
 /* Tensor graphs as text, and the choice between them and kernels. */
-#include "ir/custom.h"
 #include "ir/lex.h"
 #include "ir/print.h"
 
@@ -32,6 +31,7 @@ static void mark(ir_printer *pr, const ir_ref *nodes, size_t count) {
     const ir_node *n = ir_get(g, nodes[i]);
     uint8_t *flags = &pr->flags[nodes[i]];
     if (n->op == IR_OP_TUPLE && !*flags) continue; /* the list of results */
+    if (n->op == IR_OP_FUNC) continue;             /* a block of its own */
     if (n->dtype == IR_INDEX) *flags |= IR_PRINT_EXPR;
     bool inside = *flags & IR_PRINT_EXPR && !(*flags & IR_PRINT_OPERAND && n->dtype != IR_INDEX);
     uint32_t operands = inside || n->op == IR_OP_VAR ? 0 : ir_operand_count(n);
@@ -48,6 +48,7 @@ static bool is_line(const ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
   uint8_t flags = pr->flags[ref];
   if (n->op == IR_OP_INPUT || n->op == IR_OP_VAR || n->op == IR_OP_TUPLE) return false;
+  if (n->op == IR_OP_FUNC || n->op == IR_OP_RESULT || pr->names[ref] & IR_PRINT_PARAM) return false;
   if (n->op == IR_OP_CONST)
     return !n->weak && n->dtype != IR_BOOL && n->dtype != IR_INDEX && flags & IR_PRINT_OPERAND &&
            flags & IR_PRINT_FIRM;
@@ -55,47 +56,22 @@ static bool is_line(const ir_printer *pr, ir_ref ref) {
   return flags & IR_PRINT_EXPR ? (flags & IR_PRINT_NAMED) != 0 : true;
 }
 
+/* does a line define it? */
+static bool is_defined(const ir_printer *pr, ir_ref ref) {
+  return is_line(pr, ref) || ir_op_of(pr->graph, ref) == IR_OP_RESULT;
+}
+
 static void begin_line(ir_printer *pr, ir_ref ref) {
   ir_text_str(pr->out, "  ");
   if (ref == pr->focus) pr->focus_from = pr->out->len;
 }
 
-/* `%1, %2 = operation operands attributes : type, type`: the results of nodes[at], wherever they are used.
- * One that is not gets a number all the same. */
-static void put_custom(ir_printer *pr, const ir_ref *nodes, size_t count, size_t at) {
-  const ir_graph *g = pr->graph;
-  ir_custom_call call;
-  ir_ref results[IR_CUSTOM_MAX] = {0};
-  uint32_t found = 0;
-  ir_custom_of(g, nodes[at], &call);
-  for (size_t i = at + 1; i < count && found < call.results; i++) {
-    const ir_node *n = ir_get(g, nodes[i]);
-    if (n->op != IR_OP_RESULT || n->src[0] != nodes[at]) continue;
-    results[ir_arg_int(n)] = nodes[i];
-    found++;
-  }
-  begin_line(pr, nodes[at]);
-  for (uint32_t i = 0; i < call.results; i++) {
-    ir_text_str(pr->out, i ? ", " : "");
-    if (results[i] == pr->focus && pr->focus) pr->focus_from = pr->out->len;
-    ir_put_number(pr, results[i]); /* of node 0: a number that is nobody's */
-  }
-  ir_text_str(pr->out, " = ");
-  ir_put_statement(pr, nodes[at]);
-  for (uint32_t i = 0; i < call.results; i++) {
-    ir_text_str(pr->out, i ? ", " : " : ");
-    ir_text_str(pr->out, ir_dtypes[call.dtypes[i]].name);
-    ir_put_dims(pr, ir_custom_dims(g, nodes[at], &call, i), call.ranks[i]);
-    if (results[i] == pr->focus) pr->focus_to = pr->out->len;
-  }
-  if (nodes[at] == pr->focus) pr->focus_to = pr->out->len;
-  ir_text_str(pr->out, "\n");
-}
-
 static void put_line(ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
+  bool several = ir_has_results((ir_op)n->op);
   begin_line(pr, ref);
-  ir_put_number(pr, ref);
+  if (several) ir_put_result_names(pr, ref);
+  else ir_put_number(pr, ref);
   ir_text_str(pr->out, " = ");
   if (n->dtype == IR_INDEX || (pr->flags[ref] & IR_PRINT_EXPR && !(pr->flags[ref] & IR_PRINT_OPERAND))) {
     uint32_t named = pr->names[ref];
@@ -106,7 +82,8 @@ static void put_line(ir_printer *pr, ir_ref ref) {
     ir_put_statement(pr, ref);
   }
   ir_text_str(pr->out, " : ");
-  ir_put_type(pr, ref);
+  if (several) ir_put_result_types(pr, ref);
+  else ir_put_type(pr, ref);
   if (ref == pr->focus) pr->focus_to = pr->out->len;
   ir_text_str(pr->out, "\n");
 }
@@ -114,9 +91,14 @@ static void put_line(ir_printer *pr, ir_ref ref) {
 static void put_params(ir_printer *pr, const ir_named *params, size_t count) {
   ir_text_str(pr->out, "(");
   for (size_t i = 0; i < count; i++) {
-    ir_text_str(pr->out, i ? ", %" : "%");
-    if (params[i].ref == pr->focus) pr->focus_from = pr->out->len - 1;
-    ir_lex_print_name(pr->out, params[i].name, params[i].length);
+    if (i) ir_text_str(pr->out, ", ");
+    if (params[i].ref == pr->focus) pr->focus_from = pr->out->len;
+    if (params[i].name) {
+      ir_text_str(pr->out, "%");
+      ir_lex_print_name(pr->out, params[i].name, params[i].length);
+    } else {
+      ir_put_name(pr, params[i].ref);
+    }
     ir_text_str(pr->out, ": ");
     ir_put_type(pr, params[i].ref);
     if (params[i].ref == pr->focus) pr->focus_to = pr->out->len;
@@ -140,7 +122,7 @@ static void name_results(ir_printer *pr, const ir_named *results, size_t count) 
   for (size_t i = 0; i < count; i++) {
     if (!results[i].name) continue;
     take_number(pr, results[i].name, results[i].length);
-    if (!pr->names[results[i].ref] && is_line(pr, results[i].ref))
+    if (!pr->names[results[i].ref] && is_defined(pr, results[i].ref))
       pr->names[results[i].ref] = IR_PRINT_RESULT | (uint32_t)i;
   }
 }
@@ -199,7 +181,82 @@ static void put_results(ir_printer *pr, const ir_named *results, size_t count) {
   }
 }
 
-/* params NULL: the INPUT nodes in order of creation. A result without a name gets a number. */
+/* What a printer holds of one block. */
+typedef struct block {
+  const char *name; /* NULL: that of a function */
+  size_t name_length;
+  ir_ref func;
+  const ir_named *params, *results;
+  size_t param_count, result_count;
+} block;
+
+static void put_block(ir_printer *pr, const block *b, const ir_ref *nodes, size_t count) {
+  for (size_t i = 0; i < b->result_count; i++)
+    pr->flags[b->results[i].ref] |= IR_PRINT_OPERAND | IR_PRINT_FIRM;
+  mark(pr, nodes, count);
+  for (size_t i = 0; i < count; i++)
+    if (pr->flags[nodes[i]] & IR_PRINT_EXPR && ir_op_of(pr->graph, nodes[i]) != IR_OP_FUNC)
+      ir_measure(pr, nodes[i]);
+  for (size_t i = 0; i < b->param_count; i++)
+    if (b->params[i].name) take_number(pr, b->params[i].name, b->params[i].length);
+    else pr->names[b->params[i].ref] = IR_PRINT_PARAM | (uint32_t)i;
+  ir_link_results(pr, nodes, count);
+  name_results(pr, b->results, b->result_count);
+  if (pr->taken_count) qsort(pr->taken, pr->taken_count, sizeof *pr->taken, ascending);
+  ir_text_str(pr->out, "graph ");
+  if (b->name) {
+    ir_text_str(pr->out, "@");
+    ir_lex_print_name(pr->out, b->name, b->name_length);
+  } else {
+    ir_put_function_name(pr, b->func);
+  }
+  put_params(pr, b->params, b->param_count);
+  for (size_t i = 0; i < count; i++)
+    if (is_line(pr, nodes[i])) put_line(pr, nodes[i]);
+  put_results(pr, b->results, b->result_count);
+  ir_text_str(pr->out, "\n}\n");
+}
+
+/* A function as a block, and then nothing of it is left in the tables: what is inside may stand outside too.
+ */
+static bool put_function(ir_printer *pr, ir_ref func) {
+  const ir_graph *g = pr->graph;
+  ir_function f = ir_function_of(g, func);
+  size_t both = f.param_count + f.result_count, count = 0, cap = 0;
+  ir_ref *nodes = NULL;
+  ir_named *all = ir_alloc(g->mem, both * sizeof *all);
+  bool ok = all && ir_reachable(g, f.results, both, &nodes, &count, &cap) == IR_OK;
+  if (ok) { /* results and parameters lie one after the other, here and there */
+    for (size_t i = 0; i < both; i++) all[i] = (ir_named){.ref = f.results[i]};
+    block b = {.func = func,
+               .params = all + f.result_count,
+               .param_count = f.param_count,
+               .results = all,
+               .result_count = f.result_count};
+    put_block(pr, &b, nodes, count);
+    for (size_t i = 0; i < count; i++) {
+      pr->flags[nodes[i]] = 0, pr->sizes[nodes[i]] = 0;
+      if (ir_op_of(g, nodes[i]) != IR_OP_FUNC) pr->names[nodes[i]] = 0;
+    }
+    pr->next_number = 0;
+    pr->taken_count = pr->taken_at = 0;
+  }
+  ir_free(g->mem, all, both * sizeof *all);
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
+  return ok;
+}
+
+static bool put_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *nodes,
+                          size_t count) {
+  size_t i = 0;
+  while (i < count && !ir_has_results(ir_op_of(pr->graph, nodes[i]))) i++;
+  bool ok = i == count || ir_list_functions(pr, name, name_length, nodes, count);
+  for (i = 0; i < pr->function_count && ok; i++) ok = put_function(pr, pr->functions[i]);
+  return ok;
+}
+
+/* Its functions first. params NULL: the INPUT nodes in order of creation. A result without a name gets a
+ * number. */
 static void put_graph(ir_printer *pr, const char *name, size_t name_length, const ir_named *params,
                       size_t param_count, const ir_named *results, size_t result_count) {
   const ir_graph *g = pr->graph;
@@ -208,24 +265,16 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
   size_t count = 0, cap = 0, input_count = 0, input_cap = 0;
   for (size_t i = 0; roots && i < result_count; i++) roots[i] = results[i].ref;
   bool ok = roots && ir_reachable(g, roots, result_count, &nodes, &count, &cap) == IR_OK &&
-            (params || inputs_of(g, nodes, count, &inputs, &input_count, &input_cap));
+            (params || inputs_of(g, nodes, count, &inputs, &input_count, &input_cap)) &&
+            put_functions(pr, name, name_length, nodes, count);
   if (ok) {
-    if (!params) params = inputs, param_count = input_count;
-    for (size_t i = 0; i < result_count; i++) pr->flags[roots[i]] |= IR_PRINT_OPERAND | IR_PRINT_FIRM;
-    mark(pr, nodes, count);
-    for (size_t i = 0; i < count; i++)
-      if (pr->flags[nodes[i]] & IR_PRINT_EXPR) ir_measure(pr, nodes[i]);
-    for (size_t i = 0; i < param_count; i++) take_number(pr, params[i].name, params[i].length);
-    name_results(pr, results, result_count);
-    if (pr->taken_count) qsort(pr->taken, pr->taken_count, sizeof *pr->taken, ascending);
-    ir_text_str(pr->out, "graph @");
-    ir_lex_print_name(pr->out, name, name_length);
-    put_params(pr, params, param_count);
-    for (size_t i = 0; i < count; i++)
-      if (ir_op_of(g, nodes[i]) == IR_OP_CUSTOM) put_custom(pr, nodes, count, i);
-      else if (ir_op_of(g, nodes[i]) != IR_OP_RESULT && is_line(pr, nodes[i])) put_line(pr, nodes[i]);
-    put_results(pr, results, result_count);
-    ir_text_str(pr->out, "\n}\n");
+    block b = {.name = name,
+               .name_length = name_length,
+               .params = params ? params : inputs,
+               .param_count = params ? param_count : input_count,
+               .results = results,
+               .result_count = result_count};
+    put_block(pr, &b, nodes, count);
   }
   pr->out->failed = pr->out->failed || !ok;
   ir_free(g->mem, roots, result_count * sizeof *roots);
@@ -233,8 +282,23 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
   ir_free(g->mem, inputs, input_cap * sizeof *inputs);
 }
 
+/* A function alone, in messages about its nodes. */
+static void put_alone(ir_printer *pr, ir_ref func) {
+  ir_function f = ir_function_of(pr->graph, func);
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  bool ok = ir_reachable(pr->graph, f.results, f.result_count, &nodes, &count, &cap) == IR_OK &&
+            ir_list_functions(pr, "x", 1, nodes, count) && put_function(pr, func);
+  pr->out->failed = pr->out->failed || !ok;
+  ir_free(pr->graph->mem, nodes, cap * sizeof *nodes);
+}
+
 static void put_root(ir_printer *pr, const char *name, size_t length, ir_ref root) {
   const ir_node *n = ir_get(pr->graph, root);
+  if (n->op == IR_OP_FUNC) {
+    put_alone(pr, root);
+    return;
+  }
   if (n->op != IR_OP_TUPLE && n->dtype == IR_NONE) {
     ir_put_kernel(pr, name, length, root);
     return;
@@ -284,7 +348,7 @@ static void put_focus(const ir_graph *g, const ir_parsed_graph *block, ir_ref ro
   ir_text all;
   ir_text_init(&all, g->mem);
   if (ir_printer_init(&pr, g, &all)) {
-    pr.focus = node;
+    pr.focus = ir_op_of(g, node) == IR_OP_RESULT ? ir_src(g, node, 0) : node;
     if (block) put_graph(&pr, "x", 1, block->params, block->param_count, block->results, block->result_count);
     else put_root(&pr, "x", 1, root);
   }

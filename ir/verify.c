@@ -158,12 +158,16 @@ bool ir_verify_sources(ir_verifier *v, ir_ref ref) {
   for (const char *column = info->attributes; ir_next_attribute(&column, name, kind, sizeof name);) {
     uint64_t low = 0, high = 0;
     if (kind[0] == '[') list_length(v, ref, name, kind, &low, &high);
-    else if (strcmp(kind, "value") == 0 || strcmp(kind, "expr") == 0) low = high = 1;
+    else if (strcmp(kind, "value") == 0 || strcmp(kind, "expr") == 0 || strcmp(kind, "graph") == 0)
+      low = high = 1;
     for (uint64_t i = 0; i < high && at < n->nsrc; i++, at++) {
       const ir_node *source = ir_get(g, n->src[at]);
       if (strcmp(kind, "value") == 0 &&
           (source->op != IR_OP_CONST || source->dtype != n->dtype || source->weak))
         return ir_broken(v, ref, "%s is a constant of the node's dtype", name);
+      if (strcmp(kind, "graph") == 0 && source->op != IR_OP_FUNC)
+        return ir_broken(v, ref, "%s is a function", name);
+      if (strcmp(kind, "graph") == 0) continue;
       if (strcmp(kind, "value") != 0 && source->dtype != IR_INDEX)
         return ir_broken(v, ref, "%s holds index expressions", name);
       if (strcmp(name, "axes") == 0 || strcmp(name, "order") == 0) {
@@ -200,6 +204,7 @@ static bool verify_axis(ir_verifier *v, ir_ref ref) {
   const ir_node *n = ir_get(v->graph, ref);
   char name[16], kind[16];
   uint32_t rank = ir_rank(v->graph, ref), of = ir_operand_count(n) ? ir_rank(v->graph, n->src[0]) : rank;
+  if (n->op == IR_OP_RESULT) return true; /* a slot, no axis */
   for (const char *column = ir_ops[n->op].attributes; ir_next_attribute(&column, name, kind, sizeof name);)
     if (strcmp(kind, "int") == 0 && (ir_arg_int(n) < 0 || ir_arg_int(n) >= (rank > of ? rank : of)))
       return ir_broken(v, ref, "%s is an axis from 0 to %d", name, (int)(rank > of ? rank : of) - 1);
@@ -247,17 +252,20 @@ static bool verify_level(ir_verifier *v, ir_ref ref, int level) {
 
 /* Marks what is used as a tensor: results, and operands of tensors. The rest is index arithmetic. */
 static void mark_tensors(const ir_graph *g, ir_ref root, const ir_ref *nodes, size_t count, uint8_t *tensor) {
-  tensor[root] = ir_op_of(g, root) != IR_OP_TUPLE;
+  bool list = ir_op_of(g, root) == IR_OP_TUPLE || ir_op_of(g, root) == IR_OP_FUNC;
+  tensor[root] = !list;
+  for (uint32_t s = 0; list && s < ir_get(g, root)->nsrc; s++)
+    tensor[ir_src(g, root, s)] = ir_dtype_of(g, ir_src(g, root, s)) != IR_INDEX;
   for (size_t i = count; i-- > 0;) {
     const ir_node *n = ir_get(g, nodes[i]);
-    bool users = tensor[nodes[i]] || (nodes[i] == root && n->op == IR_OP_TUPLE);
-    for (uint32_t s = 0; users && s < ir_operand_count(n); s++)
+    for (uint32_t s = 0; tensor[nodes[i]] && s < ir_operand_count(n); s++)
       if (ir_dtype_of(g, n->src[s]) != IR_INDEX) tensor[n->src[s]] = 1;
   }
 }
 
 static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   const ir_node *n = ir_get(v->graph, ref);
+  if (n->op == IR_OP_FUNC) return true;                /* verified by itself */
   bool sizes = n->op == IR_OP_TUPLE && ref != v->root; /* of the results of a CUSTOM */
   for (uint32_t i = 0; sizes && i < n->nsrc; i++) sizes = ir_dtype_of(v->graph, n->src[i]) == IR_INDEX;
   if (n->op == IR_OP_TUPLE)
@@ -271,8 +279,11 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
     return ir_is_expression(v->graph, ref) ? verify_division(v, ref)
                                            : ir_broken(v, ref, "an attribute is an index expression");
   }
-  if (n->op == IR_OP_RESULT && ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM) return ir_verify_custom(v, ref);
+  if (ir_ops[n->op].cls == IR_CLASS_CONTROL) return ir_verify_control(v, ref);
   if (n->dtype == IR_NONE || n->dtype == IR_INDEX) return ir_broken(v, ref, "a tensor has a data dtype");
+  if (n->op == IR_OP_RESULT)
+    return ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM ? ir_verify_custom(v, ref)
+                                                         : ir_verify_control(v, ref);
   if (!verify_shapes(v, ref) || !verify_axis(v, ref)) return false;
   return ir_verify_elementwise(v, ref);
 }
@@ -316,6 +327,38 @@ static bool verify_nodes(ir_verifier *v, int level, const ir_ref *nodes, size_t 
   return ok;
 }
 
+/* One graph or function, by its root. */
+static ir_status verify_root(ir_verifier *v, int level) {
+  const ir_graph *g = v->graph;
+  bool is_function = ir_op_of(g, v->root) == IR_OP_FUNC;
+  uint32_t roots = is_function ? ir_get(g, v->root)->nsrc : 1;
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  ir_status status =
+      ir_reachable(g, is_function ? ir_get(g, v->root)->src : &v->root, roots, &nodes, &count, &cap);
+  if (status != IR_OK) ir_fail(v->error, status, "out of memory verifying a graph");
+  else if (!verify_nodes(v, level, nodes, count) ||
+           (is_function && !ir_verify_function(v, v->root, nodes, count)))
+    status = v->error->status;
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
+  return status;
+}
+
+static ir_status verify_functions(ir_verifier *v) {
+  const ir_graph *g = v->graph;
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  ir_status status = ir_reachable_inside(g, &v->root, 1, &nodes, &count, &cap);
+  if (status != IR_OK) ir_fail(v->error, status, "out of memory verifying a graph");
+  for (size_t i = 0; i < count && status == IR_OK; i++) {
+    if (ir_op_of(g, nodes[i]) != IR_OP_FUNC) continue;
+    v->root = nodes[i];
+    status = verify_root(v, IR_LEVEL_TENSOR);
+  }
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
+  return status;
+}
+
 ir_status ir_verify(ir_graph *g, ir_ref root, int level, ir_error *error) {
   ir_verifier v = {g, root, error};
   if (root == 0 || root >= g->count) return ir_fail(error, IR_ERR_INTERNAL, "broken graph: there is no root");
@@ -323,11 +366,6 @@ ir_status ir_verify(ir_graph *g, ir_ref root, int level, ir_error *error) {
     ir_broken(&v, root, "a tensor graph ends in its results");
     return error->status;
   }
-  ir_ref *nodes = NULL;
-  size_t count = 0, cap = 0;
-  ir_status status = ir_reachable(g, &root, 1, &nodes, &count, &cap);
-  if (status != IR_OK) ir_fail(error, status, "out of memory verifying a graph");
-  else if (!verify_nodes(&v, level, nodes, count)) status = error->status;
-  ir_free(g->mem, nodes, cap * sizeof *nodes);
-  return status;
+  ir_status status = verify_root(&v, level);
+  return status == IR_OK && level == IR_LEVEL_TENSOR ? verify_functions(&v) : status;
 }

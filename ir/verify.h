@@ -17,6 +17,9 @@ bool ir_verify_elementwise(ir_verifier *v, ir_ref ref);
 bool ir_verify_sources(ir_verifier *v, ir_ref ref); /* how many, and that attributes have the right dtype */
 /* A CUSTOM, or a RESULT of one. */
 bool ir_verify_custom(ir_verifier *v, ir_ref ref);
+/* verify_control.c: of a RESULT or a node of class CONTROL; of a FUNC, whose nodes are given */
+bool ir_verify_control(ir_verifier *v, ir_ref ref);
+bool ir_verify_function(ir_verifier *v, ir_ref func, const ir_ref *nodes, size_t count);
 /* Rules of kernels, on nodes that each obey the above. */
 bool ir_verify_kernel(ir_verifier *v, const ir_ref *nodes, size_t count);
 

@@ -170,7 +170,7 @@ ir_ref pass_lower(ir_graph *g, ir_ref results) {
   ir_ref root = 0;
   if (!l.map) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph");
-  } else if (ir_reachable(g, &results, 1, &live, &count, &cap) == IR_OK) {
+  } else if (ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
     root = results;
     for (size_t i = 0; i < count && root; i++) root = l.map[live[i]] = lower_node(&l, live[i]);
   }

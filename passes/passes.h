@@ -7,7 +7,7 @@
 #include "ir/target.h"
 
 /* Called after each pass with what it left: root is a TUPLE of tensors for passes over the graph (kernel -1),
- * otherwise the kernel of that number. */
+ * otherwise the kernel of the step of that number. */
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
 
 typedef struct pass_options {
@@ -25,15 +25,16 @@ typedef struct pass_info {
 extern const pass_info pass_table[];
 extern const size_t pass_count;
 
-/* Compile the results (a TUPLE of tensors) down to a plan whose launches hold KERNEL nodes of g. */
+/* Compile the results (a TUPLE of tensors) down to a plan whose kernel steps hold KERNEL nodes of g. */
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error);
 
-/* lower.c: composite tensor operations become primitive ones. Returns the new TUPLE of results. */
+/* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE of
+ * results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results);
 
-/* schedule.c: choose which values live in memory; one launch for each computed one, kernel field = its tensor
- * node. */
+/* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
+ * tensor node, and steps for the nodes that call functions. */
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
                         ir_error *error);
 

@@ -1,4 +1,4 @@
-/* The compiler in one table. Graph passes run once, kernel passes once for each launch of the plan. */
+/* The compiler in one table. Graph passes run once, kernel passes once for each kernel step of the plan. */
 #include "passes.h"
 
 #include "index.h"
@@ -10,8 +10,8 @@ typedef struct pass_state {
   const pass_options *options;
   ir_plan *plan;
   ir_error *error;
-  ir_ref root;       /* the graph's results, then one kernel after the other */
-  ir_launch *launch; /* of the kernel at hand */
+  ir_ref root;   /* the graph's results, then one kernel after the other */
+  ir_step *step; /* of the kernel at hand */
   pass_slots slots;
 } pass_state;
 
@@ -22,9 +22,9 @@ static void schedule(pass_state *s) {
   if (pass_schedule(s->g, s->root, o->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
 }
 
-/* The launch takes the slots of the parameters that its kernel has come to have. */
+/* The step takes the slots of the parameters that its kernel has come to have. */
 static void take_slots(pass_state *s) {
-  ir_launch *l = s->launch;
+  ir_step *l = s->step;
   uint32_t *slots = s->root ? ir_resize(s->g->mem, l->slots, l->slot_count * sizeof *slots,
                                         s->slots.param_count * sizeof *slots)
                             : NULL;
@@ -39,13 +39,13 @@ static void take_slots(pass_state *s) {
 }
 
 static void fold(pass_state *s) {
-  s->root = pass_fold(s->g, s->launch->kernel, s->launch->slots[0], &s->slots);
+  s->root = pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
   take_slots(s);
 }
 
 static void elementary(pass_state *s) {
   s->root = pass_elementary(s->g, s->root);
-  s->launch->work = s->root ? pass_work(s->g, s->root) : 0;
+  s->step->work = s->root ? pass_work(s->g, s->root) : 0;
 }
 
 static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }
@@ -59,8 +59,8 @@ static void peel(pass_state *s) {
 }
 
 static void loops(pass_state *s) {
-  ir_ref kernel = s->launch->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
-  if (kernel) s->launch->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
+  ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
+  if (kernel) s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
 }
 
 enum { ON_GRAPH, ON_KERNEL };
@@ -75,8 +75,8 @@ static const struct {
 };
 const pass_info pass_table[] = {
     {"lower", "recorded graph", "primitive operations only"},
-    {"schedule", "primitive operations", "a launch for each value that lives in memory"},
-    {"fold", "one launch", "one scalar expression; no views"},
+    {"schedule", "primitive operations", "a step for each value that lives in memory"},
+    {"fold", "one step", "one scalar expression; no views"},
     {"elementary", "scalar expression", "no elementary functions"},
     {"crop", "scalar expression", "pieces without box masks"},
     {"refine", "scalar expressions", "axes along which indices divide least"},
@@ -95,6 +95,15 @@ static bool run_pass(pass_state *s, size_t i, int kernel) {
   return s->root != 0;
 }
 
+/* What is in memory where the step is, instead of where the step before was. */
+static void enter(const pass_state *s, uint32_t *slot_of, const ir_step *from, const ir_step *to) {
+  const ir_stored *b = s->plan->stored;
+  if (from && from->first_stored == to->first_stored && from->stored_count == to->stored_count) return;
+  for (uint32_t i = 0; from && i < from->stored_count; i++) slot_of[b[from->first_stored + i].node] = 0;
+  for (uint32_t i = 0; i < to->stored_count; i++)
+    slot_of[b[to->first_stored + i].node] = b[to->first_stored + i].slot + 1;
+}
+
 static bool all_kernels(pass_state *s, size_t first) {
   ir_plan *p = s->plan;
   size_t nodes = s->g->count;
@@ -102,11 +111,12 @@ static bool all_kernels(pass_state *s, size_t first) {
   s->slots = (pass_slots){slot_of, nodes, ir_alloc(p->mem, p->slot_count * sizeof *s->slots.params), 0};
   bool done = slot_of && s->slots.params;
   if (slot_of) memset(slot_of, 0, nodes * sizeof *slot_of);
-  for (size_t i = p->slot_count; i-- > 0 && done;)
-    slot_of[p->slots[i].value] = (uint32_t)i + 1; /* inputs win */
-  for (size_t k = 0; k < p->launch_count && done; k++) {
-    s->launch = &p->launches[k];
-    s->root = s->launch->kernel;
+  s->step = NULL;
+  for (size_t k = 0; k < p->step_count && done; k++) {
+    if (p->steps[k].kind != IR_STEP_KERNEL) continue;
+    enter(s, slot_of, s->step, &p->steps[k]);
+    s->step = &p->steps[k];
+    s->root = s->step->kernel;
     for (size_t i = first; i < pass_count && done; i++) done = run_pass(s, i, (int)k);
   }
   ir_free(p->mem, slot_of, nodes * sizeof *slot_of);

@@ -1,7 +1,8 @@
 /* Scheduling: which values live in memory. Every value that does is computed by one kernel; all others are
- * fused into the kernels that use them.
+ * fused into the kernels that use them. The same for the graph and for each function that it calls.
  *
  *   results and what the caller supplies    in memory
+ *   operands and results of control flow    in memory
  *   views                                   never: they are index arithmetic in their users; but a chain of
  * very many reshapes, pads and joins is cut, lest its index outgrow the copy it saves elementwise fused;
  * stored when costly and used by several kernels or at repeated positions, or when the fused expression grows
@@ -9,8 +10,8 @@
  * inside another reduction, under a mask, or at repeated positions
  *
  * One pass from users to operands collects how each value is used, one from operands to users bounds the size
- * of fused expressions. Launches follow node order, which is a topological order. */
-#include "passes.h"
+ * of fused expressions. schedule_plan.c makes steps of what is found here. */
+#include "schedule.h"
 
 #include "index.h"
 #include "ir/elementary.h"
@@ -26,22 +27,7 @@ enum {
   MAX_RECOMPUTE = 24,
   WIDE_JOIN = 32
 };
-enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = 16 };
-
-typedef struct scheduler {
-  ir_graph *g;
-  ir_plan *plan;
-  ir_ref *live;
-  size_t count, cap;
-  uint8_t *flags;   /* by node */
-  uint16_t *cost;   /* operations fused into one element of the value, saturating */
-  uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
-  uint8_t *uses;    /* saturating at 2 */
-  size_t nodes;
-  bool failed;
-} scheduler;
-
-static bool is_stored_leaf(ir_op op) { return op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA; }
+enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE_STORED };
 
 static bool is_elementwise(const ir_node *n) {
   switch ((ir_class)ir_ops[n->op].cls) {
@@ -94,11 +80,17 @@ static uint8_t flags_below(const scheduler *s, ir_ref r) {
   return below;
 }
 
+static void store_operands(scheduler *s, const ir_node *n) {
+  for (uint32_t k = 0; k < ir_operand_count(n); k++)
+    if (!schedule_is_leaf(ir_op_of(s->g, n->src[k]))) s->flags[n->src[k]] |= STORED;
+}
+
 static void collect_uses(scheduler *s) {
   for (size_t i = s->count; i-- > 0;) {
     ir_ref r = s->live[i];
     const ir_node *n = ir_get(s->g, r);
-    if (!is_tensor(s, r)) continue;
+    if (ir_has_results((ir_op)n->op)) store_operands(s, n);
+    if (!is_tensor(s, r) || n->op == IR_OP_RESULT) continue;
     bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
     if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
       s->flags[r] |= STORED;
@@ -125,111 +117,18 @@ static void bound_fusion(scheduler *s) {
         (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || (s->flags[r] & REPEATED && cost >= COSTLY)))
       s->flags[r] |= STORED;
     bool wide = masks(n) && ir_operand_count(n) >= WIDE_JOIN; /* lowering joins very many parts in steps */
-    if ((views > MAX_REMAPS || wide) && !is_stored_leaf((ir_op)n->op)) s->flags[r] |= STORED;
+    if ((views > MAX_REMAPS || wide) && !schedule_is_leaf((ir_op)n->op)) s->flags[r] |= STORED;
     s->cost[r] = saturated(cost);
     s->remaps[r] = saturated(views);
   }
 }
 
-/* the plan */
-
-static ir_ref elements_of(ir_graph *g, ir_ref node) {
-  const ir_node *shape = ir_get(g, ir_shape(g, node));
-  ir_ref count = ir_index(g, 1);
-  for (uint32_t i = 0; i < shape->nsrc; i++) count = pass_mul(g, count, shape->src[i]);
-  return count;
-}
-
-static uint32_t add_slot(scheduler *s, ir_slot_kind kind, ir_ref value) {
-  ir_plan *p = s->plan;
-  ir_ref elements = elements_of(s->g, value);
-  if (!elements || !IR_RESERVE(p->mem, p->slots, p->slot_cap, p->slot_count + 1)) {
-    s->failed = true;
-    return 0;
+void schedule_uses(scheduler *s) {
+  for (size_t i = 0; i < s->count; i++) {
+    s->flags[s->live[i]] = s->uses[s->live[i]] = 0;
+    s->cost[s->live[i]] = s->remaps[s->live[i]] = 0;
   }
-  p->slots[p->slot_count] = (ir_slot){kind, value, elements};
-  return (uint32_t)p->slot_count++;
-}
-
-static void add_launch(scheduler *s, ir_ref value, uint32_t target) {
-  ir_plan *p = s->plan;
-  uint32_t *slots = ir_alloc(p->mem, sizeof *slots);
-  if (!slots || !IR_RESERVE(p->mem, p->launches, p->launch_cap, p->launch_count + 1)) {
-    ir_free(p->mem, slots, sizeof *slots);
-    s->failed = true;
-    return;
-  }
-  slots[0] = target;
-  p->launches[p->launch_count++] = (ir_launch){.kernel = value, .slots = slots, .slot_count = 1};
-}
-
-static bool is_listed(const ir_ref *list, size_t count, ir_ref r) {
-  size_t k = 0;
-  while (k < count && list[k] != r) k++;
-  return k < count;
-}
-
-static void build_plan(scheduler *s, const ir_node *results, const ir_ref *inputs, size_t input_count) {
-  ir_plan *p = s->plan;
-  p->results = ir_alloc(p->mem, results->nsrc * sizeof *p->results);
-  if (!p->results) {
-    s->failed = true;
-    return;
-  }
-  p->result_count = results->nsrc;
-  for (size_t i = 0; i < input_count && !s->failed; i++) add_slot(s, IR_SLOT_INPUT, inputs[i]);
-  for (size_t i = 0; i < s->count && !s->failed; i++) { /* other leaves in node order */
-    ir_op op = ir_op_of(s->g, s->live[i]);
-    if (is_stored_leaf(op) && !is_listed(inputs, input_count, s->live[i]))
-      add_slot(s, op == IR_OP_DATA ? IR_SLOT_DATA : IR_SLOT_INPUT, s->live[i]);
-  }
-  for (uint32_t k = 0; k < results->nsrc && !s->failed; k++) {
-    uint32_t same = 0;
-    while (same < k && results->src[same] != results->src[k]) same++;
-    p->results[k] = same < k ? p->results[same] : add_slot(s, IR_SLOT_OUTPUT, results->src[k]);
-  }
-  for (size_t i = 0; i < s->count && !s->failed; i++) {
-    ir_ref r = s->live[i];
-    uint32_t k = 0;
-    while (k < results->nsrc && results->src[k] != r) k++;
-    if (k < results->nsrc) add_launch(s, r, p->results[k]);
-    else if (is_tensor(s, r) && s->flags[r] & STORED) add_launch(s, r, add_slot(s, IR_SLOT_TEMP, r));
-  }
-}
-
-static bool scheduler_init(scheduler *s, ir_ref results) {
-  const ir_mem *mem = s->g->mem;
-  s->nodes = (size_t)results + 1;
-  s->flags = ir_alloc(mem, s->nodes * sizeof *s->flags);
-  s->cost = ir_alloc(mem, s->nodes * sizeof *s->cost);
-  s->remaps = ir_alloc(mem, s->nodes * sizeof *s->remaps);
-  s->uses = ir_alloc(mem, s->nodes * sizeof *s->uses);
-  if (!s->flags || !s->cost || !s->remaps || !s->uses) return false;
-  memset(s->flags, 0, s->nodes * sizeof *s->flags);
-  memset(s->cost, 0, s->nodes * sizeof *s->cost);
-  memset(s->remaps, 0, s->nodes * sizeof *s->remaps);
-  memset(s->uses, 0, s->nodes * sizeof *s->uses);
-  return ir_reachable(s->g, &results, 1, &s->live, &s->count, &s->cap) == IR_OK;
-}
-
-ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
-                        ir_error *error) {
-  scheduler s = {.g = g, .plan = plan};
-  *plan = (ir_plan){.mem = g->mem};
-  s.failed = !scheduler_init(&s, results);
-  if (!s.failed) {
-    const ir_node *n = ir_get(g, results);
-    for (uint32_t i = 0; i < n->nsrc; i++) s.flags[n->src[i]] |= STORED;
-    collect_uses(&s);
-    bound_fusion(&s);
-    build_plan(&s, n, inputs, input_count);
-  }
-  ir_free(g->mem, s.flags, s.nodes * sizeof *s.flags);
-  ir_free(g->mem, s.cost, s.nodes * sizeof *s.cost);
-  ir_free(g->mem, s.remaps, s.nodes * sizeof *s.remaps);
-  ir_free(g->mem, s.uses, s.nodes * sizeof *s.uses);
-  ir_free(g->mem, s.live, s.cap * sizeof *s.live);
-  if (!s.failed) return IR_OK;
-  ir_plan_free(plan);
-  return ir_fail(error, IR_ERR_MEMORY, "out of memory scheduling a graph");
+  for (uint32_t i = 0; i < s->result_count; i++) s->flags[s->results[i]] |= STORED;
+  collect_uses(s);
+  bound_fusion(s);
 }

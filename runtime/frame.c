@@ -1,4 +1,4 @@
-/* Sizes of one set of variables' values: counts of launches, places of temporaries, bytes of copies. */
+/* Sizes of one set of variables' values: counts of steps, places of temporaries, bytes of copies. */
 #include "runtime/program.h"
 
 #include <string.h>
@@ -13,11 +13,13 @@ enum { SPLIT_WORK = 512 << 10, PIECE_WORK = 64 << 10 };
 
 static uintptr_t carve(const rt_program *p, rt_frame *f, uintptr_t at) {
   const rt_plan_head *h = p->plan.head;
-  f->steps = rt_carve(&at, h->launches, sizeof *f->steps);
+  f->steps = rt_carve(&at, h->steps, sizeof *f->steps);
   f->values = rt_carve(&at, h->values, sizeof *f->values);
   f->spans = rt_carve(&at, p->temp_count, sizeof *f->spans);
-  f->copy_bytes = rt_carve(&at, p->copy_count, sizeof *f->copy_bytes);
-  f->kernel_vars = rt_carve(&at, h->launch_vars, sizeof *f->kernel_vars);
+  f->bytes = rt_carve(&at, h->slots, sizeof *f->bytes);
+  f->kernel_vars = rt_carve(&at, h->step_vars, sizeof *f->kernel_vars);
+  f->dims = rt_carve(&at, p->max_arrays ? h->dims : 0, sizeof *f->dims);
+  f->place = rt_carve(&at, (size_t)h->steps + 1, sizeof *f->place);
   return at;
 }
 
@@ -52,17 +54,19 @@ ir_status rt_check_vars(const rt_program *p, const int64_t *vars, ir_error *erro
 }
 
 /* Every buffer's size in bytes must be a size. */
-static ir_status check_sizes(const rt_program *p, const rt_frame *f, ir_error *error) {
+static ir_status fill_bytes(const rt_program *p, rt_frame *f, ir_error *error) {
   for (uint32_t i = 0; i < p->plan.head->slots; i++) {
     const rt_plan_slot *s = &p->plan.slots[i];
     int64_t elements = f->values[s->elements];
+    f->bytes[i] = (size_t)elements * ir_dtypes[s->dtype].bytes;
     if (elements >= 0 && elements <= PTRDIFF_MAX / ir_dtypes[s->dtype].bytes) continue;
     const char *name = p->plan.names + s->name;
+    bool inner = s->kind == IR_SLOT_TEMP || s->kind == IR_SLOT_MOVING;
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: %s%s of dtype %s has a size that memory cannot hold",
                    rt_program_name(p),
-                   *name                     ? "%"
-                   : s->kind == IR_SLOT_TEMP ? "an intermediate"
-                                             : "a result",
+                   *name   ? "%"
+                   : inner ? "an intermediate"
+                           : "a result",
                    name, ir_dtypes[s->dtype].name);
   }
   return IR_OK;
@@ -76,27 +80,77 @@ static int64_t grain(int64_t count, int64_t work) {
   return count / pieces > 1 ? count / pieces : 1;
 }
 
+/* Buffers that a step takes for one another have one size, and the parts that it takes of others fill them:
+ * so it is with every graph that was verified. */
+static bool sizes_agree(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
+  const uint32_t *slots = p->plan.step_slots + s->slots;
+  const size_t *bytes = f->bytes;
+  if (s->kind == IR_STEP_COPY) return bytes[slots[0]] == bytes[slots[1]];
+  if (s->kind == IR_STEP_COND || s->kind == IR_STEP_WHILE)
+    if (bytes[slots[0]] != sizeof(bool)) return false;
+  if (!rt_is_loop(s)) return true;
+  for (uint32_t i = rt_first_carry(s); i < rt_first_pair(s); i += RT_CARRY)
+    for (uint32_t k = 1; k < RT_CARRY; k++)
+      if (bytes[slots[i]] != bytes[slots[i + k]]) return false;
+  for (uint32_t i = rt_first_pair(s); i < s->slot_count; i += RT_PAIR) {
+    size_t whole = bytes[slots[i + RT_PAIR_WHOLE]], part = bytes[slots[i + RT_PAIR_PART]];
+    uint64_t rounds = (uint64_t)f->values[s->count];
+    if (part ? whole % part || whole / part != rounds : whole) return false;
+  }
+  return true;
+}
+
+static ir_status bad_sizes(const rt_program *p, uint32_t number, ir_error *error) {
+  return ir_fail(
+      error, IR_ERR_INVALID,
+      "graph @%s: step %u of %u (%s): for these values of its variables, sizes differ that have to "
+      "be equal",
+      rt_program_name(p), number + 1, p->plan.head->steps, ir_step_names[p->plan.steps[number].kind]);
+}
+
+static rt_step kernel_step(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
+  rt_entry entry;
+  rt_image_entry(p->code.base, p->code.size, s->kernel,
+                 &entry); /* there: checked when the program was made */
+  return (rt_step){.function = (cg_kernel)(uintptr_t)(p->code.base + entry.offset),
+                   .params = s->slot_count,
+                   .grain = grain(f->values[s->count], f->values[s->work]),
+                   .vars = f->kernel_vars + s->vars};
+}
+
+static rt_step other_step(const rt_frame *f, const rt_plan_step *s, uint32_t number) {
+  const uint32_t *place = f->place + number + 1;
+  uint32_t first = s->inside[0], both = rt_inside(s);
+  return (rt_step){.grain = RT_GRAIN_OTHER, .inside = {place[first] - place[0], place[both] - place[first]}};
+}
+
+/* Is there something to do? */
+static bool has_work(const rt_frame *f, const rt_plan_step *s) {
+  return (s->kind != IR_STEP_KERNEL && s->kind != IR_STEP_COPY) || f->values[s->count] > 0;
+}
+
 static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *vars, ir_error *error) {
   const rt_plan *plan = &p->plan;
-  for (uint32_t i = 0; i < plan->head->launch_vars; i++) f->kernel_vars[i] = vars[plan->launch_vars[i]];
+  for (uint32_t i = 0; i < plan->head->step_vars; i++) f->kernel_vars[i] = vars[plan->step_vars[i]];
   f->step_count = 0;
-  for (uint32_t i = 0; i < plan->head->launches; i++) {
-    const rt_plan_launch *l = &plan->launches[i];
-    int64_t count = f->values[l->count];
-    if (count == RT_NO_VALUE)
+  for (uint32_t i = 0; i < plan->head->steps; i++) {
+    const rt_plan_step *s = &plan->steps[i];
+    f->place[i] = (uint32_t)f->step_count;
+    if (f->values[s->count] == RT_NO_VALUE)
       return ir_fail(error, IR_ERR_INVALID, "graph @%s: the sizes are so large that they cannot be computed",
                      rt_program_name(p));
-    if (count <= 0) continue;
-    rt_entry entry;
-    rt_image_entry(p->code.base, p->code.size, l->kernel,
-                   &entry); /* there: checked when the program was made */
-    f->steps[f->step_count++] = (rt_step){.function = (cg_kernel)(uintptr_t)(p->code.base + entry.offset),
-                                          .sources = p->sources + l->slots,
-                                          .params = l->slot_count,
-                                          .launch = i,
-                                          .count = count,
-                                          .grain = grain(count, f->values[l->work]),
-                                          .vars = f->kernel_vars + l->vars};
+    if (!sizes_agree(p, f, s)) return bad_sizes(p, i, error);
+    f->step_count += has_work(f, s);
+  }
+  f->place[plan->head->steps] = (uint32_t)f->step_count;
+  for (uint32_t i = 0; i < plan->head->steps; i++) {
+    const rt_plan_step *s = &plan->steps[i];
+    if (!has_work(f, s)) continue;
+    rt_step *to = &f->steps[f->place[i]];
+    *to = s->kind == IR_STEP_KERNEL ? kernel_step(p, f, s) : other_step(f, s, i);
+    to->sources = p->sources + s->slots;
+    to->number = i;
+    to->count = f->values[s->count];
   }
   return IR_OK;
 }
@@ -106,16 +160,12 @@ ir_status rt_frame_fill(const rt_program *p, rt_frame *f, const int64_t *vars, i
   ir_status status = rt_check_vars(p, vars, error);
   if (status) return status;
   rt_values_evaluate(plan->values, plan->head->values, vars, f->values);
-  if ((status = check_sizes(p, f, error)) || (status = fill_steps(p, f, vars, error))) return status;
+  if ((status = fill_bytes(p, f, error)) || (status = fill_steps(p, f, vars, error))) return status;
   for (size_t i = 0; i < p->temp_count; i++) {
-    const rt_plan_slot *s = &plan->slots[p->temps[i]];
     f->spans[i] = p->lives[i];
-    f->spans[i].bytes = (size_t)f->values[s->elements] * ir_dtypes[s->dtype].bytes;
+    f->spans[i].bytes = f->bytes[p->temps[i]];
   }
-  for (size_t i = 0; i < p->copy_count; i++) {
-    const rt_plan_slot *s = &plan->slots[p->copies[i].slot];
-    f->copy_bytes[i] = (size_t)f->values[s->elements] * ir_dtypes[s->dtype].bytes;
-  }
+  for (uint32_t i = 0; p->max_arrays && i < plan->head->dims; i++) f->dims[i] = f->values[plan->dims[i]];
   if (!rt_layout(f->spans, p->temp_count, &f->arena_bytes))
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: its intermediates take more bytes than memory can hold",
                    rt_program_name(p));

@@ -10,10 +10,10 @@ bool rt_plan_offsets(const rt_plan_head *h, uint64_t offset[RT_PLAN_ARRAYS + 1])
       h->values * (uint64_t)sizeof(rt_value),
       h->slots * (uint64_t)sizeof(rt_plan_slot),
       h->results * (uint64_t)sizeof(uint32_t),
-      h->launches * (uint64_t)sizeof(rt_plan_launch),
+      h->steps * (uint64_t)sizeof(rt_plan_step),
       h->dims * (uint64_t)sizeof(uint32_t),
-      h->launch_slots * (uint64_t)sizeof(uint32_t),
-      h->launch_vars * (uint64_t)sizeof(uint32_t),
+      h->step_slots * (uint64_t)sizeof(uint32_t),
+      h->step_vars * (uint64_t)sizeof(uint32_t),
       h->names,
   };
   if (h->data > INT64_MAX / 2) return false;
@@ -60,9 +60,11 @@ static bool good_slots(const rt_plan *p) {
   const rt_plan_head *h = p->head;
   for (uint32_t i = 0; i < h->slots; i++) {
     const rt_plan_slot *s = &p->slots[i];
-    if (s->kind > IR_SLOT_DATA || s->dtype >= IR_DTYPE_COUNT || ir_dtypes[s->dtype].bytes == 0) return false;
+    if (s->kind > IR_SLOT_MOVING || s->dtype >= IR_DTYPE_COUNT || ir_dtypes[s->dtype].bytes == 0)
+      return false;
     if (s->rank > IR_MAX_RANK || s->dims > h->dims || s->rank > h->dims - s->dims) return false;
-    if (s->elements >= h->values || s->name >= h->names || s->data > h->data || s->data % RT_PLAN_ALIGN)
+    if (s->elements >= h->values || s->name >= h->names ||
+        (s->kind != IR_SLOT_MOVING && (s->data > h->data || s->data % RT_PLAN_ALIGN)))
       return false;
     const rt_value v = p->values[s->elements];
     int64_t elements = (int64_t)((uint64_t)v.c << 32 | v.b);
@@ -73,23 +75,89 @@ static bool good_slots(const rt_plan *p) {
   for (uint32_t i = 0; i < h->dims; i++)
     if (p->dims[i] >= h->values) return false;
   for (uint32_t i = 0; i < h->results; i++)
-    if (p->results[i] >= h->slots) return false;
+    if (p->results[i] >= h->slots || p->slots[p->results[i]].kind == IR_SLOT_MOVING) return false;
   return true;
 }
 
-static bool good_launches(const rt_plan *p) {
+bool rt_is_moved(const rt_plan_step *s, uint32_t place) {
+  uint32_t first = rt_first_carry(s), pairs = rt_first_pair(s);
+  if (!rt_is_loop(s) || place < first) return false;
+  if (place >= pairs) return (place - pairs) % RT_PAIR == RT_PAIR_PART;
+  uint32_t in = (place - first) % RT_CARRY;
+  return in == RT_CARRY_THIS || in == RT_CARRY_NEXT;
+}
+
+/* What each kind of step has: most functions, and least slots. */
+static const struct {
+  uint32_t functions, slots;
+} step_rules[IR_STEP_KINDS] = {
+    [IR_STEP_KERNEL] = {0, 0}, [IR_STEP_COPY] = {0, 2}, [IR_STEP_COND] = {2, 1},
+    [IR_STEP_WHILE] = {2, 1},  [IR_STEP_SCAN] = {1, 0}, [IR_STEP_CALL] = {0, 0},
+};
+
+static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
   const rt_plan_head *h = p->head;
-  for (uint32_t i = 0; i < h->launches; i++) {
-    const rt_plan_launch *l = &p->launches[i];
-    if (l->kernel >= h->kernels || l->count >= h->values || l->work >= h->values || l->flops >= h->values)
-      return false;
-    if (l->slots > h->launch_slots || l->slot_count > h->launch_slots - l->slots) return false;
-    if (l->vars > h->launch_vars || l->var_count > h->launch_vars - l->vars) return false;
+  if (s->kind >= IR_STEP_KINDS || s->reverse > 1) return false;
+  if (s->count >= h->values || s->work >= h->values || s->flops >= h->values) return false;
+  if (s->kind == IR_STEP_KERNEL && s->kernel >= h->kernels) return false;
+  if (s->kind == IR_STEP_CALL && s->kernel >= h->names) return false;
+  if (s->slots > h->step_slots || s->slot_count > h->step_slots - s->slots) return false;
+  if (s->vars > h->step_vars || s->var_count > h->step_vars - s->vars) return false;
+  if (s->attributes > h->data || s->attribute_bytes > h->data - s->attributes) return false;
+  if (s->slot_count < step_rules[s->kind].slots) return false;
+  if ((s->inside[0] && step_rules[s->kind].functions < 1) ||
+      (s->inside[1] && step_rules[s->kind].functions < 2))
+    return false;
+  if (s->kind == IR_STEP_CALL) return s->carries <= s->slot_count;
+  uint64_t least = rt_is_loop(s) ? rt_first_carry(s) + (uint64_t)RT_CARRY * s->carries : 0;
+  if (s->kind == IR_STEP_SCAN) return least <= s->slot_count && (s->slot_count - least) % RT_PAIR == 0;
+  return rt_is_loop(s) ? least == s->slot_count : s->carries == 0;
+}
+
+/* Steps stand inside steps, not across their ends, and not deeper than a run may go. */
+static bool good_nesting(const rt_plan *p) {
+  uint64_t ends[2 * IR_MAX_NEST + 1] = {p->head->steps};
+  unsigned open = 1; /* functions that the step stands in, and those that follow them */
+  for (uint64_t i = 0; i < p->head->steps; i++) {
+    const rt_plan_step *s = &p->steps[i];
+    while (ends[open - 1] == i && open > 1) open--;
+    uint64_t first = i + 1 + s->inside[0], second = first + s->inside[1];
+    if (second > ends[open - 1]) return false;
+    if (second == i + 1) continue;
+    if (open + 2 > sizeof ends / sizeof *ends) return false;
+    ends[open++] = second;
+    if (first > i + 1 && first < second) ends[open++] = first;
   }
-  for (uint32_t i = 0; i < h->launch_slots; i++)
-    if (p->launch_slots[i] >= h->slots) return false;
-  for (uint32_t i = 0; i < h->launch_vars; i++)
-    if (p->launch_vars[i] >= h->vars) return false;
+  return true;
+}
+
+/* A slot that moves is one of a loop's and named by nothing outside it; and a loop moves no other. */
+static bool good_slot_use(const rt_plan *p, uint32_t step, uint32_t place) {
+  const rt_plan_step *s = &p->steps[step];
+  uint32_t number = p->step_slots[s->slots + place];
+  const rt_plan_slot *slot = &p->slots[number];
+  bool moved = rt_is_moved(s, place);
+  if (slot->kind != IR_SLOT_MOVING) return !moved;
+  uint32_t owner = (uint32_t)slot->data, at = (uint32_t)(slot->data >> 32);
+  if (moved) return owner == step && at == s->slots + place;
+  if (owner >= step) return false;
+  const rt_plan_step *loop = &p->steps[owner];
+  return step - owner <= rt_inside(loop) && at >= loop->slots && at - loop->slots < loop->slot_count &&
+         rt_is_moved(loop, at - loop->slots) && p->step_slots[at] == number;
+}
+
+static bool good_steps(const rt_plan *p) {
+  const rt_plan_head *h = p->head;
+  for (uint32_t i = 0; i < h->steps; i++)
+    if (!good_ranges(p, &p->steps[i])) return false;
+  for (uint32_t i = 0; i < h->step_slots; i++)
+    if (p->step_slots[i] >= h->slots) return false;
+  if (!good_nesting(p)) return false;
+  for (uint32_t i = 0; i < h->steps; i++)
+    for (uint32_t k = 0; k < p->steps[i].slot_count; k++)
+      if (!good_slot_use(p, i, k)) return false;
+  for (uint32_t i = 0; i < h->step_vars; i++)
+    if (p->step_vars[i] >= h->vars) return false;
   return true;
 }
 
@@ -106,13 +174,13 @@ bool rt_plan_read(const void *bytes, size_t size, rt_plan *out) {
       .values = (const rt_value *)(const void *)(base + at[2]),
       .slots = (const rt_plan_slot *)(const void *)(base + at[3]),
       .results = (const uint32_t *)(const void *)(base + at[4]),
-      .launches = (const rt_plan_launch *)(const void *)(base + at[5]),
+      .steps = (const rt_plan_step *)(const void *)(base + at[5]),
       .dims = (const uint32_t *)(const void *)(base + at[6]),
-      .launch_slots = (const uint32_t *)(const void *)(base + at[7]),
-      .launch_vars = (const uint32_t *)(const void *)(base + at[8]),
+      .step_slots = (const uint32_t *)(const void *)(base + at[7]),
+      .step_vars = (const uint32_t *)(const void *)(base + at[8]),
       .names = (const char *)(base + at[9]),
       .data = base + at[RT_PLAN_ARRAYS],
   };
   if (h->names == 0 || out->names[h->names - 1] != 0) return false;
-  return good_vars(out) && good_values(out) && good_slots(out) && good_launches(out);
+  return good_vars(out) && good_values(out) && good_slots(out) && good_steps(out);
 }

@@ -22,13 +22,13 @@ typedef struct maker {
   uint32_t *number_of; /* by ref: number of its value + 1 */
   rt_value_list values;
   rt_plan_slot *slots;
-  rt_plan_launch *launches;
+  rt_plan_step *steps;
   rt_plan_var *vars;
   size_t var_count, var_cap;
   ir_ref *var_refs;
   size_t var_ref_cap;
-  uint32_t *kernel_of; /* by launch */
-  numbers dims, launch_slots, launch_vars;
+  uint32_t *kernel_of; /* by step */
+  numbers dims, step_slots, step_vars;
   ir_text names;
   uint64_t data;
 } maker;
@@ -76,18 +76,19 @@ static bool add_var(maker *m, ir_ref ref) {
 
 /* Everything that sizes are made of; false when memory is short. */
 static bool collect_roots(maker *m, ir_ref **roots, size_t *count, size_t *cap) {
-  size_t need = m->plan->slot_count + 2 * m->plan->launch_count;
+  size_t need = m->plan->slot_count + 2 * m->plan->step_count;
   for (size_t i = 0; i < m->plan->slot_count; i++) need += ir_rank(m->g, m->plan->slots[i].value);
-  for (size_t i = 0; i < m->plan->launch_count; i++) need += ir_get(m->g, m->plan->launches[i].kernel)->nsrc;
+  for (size_t i = 0; i < m->plan->step_count; i++)
+    if (m->plan->steps[i].kind == IR_STEP_KERNEL) need += ir_get(m->g, m->plan->steps[i].kernel)->nsrc;
   if (!IR_RESERVE(m->mem, *roots, *cap, need + 1)) return short_of_memory(m);
   for (size_t i = 0; i < m->plan->slot_count; i++) {
     const ir_slot *s = &m->plan->slots[i];
     (*roots)[(*count)++] = s->elements;
     for (uint32_t k = 0; k < ir_rank(m->g, s->value); k++) (*roots)[(*count)++] = ir_dim(m->g, s->value, k);
   }
-  for (size_t i = 0; i < m->plan->launch_count; i++) {
-    (*roots)[(*count)++] = m->plan->launches[i].count;
-    (*roots)[(*count)++] = m->plan->launches[i].work;
+  for (size_t i = 0; i < m->plan->step_count; i++) {
+    (*roots)[(*count)++] = m->plan->steps[i].count;
+    (*roots)[(*count)++] = m->plan->steps[i].work;
   }
   return true;
 }
@@ -97,9 +98,9 @@ static bool add_values(maker *m) {
   size_t count = 0, cap = 0, all_count = 0, all_cap = 0;
   bool good = collect_roots(m, &roots, &count, &cap);
   size_t sizes = count;
-  for (size_t i = 0; good && i < m->plan->launch_count;
-       i++) { /* a kernel's own variables are sources of it */
-    const ir_node *kernel = ir_get(m->g, m->plan->launches[i].kernel);
+  for (size_t i = 0; good && i < m->plan->step_count; i++) { /* a kernel's own variables are sources of it */
+    if (m->plan->steps[i].kind != IR_STEP_KERNEL) continue;
+    const ir_node *kernel = ir_get(m->g, m->plan->steps[i].kernel);
     for (uint32_t k = 0; k < kernel->nsrc; k++)
       if (ir_op_of(m->g, kernel->src[k]) == IR_OP_VAR) roots[count++] = kernel->src[k];
   }
@@ -144,12 +145,13 @@ static bool add_slots(maker *m) {
   return true;
 }
 
-/* The number of a launch's kernel: equal kernels have one number. */
-static bool add_kernel(maker *m, size_t launch) {
+/* The number of a step's kernel: equal kernels have one number. */
+static bool add_kernel(maker *m, size_t step) {
   rt_plan_bytes *out = m->out;
-  ir_ref ref = m->plan->launches[launch].kernel;
-  for (size_t i = 0; i < launch; i++)
-    if (m->plan->launches[i].kernel == ref) return m->kernel_of[launch] = m->kernel_of[i], true;
+  ir_ref ref = m->plan->steps[step].kernel;
+  for (size_t i = 0; i < step; i++)
+    if (m->plan->steps[i].kernel == ref && m->plan->steps[i].kind == IR_STEP_KERNEL)
+      return m->kernel_of[step] = m->kernel_of[i], true;
   rt_kernel_key key;
   m->status = rt_kernel_key_make(m->mem, m->g, ref, &key, m->error);
   if (m->status) return false;
@@ -157,7 +159,7 @@ static bool add_kernel(maker *m, size_t launch) {
   while (number < out->kernel_count &&
          (out->kernels[number].size != key.size || memcmp(out->kernels[number].bytes, key.bytes, key.size)))
     number++;
-  m->kernel_of[launch] = number;
+  m->kernel_of[step] = number;
   if (number < out->kernel_count) {
     rt_kernel_key_free(m->mem, &key);
     return true;
@@ -170,43 +172,85 @@ static bool add_kernel(maker *m, size_t launch) {
   return true;
 }
 
-static bool add_launch(maker *m, size_t number) {
-  const ir_launch *from = &m->plan->launches[number];
+static bool add_step_slots(maker *m, const ir_step *from, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (from->slots[i] >= m->plan->slot_count) return broken(m, "a step names a slot that is not there");
+    if (!append(m, &m->step_slots, from->slots[i])) return false;
+  }
+  return true;
+}
+
+static bool add_kernel_step(maker *m, size_t number) {
+  const ir_step *from = &m->plan->steps[number];
+  rt_plan_step *to = &m->steps[number];
   if (!add_kernel(m, number)) return false;
   const ir_node *kernel = ir_get(m->g, from->kernel);
   int64_t params =
       ir_arg_int(kernel); /* trailing slots that the kernel does not touch are not passed to it */
   if (params < 0 || params > from->slot_count)
-    return broken(m, "a kernel has more parameters than its launch has slots");
-  uint32_t flops = rt_flops(&m->values, m->g, from->kernel, m->number_of);
-  m->launches[number] = (rt_plan_launch){.kernel = m->kernel_of[number],
-                                         .count = m->number_of[from->count] - 1,
-                                         .work = m->number_of[from->work] - 1,
-                                         .flops = flops,
-                                         .slots = (uint32_t)m->launch_slots.count,
-                                         .slot_count = (uint32_t)params,
-                                         .vars = (uint32_t)m->launch_vars.count};
-  for (uint32_t i = 0; i < params; i++) {
-    if (from->slots[i] >= m->plan->slot_count) return broken(m, "a launch names a slot that is not there");
-    if (!append(m, &m->launch_slots, from->slots[i])) return false;
-  }
+    return broken(m, "a kernel has more parameters than its step has slots");
+  to->kernel = m->kernel_of[number];
+  to->flops = rt_flops(&m->values, m->g, from->kernel, m->number_of);
+  to->slot_count = (uint32_t)params;
   for (uint32_t i = 0; i < kernel->nsrc; i++) {
     if (ir_op_of(m->g, kernel->src[i]) != IR_OP_VAR) continue;
     uint32_t var = 0;
     while (m->var_refs[var] != kernel->src[i]) var++;
-    if (!append(m, &m->launch_vars, var)) return false;
-    m->launches[number].var_count++;
+    if (!append(m, &m->step_vars, var)) return false;
+    to->var_count++;
   }
+  return add_step_slots(m, from, to->slot_count);
+}
+
+/* Attributes lie behind the literal arrays. */
+static bool add_call_step(maker *m, size_t number) {
+  const ir_step *from = &m->plan->steps[number];
+  rt_plan_step *to = &m->steps[number];
+  if (from->name < 0) return broken(m, "a custom operation has no name");
+  to->kernel = add_name(m, ir_name_text(m->g, from->name), ir_name_length(m->g, from->name));
+  if (from->attributes >= 0) {
+    to->attributes = m->data;
+    to->attribute_bytes = ir_name_length(m->g, from->attributes);
+    m->data += (to->attribute_bytes + RT_PLAN_ALIGN - 1) / RT_PLAN_ALIGN * RT_PLAN_ALIGN;
+  }
+  return add_step_slots(m, from, to->slot_count);
+}
+
+/* Slots that a loop moves say which. */
+static void add_moving(maker *m, size_t number) {
+  const rt_plan_step *s = &m->steps[number];
+  for (uint32_t i = 0; i < s->slot_count; i++) {
+    uint32_t at = s->slots + i;
+    if (rt_is_moved(s, i)) m->slots[m->step_slots.list[at]].data = (uint64_t)at << 32 | number;
+  }
+}
+
+static bool add_step(maker *m, size_t number) {
+  const ir_step *from = &m->plan->steps[number];
+  m->steps[number] = (rt_plan_step){.kind = (uint8_t)from->kind,
+                                    .reverse = from->reverse,
+                                    .count = m->number_of[from->count] - 1,
+                                    .work = m->number_of[from->work] - 1,
+                                    .flops = m->number_of[from->work] - 1, /* 0 but for a kernel */
+                                    .slots = (uint32_t)m->step_slots.count,
+                                    .slot_count = from->slot_count,
+                                    .vars = (uint32_t)m->step_vars.count,
+                                    .inside = {from->inside[0], from->inside[1]},
+                                    .carries = from->carries};
+  if (from->kind == IR_STEP_KERNEL) return add_kernel_step(m, number);
+  if (from->kind == IR_STEP_CALL) return add_call_step(m, number);
+  if (!add_step_slots(m, from, from->slot_count)) return false;
+  add_moving(m, number);
   return true;
 }
 
-static bool add_launches(maker *m) {
-  size_t count = m->plan->launch_count;
-  m->launches = ir_alloc(m->mem, count * sizeof *m->launches);
+static bool add_steps(maker *m) {
+  size_t count = m->plan->step_count;
+  m->steps = ir_alloc(m->mem, count * sizeof *m->steps);
   m->kernel_of = ir_alloc(m->mem, count * sizeof *m->kernel_of);
-  if (!m->launches || !m->kernel_of) return short_of_memory(m);
+  if (!m->steps || !m->kernel_of) return short_of_memory(m);
   for (size_t i = 0; i < count; i++)
-    if (!add_launch(m, i)) return false;
+    if (!add_step(m, i)) return false;
   return true;
 }
 
@@ -226,10 +270,10 @@ static bool write_out(maker *m) {
                        .values = (uint32_t)m->values.count,
                        .slots = (uint32_t)p->slot_count,
                        .results = (uint32_t)p->result_count,
-                       .launches = (uint32_t)p->launch_count,
+                       .steps = (uint32_t)p->step_count,
                        .dims = (uint32_t)m->dims.count,
-                       .launch_slots = (uint32_t)m->launch_slots.count,
-                       .launch_vars = (uint32_t)m->launch_vars.count,
+                       .step_slots = (uint32_t)m->step_slots.count,
+                       .step_vars = (uint32_t)m->step_vars.count,
                        .names = (uint32_t)m->names.len};
   uint64_t at[RT_PLAN_ARRAYS + 1];
   if (!rt_plan_offsets(&head, at)) return broken(m, "its literal arrays are too large");
@@ -243,11 +287,15 @@ static bool write_out(maker *m) {
   copy_array(bytes + at[2], m->values.ops, m->values.count * sizeof *m->values.ops);
   copy_array(bytes + at[3], m->slots, p->slot_count * sizeof *m->slots);
   copy_array(bytes + at[4], p->results, p->result_count * sizeof *p->results);
-  copy_array(bytes + at[5], m->launches, p->launch_count * sizeof *m->launches);
+  copy_array(bytes + at[5], m->steps, p->step_count * sizeof *m->steps);
   copy_array(bytes + at[6], m->dims.list, m->dims.count * sizeof *m->dims.list);
-  copy_array(bytes + at[7], m->launch_slots.list, m->launch_slots.count * sizeof *m->launch_slots.list);
-  copy_array(bytes + at[8], m->launch_vars.list, m->launch_vars.count * sizeof *m->launch_vars.list);
+  copy_array(bytes + at[7], m->step_slots.list, m->step_slots.count * sizeof *m->step_slots.list);
+  copy_array(bytes + at[8], m->step_vars.list, m->step_vars.count * sizeof *m->step_vars.list);
   copy_array(bytes + at[9], m->names.data, m->names.len);
+  for (size_t i = 0; i < p->step_count; i++)
+    if (p->steps[i].kind == IR_STEP_CALL && p->steps[i].attributes >= 0)
+      copy_array(bytes + at[RT_PLAN_ARRAYS] + m->steps[i].attributes,
+                 ir_name_text(m->g, p->steps[i].attributes), (size_t)m->steps[i].attribute_bytes);
   for (size_t i = 0; i < p->slot_count; i++) {
     if (p->slots[i].kind != IR_SLOT_DATA) continue;
     int64_t array = ir_get(m->g, p->slots[i].value)->arg;
@@ -261,10 +309,11 @@ static bool in_range(maker *m) {
   for (size_t i = 0; i < m->plan->slot_count; i++)
     if (!m->plan->slots[i].value || m->plan->slots[i].value >= m->g->count)
       return broken(m, "a slot holds no value");
-  for (size_t i = 0; i < m->plan->launch_count; i++) {
-    ir_ref kernel = m->plan->launches[i].kernel;
+  for (size_t i = 0; i < m->plan->step_count; i++) {
+    ir_ref kernel = m->plan->steps[i].kernel;
+    if (m->plan->steps[i].kind != IR_STEP_KERNEL) continue;
     if (!kernel || kernel >= m->g->count || ir_op_of(m->g, kernel) != IR_OP_KERNEL)
-      return broken(m, "a launch holds no kernel");
+      return broken(m, "a kernel step holds no kernel");
   }
   return true;
 }
@@ -279,7 +328,7 @@ ir_status rt_plan_make(const ir_mem *mem, const char *name, const ir_graph *g, c
   if (m.number_of) {
     memset(m.number_of, 0, refs);
     add_name(&m, name, strlen(name));
-    bool done = in_range(&m) && add_values(&m) && add_slots(&m) && add_launches(&m) && write_out(&m);
+    bool done = in_range(&m) && add_values(&m) && add_slots(&m) && add_steps(&m) && write_out(&m);
     rt_plan check;
     if (done && !rt_plan_read(out->bytes, out->size, &check)) broken(&m, "it does not hold together");
   } else {
@@ -290,11 +339,11 @@ ir_status rt_plan_make(const ir_mem *mem, const char *name, const ir_graph *g, c
   ir_free(mem, m.vars, m.var_cap * sizeof *m.vars);
   ir_free(mem, m.var_refs, m.var_ref_cap * sizeof *m.var_refs);
   ir_free(mem, m.slots, plan->slot_count * sizeof *m.slots);
-  ir_free(mem, m.launches, plan->launch_count * sizeof *m.launches);
-  ir_free(mem, m.kernel_of, plan->launch_count * sizeof *m.kernel_of);
+  ir_free(mem, m.steps, plan->step_count * sizeof *m.steps);
+  ir_free(mem, m.kernel_of, plan->step_count * sizeof *m.kernel_of);
   ir_free(mem, m.dims.list, m.dims.cap * sizeof *m.dims.list);
-  ir_free(mem, m.launch_slots.list, m.launch_slots.cap * sizeof *m.launch_slots.list);
-  ir_free(mem, m.launch_vars.list, m.launch_vars.cap * sizeof *m.launch_vars.list);
+  ir_free(mem, m.step_slots.list, m.step_slots.cap * sizeof *m.step_slots.list);
+  ir_free(mem, m.step_vars.list, m.step_vars.cap * sizeof *m.step_vars.list);
   ir_text_free(&m.names);
   if (m.status) rt_plan_bytes_free(mem, out);
   return m.status;

@@ -8,18 +8,21 @@
 /* Every array of a program but its frame's. */
 static uintptr_t carve(rt_program *p, uintptr_t at) {
   const rt_plan_head *h = p->plan.head;
-  p->sources = rt_carve(&at, h->launch_slots, sizeof *p->sources);
+  p->sources = rt_carve(&at, h->step_slots, sizeof *p->sources);
   p->inputs = rt_carve(&at, h->slots, sizeof *p->inputs);
   p->temps = rt_carve(&at, h->slots, sizeof *p->temps);
   p->place = rt_carve(&at, h->slots, sizeof *p->place);
   p->lives = rt_carve(&at, h->slots, sizeof *p->lives);
   p->data = rt_carve(&at, h->slots, sizeof *p->data);
   p->copies = rt_carve(&at, h->results, sizeof *p->copies);
+  p->calls = rt_carve(&at, h->steps, sizeof *p->calls);
+  p->around = rt_carve(&at, h->steps, sizeof *p->around);
   return at;
 }
 
 static uint32_t source_of(const rt_program *p, uint32_t slot) {
-  return (uint32_t)p->plan.slots[slot].kind << RT_SOURCE_SHIFT | p->place[slot];
+  uint32_t kind = p->plan.slots[slot].kind;
+  return (kind == IR_SLOT_MOVING ? IR_SLOT_TEMP : kind) << RT_SOURCE_SHIFT | p->place[slot];
 }
 
 /* Number the slots within their kinds; false for a plan that says nothing sensible. */
@@ -33,14 +36,17 @@ static bool number_slots(rt_program *p) {
     case IR_SLOT_DATA:
       p->data[number = (uint32_t)p->data_count++] = (void *)(uintptr_t)(plan->data + plan->slots[i].data);
       break;
+    case IR_SLOT_MOVING: number = (uint32_t)p->moving_count++; break;
     case IR_SLOT_OUTPUT: break; /* below */
     }
     p->place[i] = number;
   }
   for (uint32_t k = plan->head->results; k-- > 0;)
     if (plan->slots[plan->results[k]].kind == IR_SLOT_OUTPUT) p->place[plan->results[k]] = k;
-  for (uint32_t i = 0; i < plan->head->slots; i++)
+  for (uint32_t i = 0; i < plan->head->slots; i++) {
+    if (plan->slots[i].kind == IR_SLOT_MOVING) p->place[i] += (uint32_t)p->temp_count;
     if (p->place[i] > RT_SOURCE_NUMBER) return false;
+  }
   return true;
 }
 
@@ -52,21 +58,66 @@ static void find_copies(rt_program *p) {
   }
 }
 
-/* From the first launch that names a temporary to the last; to the end where it is a result as well. */
+static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_inside(&p->plan.steps[step]); }
+
+/* The step that each step stands in; UINT32_MAX: none. */
+static void find_around(rt_program *p) {
+  uint32_t at = UINT32_MAX;
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) {
+    while (at != UINT32_MAX && end_of(p, at) < i) at = p->around[at];
+    p->around[i] = at;
+    if (rt_inside(&p->plan.steps[i])) at = i;
+  }
+}
+
+/* Step i names this temporary. What a loop finds there when it begins is there in every round: it lives until
+ * the last step of the outermost loop around i that it was there before. */
+static void extend_life(const rt_program *p, rt_span *life, uint32_t i) {
+  if (life->first == UINT32_MAX) life->first = i;
+  if (life->last < i) life->last = i;
+  for (uint32_t at = i; at != UINT32_MAX && life->first <= at; at = p->around[at])
+    if (rt_is_loop(&p->plan.steps[at]) && life->last < end_of(p, at)) life->last = end_of(p, at);
+}
+
+/* From the first step that names a temporary to the last; to the end where it is a result as well. */
 static void find_lives(rt_program *p) {
   const rt_plan *plan = &p->plan;
   for (size_t i = 0; i < p->temp_count; i++) p->lives[i] = (rt_span){.first = UINT32_MAX};
-  for (uint32_t i = 0; i < plan->head->launches; i++)
-    for (uint32_t k = 0; k < plan->launches[i].slot_count; k++) {
-      uint32_t slot = plan->launch_slots[plan->launches[i].slots + k];
-      if (plan->slots[slot].kind != IR_SLOT_TEMP) continue;
-      rt_span *life = &p->lives[p->place[slot]];
-      if (life->first == UINT32_MAX) life->first = i;
-      life->last = i;
+  for (uint32_t i = 0; i < plan->head->steps; i++)
+    for (uint32_t k = 0; k < plan->steps[i].slot_count; k++) {
+      uint32_t slot = plan->step_slots[plan->steps[i].slots + k];
+      if (plan->slots[slot].kind == IR_SLOT_TEMP) extend_life(p, &p->lives[p->place[slot]], i);
     }
   for (uint32_t k = 0; k < plan->head->results; k++)
     if (plan->slots[plan->results[k]].kind == IR_SLOT_TEMP)
       p->lives[p->place[plan->results[k]]].last = UINT32_MAX;
+}
+
+/* Custom operations by name. */
+static ir_status find_calls(rt_program *p, ir_error *error) {
+  const rt_calls *calls = &p->context->options.calls;
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) {
+    const rt_plan_step *s = &p->plan.steps[i];
+    if (s->kind != IR_STEP_CALL) continue;
+    const char *name = p->plan.names + s->kernel;
+    if (calls->find && calls->run) p->calls[i] = calls->find(calls->user, name);
+    if (!p->calls[i])
+      return ir_fail(error, IR_ERR_UNSUPPORTED,
+                     "graph @%s: it runs the custom operation %s, which this context does not know: register "
+                     "it before the graph is compiled",
+                     rt_program_name(p), name);
+  }
+  return IR_OK;
+}
+
+/* What the steps need of a run. */
+static void measure_steps(rt_program *p) {
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) {
+    const rt_plan_step *s = &p->plan.steps[i];
+    size_t *most = s->kind == IR_STEP_CALL ? &p->max_arrays : &p->max_params;
+    if (s->slot_count > *most) *most = s->slot_count;
+    p->launch_count += s->kind == IR_STEP_KERNEL;
+  }
 }
 
 static bool has_kernels(const rt_program *p) {
@@ -80,14 +131,16 @@ static ir_status prepare(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
   if (!number_slots(p) || !has_kernels(p))
     return ir_fail(error, IR_ERR_INVALID, "a plan and its code do not belong together");
-  for (uint32_t i = 0; i < p->plan.head->launch_slots; i++)
-    p->sources[i] = source_of(p, p->plan.launch_slots[i]);
-  for (uint32_t i = 0; i < p->plan.head->launches; i++)
-    if (p->plan.launches[i].slot_count > p->max_params) p->max_params = p->plan.launches[i].slot_count;
+  for (uint32_t i = 0; i < p->plan.head->step_slots; i++) p->sources[i] = source_of(p, p->plan.step_slots[i]);
+  measure_steps(p);
+  ir_status status = find_calls(p, error);
+  if (status) return status;
   find_copies(p);
+  find_around(p);
   find_lives(p);
   bool fixed = p->plan.head->vars == 0;
-  p->plain = fixed && p->temp_count == 0 && p->max_params <= RT_FEW_PARAMS;
+  p->plain =
+      fixed && p->temp_count == 0 && p->max_params <= RT_FEW_PARAMS && p->launch_count == p->plan.head->steps;
   if (!fixed) return IR_OK;
   void *memory = ir_alloc(mem, rt_frame_size(p));
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
@@ -236,20 +289,52 @@ static void add_clamped(int64_t *sum, int64_t value) {
   if (value > 0) *sum = *sum > INT64_MAX - value ? INT64_MAX : *sum + value;
 }
 
+static void add_times(rt_cost *to, const rt_cost *each, int64_t times) {
+  if (times <= 0) return;
+  add_clamped(&to->flops, each->flops > INT64_MAX / times ? INT64_MAX : each->flops * times);
+  add_clamped(&to->bytes, each->bytes > INT64_MAX / times ? INT64_MAX : each->bytes * times);
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* The steps from first to before end; goes down into functions as deep as a plan may be nested. */
+static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uint32_t end, rt_cost *sum) {
+  for (uint32_t i = first; i < end; i += 1 + rt_inside(&p->plan.steps[i])) {
+    const rt_plan_step *s = &p->plan.steps[i];
+    rt_cost inside[2] = {{0}};
+    uint32_t second = i + 1 + s->inside[0];
+    add_cost(p, f, i + 1, second, &inside[0]);
+    add_cost(p, f, second, second + s->inside[1], &inside[1]);
+    int64_t rounds = f->values[s->count];
+    switch ((ir_step_kind)s->kind) {
+    case IR_STEP_KERNEL: add_clamped(&sum->flops, f->values[s->flops]); /* fall through */
+    case IR_STEP_COPY:
+    case IR_STEP_CALL:
+      for (uint32_t k = 0; k < s->slot_count; k++)
+        add_clamped(&sum->bytes, (int64_t)f->bytes[p->plan.step_slots[s->slots + k]]);
+      break;
+    case IR_STEP_COND:
+      add_clamped(&sum->flops, larger(inside[0].flops, inside[1].flops));
+      add_clamped(&sum->bytes, larger(inside[0].bytes, inside[1].bytes));
+      break;
+    case IR_STEP_WHILE:
+      if (rounds < 0) rounds = 1;
+      add_times(sum, &inside[0], rounds < INT64_MAX ? rounds + 1 : rounds);
+      add_times(sum, &inside[1], rounds);
+      break;
+    case IR_STEP_SCAN: add_times(sum, &inside[0], rounds); break;
+    case IR_STEP_KINDS: break;
+    }
+  }
+}
+
 ir_status rt_program_cost(const rt_program *p, const int64_t *vars, rt_cost *out, ir_error *error) {
   rt_frame own;
   const rt_frame *f;
   void *memory;
   *out = (rt_cost){0};
   ir_status status = frame_for(p, vars, &f, &own, &memory, error);
-  for (uint32_t i = 0; !status && i < p->plan.head->launches; i++) {
-    const rt_plan_launch *l = &p->plan.launches[i];
-    add_clamped(&out->flops, f->values[l->flops]);
-    for (uint32_t k = 0; k < l->slot_count; k++) {
-      const rt_plan_slot *s = &p->plan.slots[p->plan.launch_slots[l->slots + k]];
-      add_clamped(&out->bytes, f->values[s->elements] * ir_dtypes[s->dtype].bytes);
-    }
-  }
+  if (!status) add_cost(p, f, 0, p->plan.head->steps, out);
   if (!status) out->temp_bytes = (int64_t)f->arena_bytes;
   free_frame(p, memory);
   return status;

@@ -13,17 +13,22 @@
 #include "runtime/pool.h"
 #include "runtime/runtime.h"
 
-/* Where a buffer comes from: its ir_slot_kind in the top bits, its number among those of its kind below. */
+/* Where a buffer comes from: its ir_slot_kind in the top bits, its number among those of its kind below. What
+ * moves is counted among the temporaries, behind them: a run has a table of both. */
 enum { RT_SOURCE_SHIFT = 30 };
 #define RT_SOURCE_NUMBER ((1u << RT_SOURCE_SHIFT) - 1)
 
-/* One launch, ready to go. */
+/* A step, ready to go. */
+enum { RT_GRAIN_WHOLE = 0, RT_GRAIN_OTHER = -1 }; /* not worth threads; no kernel */
 typedef struct rt_step {
-  cg_kernel function;
+  cg_kernel function;      /* of a kernel */
   const uint32_t *sources; /* of its buffers */
-  uint32_t params, launch;
-  int64_t count, grain; /* grain 0: not worth threads */
-  const int64_t *vars;
+  uint32_t params, number; /* params: buffers of a kernel, else 0; number: of the plan's step */
+  int64_t count, grain;    /* grain: least elements of a piece for threads, or as above */
+  union {
+    const int64_t *vars; /* of a kernel */
+    uint32_t inside[2];  /* steps of its functions that have something to do; they follow */
+  };
 } rt_step;
 
 /* A result that is also another, or an input: copied at the end. */
@@ -38,8 +43,10 @@ typedef struct rt_frame {
   int64_t *values; /* of the plan's values */
   rt_span *spans;  /* of the temporaries */
   size_t arena_bytes;
-  size_t *copy_bytes;
-  int64_t *kernel_vars; /* by launch_vars */
+  size_t *bytes;        /* by slot */
+  int64_t *kernel_vars; /* by step_vars */
+  int64_t *dims;        /* by dims, where there are custom operations */
+  uint32_t *place;      /* by the plan's step: among steps, of it or the next that is there */
 } rt_frame;
 
 /* What one run in progress needs besides: kept for the next. */
@@ -49,14 +56,15 @@ typedef struct rt_run {
   rt_frame frame; /* of a program with variables */
   bool filled;    /* frame is for vars; temps for frame and block */
   int64_t *vars;
-  void **temps, **buffers;
+  void **temps, **buffers; /* temps: of temporaries, then of what moves */
+  rt_array *arrays;        /* room for those of a custom operation */
 } rt_run;
 
 enum { RT_FEW_PARAMS = 16 };
 
 struct rt_program {
   rt_context *context;
-  bool plain; /* fixed sizes, no temporaries, few parameters: runs on the stack alone */
+  bool plain; /* fixed sizes, no temporaries, few parameters, only kernels: runs on the stack alone */
   rt_frame frame;
   rt_copy *copies;
   size_t copy_count;
@@ -67,12 +75,14 @@ struct rt_program {
   rt_plan plan;
   rt_code code;
   rt_stats stats;
-  uint32_t *sources; /* by launch_slots */
-  uint32_t *inputs;  /* slots */
-  uint32_t *temps;   /* slots */
-  uint32_t *place;   /* by slot: number among those of its kind; of outputs: the first result it is */
-  rt_span *lives;    /* by temporary: first and last launch */
-  size_t input_count, temp_count, data_count, max_params;
+  uint32_t *sources;  /* by step_slots */
+  uint32_t *inputs;   /* slots */
+  uint32_t *temps;    /* slots */
+  uint32_t *place;    /* by slot: number among those of its kind; of outputs: the first result it is */
+  rt_span *lives;     /* by temporary: first and last step */
+  uint32_t *around;   /* by step: the step it stands in; UINT32_MAX: none */
+  const void **calls; /* by step: what was found for a custom operation */
+  size_t input_count, temp_count, moving_count, data_count, launch_count, max_params, max_arrays;
   atomic_uint references;
   atomic_bool cached;
   pthread_mutex_t lock; /* of runs */

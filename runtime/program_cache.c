@@ -76,7 +76,7 @@ static ir_status load(rt_context *c, rt_found *found, rt_program **out, ir_error
   if (!status) {
     uint32_t kernels = (*out)->plan.head->kernels;
     (*out)->stats =
-        (rt_stats){.launches = (*out)->plan.head->launches, .kernels = kernels, .from_disk = kernels};
+        (rt_stats){.launches = (uint32_t)(*out)->launch_count, .kernels = kernels, .from_disk = kernels};
   }
   return status;
 }
@@ -135,7 +135,7 @@ static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *
     status = rt_image_map(entry->bytes + plan->size, entry->size - plan->size, &code, error);
   if (!status) status = rt_program_make(c, entry->bytes, plan->size, &code, out, error);
   if (status) return status;
-  stats.launches = (*out)->plan.head->launches;
+  stats.launches = (uint32_t)(*out)->launch_count;
   (*out)->stats = stats;
   return IR_OK;
 }

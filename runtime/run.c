@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/context.h"
+#include "runtime/run.h"
 
 typedef struct piece_args {
   cg_kernel function;
@@ -24,39 +25,59 @@ static void run_split(const rt_program *p, const rt_step *s, void *const *buffer
 
 static ir_status out_of_range(const rt_program *p, const rt_step *s, ir_error *error) {
   rt_entry entry = {.name = "?"};
-  rt_image_entry(p->code.base, p->code.size, p->plan.launches[s->launch].kernel, &entry);
+  uint32_t launch = 0;
+  for (uint32_t i = 0; i <= s->number; i++) launch += p->plan.steps[i].kind == IR_STEP_KERNEL;
+  rt_image_entry(p->code.base, p->code.size, p->plan.steps[s->number].kernel, &entry);
   return ir_fail(
       error, IR_ERR_RANGE,
-      "graph @%s: launch %u of %u (%s) read an index that is out of range; accepted are -n to n-1 for an "
+      "graph @%s: launch %u of %zu (%s) read an index that is out of range; accepted are -n to n-1 for an "
       "axis "
       "of n elements, or any index with mode=\"clip\" or mode=\"fill\". The results are unspecified",
-      rt_program_name(p), s->launch + 1, p->plan.head->launches, entry.name);
+      rt_program_name(p), launch, p->launch_count, entry.name);
 }
 
-static inline void *address(void *const *const bases[4], uint32_t source) {
-  return bases[source >> RT_SOURCE_SHIFT][source & RT_SOURCE_NUMBER];
+static inline void run_kernel(const rt_program *p, const rt_step *s, void *const *const bases[4],
+                              void **buffers, int64_t *status) {
+  for (uint32_t i = 0; i < s->params; i++) buffers[i] = rt_address(bases, s->sources[i]);
+  buffers[s->params] = status;
+  if (s->grain) run_split(p, s, buffers);
+  else s->function(buffers, s->vars, 0, s->count);
 }
 
 static void copy_results(const rt_program *p, const rt_frame *f, void *const *const bases[4]) {
   for (size_t i = 0; i < p->copy_count; i++) {
-    void *to = bases[IR_SLOT_OUTPUT][p->copies[i].result], *from = address(bases, p->copies[i].source);
-    if (f->copy_bytes[i] && to != from) memmove(to, from, f->copy_bytes[i]);
+    void *to = bases[IR_SLOT_OUTPUT][p->copies[i].result], *from = rt_address(bases, p->copies[i].source);
+    size_t bytes = f->bytes[p->copies[i].slot];
+    if (bytes && to != from) memmove(to, from, bytes);
   }
 }
 
-/* bases: the pointers of each kind of slot. buffers: room for the parameters of any launch and one more. */
-static inline ir_status run_steps(const rt_program *p, const rt_frame *f, void *const *const bases[4],
-                                  void **buffers, ir_error *error) {
+/* bases: the pointers of each kind of slot. buffers: room for the parameters of any kernel and one more. */
+static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void *const *const bases[4],
+                                    void **buffers, ir_error *error) {
   int64_t status = 0;
   const rt_step *end = f->steps + f->step_count;
   for (const rt_step *s = f->steps; s < end; s++) {
-    for (uint32_t i = 0; i < s->params; i++) buffers[i] = address(bases, s->sources[i]);
-    buffers[s->params] = &status;
-    if (s->grain) run_split(p, s, buffers);
-    else s->function(buffers, s->vars, 0, s->count);
+    run_kernel(p, s, bases, buffers, &status);
     if (status) return out_of_range(p, s, error);
   }
   if (p->copy_count) copy_results(p, f, bases);
+  return IR_OK;
+}
+
+ir_status rt_run_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
+  int64_t word = 0;
+  while (s < end) {
+    if (s->grain == RT_GRAIN_OTHER) {
+      ir_status status = rt_run_other(r, s);
+      if (status) return status;
+      s += s->inside[0] + s->inside[1];
+    } else {
+      run_kernel(r->program, s, r->bases, r->buffers, &word);
+      if (word) return out_of_range(r->program, s, r->error);
+    }
+    s++;
+  }
   return IR_OK;
 }
 
@@ -65,8 +86,9 @@ static inline ir_status run_steps(const rt_program *p, const rt_frame *f, void *
 static uintptr_t carve(const rt_program *p, rt_run *r, uintptr_t at) {
   rt_carve(&at, 1, sizeof *r);
   r->vars = rt_carve(&at, p->plan.head->vars, sizeof *r->vars);
-  r->temps = rt_carve(&at, p->temp_count, sizeof *r->temps);
+  r->temps = rt_carve(&at, p->temp_count + p->moving_count, sizeof *r->temps);
   r->buffers = rt_carve(&at, p->max_params + 1, sizeof *r->buffers);
+  r->arrays = rt_carve(&at, p->max_arrays, sizeof *r->arrays);
   return at;
 }
 
@@ -168,7 +190,14 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
                                  [IR_SLOT_OUTPUT] = outputs,
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
-  if (!status) status = run_steps(p, var_count ? &r->frame : &p->frame, bases, r->buffers, error);
+  const rt_frame *f = var_count ? &r->frame : &p->frame;
+  if (!status && p->launch_count == p->plan.head->steps) {
+    status = run_kernels(p, f, bases, r->buffers, error);
+  } else if (!status) {
+    rt_going going = {p, f, r, bases, r->buffers, error};
+    status = rt_run_steps(&going, f->steps, f->steps + f->step_count);
+    if (!status && p->copy_count) copy_results(p, f, bases);
+  }
   give_run(p, r);
   return status;
 }
@@ -179,5 +208,5 @@ ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *
   void *buffers[RT_FEW_PARAMS + 1];
   void *const *const bases[4] = {
       [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = NULL, [IR_SLOT_DATA] = p->data};
-  return run_steps(p, &p->frame, bases, buffers, error);
+  return run_kernels(p, &p->frame, bases, buffers, error);
 }

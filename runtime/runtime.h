@@ -25,6 +25,30 @@ typedef struct rt_program rt_program;
 typedef ir_status (*rt_compile)(void *user, const ir_graph *graph, ir_ref kernel, const char *symbol,
                                 const ir_target *target, cg_blob *object, ir_error *error);
 
+/* Custom operations, which a CALL step runs. */
+typedef struct rt_array { /* contiguous, row-major */
+  void *data;             /* of an operand: not to be written to */
+  const int64_t *dims;
+  int64_t elements;
+  uint32_t rank;
+  ir_dtype dtype;
+} rt_array;
+typedef struct rt_call {
+  const char *name;
+  const void *attributes; /* as the graph has them, aligned to 64 bytes */
+  size_t attribute_bytes;
+  const rt_array *results, *operands;
+  uint32_t result_count, operand_count;
+} rt_call;
+/* find is asked by name when a program is made, once for each step: NULL refuses the program. run is called
+ * with what was found, from whatever thread runs the program and from several at once; a status that is not
+ * IR_OK ends the run. */
+typedef struct rt_calls {
+  void *user;
+  const void *(*find)(void *user, const char *name);
+  ir_status (*run)(void *user, const void *found, const rt_call *call, ir_error *error);
+} rt_calls;
+
 /* All zero is the default. Strings are copied. */
 typedef struct rt_options {
   int threads; /* that a loop may be spread over, the caller's included; 0: every processor we may use */
@@ -34,9 +58,9 @@ typedef struct rt_options {
   bool no_disk;          /* keep nothing on disk */
   bool no_compile;       /* VIEWFOLD_COMPILE=0: fail instead of compiling */
   bool perf_map;         /* tell perf about generated code */
-  const struct ir_customs *customs; /* custom operations that programs may call; NULL: none */
   rt_compile compile;    /* NULL: the code generator's module */
   void *compile_user;
+  rt_calls calls; /* find NULL: there are no custom operations */
 } rt_options;
 
 /* Reads nothing from the system: what costs time is looked up when first needed. options may be NULL. */
@@ -108,8 +132,11 @@ ir_status rt_program_input_shape(const rt_program *program, size_t number, const
 ir_status rt_program_output_shape(const rt_program *program, size_t number, const int64_t *vars,
                                   int64_t *dims, ir_error *error);
 
-/* What one run costs. bytes: size of every buffer of every launch, counted once per launch. flops: arithmetic
- * operations on floats as the kernels are written, a fused multiply-add being two. */
+/* What one run costs. bytes: size of every buffer of every kernel, counted once each time it runs. flops:
+ * arithmetic operations on floats as the kernels are written, a fused multiply-add being two. Of a choice the
+ * larger number of each of the two branches counts. A while loop counts with the most rounds that it was
+ * declared to have, and as one round where none were: the predicate once more than that. Custom operations
+ * count with their bytes alone. */
 typedef struct rt_cost {
   int64_t bytes, flops;
   int64_t temp_bytes; /* of the arena for intermediates */
@@ -118,7 +145,8 @@ ir_status rt_program_cost(const rt_program *program, const int64_t *vars, rt_cos
 
 /* Where the program came from. All kernels of a program found on disk count as from disk. */
 typedef struct rt_stats {
-  uint32_t launches, kernels; /* kernels: different ones */
+  uint32_t launches,
+      kernels; /* steps that launch a kernel, each once however often it runs; different kernels */
   uint32_t compiled, from_memory, from_disk;
   int64_t compile_ns; /* wall time of compiling and linking */
 } rt_stats;

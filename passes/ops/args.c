@@ -61,6 +61,7 @@ static void describe(const op_args *a, const ir_attr *v, ir_text *text) {
   case IR_ATTR_FLOAT: ir_print_double(text, v->number, IR_F64); break;
   case IR_ATTR_WORD: ir_text_add(text, v->word, v->word_length < 60 ? v->word_length : 60); break;
   case IR_ATTR_LIST: ir_textf(text, "a list of %zu", v->count); break;
+  case IR_ATTR_GRAPH: ir_text_str(text, "a graph"); break;
   }
 }
 

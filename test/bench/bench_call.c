@@ -55,14 +55,21 @@ static rt_program *build(rt_context *c, const char *key, bool variable, uint32_t
   ir_ref value = ir_make_tensor(g, IR_OP_INPUT, IR_F32, ir_tuple(g, &size, 1), ir_name(g, "x", 1), &size, 1);
   ir_slot slots[8] = {{IR_SLOT_INPUT, value, size}};
   uint32_t places[8][2], result = launches;
-  ir_launch list[8];
+  ir_step list[8];
   for (uint32_t i = 0; i < launches; i++) {
     slots[i + 1] = (ir_slot){i + 1 < launches ? IR_SLOT_TEMP : IR_SLOT_OUTPUT, value, size};
     places[i][0] = i + 1;
     places[i][1] = i;
-    list[i] = (ir_launch){kernel(g, size), size, size, places[i], 2};
+    list[i] = (ir_step){
+        .kernel = kernel(g, size), .count = size, .work = size, .slots = places[i], .slot_count = 2};
   }
-  ir_plan plan = {&ir_mem_libc, slots, launches + 1, 8, list, launches, 8, &result, 1};
+  ir_plan plan = {.mem = &ir_mem_libc,
+                  .slots = slots,
+                  .slot_count = launches + 1,
+                  .steps = list,
+                  .step_count = launches,
+                  .results = &result,
+                  .result_count = 1};
   rt_program *p;
   if (rt_program_build(c, "bench", g, &plan, key, strlen(key), &p, &error)) {
     fprintf(stderr, "%s\n", error.text);

@@ -110,9 +110,10 @@ uint32_t p_slot(p_maker *m, ir_slot_kind kind, const char *name, ir_dtype dtype,
 }
 
 void p_launch(p_maker *m, ir_ref kernel, ir_ref count, ir_ref work, const uint32_t *slots, uint32_t n) {
-  assert_true(IR_RESERVE(m->p.mem, m->p.launches, m->p.launch_cap, m->p.launch_count + 1));
-  ir_launch *l = &m->p.launches[m->p.launch_count++];
-  *l = (ir_launch){kernel, count, work, malloc(n * sizeof *slots), n};
+  assert_true(IR_RESERVE(m->p.mem, m->p.steps, m->p.step_cap, m->p.step_count + 1));
+  ir_step *l = &m->p.steps[m->p.step_count++];
+  *l = (ir_step){
+      .kernel = kernel, .count = count, .work = work, .slots = malloc(n * sizeof *slots), .slot_count = n};
   memcpy(l->slots, slots, n * sizeof *slots);
 }
 

@@ -35,8 +35,8 @@ static bool compile(ir_graph *g, ir_ref results, compiled *out) {
   *out = (compiled){0};
   if (pass_pipeline(g, results, &options, &out->plan, &error) != IR_OK)
     return fprintf(stderr, "%s\n", error.text), false;
-  for (; out->count < out->plan.launch_count && out->count < MOST_KERNELS; out->count++)
-    if (rt_kernel_key_make(&ir_mem_libc, g, out->plan.launches[out->count].kernel, &out->keys[out->count],
+  for (; out->count < out->plan.step_count && out->count < MOST_KERNELS; out->count++)
+    if (rt_kernel_key_make(&ir_mem_libc, g, out->plan.steps[out->count].kernel, &out->keys[out->count],
                            &error) != IR_OK)
       return fprintf(stderr, "%s\n", error.text), false;
   return true;
@@ -73,7 +73,7 @@ static const char *check(const ir_text *text, long *kernels) {
     if (i >= second.count || !same_key(&first.keys[i], &second.keys[i]))
       wrong = "compiled again, a kernel has another key";
     for (size_t k = 0; k < i && !wrong; k++) {
-      bool same_node = first.plan.launches[i].kernel == first.plan.launches[k].kernel;
+      bool same_node = first.plan.steps[i].kernel == first.plan.steps[k].kernel;
       if (same_node != same_key(&first.keys[i], &first.keys[k]))
         wrong = same_node ? "one kernel has two keys" : "two kernels have one key";
     }

@@ -357,8 +357,8 @@ static bool try_chain(const char *chain, measures *out) {
   bool good = results && pass_pipeline(&g, results, &options, &plan, &error) == IR_OK;
   if (!good) failed(chain, error.text, 0);
   if (good) {
-    good = plan.launch_count == 1 ? measure_kernel(chain, &g, plan.launches[0].kernel, &want, out)
-                                  : failed(chain, "kernels", (int64_t)plan.launch_count);
+    good = plan.step_count == 1 ? measure_kernel(chain, &g, plan.steps[0].kernel, &want, out)
+                                  : failed(chain, "kernels", (int64_t)plan.step_count);
     ir_plan_free(&plan);
   }
   ir_graph_free(&g);

@@ -1,0 +1,126 @@
+/* Functions of a tensor graph as text: which there are, what they are called, and the several results of the
+ * nodes that call them. */
+#include "ir/custom.h"
+#include "ir/lex.h"
+#include "ir/print.h"
+
+#include <string.h>
+
+/* names */
+
+static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count);
+
+/* After those that it calls: a text names a graph only below it. */
+static bool list_function(ir_printer *pr, ir_ref func) {
+  const ir_graph *g = pr->graph;
+  if (pr->names[func]) return true;
+  ir_function f = ir_function_of(g, func);
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  bool good = ir_reachable(g, f.results, f.result_count, &nodes, &count, &cap) == IR_OK &&
+              list_below(pr, nodes, count) &&
+              IR_RESERVE(g->mem, pr->functions, pr->function_cap, pr->function_count + 1);
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
+  if (!good) return false;
+  pr->functions[pr->function_count++] = func;
+  pr->names[func] = (uint32_t)pr->function_count;
+  return true;
+}
+
+/* In the order of the nodes that call them: functions themselves may have been made in any. */
+static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(pr->graph, nodes[i]);
+    if (ir_ops[n->op].cls != IR_CLASS_CONTROL) continue;
+    for (uint32_t k = 0; k < ir_called_count(n); k++)
+      if (!list_function(pr, ir_called(pr->graph, nodes[i], k))) return false;
+  }
+  return true;
+}
+
+bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *nodes,
+                       size_t count) {
+  const ir_mem *mem = pr->graph->mem;
+  if (!pr->links) {
+    if (!(pr->links = ir_alloc(mem, pr->limit * sizeof *pr->links))) return false;
+    memset(pr->links, 0, pr->limit * sizeof *pr->links);
+    ir_text_add(&pr->function_name, name, name_length);
+    ir_text_str(&pr->function_name, "_f");
+    pr->function_stem = pr->function_name.len;
+  }
+  return list_below(pr, nodes, count) && !pr->function_name.failed;
+}
+
+void ir_put_function_name(ir_printer *pr, ir_ref func) {
+  ir_text_str(pr->out, "@");
+  if (func >= pr->limit || !pr->names[func]) { /* a node by itself, in a message */
+    ir_textf(pr->out, "%u", func);
+    return;
+  }
+  pr->function_name.len = pr->function_stem;
+  ir_textf(&pr->function_name, "%u", pr->names[func] - 1);
+  ir_lex_print_name(pr->out, ir_text_get(&pr->function_name), pr->function_name.len);
+}
+
+/* results */
+
+void ir_link_results(ir_printer *pr, const ir_ref *nodes, size_t count) {
+  for (size_t i = 0; pr->links && i < count; i++) pr->links[nodes[i]] = 0;
+  for (size_t i = 0; pr->links && i < count; i++) {
+    if (ir_op_of(pr->graph, nodes[i]) != IR_OP_RESULT) continue;
+    uint32_t *last = &pr->links[ir_src(pr->graph, nodes[i], 0)];
+    pr->links[nodes[i]] = *last;
+    *last = nodes[i];
+  }
+}
+
+/* The RESULT of that number, or 0 where nothing uses it. */
+static ir_ref result_node(const ir_printer *pr, ir_ref control, uint32_t number) {
+  ir_ref at = pr->links ? pr->links[control] : 0;
+  while (at && ir_arg_int(ir_get(pr->graph, at)) != number) at = pr->links[at];
+  return at;
+}
+
+void ir_put_result_names(ir_printer *pr, ir_ref control) {
+  for (uint32_t i = 0; i < ir_result_count(pr->graph, control); i++) {
+    ir_ref result = result_node(pr, control, i);
+    if (i) ir_text_str(pr->out, ", ");
+    if (result) ir_put_number(pr, result);
+    else ir_textf(pr->out, "%%%u", ir_take_number(pr));
+  }
+}
+
+static void put_stacked(ir_printer *pr, ir_ref control, ir_ref like) {
+  const ir_graph *g = pr->graph;
+  const ir_node *n = ir_get(g, control);
+  ir_textf(pr->out, "%s[", ir_dtypes[ir_dtype_of(g, like)].name);
+  ir_put_expr(pr, n->src[ir_operand_count(n) + 1]);
+  for (uint32_t k = 0; k < ir_rank(g, like); k++) {
+    ir_text_str(pr->out, ",");
+    ir_put_expr(pr, ir_dim(g, like, k));
+  }
+  ir_text_str(pr->out, "]");
+}
+
+static void put_custom_types(ir_printer *pr, ir_ref custom) {
+  ir_custom_call call;
+  ir_custom_of(pr->graph, custom, &call);
+  for (uint32_t i = 0; i < call.results; i++) {
+    ir_textf(pr->out, "%s%s", i ? ", " : "", ir_dtypes[call.dtypes[i]].name);
+    ir_put_dims(pr, ir_custom_dims(pr->graph, custom, &call, i), call.ranks[i]);
+  }
+}
+
+void ir_put_result_types(ir_printer *pr, ir_ref control) {
+  if (ir_op_of(pr->graph, control) == IR_OP_CUSTOM) {
+    put_custom_types(pr, control);
+    return;
+  }
+  for (uint32_t i = 0; i < ir_result_count(pr->graph, control); i++) {
+    bool stacked;
+    ir_ref result = result_node(pr, control, i), like = ir_result_like(pr->graph, control, i, &stacked);
+    if (i) ir_text_str(pr->out, ", ");
+    if (result || !stacked) ir_put_type(pr, result ? result : like);
+    else put_stacked(pr, control, like);
+  }
+}
