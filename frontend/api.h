@@ -30,6 +30,7 @@ struct vf_graph {
   ir_error error; /* of builders: the first stays */
   uint32_t epoch; /* values of an earlier one are refused */
   bool is_session;
+  unsigned recording; /* functions: nothing may be realised meanwhile */
   const char *name; /* names are interned in ir */
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */

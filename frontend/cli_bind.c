@@ -91,7 +91,7 @@ static bool find_vars(cli_binder *b, ir_ref results) {
   if (!roots) return false;
   for (size_t i = 0; i < b->block->param_count; i++) roots[i] = b->block->params[i].ref;
   roots[b->block->param_count] = results;
-  bool ok = ir_reachable(g, roots, b->block->param_count + 1, &live, &count, &cap) == IR_OK;
+  bool ok = ir_reachable_inside(g, roots, b->block->param_count + 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && ok; i++) {
     if (ir_op_of(g, live[i]) != IR_OP_VAR) continue;
     ok = IR_RESERVE(&ir_mem_libc, out->vars, out->var_cap, out->var_count + 1) &&

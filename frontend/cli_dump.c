@@ -35,7 +35,7 @@ static void help(void) {
   fputs(
       "\n"
       "Options:\n"
-      "  --graph NAME       this graph of the file; otherwise all, one after the other\n"
+      "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
       "  --target SETTINGS  compile for another machine: `name=value` settings separated by blanks, such as\n"
       "                     'vector_bytes=32 registers=16'; the machine's own are in `viewfold devices`\n"
       "  --trace-rules      show each rewrite of an index expression on standard error: its number, the rule "
@@ -69,6 +69,7 @@ static int all_graphs(dump *d, const char *word, const char *name) {
   int status = CLI_OK;
   for (size_t i = 0; i < d->s.module.count && !status; i++) {
     const ir_parsed_graph *block = &d->s.module.graphs[i];
+    if (block->called) continue; /* part of those that call it */
     if (block->kind == IR_BLOCK_GRAPH || as_read) status = one_graph(d, block);
   }
   return status;

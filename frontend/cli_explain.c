@@ -17,7 +17,7 @@ static const char help_text[] =
     "Nothing is run. FILE.vf `-` is standard input. `viewfold index --explain CHAIN` explains an index.\n"
     "\n"
     "Options:\n"
-    "  --graph NAME       this graph of the file; otherwise all, one after the other\n"
+    "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
     "  --target SETTINGS  compile for another machine, as `viewfold dump` does\n"
     "\n"
     "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n";
@@ -30,7 +30,7 @@ static int explain_all(cli_graph *s, const char *word, const char *name, const i
   if (name && !only) return CLI_BAD_INPUT;
   for (size_t i = 0; i < s->module.count && !status; i++) {
     const ir_parsed_graph *block = &s->module.graphs[i];
-    if (block->kind != IR_BLOCK_GRAPH || (only && block != only)) continue;
+    if (block->kind != IR_BLOCK_GRAPH || (only ? block != only : block->called)) continue;
     if (fe_dump(&s->g, block, &options, out, &s->error) != IR_OK) status = cli_failure("explain", &s->error);
   }
   return status;

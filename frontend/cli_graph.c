@@ -83,7 +83,7 @@ void cli_graph_close(cli_graph *s) {
 static int list_graphs(const cli_graph *s, char *out, size_t size) {
   int used = 0, count = 0;
   for (size_t i = 0; i < s->module.count; i++) {
-    if (s->module.graphs[i].kind != IR_BLOCK_GRAPH) continue;
+    if (s->module.graphs[i].kind != IR_BLOCK_GRAPH || s->module.graphs[i].called) continue;
     if (used < (int)size)
       used +=
           snprintf(out + used, size - (size_t)used, "%s@%.60s", count ? ", " : "", s->module.graphs[i].name);
@@ -99,7 +99,8 @@ const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, cons
   if (name && *name == '@') name++;
   for (size_t i = 0; i < s->module.count; i++) {
     const ir_parsed_graph *block = &s->module.graphs[i];
-    if (block->kind == IR_BLOCK_GRAPH && (name ? strcmp(block->name, name) == 0 : count == 1)) found = block;
+    if (block->kind == IR_BLOCK_GRAPH && (name ? strcmp(block->name, name) == 0 : count == 1 && !block->called))
+      found = block;
   }
   if (found) return found;
   if (count == 0) cli_usage(s->command, "%s holds no tensor graph", word);

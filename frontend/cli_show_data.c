@@ -121,7 +121,7 @@ json_t *show_data(show *s, const char *word, const char *name) {
   s->rules = json_object();
   for (size_t i = 0; i < s->s.module.count && !s->failed; i++) {
     const ir_parsed_graph *block = &s->s.module.graphs[i];
-    if (block->kind != IR_BLOCK_GRAPH || (only && block != only)) continue;
+    if (block->kind != IR_BLOCK_GRAPH || (only ? block != only : block->called)) continue;
     show_add(s, graphs, one_graph(s, block));
     shown++;
   }

@@ -178,7 +178,7 @@ static bool adopt(vf_graph *g, const ir_parsed_graph *block) {
 static const ir_parsed_graph *choose(const ir_module *module, const char *which) {
   if (which) return ir_module_find(module, which);
   for (size_t i = 0; i < module->count; i++)
-    if (module->graphs[i].kind == IR_BLOCK_GRAPH) return &module->graphs[i];
+    if (module->graphs[i].kind == IR_BLOCK_GRAPH && !module->graphs[i].called) return &module->graphs[i];
   return NULL;
 }
 

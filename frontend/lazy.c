@@ -118,9 +118,16 @@ static bool push(walk *w, ir_ref ref) {
   return true;
 }
 
+/* A function as it is: its parameters are BUFFERs without elements, and of what it computes nothing is
+ * realised, whatever else of the session is the same node. */
+static ir_ref copy_function(walk *w, ir_ref func) {
+  return ir_graph_copy(w->to, w->from, &func, 1, NULL) == IR_OK ? func : 0;
+}
+
 /* The copy of a node whose shape and sources are copied. */
 static ir_ref copy_node(walk *w, ir_ref ref) {
   fe_lazy *l = w->lazy;
+  if (ir_op_of(w->from, ref) == IR_OP_FUNC) return copy_function(w, ref);
   const ir_node *n = ir_get(w->from, ref);
   ir_ref few[2 + 2 * IR_MAX_RANK], *src = few, shape = ir_shape(w->from, ref), made;
   ir_op op = (ir_op)n->op;
@@ -151,7 +158,7 @@ static ir_ref walk_from(walk *w, ir_ref root) {
   while (w->frame_count) {
     fe_frame *f = &l->frames[w->frame_count - 1];
     const ir_node *n = ir_get(w->from, f->ref);
-    if (f->next <= n->nsrc) {
+    if (f->next <= (n->op == IR_OP_FUNC ? 0 : n->nsrc)) {
       uint32_t i = f->next++;
       ir_ref below = i == 0 ? ir_shape(w->from, f->ref) : fe_lazy_resolve(l, n->src[i - 1]);
       if (below && !l->map[below] && !push(w, below)) return 0;
@@ -215,6 +222,8 @@ static bool move(vf_context *c, ir_error *error) {
 
 ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
   if (!c->session) return IR_OK;
+  if (c->session->recording)
+    return ir_fail(error, IR_ERR_INVALID, "session: a function is being recorded; collect before or after it");
   c->session->epoch++;
   move(c, error);
   return error->status;
@@ -353,6 +362,10 @@ ir_status fe_lazy_realise(vf_context *c, vf_tensor *const *tensors, size_t count
     if (!fe_lazy_storage(&c->lazy, tensors[i]->node))
       bytes += fe_lazy_bytes(&c->session->ir, tensors[i]->node) + ALIGN;
   if (!bytes) return IR_OK;
+  if (c->session->recording)
+    return ir_fail(error, IR_ERR_INVALID,
+                   "realise: a function is being recorded, whose values have no elements; realise before or "
+                   "after it");
   c->session->epoch++;
   move_if_worthwhile(c, bytes);
   realise(c, tensors, count, error);

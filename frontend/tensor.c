@@ -86,6 +86,8 @@ vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
     bool good = fe_begin(&call, "keep", &value, 1);
     if (good && !ir_shape(call.ir, value.id))
       good = fe_refuse(&call, "the value is an expression of sizes, not a tensor");
+    if (good && value.graph->recording)
+      good = fe_refuse(&call, "a function is being recorded; its results are what leaves it");
     if (good) node = op_firm(call.ir, value.id);
     node = fe_end(&call, node).id;
     if (node) t = handle(value.graph->context, node, &failure);

@@ -164,7 +164,8 @@ VF_API vf_graph *vf_graph_create(vf_context *context, const char *name, vf_error
 VF_API void vf_graph_destroy(vf_graph *graph);
 
 /* The text form of graphs, such as a .vf file holds. file stands for it in messages, which are
- * `FILE:LINE:COL: error: ...`; which is the name of the graph wanted, NULL for the first. */
+ * `FILE:LINE:COL: error: ...`; which is the name of the graph wanted, NULL for the
+ * first that no other graph of the text calls. */
 VF_API vf_graph *vf_graph_parse(vf_context *context, const char *text, size_t length, const char *file,
                                 const char *which, vf_error *error);
 /* The graph as text, which vf_graph_parse reads back; free with vf_text_free. NULL after failing. */
@@ -540,6 +541,39 @@ VF_API vf_value vf_max_pool(vf_value x, int count, const int64_t *kernel, const 
                             const int64_t *padding, const int64_t *dilation);
 VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
                             const int64_t *padding, bool count_pads);
+/* ------------------------------------------------------------------------------------------------------
+ * control flow */
+/* A function that records: it gets arguments, calls builders, and sets every result. It is called while the
+ * builder below runs, once or more; values of the graph that it uses besides its arguments are passed to it as
+ * well. It realises no tensor. What fails inside is noted in the graph. Functions nest at most 64 deep.
+ *
+ * In lists an operand may be a constant without a dtype (vf_number): it takes the dtype that the function gives
+ * back for it, or its own. Results are error values after failing. */
+typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *results);
+
+/* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both are
+ * recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text graphs. */
+VF_API void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf_function then,
+                    vf_function otherwise, void *user, int result_count, vf_value *results);
+/* The state, `count` values beginning with init: body gives the next one as long as condition, whose one
+ * result is a bool of rank 0, holds of it; shapes and dtypes stay. At most max_trips rounds, then it ends
+ * whether or not the condition holds; -1: any number. vf_vjp needs max_trips, and takes memory for as many
+ * states. "while_loop" in text graphs. */
+VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, int count, const vf_value *init,
+                          int64_t max_trips, vf_value *results);
+/* body once for each position of the first axis of all xs, from the last one if reverse. Its arguments are
+ * the state, beginning with init, and a slice of each xs, without that axis; its results are the next state,
+ * of the same shapes and dtypes, and ys_count values, which are stacked along a new first axis, each at its
+ * position. length: that of the first axes, or -1; needed where there are no xs. Of length 0 the state is
+ * init and the stacks have no elements. vf_vjp takes memory for as many states. "scan" in text graphs. */
+VF_API void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
+                    const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
+                    vf_value *ys);
+/* The results of f, whose values vf_vjp computes again from the operands instead of keeping them. "checkpoint"
+ * in text graphs. */
+VF_API void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value *operands,
+                          int result_count, vf_value *results);
+
 /* ------------------------------------------------------------------------------------------------------
  * derivatives */
 /* These record further values of the same graph: they compile with the rest, and have derivatives themselves.

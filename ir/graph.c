@@ -257,44 +257,65 @@ static bool mark(const ir_graph *g, ir_ref ref, uint64_t *seen, ir_ref **list, s
   return true;
 }
 
+typedef struct reach {
+  const ir_graph *g;
+  bool inside;  /* functions */
+  ir_ref floor; /* what is older is not followed */
+  uint64_t *seen, *stops;
+} reach;
+
 /* Time goes with what is reached, but for one bit per ref below the largest root. */
-static ir_status reach(const ir_graph *g, const ir_ref *roots, size_t n, bool inside, ir_ref floor,
-                       ir_ref **out, size_t *count, size_t *cap) {
-  *count = 0;
-  ir_ref top = 0;
-  for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
-  size_t words = ((size_t)top >> 6) + 1;
-  uint64_t *seen = ir_alloc(g->mem, words * sizeof *seen);
-  bool done = seen != NULL;
-  if (seen) memset(seen, 0, words * sizeof *seen);
+static bool walk(const reach *r, size_t words, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
+                 size_t *cap) {
+  bool done = true;
   for (size_t i = 0; i < n && done; i++)
-    if (roots[i]) done = mark(g, roots[i], seen, out, count, cap);
+    if (roots[i]) done = mark(r->g, roots[i], r->seen, out, count, cap);
   for (size_t i = 0; i < *count && done; i++) {
-    const ir_node *node = ir_get(g, (*out)[i]);
-    bool closed = (node->op == IR_OP_FUNC && !inside) || (*out)[i] < floor;
-    uint32_t followed = closed ? 0 : node->nsrc;
-    for (uint32_t k = 0; k < followed && done; k++) done = mark(g, node->src[k], seen, out, count, cap);
+    ir_ref ref = (*out)[i];
+    const ir_node *node = ir_get(r->g, ref);
+    bool closed = (node->op == IR_OP_FUNC && !r->inside) || ref < r->floor ||
+                  (r->stops && r->stops[ref >> 6] >> (ref & 63) & 1);
+    for (uint32_t k = 0; k < (closed ? 0 : node->nsrc) && done; k++)
+      done = mark(r->g, node->src[k], r->seen, out, count, cap);
   }
   size_t at = 0;
   for (size_t w = 0; w < words && done; w++)
-    for (uint64_t left = seen[w]; left; left &= left - 1) (*out)[at++] = (ir_ref)(w * 64 + lowest_bit(left));
-  ir_free(g->mem, seen, words * sizeof *seen);
-  return done ? IR_OK : ir_fail(g->error, IR_ERR_MEMORY, "out of memory walking a graph");
+    for (uint64_t left = r->seen[w]; left; left &= left - 1)
+      (*out)[at++] = (ir_ref)(w * 64 + lowest_bit(left));
+  return done;
+}
+
+static ir_status reach_all(reach r, const ir_ref *roots, size_t n, const ir_ref *stops, size_t stop_count,
+                           ir_ref **out, size_t *count, size_t *cap) {
+  *count = 0;
+  ir_ref top = 0;
+  for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
+  size_t words = ((size_t)top >> 6) + 1, bitmaps = stop_count ? 2 : 1;
+  r.seen = ir_alloc(r.g->mem, bitmaps * words * sizeof *r.seen);
+  bool done = r.seen != NULL;
+  if (done) memset(r.seen, 0, bitmaps * words * sizeof *r.seen);
+  if (stop_count) r.stops = r.seen + words;
+  for (size_t i = 0; i < stop_count && done; i++)
+    if (stops[i] <= top) r.stops[stops[i] >> 6] |= (uint64_t)1 << (stops[i] & 63);
+  done = done && walk(&r, words, roots, n, out, count, cap);
+  ir_free(r.g->mem, r.seen, bitmaps * words * sizeof *r.seen);
+  return done ? IR_OK : ir_fail(r.g->error, IR_ERR_MEMORY, "out of memory walking a graph");
 }
 
 ir_status ir_reachable(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                        size_t *cap) {
-  return reach(g, roots, n, false, 0, out, count, cap);
+  return reach_all((reach){.g = g}, roots, n, NULL, 0, out, count, cap);
 }
 
 ir_status ir_reachable_inside(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                               size_t *cap) {
-  return reach(g, roots, n, true, 0, out, count, cap);
+  return reach_all((reach){.g = g, .inside = true}, roots, n, NULL, 0, out, count, cap);
 }
 
-ir_status ir_reachable_above(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref floor, ir_ref **out,
-                             size_t *count, size_t *cap) {
-  return reach(g, roots, n, false, floor, out, count, cap);
+ir_status ir_reachable_above(const ir_graph *g, const ir_ref *roots, size_t n, ir_ref floor,
+                             const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count,
+                             size_t *cap) {
+  return reach_all((reach){.g = g, .floor = floor}, roots, n, stops, stop_count, out, count, cap);
 }
 
 static bool arg_is_name(ir_op op) {

@@ -220,9 +220,9 @@ ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_
                        size_t *cap);
 ir_status ir_reachable_inside(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
                               size_t *count, size_t *cap);
-/* The same as ir_reachable, but what is older than `floor` is listed and not followed. */
-ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref floor, ir_ref **out,
-                             size_t *count, size_t *cap);
+/* The same as ir_reachable, but what is older than `floor` and what is in stops[] is listed and not followed. */
+ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref floor,
+                             const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count, size_t *cap);
 
 /* function.c: functions and the nodes that call them. A function is made of values that depend on its
  * parameters and on constants (CONST, DATA, IOTA, VAR): what else it needs is passed to it. Several functions

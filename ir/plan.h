@@ -10,7 +10,7 @@
 
 #include "ir.h"
 
-enum { IR_MAX_NEST = 64, IR_MAX_STEPS = 1 << 16 }; /* of steps inside steps; of steps in all */
+enum { IR_MAX_STEPS = 1 << 16 }; /* with those of functions; they nest IR_MAX_DEPTH deep at most */
 
 typedef enum ir_slot_kind {
   IR_SLOT_INPUT,  /* the caller's, read only */

@@ -17,7 +17,7 @@ typedef struct frame {
 typedef struct walk {
   const ir_graph *graph;
   ir_regions *out;
-  uint8_t *state;  /* 0 not met, 1 under way, 2 placed */
+  ir_ref *state;   /* 0 not met, 1 under way, 2 placed */
   uint32_t *depth; /* of an active loop, from 1; 0: not active */
   ir_ref *outer;   /* per loop: the deepest other loop that its body depends on */
   frame *frames;
@@ -165,9 +165,11 @@ static void bind(const ir_graph *g, ir_regions *out, const ir_ref *nodes, size_t
   }
 }
 
-static ir_ref *table(const ir_mem *mem, size_t limit) {
+/* By node, 0 at first: for the nodes listed and for 0, as time is to go with these and not with the graph. */
+static ir_ref *table(const ir_mem *mem, size_t limit, const ir_ref *nodes, size_t count) {
   ir_ref *made = ir_alloc(mem, limit * sizeof *made);
-  if (made) memset(made, 0, limit * sizeof *made);
+  if (made) made[0] = 0;
+  for (size_t i = 0; made && i < count; i++) made[nodes[i]] = 0;
   return made;
 }
 
@@ -175,14 +177,15 @@ ir_status ir_regions_find(const ir_graph *g, ir_ref root, ir_regions *out) {
   size_t limit = (size_t)root + 1;
   *out = (ir_regions){.mem = g->mem, .limit = limit};
   walk w = {.graph = g, .out = out};
-  ir_ref *state = table(g->mem, limit / 4 + 1);
-  w.state = (uint8_t *)state;
-  w.depth = table(g->mem, limit);
-  w.outer = table(g->mem, limit);
-  out->region = table(g->mem, limit);
-  out->loop_of = table(g->mem, limit);
-  out->shared = table(g->mem, limit);
   ir_status status = ir_reachable(g, &root, 1, &out->order, &out->count, &out->cap);
+  if (status == IR_OK) {
+    w.state = table(g->mem, limit, out->order, out->count);
+    w.depth = table(g->mem, limit, out->order, out->count);
+    w.outer = table(g->mem, limit, out->order, out->count);
+    out->region = table(g->mem, limit, out->order, out->count);
+    out->loop_of = table(g->mem, limit, out->order, out->count);
+    out->shared = table(g->mem, limit, out->order, out->count);
+  }
   if (status == IR_OK && w.state && w.depth && w.outer && out->region && out->loop_of && out->shared) {
     bind(g, out, out->order, out->count);
     out->count = 0; /* the walk writes the same nodes again, in its own order */
@@ -190,7 +193,7 @@ ir_status ir_regions_find(const ir_graph *g, ir_ref root, ir_regions *out) {
   } else if (status == IR_OK) {
     status = IR_ERR_MEMORY;
   }
-  ir_free(g->mem, state, (limit / 4 + 1) * sizeof *state);
+  ir_free(g->mem, w.state, limit * sizeof *w.state);
   ir_free(g->mem, w.depth, limit * sizeof *w.depth);
   ir_free(g->mem, w.outer, limit * sizeof *w.outer);
   ir_free(g->mem, w.frames, w.frame_cap * sizeof *w.frames);

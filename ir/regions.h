@@ -11,7 +11,7 @@
 
 typedef struct ir_regions {
   const ir_mem *mem;
-  size_t limit;    /* of the three tables below, which are indexed by ref */
+  size_t limit;    /* of the three tables below, by ref: for the nodes in order, and 0 */
   ir_ref *region;  /* the loop in whose body the node is evaluated */
   ir_ref *loop_of; /* of a RANGE: the loop that binds it, or 0 */
   ir_ref *shared;  /* of a RANGE: a second loop that binds it, or 0 */

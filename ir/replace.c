@@ -49,7 +49,7 @@ ir_status ir_replace(ir_graph *g, const ir_ref *from, const ir_ref *to, size_t c
   for (size_t i = 0; i < count; i++)
     if (from[i] < r.floor) r.floor = from[i];
   if (count == 0) return IR_OK;
-  bool good = ir_reachable_above(g, roots, n, r.floor, &r.nodes, &r.count, &r.cap) == IR_OK;
+  bool good = ir_reachable_above(g, roots, n, r.floor, from, count, &r.nodes, &r.count, &r.cap) == IR_OK;
   size_t walked = r.count;
   r.map = good ? ir_alloc(g->mem, walked * sizeof *r.map) : NULL;
   good = r.map != NULL;

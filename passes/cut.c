@@ -179,7 +179,7 @@ static uint32_t undecided(ir_graph *g, const peel_piece *p, ir_ref **live, size_
   size_t count = 0, kept = 0, size = (size_t)p->store + 1;
   uint8_t *used = ir_alloc(g->mem, size);
   bool ok = used && ir_reachable(g, &p->store, 1, live, &count, cap) == IR_OK;
-  if (used) memset(used, 0, size);
+  for (size_t i = 0; i < count && ok; i++) used[(*live)[i]] = 0;
   if (ok) used[p->store] = 1;
   for (size_t i = count; i-- > 0 && ok;) {
     const ir_node *n = ir_get(g, (*live)[i]);

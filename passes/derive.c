@@ -34,14 +34,17 @@ ir_ref pass_derivation_leaf(const pass_derivation *w, ir_ref node) {
   return w->of->leaf ? w->of->leaf(w->of->user, node) : node;
 }
 
+bool pass_derivation_varies(const ir_node *n) {
+  if (op_registry[n->op].derivative <= OP_DERIVATIVE_NONE) return false;
+  return ir_is_float((ir_dtype)n->dtype) || ir_has_results((ir_op)n->op);
+}
+
 static void mark_active(pass_derivation *w) {
   for (size_t i = 0; i < w->of->input_count; i++) w->active[pass_derivation_leaf(w, w->of->inputs[i])] = 1;
   for (size_t i = 0; i < w->live_count; i++) {
     ir_ref node = w->live[i];
     const ir_node *n = ir_get(w->g, node);
-    bool varies = op_registry[n->op].derivative > OP_DERIVATIVE_NONE &&
-                  (ir_is_float((ir_dtype)n->dtype) || n->op == IR_OP_CUSTOM) &&
-                  pass_derivation_leaf(w, node) == node;
+    bool varies = pass_derivation_varies(n) && pass_derivation_leaf(w, node) == node;
     for (uint32_t k = 0; varies && k < ir_operand_count(n); k++)
       w->active[node] |= w->active[pass_derivation_leaf(w, n->src[k])];
   }

@@ -18,6 +18,7 @@ typedef struct pass_derivative {
    * derivative ends. NULL: there are none. */
   ir_ref (*leaf)(const void *user, ir_ref node);
   const void *user;
+  bool sparse; /* a result is 0 where nothing has reached it, instead of zeros */
 } pass_derivative;
 
 /* vjp.c: gradients[i], of the shape and dtype of inputs[i], is the sum over outputs of cotangent times
@@ -46,6 +47,8 @@ void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *result
 /* False after failing; to be ended all the same. */
 bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of);
 void pass_derivation_end(pass_derivation *w);
+/* May a node of this operation and dtype carry what one of its operands carries? */
+bool pass_derivation_varies(const ir_node *node);
 ir_ref pass_derivation_leaf(const pass_derivation *w, ir_ref node);
 /* Add to what has reached a node. False after failing. */
 bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part);
@@ -54,5 +57,10 @@ ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node);
 /* Must `given` (a cotangent, a tangent) be of the shape and dtype of the node? Returns it, firm; 0 after
  * failing. */
 ir_ref pass_derivation_given(pass_derivation *w, const char *what, size_t number, ir_ref given, ir_ref node);
+
+/* derive_control.c, derive_reverse.c: the same for a node that calls functions, whose results are RESULTs. The
+ * tangents of its results from those of its operands; what has reached its results goes on to its operands. */
+bool pass_push_control(pass_derivation *w, ir_ref control);
+bool pass_pull_control(pass_derivation *w, ir_ref control);
 
 #endif

@@ -35,9 +35,9 @@ static bool push(pass_derivation *w, ir_ref node) {
   uint32_t count = ir_operand_count(call.n);
   ir_ref few[4], *tangents = few, part = 0;
   bool varies = false;
+  if (ir_ops[call.n->op].cls == IR_CLASS_CONTROL) return !w->active[node] || pass_push_control(w, node);
+  if (call.n->op == IR_OP_RESULT) return true; /* with the others, at its source */
   if (!w->active[node] || op_registry[call.n->op].derivative <= OP_DERIVATIVE_NONE) return true;
-  if (op_registry[call.n->op].derivative == OP_DERIVATIVE_TOGETHER)
-    return true; /* has come with the others */
   if (count > sizeof few / sizeof *few && !(tangents = ir_alloc(w->g->mem, count * sizeof *tangents))) {
     ir_fail(w->g->error, IR_ERR_MEMORY, "%s: out of memory", w->of->who);
     return false;

@@ -111,6 +111,7 @@ static bool all_kernels(pass_state *s, size_t first) {
   s->slots = (pass_slots){slot_of, nodes, ir_alloc(p->mem, p->slot_count * sizeof *s->slots.params), 0};
   bool done = slot_of && s->slots.params;
   if (slot_of) memset(slot_of, 0, nodes * sizeof *slot_of);
+  if (!done) ir_fail(s->error, IR_ERR_MEMORY, "out of memory making kernels");
   s->step = NULL;
   for (size_t k = 0; k < p->step_count && done; k++) {
     if (p->steps[k].kind != IR_STEP_KERNEL) continue;

@@ -48,7 +48,7 @@ typedef struct schedule_scope {
 } schedule_scope;
 
 /* schedule_plan.c */
-/* The steps of a function, appended to the plan. Goes down into the functions that it calls, IR_MAX_NEST deep
+/* The steps of a function, appended to the plan. Goes down into the functions that it calls, IR_MAX_DEPTH deep
  * at most. */
 void schedule_function(scheduler *s, schedule_scope *f);
 /* The slot of a node that the function has in memory; UINT32_MAX: it has not. */

@@ -197,10 +197,10 @@ static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, s
 }
 
 static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs, size_t input_count) {
-  if (f->depth > IR_MAX_NEST) {
+  if (f->depth > IR_MAX_DEPTH) {
     s->failed = true;
     ir_fail(s->error, IR_ERR_UNSUPPORTED, "control flow: functions are nested more than %d deep",
-            IR_MAX_NEST);
+            IR_MAX_DEPTH);
     return;
   }
   s->results = f->results;
@@ -243,8 +243,8 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_
   for (int i = 0; i < 6 && good; i++) good = take(&s, sizes[i], &table[i]);
   *plan = (ir_plan){.mem = g->mem};
   plan->results = ir_alloc(g->mem, n->nsrc * sizeof *plan->results);
+  if (plan->results) plan->result_count = n->nsrc;
   if (good && plan->results) {
-    plan->result_count = n->nsrc;
     s.flags = table[0], s.cost = table[1], s.remaps = table[2];
     s.uses = table[3], s.slot_of = table[4], s.data_of = table[5];
     schedule_scope f = {.results = n->src, .targets = plan->results, .result_count = n->nsrc};

@@ -8,7 +8,7 @@ typedef struct rewrite {
   ir_graph *g;
   ir_ref *live, *scratch;
   size_t count, cap, scratch_cap;
-  ir_ref *map; /* of map_size entries: the new node, 0 when not visited */
+  ir_ref *map; /* of map_size entries: the new node, 0 when not visited; set for what is live alone */
   size_t map_size;
 } rewrite;
 
@@ -21,7 +21,7 @@ static bool rewrite_begin(rewrite *w, ir_graph *g, ir_ref root) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
     return false;
   }
-  memset(w->map, 0, w->map_size * sizeof *w->map);
+  for (size_t i = 0; i < w->count; i++) w->map[w->live[i]] = 0;
   return true;
 }
 

@@ -43,8 +43,9 @@ static bool pull_custom(pass_derivation *w, size_t at) {
 static bool pull(pass_derivation *w, size_t at) {
   ir_ref node = w->live[at], cotangent = w->sums[node];
   op_call call = op_call_of(w->g, node);
+  if (ir_ops[call.n->op].cls == IR_CLASS_CONTROL) return !w->active[node] || pass_pull_control(w, node);
+  if (call.n->op == IR_OP_RESULT) return true; /* with the others, at its source */
   if (!cotangent || !w->active[node] || op_registry[call.n->op].derivative <= OP_DERIVATIVE_NONE) return true;
-  if (op_registry[call.n->op].derivative == OP_DERIVATIVE_TOGETHER) return true; /* waits for the others */
   for (uint32_t i = 0; i < ir_operand_count(call.n); i++) {
     ir_ref x = call.n->src[i];
     if (!w->active[pass_derivation_leaf(w, x)]) continue;
@@ -60,8 +61,11 @@ bool pass_vjp(ir_graph *g, const pass_derivative *of, const ir_ref *cotangents, 
   for (size_t i = w.live_count; i-- > 0 && good;)
     good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? pull_custom(&w, i) : pull(&w, i);
   for (size_t i = 0; i < of->input_count; i++) {
-    gradients[i] = good ? pass_derivation_sum(&w, of->inputs[i]) : 0;
-    good = gradients[i] != 0;
+    ir_ref input = of->inputs[i];
+    gradients[i] = !good        ? 0
+                   : of->sparse ? w.sums[pass_derivation_leaf(&w, input)]
+                                : pass_derivation_sum(&w, input);
+    good = good && (of->sparse || gradients[i] != 0);
   }
   pass_derivation_end(&w);
   return good;

@@ -62,8 +62,8 @@ uint32_t rt_flops(rt_value_list *list, const ir_graph *g, ir_ref kernel, uint32_
       found ? ir_alloc(list->mem, size) : NULL; /* by loop: number + 1; 0 stands for the kernel's body */
   uint32_t *weights = found ? ir_alloc(list->mem, size) : NULL; /* by loop: of the operations right in it */
   if (passes && weights) {
-    memset(passes, 0, size);
-    memset(weights, 0, size);
+    for (size_t i = 0; i < r.count; i++) passes[r.order[i]] = weights[r.order[i]] = 0;
+    weights[0] = 0;
     passes[0] = rt_value_number(list, 1) + 1;
     for (size_t i = 0; i < r.count; i++) {
       const ir_node *n = ir_get(g, r.order[i]);

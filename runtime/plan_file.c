@@ -116,7 +116,7 @@ static bool good_ranges(const rt_plan *p, const rt_plan_step *s) {
 
 /* Steps stand inside steps, not across their ends, and not deeper than a run may go. */
 static bool good_nesting(const rt_plan *p) {
-  uint64_t ends[2 * IR_MAX_NEST + 1] = {p->head->steps};
+  uint64_t ends[2 * IR_MAX_DEPTH + 1] = {p->head->steps};
   unsigned open = 1; /* functions that the step stands in, and those that follow them */
   for (uint64_t i = 0; i < p->head->steps; i++) {
     const rt_plan_step *s = &p->steps[i];

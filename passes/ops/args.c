@@ -59,9 +59,9 @@ static void describe(const op_args *a, const ir_attr *v, ir_text *text) {
   switch (v->kind) {
   case IR_ATTR_EXPR: ir_print_expr(a->g, v->expr, text); break;
   case IR_ATTR_FLOAT: ir_print_double(text, v->number, IR_F64); break;
-  case IR_ATTR_WORD: ir_text_add(text, v->word, v->word_length < 60 ? v->word_length : 60); break;
+  case IR_ATTR_WORD:
+  case IR_ATTR_GRAPH: ir_text_add(text, v->word, v->word_length < 60 ? v->word_length : 60); break;
   case IR_ATTR_LIST: ir_textf(text, "a list of %zu", v->count); break;
-  case IR_ATTR_GRAPH: ir_text_str(text, "a graph"); break;
   }
 }
 
@@ -126,6 +126,13 @@ bool op_args_choice(const op_args *a, int attr, const char *const *words, int co
   ir_text_free(&text);
   ir_text_free(&all);
   return false;
+}
+
+bool op_args_graph(const op_args *a, int attr, ir_ref *func) {
+  const ir_attr *v = a->at[attr];
+  if (!v) return true;
+  if (v->kind != IR_ATTR_GRAPH) return op_args_wrong(a, attr, v);
+  return (*func = v->expr) != 0;
 }
 
 static bool too_long(const op_args *a, int attr, size_t count) {

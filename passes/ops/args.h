@@ -89,6 +89,11 @@ FORM(conv);
 FORM(conv_transpose);
 FORM(max_pool);
 FORM(avg_pool);
+/* control_forms.c */
+FORM(cond);
+FORM(while);
+FORM(scan);
+FORM(checkpoint);
 #undef FORM
 
 /* args.c. An absent attribute leaves *out as it is. False after failing, silently where an expression is 0.
@@ -101,6 +106,7 @@ bool op_args_dtype(const op_args *a, int attr, ir_dtype *out);
 bool op_args_choice(const op_args *a, int attr, const char *const *words, int count, int *out);
 bool op_args_list(const op_args *a, int attr, op_list *out); /* a lone expression is a list of one */
 bool op_args_pairs(const op_args *a, int attr, op_list *out);
+bool op_args_graph(const op_args *a, int attr, ir_ref *func);
 /* `axes`, or `axis` with one or a list; *given is whether there was any. */
 bool op_args_axes(const op_args *a, op_list *axes, bool *given);
 /* A number, true or false: its value, with dtype I64, U64, F64 or BOOL. */

@@ -12,7 +12,7 @@
  * operand LINEAR       the transpose: operand i's part of the cotangent d of y. A tangent goes through the
  * operation itself, which is linear in all its float operands together BILINEAR     likewise, but linear in
  * each operand alone NONE         there is no rule: the derivative is zero wherever there is one, or the
- * result is no float */
+ * result is no float CONTROL     several results: passes/derive_control.c says how, and there is no rule here */
 typedef enum op_derivative_kind {
   OP_DERIVATIVE_MISSING,
   OP_DERIVATIVE_NONE,
@@ -20,8 +20,7 @@ typedef enum op_derivative_kind {
   OP_DERIVATIVE_REDUCE,
   OP_DERIVATIVE_LINEAR,
   OP_DERIVATIVE_BILINEAR,
-  OP_DERIVATIVE_TOGETHER /* of a node with several results, and of these: by a rule for all, not by this table
-                          */
+  OP_DERIVATIVE_CONTROL
 } op_derivative_kind;
 
 /* One node being differentiated. */

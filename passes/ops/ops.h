@@ -38,8 +38,8 @@ typedef enum op_kind {
   OP_KIND_REDUCE,
   OP_KIND_CONTRACT,
   OP_KIND_INDIRECT,
-  OP_KIND_CUSTOM, /* as its registration says: custom.h */
-  OP_KIND_RESULT  /* one of several */
+  OP_KIND_CONTROL, /* results are what functions return */
+  OP_KIND_CUSTOM   /* as its registration says: custom.h */
 } op_kind;
 typedef enum op_dtype_rule {
   OP_DTYPE_GIVEN,      /* an argument of the builder */

@@ -79,6 +79,40 @@ static rt_program *build(rt_context *c, const char *key, bool variable, uint32_t
   return p;
 }
 
+/* The same kernel in every one of ROUNDS_OF_SCAN rounds of a scan, on what the round before left. */
+enum { ROUNDS_OF_SCAN = 1000 };
+static rt_program *build_scan(rt_context *c) {
+  ir_error error = {0};
+  ir_graph graph, *g = &graph;
+  if (ir_graph_init(g, &ir_mem_libc, &error)) exit(1);
+  ir_ref size = ir_index(g, 4), rounds = ir_index(g, ROUNDS_OF_SCAN);
+  ir_ref value = ir_make_tensor(g, IR_OP_INPUT, IR_F32, ir_tuple(g, &size, 1), ir_name(g, "x", 1), &size, 1);
+  ir_slot slots[5] = {{IR_SLOT_INPUT, value, size},
+                      {IR_SLOT_MOVING, value, size},
+                      {IR_SLOT_MOVING, value, size},
+                      {IR_SLOT_OUTPUT, value, size},
+                      {IR_SLOT_TEMP, value, size}};
+  uint32_t carry[5] = {0, 1, 2, 3, 4}, buffers[2] = {2, 1}, result = 3;
+  ir_step list[2] = {
+      {.kind = IR_STEP_SCAN, .count = rounds, .work = ir_index(g, 0), .slots = carry, .slot_count = 5},
+      {.kernel = kernel(g, size), .count = size, .work = size, .slots = buffers, .slot_count = 2}};
+  list[0].carries = list[0].inside[0] = 1;
+  ir_plan plan = {.mem = &ir_mem_libc,
+                  .slots = slots,
+                  .slot_count = 5,
+                  .steps = list,
+                  .step_count = 2,
+                  .results = &result,
+                  .result_count = 1};
+  rt_program *p;
+  if (rt_program_build(c, "bench", g, &plan, "scan", 4, &p, &error)) {
+    fprintf(stderr, "%s\n", error.text);
+    exit(1);
+  }
+  ir_graph_free(g);
+  return p;
+}
+
 static void empty(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end) {
   __asm__ volatile("" : : "r"(buffers), "r"(vars), "r"(begin), "r"(end) : "memory");
 }
@@ -96,14 +130,14 @@ static double time_direct(cg_kernel f, void **buffers) {
   return median(times);
 }
 
-static double time_program(const rt_program *p, void **in, void **out, const int64_t *vars) {
+static double time_program(const rt_program *p, void **in, void **out, const int64_t *vars, int calls) {
   double times[ROUNDS];
   ir_error error = {0};
   for (int r = 0; r < ROUNDS; r++) {
     double start = now();
-    for (int i = 0; i < CALLS; i++)
+    for (int i = 0; i < calls; i++)
       if (rt_program_run(p, in, out, vars, &error)) exit(1);
-    times[r] = (now() - start) / CALLS;
+    times[r] = (now() - start) / calls;
   }
   return median(times);
 }
@@ -142,19 +176,22 @@ int main(int argc, char **argv) {
   start = now();
   rt_program *three = build(c, "three", false, 3);
   double known = now() - start;
-  rt_program *sized = build(c, "sized", true, 1);
+  rt_program *sized = build(c, "sized", true, 1), *scan = build_scan(c);
   float x[100] = {1, 2, 3, 4}, y[100];
   int64_t status = 0, n = 4;
   void *buffers[] = {y, x, &status}, *in[] = {x}, *out[] = {y};
   double call = time_direct(empty, buffers), direct = time_direct(one->frame.steps[0].function, buffers);
-  double plain = time_program(one, in, out, NULL);
+  double plain = time_program(one, in, out, NULL, CALLS);
   printf("indirect call of an empty function      %7.1f ns\n", call);
   printf("the kernel through its pointer          %7.1f ns\n", direct);
   printf("rt_program_run, one kernel, 4 floats    %7.1f ns   %.1f times the empty call\n", plain,
          plain / call);
-  printf("rt_program_run, three kernels in a row  %7.1f ns\n", time_program(three, in, out, NULL));
-  printf("rt_program_run, one kernel, a variable  %7.1f ns\n", time_program(sized, in, out, &n));
+  printf("rt_program_run, three kernels in a row  %7.1f ns\n", time_program(three, in, out, NULL, CALLS));
+  printf("rt_program_run, one kernel, a variable  %7.1f ns\n", time_program(sized, in, out, &n, CALLS));
+  printf("one round of a scan of that kernel      %7.1f ns\n",
+         time_program(scan, in, out, NULL, CALLS / ROUNDS_OF_SCAN) / ROUNDS_OF_SCAN);
   rt_program_release(one);
+  rt_program_release(scan);
   rt_program_release(three);
   rt_program_release(sized);
   rt_context_destroy(c);
