@@ -219,6 +219,7 @@ $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
 	@rm -f $@
 	$(Q)ar rcs $@ $(filter %.o,$^)
 LIBS_prop_rules = $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a -lz3 -ljansson
+LIBS_prop_steps = -lcmocka
 LIBS_prove = $(LIBS_prop_rules)
 LIBS_bench_fold = $(B)/libtest.a $(B)/libviewfold-internal.a -ljansson
 LIBS_test_prove = $(LIBS_prop_rules)

@@ -107,6 +107,7 @@ LLVMValueRef cg_from_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVM
 /* llvm_memory.c: loads, stores, run-time bounds */
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
 void cg_emit_store(cg_emitter *e, ir_ref ref);
+void cg_emit_update(cg_emitter *e, ir_ref ref);
 LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
 
 /* llvm_build.c: LLVM's types, constants and instructions, for any number of vector elements */

@@ -200,7 +200,9 @@ static void emit_store(cg_emitter *e, ir_ref ref) {
   cg_emit_visited(e, true);
   cg_first_lane(e, lanes);
   do
-    if (!e->failed) cg_emit_store(e, ref);
+    if (e->failed) break;
+    else if (ir_op_of(e->g, ref) == IR_OP_STORE) cg_emit_store(e, ref);
+    else cg_emit_update(e, ref);
   while (cg_next_lane(e, lanes));
 }
 
@@ -216,7 +218,7 @@ void cg_emit_effect(cg_emitter *e, ir_ref effect) {
     const ir_node *n = ir_get(e->g, ref);
     uint32_t number = e->nest->loop_of[ref] - 1;
     bool lanes = n->op == IR_OP_LOOP && cg_is_lane(&e->nest->loops[number]);
-    if (n->op == IR_OP_STORE) {
+    if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) {
       emit_store(e, ref);
     } else if (n->op == IR_OP_SEQ || lanes) {
       room = IR_RESERVE(mem, todo, cap, count + n->nsrc);

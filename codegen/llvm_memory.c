@@ -210,6 +210,42 @@ void cg_emit_store(cg_emitter *e, ir_ref ref) {
   }
 }
 
+/* One update of `a->width` elements at `to`. */
+static void modify(cg_emitter *e, const access *a, ir_op op, LLVMValueRef value, LLVMValueRef to) {
+  if (op == IR_OP_ADD) {
+    LLVMValueRef old = read(e, a, cg_vector(a->element, a->width), to);
+    value = cg_combine(e, op, a->dtype, a->width, cg_from_storage(e, a->dtype, a->width, old), value);
+  }
+  write(e, a, cg_to_storage(e, a->dtype, a->width, value), to);
+}
+
+/* Lanes side by side are one access if they are valid together; others follow one another, since they may
+ * meet. */
+void cg_emit_update(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref], valid_width = e->nest->width[n->src[2]];
+  access a = describe(e, n->src[0], n->src[1], width);
+  if (e->nest->width[n->src[1]] == 1) a.stride = 0;
+  LLVMValueRef valid = cg_value(e, n->src[2]), value = cg_fetch(e, n->src[3], width);
+  bool whole = width == 1 || (a.affine && a.stride == 1 && valid_width == 1);
+  access lane = a;
+  if (!whole) lane.width = 1;
+  for (uint32_t i = 0; i < width / lane.width; i++) {
+    LLVMValueRef at = LLVMConstInt(e->i64, i, 0),
+                 one = whole ? value : LLVMBuildExtractElement(e->b, value, at, "");
+    LLVMBasicBlockRef inside = cg_is_true(valid) ? NULL : cg_block(e), after = inside ? cg_block(e) : NULL;
+    if (inside) {
+      LLVMBuildCondBr(e->b, valid_width > 1 ? LLVMBuildExtractElement(e->b, valid, at, "") : valid, inside,
+                      after);
+      LLVMPositionBuilderAtEnd(e->b, inside);
+    }
+    modify(e, &lane, (ir_op)n->arg, one, lane_address(e, &a, i));
+    if (!inside) continue;
+    LLVMBuildBr(e->b, after);
+    LLVMPositionBuilderAtEnd(e->b, after);
+  }
+}
+
 static void report(cg_emitter *e, LLVMValueRef bad) {
   LLVMBasicBlockRef rare = cg_block(e), usual = cg_block(e);
   cg_branch_unlikely(e, bad, rare, usual);
@@ -238,8 +274,9 @@ LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref) {
   } else {
     clamped = cg_call(e, "llvm.umin", 2, value, last, NULL);
   }
-  if (ir_arg_mode(n) == IR_GATHER_CHECK && !ir_is_false(e->g, n->src[2])) {
-    LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, value, extent, ""),
+  bool clips = ir_arg_mode(n) == IR_GATHER_CLIP && ir_bounds_of(e->g, n->src[1]).lo < 1; /* to what? */
+  if ((clips || ir_arg_mode(n) == IR_GATHER_CHECK) && !ir_is_false(e->g, n->src[2])) {
+    LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, clips ? zero : value, extent, ""),
                  valid = cg_fetch(e, n->src[2], width);
     if (!cg_is_true(valid)) bad = LLVMBuildAnd(e->b, bad, valid, "");
     report(e, cg_any(e, bad, width));

@@ -159,7 +159,7 @@ static bool settle(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   if (n->op == IR_OP_RANGE && number)
     set_add(cg_is_lane(&nest->loops[number - 1]) ? lanes_of(nest, ref) : deps_of(nest, ref), number - 1);
   if (n->op == IR_OP_LOAD || n->op == IR_OP_BOUND) nest->touches[ref] = true;
-  if (n->op == IR_OP_STORE) nest->stored[n->src[0]] = true;
+  if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) nest->stored[n->src[0]] = true;
   else if (n->dtype == IR_NONE) /* only values and stores have lanes */
     memset(lanes_of(nest, ref), 0, nest->words * sizeof(uint64_t));
   return false;
@@ -320,8 +320,9 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
     loop_operands(nest, ref, inside, visit, user);
     return;
   }
-  bool memory = op == IR_OP_LOAD || op == IR_OP_STORE;
-  for (uint32_t i = 0; i < n->nsrc; i++) {
+  bool memory = op == IR_OP_LOAD || op == IR_OP_STORE || op == IR_OP_UPDATE;
+  uint32_t count = op == IR_OP_UPDATE ? 4 : n->nsrc; /* the rest only says in which loops it stands */
+  for (uint32_t i = 0; i < count; i++) {
     if (!memory || i != 1) {
       visit(user, n->src[i]);
       continue;

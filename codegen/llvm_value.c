@@ -193,6 +193,7 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_VAR:
   case IR_OP_PARAM:
   case IR_OP_STORE:
+  case IR_OP_UPDATE:
   case IR_OP_LOOP:
   case IR_OP_CARRY:
   case IR_OP_GET:
@@ -218,6 +219,9 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_PAD:
   case IR_OP_CONCAT:
   case IR_OP_STACK:
+  case IR_OP_REBATCH:
+  case IR_OP_BATCH:
+  case IR_OP_UNBATCH:
   case IR_OP_SUM:
   case IR_OP_PROD:
   case IR_OP_REDUCE_MAX:
@@ -229,6 +233,15 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_ARGMIN:
   case IR_OP_MATMUL:
   case IR_OP_GATHER:
+  case IR_OP_SCATTER:
+  case IR_OP_SCATTER_ADD:
+  case IR_OP_CUMSUM:
+  case IR_OP_CUMPROD:
+  case IR_OP_CUMMAX:
+  case IR_OP_CUMMIN:
+  case IR_OP_SORT:
+  case IR_OP_ARGSORT:
+  case IR_OP_STORED:
   case IR_OP_FUNC:
   case IR_OP_RESULT:
   case IR_OP_COND:

@@ -30,8 +30,11 @@ struct vf_graph {
   ir_error error; /* of builders: the first stays */
   uint32_t epoch; /* values of an earlier one are refused */
   bool is_session;
-  unsigned recording; /* functions: nothing may be realised meanwhile */
-  const char *name; /* names are interned in ir */
+  uint32_t level,
+      levels; /* of the vmap whose function is being called, 0 outside; all that are around (bit 0: 1) */
+  uint32_t explicit_batch; /* most batch axes of values that no vmap gave them */
+  unsigned recording;      /* functions: nothing may be realised meanwhile */
+  const char *name;        /* names are interned in ir */
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */
   size_t input_count, input_cap, output_count, output_cap, variable_count, variable_cap;
@@ -69,6 +72,9 @@ void *fe_tensor_elements(const vf_tensor *tensor);
 
 /* program.c: the part of a result, which begins with its size, that the caller has room for */
 bool fe_hand_out(void *to, size_t room, const void *from, size_t size);
+
+/* Note a value's batch: that of vmaps begins behind any other. */
+void fe_graph_note_batch(vf_graph *graph, ir_ref value);
 
 /* value_call.c: one call of a builder */
 typedef struct fe_call {

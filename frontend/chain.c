@@ -281,7 +281,7 @@ ir_ref fe_chain_parse(ir_graph *g, const char *file, const char *text, size_t le
   ir_dtype dtype;
   ir_ref shape, x = 0;
   bool ok = ir_parser_init(&c.p, g, &chain_builder, file, text, length) == IR_OK &&
-            ir_parse_type(&c.p, &dtype, &shape);
+            ir_parse_type(&c.p, &dtype, NULL, &shape);
   if (ok) {
     const ir_node *dims = ir_get(g, shape);
     x = op_input(g, "x", 1, dtype, dims->src, dims->nsrc);

@@ -53,7 +53,7 @@ static int check_type(cli_binder *b, size_t param) {
   const fe_array *a = &b->out->arrays[param];
   ir_ref ref = b->block->params[param].ref;
   ir_dtype dtype = ir_dtype_of(g, ref);
-  int rank = (int)ir_rank(g, ref);
+  int rank = (int)(ir_batch_rank(g, ref) + ir_rank(g, ref)); /* of the array: batch axes come first */
   if (a->dtype != dtype)
     return cli_misfit(b, param, "the dtypes differ; convert the file to %s", ir_dtypes[dtype].name);
   if (a->rank != rank)

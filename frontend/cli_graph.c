@@ -99,7 +99,8 @@ const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, cons
   if (name && *name == '@') name++;
   for (size_t i = 0; i < s->module.count; i++) {
     const ir_parsed_graph *block = &s->module.graphs[i];
-    if (block->kind == IR_BLOCK_GRAPH && (name ? strcmp(block->name, name) == 0 : count == 1 && !block->called))
+    if (block->kind == IR_BLOCK_GRAPH &&
+        (name ? strcmp(block->name, name) == 0 : count == 1 && !block->called))
       found = block;
   }
   if (found) return found;

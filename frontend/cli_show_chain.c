@@ -16,7 +16,8 @@ enum { CHAINS_MOST = 16, STEPS_HEAD = 10, STEPS_TAIL = 6, LINE_MOST = 300, EXPRE
 static bool is_step(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   if (n->op == IR_OP_GATHER)
-    return ir_op_of(g, n->src[1]) == IR_OP_DATA && ir_dtype_of(g, n->src[1]) == IR_I64;
+    return ir_arg_small(n) == 0 && ir_op_of(g, n->src[1]) == IR_OP_DATA &&
+           ir_dtype_of(g, n->src[1]) == IR_I64;
   return ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
 }
 

@@ -9,7 +9,9 @@
 #include "frontend/cli_options.h"
 
 static ir_ref dim_of(const cli_binder *b, size_t param, int axis) {
-  return ir_dim(&b->s->g, b->block->params[param].ref, (uint32_t)axis);
+  ir_ref dims[2 * IR_MAX_RANK];
+  ir_physical(&b->s->g, b->block->params[param].ref, dims);
+  return dims[axis];
 }
 
 static size_t var_number(const cli_binder *b, ir_ref var) {

@@ -33,7 +33,8 @@ static ir_ref magnitude(ir_graph *g, ir_ref x) { return ir_unary(g, IR_OP_ABS, i
 static ir_ref magnitude_of(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   ir_ref src[IR_MAX_RANK + 2], shape = ir_shape(g, node);
-  if (n->op == IR_OP_PROD || n->nsrc > sizeof src / sizeof *src) return magnitude(g, node);
+  if (n->op == IR_OP_PROD || n->op == IR_OP_CUMPROD || n->nsrc > sizeof src / sizeof *src)
+    return magnitude(g, node);
   memcpy(src, n->src, n->nsrc * sizeof *src);
   for (uint32_t i = 0; i < ir_operand_count(n); i++) src[i] = magnitude(g, src[i]);
   return ir_make_tensor(g, (ir_op)n->op, IR_F64, shape, n->arg, src, n->nsrc);
@@ -43,9 +44,11 @@ static ir_ref magnitude_of(ir_graph *g, ir_ref node) {
 static double length_of(const ir_graph *g, const ir_node *n, const ir_var_value *vars, size_t var_count) {
   ir_error ignored = {0};
   double length = 1;
-  bool product = n->op == IR_OP_MATMUL;
-  for (uint32_t i = product ? 0 : 1; i < (product ? 1 : n->nsrc); i++) {
-    uint32_t axis = product ? ir_rank(g, n->src[0]) - 1 : (uint32_t)ir_get(g, n->src[i])->arg;
+  bool product = n->op == IR_OP_MATMUL, one = product || n->op == IR_OP_CUMPROD;
+  for (uint32_t i = one ? 0 : 1; i < (one ? 1 : n->nsrc); i++) {
+    uint32_t axis = product ? ir_rank(g, n->src[0]) - 1
+                    : one   ? (uint32_t)ir_arg_int(n)
+                            : (uint32_t)ir_get(g, n->src[i])->arg;
     int64_t size = 1;
     ir_eval_index(g, ir_dim(g, n->src[0], axis), vars, var_count, NULL, 0, &size, &ignored);
     length *= (double)size;
@@ -54,7 +57,8 @@ static double length_of(const ir_graph *g, const ir_node *n, const ir_var_value 
 }
 
 static bool is_inexact(const ir_node *n) {
-  bool reduces = n->op == IR_OP_SUM || n->op == IR_OP_PROD || n->op == IR_OP_MEAN || n->op == IR_OP_MATMUL;
+  bool reduces = n->op == IR_OP_SUM || n->op == IR_OP_PROD || n->op == IR_OP_MEAN || n->op == IR_OP_MATMUL ||
+                 n->op == IR_OP_CUMSUM || n->op == IR_OP_CUMPROD;
   return reduces && ir_is_float((ir_dtype)n->dtype);
 }
 
@@ -67,7 +71,7 @@ bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, 
   for (size_t i = 0; i < count && ok; i++) {
     const ir_node *n = ir_get(g, live[i]);
     if (!is_inexact(n)) continue;
-    bool sum = n->op == IR_OP_SUM || n->op == IR_OP_MEAN;
+    bool sum = n->op == IR_OP_SUM || n->op == IR_OP_MEAN || n->op == IR_OP_CUMSUM;
     double units = sum ? SUM_UNITS : length_of(g, n, vars, var_count);
     cli_tolerance t = {live[i], magnitude_of(g, live[i]), units * accumulator_unit((ir_dtype)n->dtype)};
     ok = t.magnitude && IR_RESERVE(&ir_mem_libc, out->items, out->cap, out->count + 1);

@@ -57,7 +57,7 @@ static void set_apart(ir_text *out) {
 
 static void put_graph(dump *d, ir_ref root) {
   const ir_parsed_graph *b = d->block;
-  const ir_graph *g = &d->copy.graph;
+  ir_graph *g = &d->copy.graph;
   size_t count = b->param_count + b->result_count;
   ir_named *params = ir_alloc(g->mem, count * sizeof *params);
   if (!params) {
@@ -66,7 +66,8 @@ static void put_graph(dump *d, ir_ref root) {
   }
   ir_named *results = params + b->param_count;
   for (size_t i = 0; i < b->param_count; i++)
-    params[i] = (ir_named){b->params[i].name, b->params[i].length, d->copy.request.inputs[i]};
+    params[i] =
+        (ir_named){b->params[i].name, b->params[i].length, pass_physical_leaf(g, d->copy.request.inputs[i])};
   for (size_t i = 0; i < b->result_count; i++)
     results[i] = (ir_named){b->results[i].name, b->results[i].length, ir_src(g, root, (uint32_t)i)};
   ir_print_named(g, b->name, b->name_length, params, b->param_count, results, b->result_count, d->out);

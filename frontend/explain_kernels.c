@@ -8,7 +8,7 @@
 /* How values are used by those that are fused with what uses them. */
 typedef struct usage {
   unsigned users;
-  bool repeated, masked, reduced;
+  bool repeated, masked, reduced, taken; /* taken: by control flow */
 } usage;
 
 static void out_of_memory(const fe_explained *e) { e->out->failed = true; }
@@ -28,6 +28,7 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
     const ir_node *n = ir_get(e->g, r);
     bool uses = false;
     for (uint32_t i = 0; i < ir_operand_count(n); i++) uses |= n->src[i] < e->nodes && above[n->src[i]];
+    u.taken |= uses && ir_ops[n->op].cls == IR_CLASS_CONTROL;
     if (!uses || !ir_shape(e->g, r)) continue;
     for (uint32_t i = 0; i < ir_operand_count(n); i++) u.users += n->src[i] == value;
     u.repeated |= n->op == IR_OP_EXPAND || n->op == IR_OP_GATHER;
@@ -39,16 +40,42 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
   return u;
 }
 
+/* The scatter that the kernel updates its buffer for; 0 for others. */
+static ir_ref scatter_of(const fe_explained *e, size_t number) {
+  ir_ref value = e->values[number];
+  const ir_step *l = &e->plan->steps[number];
+  bool scatters =
+      ir_ops[ir_op_of(e->g, value)].cls == IR_CLASS_INDIRECT && ir_op_of(e->g, value) != IR_OP_GATHER;
+  return scatters && e->plan->slots[l->slots[0]].value == value ? value : 0;
+}
+
 static void put_reason(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
   const ir_node *n = ir_get(e->g, value);
   const ir_slot *slot = &e->plan->slots[e->plan->steps[number].slots[0]];
   ir_text_str(e->out, "  why     ");
+  if (scatter_of(e, number)) {
+    ir_text_str(e->out, "updates what the kernel before has stored, in order along the indices\n");
+    return;
+  }
+  if (number + 1 < e->plan->step_count && scatter_of(e, number + 1) &&
+      e->plan->steps[number + 1].slots[0] == e->plan->steps[number].slots[0]) {
+    ir_text_str(e->out, "what a scatter begins with: the next kernel updates it\n");
+    return;
+  }
   if (slot->kind == IR_SLOT_OUTPUT) {
     ir_text_str(e->out, "a kernel of its own, because it is a result\n");
     return;
   }
+  if (slot->value != value) {
+    ir_text_str(e->out, "a kernel of its own, because it is a result of its function\n");
+    return;
+  }
   usage u = usage_of(e, value);
+  if (u.taken) {
+    ir_text_str(e->out, "stored and not fused: control flow takes its operands from memory\n");
+    return;
+  }
   if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
     ir_text_str(e->out, "stored, because one more reshape or pad would make its index dearer than a copy\n");
     return;
@@ -85,7 +112,8 @@ static ir_ref operations_of(const fe_explained *e, ir_ref value) {
     const ir_node *n = ir_get(e->g, r);
     ir_class cls = (ir_class)ir_ops[n->op].cls;
     if (!inside[r] || (r != value && e->stored[r])) continue;
-    for (uint32_t i = 0; i < ir_operand_count(n); i++)
+    bool updates = r == value && ir_ops[n->op].cls == IR_CLASS_INDIRECT && n->op != IR_OP_GATHER;
+    for (uint32_t i = updates; i < ir_operand_count(n); i++)
       if (ir_shape(e->g, n->src[i])) inside[n->src[i]] = 1;
     if (cls == IR_CLASS_REDUCE) total = pass_add(e->g, total, elements_of(e->g, n->src[0]));
     if (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY)
@@ -102,12 +130,18 @@ static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
 
 static void put_work(const fe_explained *e, size_t number) {
   const ir_step *l = &e->plan->steps[number];
-  ir_ref read = ir_index(e->g, 0);
+  ir_ref read = ir_index(e->g, 0), written = bytes_of(e, l->slots[0]), scatter = scatter_of(e, number);
+  if (scatter) {
+    ir_ref updates = ir_src(e->g, scatter, 2);
+    written =
+        pass_mul_int(e->g, elements_of(e->g, updates), (int64_t)ir_dtypes[ir_dtype_of(e->g, updates)].bytes);
+    if (ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = written;
+  }
   for (uint32_t i = 1; i < l->slot_count; i++) read = pass_add(e->g, read, bytes_of(e, l->slots[i]));
   ir_text_str(e->out, "  moves   ");
   ir_print_expr(e->g, read, e->out);
   ir_text_str(e->out, " bytes to read, ");
-  ir_print_expr(e->g, bytes_of(e, l->slots[0]), e->out);
+  ir_print_expr(e->g, written, e->out);
   ir_text_str(e->out, " to write; ");
   ir_print_expr(e->g, operations_of(e, e->values[number]), e->out);
   ir_text_str(e->out, " operations\n");

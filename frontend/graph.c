@@ -53,6 +53,11 @@ void vf_graph_destroy(vf_graph *g) {
   fe_context_release(c);
 }
 
+void fe_graph_note_batch(vf_graph *g, ir_ref value) {
+  uint32_t rank = ir_batch_rank(&g->ir, value);
+  if (rank > g->level && rank > g->explicit_batch) g->explicit_batch = rank;
+}
+
 /* names */
 
 const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *name, size_t length) {
@@ -163,10 +168,12 @@ static bool adopt(vf_graph *g, const ir_parsed_graph *block) {
     const ir_named *p = &block->params[i];
     if (!fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, p->name, p->length, p->ref))
       return false;
+    fe_graph_note_batch(g, p->ref);
   }
   for (size_t i = 0; i < block->result_count; i++) {
     const ir_named *r = &block->results[i];
     ir_ref firm = op_firm(&g->ir, r->ref);
+    fe_graph_note_batch(g, firm);
     if (!firm || !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, r->name, r->length, firm))
       return false;
   }

@@ -170,7 +170,11 @@ static bool wrong_call(vf_jit *j, vf_tensor *const *inputs, const vf_static *sta
                    : inputs ? "statics"
                             : "inputs") != IR_OK;
   for (int i = 0; i < j->inputs; i++)
-    if (!inputs[i] || inputs[i]->context != j->context)
+    if (inputs[i] && vf_value_batch_dims(vf_tensor_value(inputs[i])) > 0)
+      return ir_fail(error, IR_ERR_INVALID,
+                     "jit @%.60s: input %d has batch axes; make them ordinary ones (vf_rebatch)", j->name,
+                     i) != IR_OK;
+    else if (!inputs[i] || inputs[i]->context != j->context)
       return ir_fail(error, IR_ERR_INVALID, "jit @%.60s: input %d is %s", j->name, i,
                      inputs[i] ? "a tensor of another context" : "NULL") != IR_OK;
   return false;
@@ -259,6 +263,9 @@ static void name_results(vf_jit *j, vf_graph *g, const vf_value *results) {
     snprintf(name, sizeof name, "y%d", i);
     if (vf_graph_status(g) == VF_OK && !vf_ok(results[i]))
       ir_fail(&g->error, IR_ERR_INVALID, "jit @%.60s: the function did not give its result %d", j->name, i);
+    if (vf_graph_status(g) == VF_OK && vf_value_batch_dims(results[i]) > 0)
+      ir_fail(&g->error, IR_ERR_INVALID,
+              "jit @%.60s: result %d has batch axes; make them ordinary ones (vf_rebatch)", j->name, i);
     vf_output(g, name, results[i]);
   }
 }

@@ -29,7 +29,9 @@ const fe_storage *fe_lazy_storage(const fe_lazy *l, ir_ref node) {
 
 size_t fe_lazy_bytes(const ir_graph *g, ir_ref node) {
   size_t bytes = ir_dtypes[ir_dtype_of(g, node)].bytes;
-  for (uint32_t i = 0; i < ir_rank(g, node); i++) bytes *= (size_t)ir_get(g, ir_dim(g, node, i))->arg;
+  ir_ref dims[2 * IR_MAX_RANK];
+  uint32_t rank = ir_physical(g, node, dims);
+  for (uint32_t i = 0; i < rank; i++) bytes *= (size_t)ir_get(g, dims[i])->arg;
   return bytes;
 }
 
@@ -225,7 +227,8 @@ static bool move(vf_context *c, ir_error *error) {
 ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
   if (!c->session) return IR_OK;
   if (c->session->recording)
-    return ir_fail(error, IR_ERR_INVALID, "session: a function is being recorded; collect before or after it");
+    return ir_fail(error, IR_ERR_INVALID,
+                   "session: a function is being recorded; collect before or after it");
   c->session->epoch++;
   move(c, error);
   return error->status;
@@ -309,8 +312,7 @@ static bool prepare(vf_context *c, size_t root_count, fe_storage *made, ir_error
   ir_graph *g = &c->session->ir;
   g->error = error;
   for (size_t i = 0; i < root_count && !error->status; i++) {
-    const ir_node *shape = ir_get(g, ir_shape(g, l->roots[i]));
-    ir_ref buffer = op_buffer(g, ir_dtype_of(g, l->roots[i]), shape->src, shape->nsrc);
+    ir_ref buffer = op_buffer_like(g, l->roots[i]);
     l->roots[root_count + i] = buffer;
     if (!buffer || !storage_make(&c->mem, fe_lazy_bytes(g, buffer), &made[i])) no_memory(error);
   }

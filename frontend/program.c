@@ -63,7 +63,7 @@ static void free_program(vf_program *p) {
 static void measure(vf_program *p, const ir_graph *g, const ir_named *list, size_t count) {
   for (size_t i = 0; i < count; i++) {
     p->names_size += list[i].length + 1;
-    p->dim_count += ir_rank(g, list[i].ref);
+    p->dim_count += ir_batch_rank(g, list[i].ref) + ir_rank(g, list[i].ref);
   }
 }
 
@@ -89,12 +89,11 @@ static bool add_ports(vf_program *p, const vf_graph *g, uint32_t *number_of, cha
   uint32_t dim = 0;
   for (size_t i = 0; i < port_count(p); i++) {
     const ir_named *named = i < g->input_count ? &g->inputs[i] : &g->outputs[i - g->input_count];
-    const ir_node *shape = ir_get(&g->ir, ir_shape(&g->ir, named->ref));
-    p->ports[i] = (port){keep_name(names, named), ir_dtype_of(&g->ir, named->ref), shape->nsrc, dim, false};
-    if (shape->nsrc &&
-        rt_values_append(&p->sizes, &g->ir, shape->src, shape->nsrc, number_of, error) != IR_OK)
-      return false;
-    for (uint32_t k = 0; k < shape->nsrc; k++) p->dims[dim++] = number_of[shape->src[k]] - 1;
+    ir_ref sizes[2 * IR_MAX_RANK];
+    uint32_t rank = ir_physical(&g->ir, named->ref, sizes);
+    p->ports[i] = (port){keep_name(names, named), ir_dtype_of(&g->ir, named->ref), rank, dim, false};
+    if (rank && rt_values_append(&p->sizes, &g->ir, sizes, rank, number_of, error) != IR_OK) return false;
+    for (uint32_t k = 0; k < rank; k++) p->dims[dim++] = number_of[sizes[k]] - 1;
   }
   return true;
 }

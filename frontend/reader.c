@@ -33,8 +33,11 @@ static bool check_params(ir_graph *g, const char *name, const ir_module *module)
     const ir_parsed_graph *block = &module->graphs[i];
     for (size_t k = 0; k < block->param_count && block->kind == IR_BLOCK_GRAPH; k++) {
       const ir_named *param = &block->params[k];
-      const ir_node *shape = ir_get(g, ir_shape(g, param->ref));
-      if (op_input(g, param->name, param->length, ir_dtype_of(g, param->ref), shape->src, shape->nsrc))
+      ir_ref dims[2 * IR_MAX_RANK];
+      uint32_t lead = ir_batch_rank(g, param->ref);
+      ir_physical(g, param->ref, dims);
+      if (op_input_batched(g, param->name, param->length, ir_dtype_of(g, param->ref), dims, lead, dims + lead,
+                           ir_rank(g, param->ref)))
         continue;
       char reason[sizeof g->error->text];
       ir_status status = g->error->status;

@@ -31,7 +31,8 @@ static bool no_memory(control *k) {
 }
 
 static bool is_list(control *k, const char *what, int count, const void *list) {
-  if (count < 0 || count > UINT16_MAX) return fe_refuse(&k->c, "there are %d %s; takes 0 to 65535", count, what);
+  if (count < 0 || count > UINT16_MAX)
+    return fe_refuse(&k->c, "there are %d %s; takes 0 to 65535", count, what);
   return count == 0 || list || fe_refuse(&k->c, "the list of %s is NULL", what);
 }
 
@@ -83,7 +84,8 @@ static ir_ref parameter(control *k, size_t i) {
 }
 
 /* Call the user's function with these arguments; its results into out. */
-static bool call(control *k, vf_function f, void *user, const ir_ref *params, size_t result_count, ir_ref *out) {
+static bool call(control *k, vf_function f, void *user, const ir_ref *params, size_t result_count,
+                 ir_ref *out) {
   vf_graph *g = k->c.graph;
   size_t room = k->count + result_count;
   vf_value *values = ir_alloc(k->mem, room * sizeof *values), *results = values + k->count;
@@ -95,8 +97,9 @@ static bool call(control *k, vf_function f, void *user, const ir_ref *params, si
   g->recording--;
   bool good = !g->error.status;
   for (size_t i = 0; i < result_count && good; i++) {
-    good = results[i].graph ? fe_operands(&k->c, &results[i], 1)
-                            : fe_refuse(&k->c, "result %zu was not given; a function sets all its results", i + 1);
+    good = results[i].graph
+               ? fe_operands(&k->c, &results[i], 1)
+               : fe_refuse(&k->c, "result %zu was not given; a function sets all its results", i + 1);
     out[i] = results[i].id;
   }
   ir_free(k->mem, values, room * sizeof *values);
@@ -172,10 +175,11 @@ void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf
   control k;
   ir_ref funcs[2], made = 0;
   size_t n;
-  bool good = begin(&k, predicate.graph, "cond") && fe_operands(&k.c, &predicate, 1) &&
-              take(&k, "operands", operand_count, operands) && is_list(&k, "results", result_count, results) &&
-              choose_dtypes(&k) && record(&k, 0, then, user, (size_t)result_count) &&
-              record(&k, 1, otherwise, user, (size_t)result_count) && close_functions(&k, 2, false, funcs, &n);
+  bool good =
+      begin(&k, predicate.graph, "cond") && fe_operands(&k.c, &predicate, 1) &&
+      take(&k, "operands", operand_count, operands) && is_list(&k, "results", result_count, results) &&
+      choose_dtypes(&k) && record(&k, 0, then, user, (size_t)result_count) &&
+      record(&k, 1, otherwise, user, (size_t)result_count) && close_functions(&k, 2, false, funcs, &n);
   if (good) made = op_cond(k.c.ir, predicate.id, k.x, n, funcs[0], funcs[1]);
   finish(&k, made, result_count, results);
 }
@@ -185,8 +189,8 @@ void vf_while_loop(vf_function condition, vf_function body, void *user, int coun
   control k;
   ir_ref funcs[2], made = 0;
   size_t n;
-  bool good = begin(&k, graph_of(init, count), "while_loop") && take(&k, "values of the state", count, init) &&
-              is_list(&k, "results", count, results);
+  bool good = begin(&k, graph_of(init, count), "while_loop") &&
+              take(&k, "values of the state", count, init) && is_list(&k, "results", count, results);
   if (good) k.carries = (uint32_t)count;
   good = good && choose_dtypes(&k) && record_rounds(&k, 1, body, user, (size_t)count) &&
          record(&k, 0, condition, user, 1) && close_functions(&k, 2, true, funcs, &n);
@@ -195,13 +199,15 @@ void vf_while_loop(vf_function condition, vf_function body, void *user, int coun
 }
 
 void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
-             const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries, vf_value *ys) {
+             const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
+             vf_value *ys) {
   control k;
   ir_ref func, made = 0, rounds = 0;
   size_t n;
   vf_graph *graph = graph_of(init, carry_count);
   bool good = begin(&k, graph ? graph : graph_of(xs, xs_count), "scan") &&
-              take(&k, "values of the state", carry_count, init) && take(&k, "operands to slice", xs_count, xs) &&
+              take(&k, "values of the state", carry_count, init) &&
+              take(&k, "operands to slice", xs_count, xs) &&
               is_list(&k, "values of the state", carry_count, carries) && is_list(&k, "stacks", ys_count, ys);
   if (good && length < -1)
     good = fe_refuse(&k.c, "the length is %lld; it is a number of rounds, or -1 for that of what is sliced",
@@ -228,9 +234,9 @@ void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value 
   ir_ref func, made = 0;
   size_t n;
   bool good = begin(&k, graph_of(operands, operand_count), "checkpoint") &&
-              take(&k, "operands", operand_count, operands) && is_list(&k, "results", result_count, results) &&
-              choose_dtypes(&k) && record(&k, 0, f, user, (size_t)result_count) &&
-              close_functions(&k, 1, false, &func, &n);
+              take(&k, "operands", operand_count, operands) &&
+              is_list(&k, "results", result_count, results) && choose_dtypes(&k) &&
+              record(&k, 0, f, user, (size_t)result_count) && close_functions(&k, 1, false, &func, &n);
   if (good) made = op_checkpoint(k.c.ir, k.x, n, func);
   finish(&k, made, result_count, results);
 }

@@ -64,6 +64,7 @@ static void derive(const char *who, pass run, bool reverse, int output_count, co
                           .inputs = all.refs + output_count,
                           .input_count = (size_t)input_count,
                           .leaf = graph->is_session ? realised : NULL,
+                          .levels = graph->levels,
                           .user = &graph->context->lazy};
     const ir_ref *with = given ? all.refs + output_count + input_count : NULL;
     made = all.refs + all.count;

@@ -48,6 +48,7 @@ UNARY(sigmoid, SIGMOID)
 UNARY(floor, FLOOR)
 UNARY(ceil, CEIL)
 UNARY(trunc, TRUNC)
+UNARY(stored, STORED)
 UNARY(round, ROUND)
 UNARY(bit_not, NOT)
 

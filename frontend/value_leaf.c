@@ -43,6 +43,21 @@ vf_value vf_input_sized(vf_graph *g, const char *name, vf_dtype dtype, int rank,
   return good ? declare_input(&c, name, dtype, refs, rank) : fe_end(&c, 0);
 }
 
+vf_value vf_input_batched(vf_graph *g, const char *name, vf_dtype dtype, int batch_dims, const int64_t *batch,
+                          int rank, const int64_t *shape) {
+  fe_call c;
+  ir_ref lead[FE_LIST_MAX], refs[FE_LIST_MAX], made = 0;
+  bool good = fe_begin_in(&c, "input", g) && may_declare(&c, name) &&
+              fe_list(&c, "the batch", batch_dims, batch, lead) &&
+              fe_list(&c, "the shape", rank, shape, refs);
+  if (good)
+    made = op_input_batched(c.ir, name, strlen(name), (ir_dtype)dtype, lead, (size_t)batch_dims, refs,
+                            (size_t)rank);
+  if (made && !fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, name, strlen(name), made))
+    made = 0;
+  return fe_end(&c, made);
+}
+
 vf_value vf_variable(vf_graph *g, const char *name, int64_t lo, int64_t hi, int64_t divisor) {
   fe_call c;
   ir_ref made = 0;

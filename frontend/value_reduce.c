@@ -1,4 +1,4 @@
-/* Builders of reductions, products and indirection. */
+/* Builders of reductions and products. */
 #include "frontend/api.h"
 #include "passes/ops/ops.h"
 
@@ -33,11 +33,4 @@ vf_value vf_matmul(vf_value a, vf_value b) {
   fe_call c;
   bool good = fe_begin(&c, "matmul", (vf_value[]){a, b}, 2);
   return fe_end(&c, good ? op_matmul(c.ir, a.id, b.id) : 0);
-}
-
-vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode) {
-  fe_call c;
-  bool good = fe_begin(&c, "gather", (vf_value[]){x, indices}, 2);
-  if (good && (unsigned)mode > VF_GATHER_FILL) good = fe_refuse(&c, "there is no mode %d", (int)mode);
-  return fe_end(&c, good ? op_gather(c.ir, x.id, indices.id, axis, (int)mode) : 0);
 }

@@ -266,6 +266,9 @@ VF_API vf_value vf_floor(vf_value x);
 VF_API vf_value vf_ceil(vf_value x);
 VF_API vf_value vf_trunc(vf_value x);
 VF_API vf_value vf_round(vf_value x);
+/* x itself, put in memory by a kernel of its own: what uses it reads it there, and never computes it again.
+ */
+VF_API vf_value vf_stored(vf_value x);
 
 VF_API vf_value vf_add(vf_value a, vf_value b);
 VF_API vf_value vf_sub(vf_value a, vf_value b);
@@ -441,6 +444,82 @@ VF_API char *vf_view_text(vf_view view, vf_error *error);
  * free with vf_text_free. */
 VF_API char *vf_view_index(vf_view view, int count, const vf_value *at, vf_error *error);
 
+/* -------------------------------------------------------------------------------------------------------
+ * batches */
+/* A value may have batch axes before those of its shape: f32[7,5|10,3] has shape (10,3) in a batch of (7,5),
+ * and is in memory, and for programs, an array of (7,5,10,3). Every operation is then done for each element
+ * of the batch: shapes, ranks and axes never count batch axes. A result has the longest batch among its
+ * operands; batches align at their ends, sizes equal or 1, and a value without is the same for every element.
+ * vf_vmap is how functions get batches; the other functions here move single axes. */
+
+VF_API int vf_value_batch_dims(vf_value value); /* how many batch axes; -1 for the error value */
+/* All batch sizes, -1 where one depends on variables; returns how many. sizes NULL: only counts. */
+VF_API int vf_value_batch(vf_value value, int64_t *sizes);
+/* An input with batch axes: a run supplies an array of the batch's sizes, then those of the shape. */
+VF_API vf_value vf_input_batched(vf_graph *graph, const char *name, vf_dtype dtype, int batch_dims,
+                                 const int64_t *batch, int rank, const int64_t *shape);
+
+/* The same elements, of which the first batch_dims axes in memory are batch axes. */
+VF_API vf_value vf_rebatch(vf_value x, int batch_dims);
+VF_API vf_value vf_incr_batch_dims(vf_value x); /* the first axis of the shape becomes the last batch axis */
+VF_API vf_value vf_decr_batch_dims(vf_value x); /* the last batch axis becomes the first of the shape */
+VF_API vf_value vf_move_axis_to_batch_dims(vf_value x, int axis); /* it becomes the first batch axis */
+/* A batch axis (from the end when negative) goes to that place of the shape. */
+VF_API vf_value vf_move_axis_from_batch_dims(vf_value x, int batch_axis, int logical_destination);
+/* The whole batch of the result; that of x aligns at its end. */
+VF_API vf_value vf_broadcast_batch_dims(vf_value x, int count, const int64_t *batch_shape);
+/* Axes in memory, batch axes included; the number of batch axes stays. New axes of vf_broadcast_to_physical
+ * come behind the batch. */
+VF_API vf_value vf_unsqueeze_physical(vf_value x, int axis);
+VF_API vf_value vf_squeeze_physical(vf_value x, int axis);
+VF_API vf_value vf_broadcast_to_physical(vf_value x, int rank, const int64_t *shape);
+VF_API vf_value vf_moveaxis_physical(vf_value x, int source, int destination);
+
+/* A function of values, which records its results; other values of the graph may be used in it, and are the
+ * same for every element. */
+typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *results);
+
+#define VF_NOT_MAPPED (-2147483647 - 1)
+typedef struct vf_map {
+  size_t size; /* sizeof(vf_map) */
+  int arguments, results;
+  /* Per argument the axis that is mapped, and per result where it goes; from the end when negative, or
+   * VF_NOT_MAPPED: the argument is the same for every element; so is the result, which must not depend on
+   * what is mapped. NULL: 0 for all. */
+  const int *in_axes, *out_axes;
+  int64_t axis_size; /* of the axis; -1: as the arguments say */
+} vf_map;
+/* function for every element along the mapped axes, stacked; called once, with values that have one axis
+ * less. It may call vf_vmap and the derivatives in turn: inside, those are of each element by itself. False
+ * after failing, as every builder notes it; all results are then error values: no argument, or none that is
+ * mapped and no axis_size, sizes that differ, a scalar that is mapped, an axis out of range, a result that
+ * depends on what is mapped and is VF_NOT_MAPPED. */
+VF_API bool vf_vmap(vf_graph *graph, const vf_map *map, vf_function function, void *user,
+                    const vf_value *arguments, vf_value *results);
+
+/* A value (count VF_LEAF), or a list of trees, which may have names. */
+enum { VF_LEAF = -1 };
+typedef struct vf_tree {
+  int count;                /* of children, or VF_LEAF */
+  vf_value value;           /* of a leaf */
+  struct vf_tree *children; /* NULL where there are none */
+  const char *const *keys;  /* one for each child, or NULL */
+} vf_tree;
+/* A prefix of such a tree: where it is a leaf, its axis is for every value below. Children are found by name
+ * where both have names, else by position. */
+typedef struct vf_axes {
+  int count;
+  int axis; /* of a leaf */
+  const struct vf_axes *children;
+  const char *const *keys;
+} vf_axes;
+/* The function sets the values of the leaves of results, which has the form that the caller gave it. */
+typedef void (*vf_tree_function)(void *user, const vf_tree *arguments, vf_tree *results);
+/* vf_vmap of a function of trees, of at most 32 levels. in_axes, out_axes NULL: 0 for all. */
+VF_API bool vf_vmap_tree(vf_graph *graph, vf_tree_function function, void *user, const vf_tree *arguments,
+                         const vf_axes *in_axes, const vf_axes *out_axes, int64_t axis_size,
+                         vf_tree *results);
+
 /* ----------------------------------------------------------------------------------- reductions, products,
  * indirection */
 
@@ -471,6 +550,33 @@ typedef enum vf_gather_mode { VF_GATHER_CHECK, VF_GATHER_CLIP, VF_GATHER_FILL } 
  * ++ x[axis+1:]. What is out of range fails the run with VF_ERR_RANGE, is moved to the nearest element, or
  * reads as 0. */
 VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
+/* The same where the first `batch` axes of x and of the indices are shared: equal sizes, all before axis.
+ * Shape x[:axis] ++ indices[batch:] ++ x[axis+1:]. */
+VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int batch, vf_gather_mode mode);
+/* x with updates stored, or added, along axis at the indices, in row-major order of the updates: where an
+ * index is there twice the last one stays, and sums have one order. Updates broadcast to the shape that
+ * vf_gather would give, and have a dtype that that of x holds, which the result keeps; f16 and bf16
+ * accumulate in f32, bool does not add up. What is out of range fails the run with VF_ERR_RANGE, whether or
+ * not it would be read; goes to the nearest element; or is left out. */
+VF_API vf_value vf_scatter(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
+VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
+
+/* Along one axis, in its order; the shape stays. The result up to each element, that included, of the
+ * operations above: dtypes, accumulation and NaN are theirs. Operations backwards: vf_flip before and after;
+ * without the element itself: vf_apply(..., "axis=0 exclusive=true"). Gradients of all but vf_cumsum take n^2
+ * operations for n elements. */
+VF_API vf_value vf_cumsum(vf_value x, int axis);
+VF_API vf_value vf_cumprod(vf_value x, int axis);
+VF_API vf_value vf_cummax(vf_value x, int axis);
+VF_API vf_value vf_cummin(vf_value x, int axis);
+/* The elements in ascending or descending order, and the positions (i64) that they had. Equal elements keep
+ * their order, in either direction; zeros of either sign are equal, and so are NaNs, which are greater than
+ * all numbers. An axis of at most 2^32 elements; of a variable size, the cost is that of the largest. */
+VF_API vf_value vf_sort(vf_value x, int axis, bool descending);
+VF_API vf_value vf_argsort(vf_value x, int axis, bool descending);
+/* The first k elements of the axis as vf_sort orders it, descending if largest, into results[0]; their
+ * positions into results[1]. 0 <= k <= size. Returns 2, or -1 after failing: both are then error values. */
+VF_API int vf_topk(vf_value x, int k, int axis, bool largest, vf_value results[2]);
 
 /* -----------------------------------------------------------------------------------------------
  * compositions
@@ -493,6 +599,19 @@ VF_API vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims
  * none, a bias comes with a weight. */
 VF_API vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, double eps);
 VF_API vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps);
+
+/* Each line of the axis by indices of its own, as NumPy's take_along_axis and put_along_axis. x and the
+ * indices have one rank; their other sizes broadcast, in the second and third to those of x, and updates to
+ * what they replace. */
+VF_API vf_value vf_take_along_axis(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
+VF_API vf_value vf_scatter_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
+                                      vf_gather_mode mode);
+VF_API vf_value vf_scatter_add_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
+                                          vf_gather_mode mode);
+/* x with the window that begins at start[count], negative from the end, replaced by the update, which
+ * broadcasts to size[count]; NULL: its own size. The window lies within x. */
+VF_API vf_value vf_slice_update(vf_value x, vf_value update, int count, const int64_t *start,
+                                const int64_t *size);
 
 /* Several results, which are views but for vf_minmax. They return how many there are, -1 after failing: all
  * results are then error values. vf_split: equal parts of an axis, as many as results has room for. vf_chunk:
@@ -544,23 +663,24 @@ VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const 
 /* ------------------------------------------------------------------------------------------------------
  * control flow */
 /* A function that records: it gets arguments, calls builders, and sets every result. It is called while the
- * builder below runs, once or more; values of the graph that it uses besides its arguments are passed to it as
- * well. It realises no tensor. What fails inside is noted in the graph. Functions nest at most 64 deep.
+ * builder below runs, once or more; values of the graph that it uses besides its arguments are passed to it
+ * as well. It realises no tensor. What fails inside is noted in the graph. Functions nest at most 64 deep.
  *
- * In lists an operand may be a constant without a dtype (vf_number): it takes the dtype that the function gives
- * back for it, or its own. Results are error values after failing. */
+ * In lists an operand may be a constant without a dtype (vf_number): it takes the dtype that the function
+ * gives back for it, or its own. Results are error values after failing. */
 typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *results);
 
-/* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both are
- * recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text graphs. */
+/* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
+ * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text
+ * graphs. */
 VF_API void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf_function then,
                     vf_function otherwise, void *user, int result_count, vf_value *results);
 /* The state, `count` values beginning with init: body gives the next one as long as condition, whose one
  * result is a bool of rank 0, holds of it; shapes and dtypes stay. At most max_trips rounds, then it ends
  * whether or not the condition holds; -1: any number. vf_vjp needs max_trips, and takes memory for as many
  * states. "while_loop" in text graphs. */
-VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, int count, const vf_value *init,
-                          int64_t max_trips, vf_value *results);
+VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, int count,
+                          const vf_value *init, int64_t max_trips, vf_value *results);
 /* body once for each position of the first axis of all xs, from the last one if reverse. Its arguments are
  * the state, beginning with init, and a slice of each xs, without that axis; its results are the next state,
  * of the same shapes and dtypes, and ys_count values, which are stacked along a new first axis, each at its
@@ -569,8 +689,8 @@ VF_API void vf_while_loop(vf_function condition, vf_function body, void *user, i
 VF_API void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
                     const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
                     vf_value *ys);
-/* The results of f, whose values vf_vjp computes again from the operands instead of keeping them. "checkpoint"
- * in text graphs. */
+/* The results of f, whose values vf_vjp computes again from the operands instead of keeping them.
+ * "checkpoint" in text graphs. */
 VF_API void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value *operands,
                           int result_count, vf_value *results);
 
@@ -580,7 +700,8 @@ VF_API void vf_checkpoint(vf_function f, void *user, int operand_count, const vf
  * Inputs are any values of the graph that outputs may depend on, of a float dtype and no constants; a result
  * has the shape and dtype of what it belongs to. Where there is no derivative: abs and relu have 0 at 0; a
  * maximum or minimum of equal elements shares equally among them; rounding, comparisons, positions (argmax),
- * integers and bool pass nothing on. A gather adds up what each index picked. In the session, what is
+ * integers and bool pass nothing on. A gather adds up what each index picked; of what a scatter stores in one
+ * place, the last update alone has a derivative. In the session, what is
  * realised is an array and depends on nothing.
  *
  * Lists of `count` values; what fails is noted in the graph, as by every builder, and all results are then
@@ -739,7 +860,7 @@ VF_API bool vf_variable_range(const vf_program *program, int number, int64_t *lo
 /* Where the program came from. */
 typedef struct vf_stats {
   size_t size;                               /* sizeof(vf_stats), set by the caller */
-  uint32_t launches;                         /* kernels run by one run */
+  uint32_t launches;                         /* kernels run by one run; in a loop or a branch, once */
   uint32_t kernels;                          /* different ones */
   uint32_t compiled, from_memory, from_disk; /* of the different ones */
   int64_t compile_ns;
@@ -748,7 +869,8 @@ VF_API bool vf_program_stats(const vf_program *program,
                              vf_stats *stats); /* false when an argument is NULL or size too small */
 
 /* What one run costs: bytes of all buffers of all kernels, operations on floats (a fused multiply-add is
- * two), bytes of intermediates. */
+ * two), bytes of intermediates. A scan counts once for each of its rounds; of a choice the dearer branch
+ * counts; a while loop counts as if it ran as often as its bound allows, and one round where it has none. */
 typedef struct vf_cost {
   size_t size; /* sizeof(vf_cost), set by the caller */
   int64_t bytes, flops, temp_bytes;

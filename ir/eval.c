@@ -186,12 +186,9 @@ static ir_status eval_index_scalar(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   return IR_OK;
 }
 
-static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
+static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_op op = ir_op_of(run->g, ref);
   out->dtype = ir_dtype_of(run->g, ref);
-  if (ir_ops[op].cls == IR_CLASS_CONTROL) return ir_eval_control(run, ref, out);
-  if (op == IR_OP_CUSTOM) return ir_eval_custom(run, ref, out);
-  if (!ir_shape(run->g, ref)) return eval_index_scalar(run, ref, out);
   ir_status status = recorded_shape(run, ref, out); /* leaves keep it; others compute their own and compare */
   if (status) return status;
   switch (ir_ops[op].cls) {
@@ -202,7 +199,9 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   case IR_CLASS_VIEW: return ir_eval_view(run, ref, out);
   case IR_CLASS_REDUCE: return ir_eval_reduce(run, ref, out);
   case IR_CLASS_CONTRACT: return ir_eval_matmul(run, ref, out);
-  case IR_CLASS_INDIRECT: return ir_eval_gather(run, ref, out);
+  case IR_CLASS_INDIRECT:
+    return op == IR_OP_GATHER ? ir_eval_gather(run, ref, out) : ir_eval_scatter(run, ref, out);
+  case IR_CLASS_ORDERED: return ir_eval_ordered(run, ref, out);
   case IR_CLASS_LEAF:
   case IR_CLASS_META: break;
   default:
@@ -212,7 +211,9 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   switch ((int)op) {
   case IR_OP_CONST: return eval_const(run, ref, out);
   case IR_OP_INPUT:
-  case IR_OP_BUFFER: return eval_input(run, ref, out);
+  case IR_OP_BUFFER:
+    status = ir_eval_physical(run, ref, out);
+    return status ? status : eval_input(run, ref, out);
   case IR_OP_DATA: return eval_data(run, ref, out);
   case IR_OP_IOTA: return eval_iota(run, ref, out);
   case IR_OP_RESULT: return ir_eval_result_of(run, ref, out);
@@ -220,6 +221,17 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
     return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[op].text,
                    ref);
   }
+}
+
+static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
+  out->dtype = ir_dtype_of(run->g, ref);
+  if (ir_eval_refuse_calls(run, ref) != IR_OK) return run->error->status;
+  if (ir_ops[ir_op_of(run->g, ref)].cls == IR_CLASS_CONTROL) return ir_eval_control(run, ref, out);
+  if (ir_op_of(run->g, ref) == IR_OP_CUSTOM) return ir_eval_custom(run, ref, out);
+  if (!ir_shape(run->g, ref)) return eval_index_scalar(run, ref, out);
+  if (!ir_eval_is_batched(run, ref)) return eval_one(run, ref, out);
+  ir_status status = recorded_shape(run, ref, out);
+  return status ? status : ir_eval_batched(run, ref, eval_one, out);
 }
 
 /* preparation */
@@ -231,10 +243,11 @@ static ir_status eval_indices(ir_eval_run *run) {
   int64_t *args = NULL;
   size_t seed_cap = 0, all_count = 0, all_cap = 0, arg_cap = 0, k = 0;
   ir_status status = IR_OK;
-  if (!IR_RESERVE(run->mem, seeds, seed_cap, 2 * run->live_count + 1)) status = ir_eval_no_memory(run, 0);
+  if (!IR_RESERVE(run->mem, seeds, seed_cap, 3 * run->live_count + 1)) status = ir_eval_no_memory(run, 0);
   for (size_t i = 0; i < run->live_count && !status; i++) {
     seeds[k++] = run->live[i];
     if (ir_shape(g, run->live[i])) seeds[k++] = ir_shape(g, run->live[i]);
+    if (ir_batch(g, run->live[i])) seeds[k++] = ir_batch(g, run->live[i]);
   }
   if (!status && ir_reachable(g, seeds, k, &all, &all_count, &all_cap) != IR_OK)
     status = ir_eval_no_memory(run, 0);
@@ -315,11 +328,12 @@ static ir_status check_taint(ir_eval_run *run, const ir_slot *slot) {
     snprintf(value, sizeof value, o->is_unsigned ? "%" PRIu64 : "%" PRId64, o->position);
     if (o->size == 0)
       return ir_fail(run->error, IR_ERR_RANGE,
-                     "gather: index %s is out of range: axis %u has size 0 and no positions", value, o->axis);
+                     "%s: index %s is out of range: axis %u has size 0 and no positions", ir_ops[o->op].text,
+                     value, o->axis);
     return ir_fail(run->error, IR_ERR_RANGE,
-                   "gather: index %s is out of range for axis %u of size %" PRId64 "; it must be in %" PRId64
+                   "%s: index %s is out of range for axis %u of size %" PRId64 "; it must be in %" PRId64
                    "..%" PRId64,
-                   value, o->axis, o->size, -o->size, o->size - 1);
+                   ir_ops[o->op].text, value, o->axis, o->size, -o->size, o->size - 1);
   }
   return IR_OK;
 }

@@ -123,8 +123,8 @@ static void operand_strides(const ir_slot *operand, const ir_slot *out, int64_t 
     strides[k] = k < missing || operand->shape[k - missing] == 1 ? 0 : own[k - missing];
 }
 
-/* Bits are copied, so that every NaN keeps its payload. */
-static ir_status eval_bitcast(ir_eval_run *run, ir_ref ref, ir_slot *out) {
+/* BITCAST and STORED: bits are copied, so that every NaN keeps its payload. */
+static ir_status eval_copy(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   const ir_slot *from = ir_eval_operand(run, ref, 0);
   if (ir_dtypes[from->dtype].bytes != ir_dtypes[out->dtype].bytes)
     return ir_fail(run->error, IR_ERR_INVALID, "bitcast: %s and %s differ in size",
@@ -140,7 +140,8 @@ static ir_status eval_bitcast(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 }
 
 ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out) {
-  if (ir_op_of(run->g, ref) == IR_OP_BITCAST) return eval_bitcast(run, ref, out);
+  ir_op op = ir_op_of(run->g, ref);
+  if (op == IR_OP_BITCAST || op == IR_OP_STORED) return eval_copy(run, ref, out);
   const ir_slot *operand[OPERANDS];
   int64_t strides[OPERANDS][IR_MAX_RANK], coord[IR_MAX_RANK] = {0};
   uint32_t operands = ir_operand_count(ir_get(run->g, ref));

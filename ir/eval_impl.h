@@ -21,6 +21,7 @@ typedef struct ir_slot {
 } ir_slot;
 
 typedef struct ir_offence {
+  ir_op op; /* that takes or has the index */
   int64_t position, size;
   uint32_t axis;
   bool is_unsigned;
@@ -84,11 +85,22 @@ const char *ir_eval_shape_text(const int64_t *shape, uint32_t rank, char *text);
 ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_scatter(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_ordered(ir_eval_run *run, ir_ref ref, ir_slot *out);
 void ir_eval_free_programs(ir_eval_run *run);
 
+/* eval_batch.c. The slot of a value with a batch holds all of it, batch sizes first. */
+typedef ir_status (*ir_eval_one)(ir_eval_run *run, ir_ref ref,
+                                 ir_slot *out); /* a node on unbatched operands */
+bool ir_eval_is_batched(const ir_eval_run *run, ir_ref ref);
+ir_status ir_eval_refuse_calls(ir_eval_run *run, ir_ref ref); /* of functions, with operands in a batch */
+/* out has the node's dtype and shape. */
+ir_status ir_eval_batched(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out);
+/* Batch sizes before the shape that is in out. */
+ir_status ir_eval_physical(ir_eval_run *run, ir_ref ref, ir_slot *out);
 /* eval.c: the parts of a run */
 ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n);
 ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n); /* forgets what a run before left */

@@ -1,4 +1,4 @@
-/* Reductions, contractions and gather. */
+/* Reductions and contractions. */
 #include "eval_impl.h"
 
 #include <inttypes.h>
@@ -229,66 +229,4 @@ ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out) {
                    dot(&a, &b, at, bt, out->dtype, out->taint ? &out->taint[i] : NULL));
   }
   return IR_OK;
-}
-
-/* gather: result[.., i.., ..] = data[.., indices[i..], ..]. *position is clamped into the axis. */
-static bool locate(const ir_slot *indices, int64_t at, int64_t size, int64_t *position) {
-  int64_t given = element(indices, at).i;
-  bool huge = indices->dtype == IR_U64 && given < 0; /* 2^63 and more */
-  int64_t from_start = given < 0 && !huge ? given + size : given;
-  bool inside = !huge && from_start >= 0 && from_start < size;
-  *position = inside ? from_start : huge || from_start >= size ? size - 1 : 0;
-  return inside;
-}
-
-static ir_status add_offence(ir_eval_run *run, ir_ref ref, const ir_slot *indices, int64_t at, uint32_t axis,
-                             int64_t size, uint32_t *taint) {
-  if (run->offence_count >= UINT32_MAX - 1 ||
-      !IR_RESERVE(run->mem, run->offences, run->offence_cap, run->offence_count + 1))
-    return ir_eval_no_memory(run, ref);
-  run->offences[run->offence_count] = (ir_offence){.position = element(indices, at).i,
-                                                   .size = size,
-                                                   .axis = axis,
-                                                   .is_unsigned = indices->dtype == IR_U64};
-  *taint = (uint32_t)++run->offence_count;
-  return IR_OK;
-}
-
-ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
-  const ir_node *n = ir_get(run->g, ref);
-  const ir_slot *data = ir_eval_operand(run, ref, 0), *indices = ir_eval_operand(run, ref, 1);
-  int64_t axis = ir_arg_int(n), mode = ir_arg_mode(n);
-  if (axis < 0 || axis >= data->rank || data->rank - 1 + indices->rank > IR_MAX_RANK ||
-      !ir_is_data_int(indices->dtype))
-    return ir_fail(run->error, IR_ERR_INVALID,
-                   "gather: axis %" PRId64 " of data of rank %u with indices of %s and rank %u", axis,
-                   data->rank, ir_dtypes[indices->dtype].name, indices->rank);
-  out->rank = data->rank - 1 + indices->rank;
-  for (uint32_t k = 0; k < out->rank; k++)
-    out->shape[k] = k < axis                   ? data->shape[k]
-                    : k < axis + indices->rank ? indices->shape[k - axis]
-                                               : data->shape[k - indices->rank + 1];
-  int64_t size = data->shape[axis], coord[IR_MAX_RANK] = {0}, strides[IR_MAX_RANK],
-          index_strides[IR_MAX_RANK];
-  /* nothing is nearest on an empty axis, so clip is out of range there */
-  bool checked = mode == IR_GATHER_CHECK || (mode == IR_GATHER_CLIP && size == 0);
-  ir_status status = ir_eval_alloc(run, ref, out, checked || data->taint || indices->taint);
-  ir_eval_strides(data->shape, data->rank, strides);
-  ir_eval_strides(indices->shape, indices->rank, index_strides);
-  size_t bytes = ir_dtypes[out->dtype].bytes;
-  for (int64_t i = 0; !status && i < out->count; i++, ir_eval_next(coord, out->shape, out->rank)) {
-    int64_t at = 0, from = 0, position;
-    for (uint32_t k = 0; k < indices->rank; k++) at += coord[axis + k] * index_strides[k];
-    bool inside = locate(indices, at, size, &position);
-    for (uint32_t k = 0; k < data->rank; k++)
-      from += strides[k] * (k < axis ? coord[k] : k == axis ? position : coord[k + indices->rank - 1]);
-    bool readable = inside || (size > 0 && mode != IR_GATHER_FILL);
-    if (readable) memcpy(out->data + (size_t)i * bytes, data->data + (size_t)from * bytes, bytes);
-    else memset(out->data + (size_t)i * bytes, 0, bytes);
-    if (indices->taint && indices->taint[at]) out->taint[i] = indices->taint[at];
-    else if (!inside && checked)
-      status = add_offence(run, ref, indices, at, (uint32_t)axis, size, &out->taint[i]);
-    else if (readable && data->taint) out->taint[i] = data->taint[from];
-  }
-  return status;
 }

@@ -109,6 +109,7 @@ void ir_graph_free(ir_graph *g) {
   ir_free(g->mem, g->names, g->name_cap * sizeof *g->names);
   ir_free(g->mem, g->name_buckets, g->name_bucket_count * sizeof *g->name_buckets);
   ir_free(g->mem, g->shapes, g->shapes_cap * sizeof *g->shapes);
+  ir_free(g->mem, g->batches, g->batches_cap * sizeof *g->batches);
   ir_free(g->mem, g->bounds, g->bounds_cap * sizeof *g->bounds);
   ir_free(g->mem, g->bounds_known, g->bounds_cap);
   *g = (ir_graph){.mem = g->mem, .error = g->error};
@@ -162,6 +163,7 @@ void ir_graph_rewind(ir_graph *g, uint32_t count) {
     ir_ref last = g->count - 1;
     table_remove(g, last);
     g->shapes[last] = 0;
+    if (last < g->batches_cap) g->batches[last] = 0;
     if (last < g->bounds_cap) g->bounds_known[last] = 0;
     g->count = last;
   }
@@ -171,10 +173,24 @@ ir_ref ir_make(ir_graph *g, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref 
   return intern(g, op, dtype, false, arg, src, nsrc);
 }
 
+/* Room for the batch of the next node, where it has one or had one taken out. */
+static bool reserve_batch(ir_graph *g, ir_op op, ir_ref batch) {
+  size_t known = g->batches_cap;
+  if (!batch && op != IR_OP_REBATCH && op != IR_OP_UNBATCH) return true;
+  if (!IR_RESERVE(g->mem, g->batches, g->batches_cap, (size_t)g->count + 1)) return out_of_memory(g) != 0;
+  memset(g->batches + known, 0, (g->batches_cap - known) * sizeof *g->batches);
+  return true;
+}
+
 ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src,
                       uint32_t nsrc) {
-  ir_ref ref = shape ? intern(g, op, dtype, false, arg, src, nsrc) : 0;
+  ir_ref batch = 0;
+  for (uint32_t i = 0; i < nsrc; i++)
+    if (src[i] == 0) return 0;
+  if (!shape || !ir_batch_of(g, op, arg, src, nsrc, &batch) || !reserve_batch(g, op, batch)) return 0;
+  ir_ref ref = intern(g, op, dtype, false, arg, src, nsrc);
   if (ref) g->shapes[ref] = shape;
+  if (ref && batch) g->batches[ref] = batch;
   return ref;
 }
 
@@ -332,16 +348,27 @@ static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir
   return intern(dst, (ir_op)n->op, (ir_dtype)n->dtype, n->weak, arg, *scratch, n->nsrc);
 }
 
+static bool copy_batches(ir_graph *dst, const ir_graph *src, const ir_ref *all, size_t count,
+                         const ir_ref *map) {
+  size_t known = dst->batches_cap;
+  if (!IR_RESERVE(dst->mem, dst->batches, dst->batches_cap, (size_t)dst->count)) return false;
+  memset(dst->batches + known, 0, (dst->batches_cap - known) * sizeof *dst->batches);
+  for (size_t i = 0; i < count; i++)
+    if (ir_batch(src, all[i])) dst->batches[map[all[i]]] = map[ir_batch(src, all[i])];
+  return true;
+}
+
 ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_t n, ir_ref **map_out) {
   ir_ref *live = NULL, *scratch = NULL, *map = ir_alloc(dst->mem, src->count * sizeof *map), *all = NULL;
   size_t live_count = 0, live_cap = 0, scratch_cap = 0, all_cap = 0, all_count = 0;
   bool failed = !map || ir_reachable_inside(src, roots, n, &live, &live_count, &live_cap) != IR_OK;
   /* shapes hang off nodes outside the source relation: walk once more from nodes and their shapes together */
-  if (!failed && IR_RESERVE(dst->mem, scratch, scratch_cap, 2 * live_count + 1)) {
+  if (!failed && IR_RESERVE(dst->mem, scratch, scratch_cap, 3 * live_count + 1)) {
     size_t k = 0;
     for (size_t i = 0; i < live_count; i++) {
       scratch[k++] = live[i];
       if (src->shapes[live[i]]) scratch[k++] = src->shapes[live[i]];
+      if (ir_batch(src, live[i])) scratch[k++] = ir_batch(src, live[i]);
     }
     failed = ir_reachable_inside(src, scratch, k, &all, &all_count, &all_cap) != IR_OK;
   } else {
@@ -356,6 +383,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
       ir_bounds_tighten(dst, map[all[i]], src->bounds[all[i]].lo, src->bounds[all[i]].hi);
   for (size_t i = 0; i < all_count && !failed; i++)
     if (src->shapes[all[i]]) dst->shapes[map[all[i]]] = map[src->shapes[all[i]]];
+  if (src->batches_cap) failed = failed || !copy_batches(dst, src, all, all_count, map);
   for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
   dst->customs = src->customs;
   if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;

@@ -7,8 +7,11 @@
  * freed.
  *
  * Tensor nodes have a shape: a TUPLE of index expressions, kept in a side table (it follows from the node, so
- * it is not part of its identity). Attributes of an operation that are sizes or positions are index nodes
- * among its sources, so a symbolic variable may stand wherever an integer can. */
+ * it is not part of its identity), and so they may have batch sizes, which stand before it in memory: the
+ * node is one and the same operation for every element of the batch. Shapes and attributes never count batch
+ * axes, and only batch.c and what makes batches physical know of them. Attributes of an operation that are
+ * sizes or positions are index nodes among its sources, so a symbolic variable may stand wherever an integer
+ * can. */
 #ifndef VIEWFOLD_IR_IR_H
 #define VIEWFOLD_IR_IR_H
 
@@ -33,6 +36,7 @@ typedef enum ir_class {
   IR_CLASS_REDUCE,
   IR_CLASS_CONTRACT,
   IR_CLASS_INDIRECT,
+  IR_CLASS_ORDERED,
   IR_CLASS_CONTROL,
   IR_CLASS_CUSTOM,
   IR_CLASS_LOOP,
@@ -100,6 +104,8 @@ typedef struct ir_graph {
   size_t name_bucket_count;
   ir_ref *shapes; /* side table: TUPLE of the tensor node, or 0 */
   size_t shapes_cap;
+  ir_ref *batches;       /* likewise: TUPLE of the batch sizes, or 0 */
+  size_t batches_cap;    /* 0: there is no batch in the graph, nor an operation that is about one */
   ir_bounds *bounds;     /* side table, memoised by ir_bounds_of */
   uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
@@ -116,7 +122,7 @@ void ir_graph_free(ir_graph *graph);
 void ir_graph_rewind(ir_graph *graph, uint32_t count);
 /* The node with these fields, made if new. Returns 0 if any source is 0 or memory is short. No validation. */
 ir_ref ir_make(ir_graph *graph, ir_op op, ir_dtype dtype, int64_t arg, const ir_ref *src, uint32_t nsrc);
-/* The same, for a tensor node of the given shape (a TUPLE). */
+/* The same, for a tensor node of the given shape (a TUPLE); its batch follows from its operands. */
 ir_ref ir_make_tensor(ir_graph *graph, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src,
                       uint32_t nsrc);
 ir_ref ir_make_weak(ir_graph *graph, ir_dtype dtype,
@@ -180,13 +186,31 @@ ir_ref ir_cast(ir_graph *graph, ir_ref a, ir_dtype dtype);
 ir_ref ir_bitcast(ir_graph *graph, ir_ref a, ir_dtype dtype);
 int64_t ir_arg_int(const ir_node *node); /* bits 0..31 of arg, signed */
 int ir_arg_mode(const ir_node *node);    /* bits 32..39 of arg */
+int ir_arg_small(const ir_node *node);   /* bits 40..47 of arg */
 int64_t ir_pack_arg(int64_t value, int mode);
+int64_t ir_pack_args(int64_t value, int mode, int small);
 
 /* Shapes of tensor nodes. Rank-0 tensors have an empty TUPLE; nodes that are no tensors have shape 0. */
 ir_ref ir_shape(const ir_graph *graph, ir_ref ref);
 uint32_t ir_rank(const ir_graph *graph, ir_ref ref);
 ir_ref ir_dim(const ir_graph *graph, ir_ref ref, uint32_t axis);
-uint32_t ir_operand_count(const ir_node *node); /* leading sources that are operands, not attributes */
+uint32_t ir_operand_count(const ir_node *node);   /* leading sources that are operands, not attributes */
+uint32_t ir_operands_of(ir_op op, uint32_t nsrc); /* the same for a node that is not made yet */
+
+/* batch.c. A value of batch (b0, ..., bk-1) and shape (d0, ...) is an array [b0, ..., bk-1, d0, ...], printed
+ * f32[b0,..,bk-1|d0,..]. The batch of a node is the longest among its operands: others align at its end, as
+ * the innermost of nested batches comes first, and sizes are equal or 1. INPUTs and BUFFERs may have their
+ * batch sizes as a TUPLE behind the sizes of their shape, and REBATCH says how many leading axes are batch.
+ */
+ir_ref ir_batch(const ir_graph *graph, ir_ref ref); /* TUPLE of at least one size, or 0 for none */
+uint32_t ir_batch_rank(const ir_graph *graph, ir_ref ref);
+/* Batch sizes, then the shape; returns how many. */
+uint32_t ir_physical(const ir_graph *graph, ir_ref ref, ir_ref *dims);
+/* The batch that a tensor node has when it is made. False when memory is short, or REBATCH asks for more axes
+ * than there are. */
+bool ir_batch_of(ir_graph *graph, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc, ir_ref *batch);
+/* An INPUT (arg: its name) or BUFFER (arg: its serial number); batch may be 0. */
+ir_ref ir_leaf(ir_graph *graph, ir_op op, ir_dtype dtype, ir_ref batch, ir_ref shape, int64_t arg);
 
 enum { IR_PAD_CONSTANT, IR_PAD_EDGE, IR_PAD_REFLECT, IR_PAD_WRAP };
 enum { IR_GATHER_CHECK, IR_GATHER_CLIP, IR_GATHER_FILL }; /* out-of-range positions: error, nearest, zero */
@@ -207,7 +231,7 @@ void ir_print_python(const ir_graph *graph, ir_ref ref,
                      ir_text *out); /* the same, with choices as Python writes them, `(a if c else b)` */
 /* `graph @name(%x: f32[2,3], ...) { ... }` for a tensor TUPLE of results, or the listing of a kernel */
 void ir_print_graph(const ir_graph *graph, const char *name, ir_ref root, ir_text *out);
-void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out);    /* "f32[480,640]" */
+void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out);    /* "f32[480,640]", "f32[8|480,640]" */
 void ir_print_shape(const ir_graph *graph, ir_ref shape, ir_text *out); /* "[480,640]" */
 
 /* verify.c: checks every node reachable from root against its level's rules */
@@ -220,9 +244,11 @@ ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_
                        size_t *cap);
 ir_status ir_reachable_inside(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
                               size_t *count, size_t *cap);
-/* The same as ir_reachable, but what is older than `floor` and what is in stops[] is listed and not followed. */
+/* The same as ir_reachable, but what is older than `floor` and what is in stops[] is listed and not followed.
+ */
 ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref floor,
-                             const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count, size_t *cap);
+                             const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count,
+                             size_t *cap);
 
 /* function.c: functions and the nodes that call them. A function is made of values that depend on its
  * parameters and on constants (CONST, DATA, IOTA, VAR): what else it needs is passed to it. Several functions

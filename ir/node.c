@@ -76,7 +76,11 @@ ir_ref ir_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b) {
 
 int64_t ir_arg_int(const ir_node *n) { return (int32_t)(uint32_t)n->arg; }
 int ir_arg_mode(const ir_node *n) { return (int)(n->arg >> 32 & 255); }
-int64_t ir_pack_arg(int64_t value, int mode) { return (int64_t)((uint64_t)mode << 32 | (uint32_t)value); }
+int ir_arg_small(const ir_node *n) { return (int)(n->arg >> 40 & 255); }
+int64_t ir_pack_arg(int64_t value, int mode) { return ir_pack_args(value, mode, 0); }
+int64_t ir_pack_args(int64_t value, int mode, int small) {
+  return (int64_t)((uint64_t)small << 40 | (uint64_t)mode << 32 | (uint32_t)value);
+}
 
 ir_ref ir_shape(const ir_graph *g, ir_ref ref) { return ref ? g->shapes[ref] : 0; }
 uint32_t ir_rank(const ir_graph *g, ir_ref ref) {
@@ -85,9 +89,11 @@ uint32_t ir_rank(const ir_graph *g, ir_ref ref) {
 }
 ir_ref ir_dim(const ir_graph *g, ir_ref ref, uint32_t axis) { return ir_src(g, g->shapes[ref], axis); }
 
-uint32_t ir_operand_count(const ir_node *n) {
-  int operands = ir_ops[n->op].operands;
+uint32_t ir_operands_of(ir_op op, uint32_t nsrc) {
+  int operands = ir_ops[op].operands;
   uint32_t behind = operands < 0 ? (uint32_t)(-1 - operands) : 0;
-  if (operands < 0) return n->nsrc > behind ? n->nsrc - behind : 0;
-  return (uint32_t)operands > n->nsrc ? n->nsrc : (uint32_t)operands;
+  if (operands < 0) return nsrc > behind ? nsrc - behind : 0;
+  return (uint32_t)operands > nsrc ? nsrc : (uint32_t)operands;
 }
+
+uint32_t ir_operand_count(const ir_node *n) { return ir_operands_of((ir_op)n->op, n->nsrc); }

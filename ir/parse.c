@@ -123,7 +123,7 @@ typedef struct statement {
 static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
   ir_token name = p->lex.token;
   ir_dtype dtype;
-  ir_ref shape;
+  ir_ref batch, shape;
   if (name.kind == IR_TOKEN_WORD) {
     ir_ref variable = ir_parse_expression(p);
     if (!variable || ir_op_of(p->graph, variable) == IR_OP_VAR) return variable != 0;
@@ -131,12 +131,12 @@ static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
                           "bad parameters, found an expression, expected a variable as in n=1..8");
   }
   if (!ir_parse_name(p, '%', &name, "bad parameter") ||
-      !ir_lex_expect(&p->lex, ':', "missing type of a parameter") || !ir_parse_type(p, &dtype, &shape))
+      !ir_lex_expect(&p->lex, ':', "missing type of a parameter") ||
+      !ir_parse_type(p, &dtype, &batch, &shape))
     return false;
   int64_t id = ir_parse_intern(p, &name);
   if (id < 0) return ir_parse_memory(p);
-  const ir_node *dims = ir_get(p->graph, shape);
-  ir_ref ref = ir_make_tensor(p->graph, IR_OP_INPUT, dtype, shape, id, dims->src, dims->nsrc);
+  ir_ref ref = ir_leaf(p->graph, IR_OP_INPUT, dtype, batch, shape, id);
   return ref && ir_parse_define(p, &name, ref) &&
          ir_parse_add_named(p, &out->params, &out->param_count, &out->param_cap, id, ref);
 }
@@ -155,23 +155,28 @@ static void fail_type(ir_parser *p, const ir_token *name, ir_ref value, const ir
   ir_text_free(&actual);
 }
 
+static bool same_sizes(const ir_graph *g, ir_ref wanted, ir_ref actual, uint64_t unchecked) {
+  if (wanted == 0 || actual == 0) return wanted == actual;
+  const ir_node *want = ir_get(g, wanted), *have = ir_get(g, actual);
+  bool same = want->nsrc == have->nsrc;
+  for (uint32_t i = 0; same && i < want->nsrc; i++) same = unchecked >> i & 1 || want->src[i] == have->src[i];
+  return same;
+}
+
 /* `dtype[shape]` or, for an index expression, `index` or `bool`, as the value has it */
 static bool check_type(ir_parser *p, const ir_token *name, ir_ref value) {
   ir_token t = p->lex.token;
   if (t.kind != IR_TOKEN_WORD || t.first || (ir_parse_dtype_word(&t) == IR_NONE && !ir_token_is(&t, "none")))
     return ir_lex_fail(&p->lex, "bad type", "a dtype");
   ir_dtype dtype = ir_parse_dtype_word(&t);
-  ir_ref shape = 0, actual = ir_shape(p->graph, value);
+  ir_ref batch = 0, shape = 0;
   uint64_t unchecked = 0;
   ir_lex_next(&p->lex);
-  if (ir_lex_is(&p->lex, '[') && !ir_parse_dims(p, &shape, &unchecked)) return false;
-  bool same = dtype == ir_dtype_of(p->graph, value) && !shape == !actual;
-  if (same && shape) {
-    const ir_node *want = ir_get(p->graph, shape), *have = ir_get(p->graph, actual);
-    same = want->nsrc == have->nsrc;
-    for (uint32_t i = 0; same && i < want->nsrc; i++)
-      same = unchecked >> i & 1 || want->src[i] == have->src[i];
-  }
+  if (ir_lex_is(&p->lex, '[') && !ir_parse_dims(p, &batch, &shape, &unchecked)) return false;
+  uint32_t lead = batch ? ir_get(p->graph, batch)->nsrc : 0;
+  bool same = dtype == ir_dtype_of(p->graph, value) &&
+              same_sizes(p->graph, batch, ir_batch(p->graph, value), unchecked) &&
+              same_sizes(p->graph, shape, ir_shape(p->graph, value), unchecked >> lead);
   if (!same) fail_type(p, name, value, &t);
   return same;
 }

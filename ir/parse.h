@@ -84,6 +84,7 @@ typedef struct ir_parser {
   struct ir_scrap *scraps; /* storage of the statement's attributes */
   char *bytes;
   size_t bytes_cap;
+  bool in_sizes; /* an expression ends at `|`, unless inside parentheses */
 } ir_parser;
 
 ir_status ir_parser_init(ir_parser *parser, ir_graph *graph, const ir_builder *builder, const char *file,
@@ -91,8 +92,9 @@ ir_status ir_parser_init(ir_parser *parser, ir_graph *graph, const ir_builder *b
 void ir_parser_free(ir_parser *parser);
 /* `(n//4)+1`; variables are declared at their first use, as in `n=4..64:4`. 0 on failure. */
 ir_ref ir_parse_expression(ir_parser *parser);
-/* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes */
-bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *shape);
+/* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes; `f32[8|n,32]` also one of batch sizes, otherwise 0.
+ * batch NULL: there can be none. */
+bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *batch, ir_ref *shape);
 /* An attribute's value: expression, float, word, string or list. Lists stay valid until the next
  * ir_parse_forget. */
 bool ir_parse_value(ir_parser *parser, ir_attr *out);

@@ -344,6 +344,7 @@ static bool expression(ir_parser *p, size_t base) {
     }
     if (p->lex.by_line && p->lex.token.first) break;
     ir_op op = infix_op(&p->lex);
+    if (op == IR_OP_OR && p->in_sizes && open == 0) break;
     ir_pending kind;
     if (op != IR_OP_ERROR) {
       if (!infix(p, base, op)) return false;
@@ -376,35 +377,48 @@ ir_ref ir_parse_expression(ir_parser *p) {
   return result;
 }
 
-bool ir_parse_dims(ir_parser *p, ir_ref *shape, uint64_t *unchecked) {
+static bool parse_size(ir_parser *p, ir_ref *size) {
+  int line = p->lex.token.line, column = p->lex.token.column;
+  int64_t value;
+  p->in_sizes = true;
+  *size = ir_parse_expression(p);
+  p->in_sizes = false;
+  if (!*size) return false;
+  bool is_index = ir_dtype_of(p->graph, *size) == IR_INDEX;
+  if (is_index && !(ir_is_const(p->graph, *size, &value) && value < 0)) return true;
+  return ir_lex_fail_at(&p->lex, line, column,
+                        "bad size, found %s, expected an index expression that is not negative",
+                        is_index ? "a negative number" : "another dtype");
+}
+
+bool ir_parse_dims(ir_parser *p, ir_ref *batch, ir_ref *shape, uint64_t *unchecked) {
   ir_ref dims[IR_MAX_RANK];
-  uint32_t rank = 0;
-  bool by_line = p->lex.by_line;
+  uint32_t rank = 0, lead = 0;
+  bool by_line = p->lex.by_line, bar = false;
   p->lex.by_line = false;
+  if (batch) *batch = 0;
   if (!ir_lex_expect(&p->lex, '[', "missing shape")) return false;
   while (!ir_lex_is(&p->lex, ']')) {
-    if (rank && !ir_lex_expect(&p->lex, ',', "bad shape")) return false;
+    if (batch && rank && !bar && ir_lex_accept(&p->lex, '|')) {
+      bar = true, lead = rank;
+      continue;
+    }
+    if (rank && !(bar && rank == lead) && !ir_lex_expect(&p->lex, ',', "bad shape")) return false;
     if (rank == IR_MAX_RANK) return ir_lex_fail(&p->lex, "rank too high", "at most 16 sizes");
-    int line = p->lex.token.line, column = p->lex.token.column;
-    int64_t size;
     if (unchecked && ir_lex_accept(&p->lex, '?')) {
       *unchecked |= (uint64_t)1 << rank;
       if (!(dims[rank++] = ir_index(p->graph, 0))) return false;
       continue;
     }
-    if (!(dims[rank] = ir_parse_expression(p))) return false;
-    if (ir_dtype_of(p->graph, dims[rank]) != IR_INDEX ||
-        (ir_is_const(p->graph, dims[rank], &size) && size < 0))
-      return ir_lex_fail_at(
-          &p->lex, line, column, "bad size, found %s, expected an index expression that is not negative",
-          ir_dtype_of(p->graph, dims[rank]) == IR_INDEX ? "a negative number" : "another dtype");
+    if (!parse_size(p, &dims[rank])) return false;
     rank++;
   }
   p->lex.by_line = by_line;
   ir_lex_next(&p->lex);
-  return (*shape = ir_tuple(p->graph, dims, rank)) != 0;
+  if (lead && !(*batch = ir_tuple(p->graph, dims, lead))) return false;
+  return (*shape = ir_tuple(p->graph, dims + lead, rank - lead)) != 0;
 }
 
-bool ir_parse_type(ir_parser *p, ir_dtype *dtype, ir_ref *shape) {
-  return ir_parse_dtype(p, dtype) && ir_parse_dims(p, shape, NULL);
+bool ir_parse_type(ir_parser *p, ir_dtype *dtype, ir_ref *batch, ir_ref *shape) {
+  return ir_parse_dtype(p, dtype) && ir_parse_dims(p, batch, shape, NULL);
 }

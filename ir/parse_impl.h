@@ -59,8 +59,9 @@ bool ir_parse_int(ir_parser *p, int64_t *value, const char *wrong); /* with an o
 /* parse_expr.c */
 ir_ref ir_parse_range_lookup(ir_parser *p, const ir_token *word);
 bool ir_range_axis(const char *text, size_t length, int64_t *axis); /* ridxN */
-bool ir_parse_dims(ir_parser *p, ir_ref *shape,
-                   uint64_t *unchecked); /* [..]; unchecked: bits of dims written ? */
+/* `[7,5|10,3]`: batch sizes, where there are any, and the shape. batch is 0 without, and may be NULL where a
+ * batch cannot be; unchecked, where not NULL: bits of sizes written `?`, in the order of the text. */
+bool ir_parse_dims(ir_parser *p, ir_ref *batch, ir_ref *shape, uint64_t *unchecked);
 bool ir_parse_declare(ir_parser *p, const ir_token *name, ir_ref var); /* a variable, of these bounds */
 ir_op ir_op_find(const char *text, size_t length, uint32_t operands);  /* ERROR when there is none */
 /* a dtype, index and truth values included */

@@ -204,6 +204,22 @@ static bool parse_store(kernel_parser *k) {
          push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, 0)) && end_line(p);
 }
 
+/* after the word: `SUBSCRIPT = VALUE`, or `add VALUE`, then perhaps `if VALID` and `over POSITION, ...` */
+static bool parse_update(kernel_parser *k) {
+  ir_parser *p = k->p;
+  ir_ref value, valid, position;
+  ir_lex_next(&p->lex);
+  if (!parse_subscript(k)) return false;
+  bool adds = accept_word(p, ir_ops[IR_OP_ADD].text);
+  if ((!adds && !ir_lex_expect(&p->lex, '=', "bad update")) || !ir_parse_operand(p, &value)) return false;
+  valid = accept_word(p, "if") ? parse_typed(p, IR_BOOL) : ir_bool(p->graph, true);
+  if (!valid || !push_source(k, valid) || !push_source(k, value)) return false;
+  if (accept_word(p, "over")) do
+      if (!(position = parse_typed(p, IR_INDEX)) || !push_source(k, position)) return false;
+    while (ir_lex_accept(&p->lex, ','));
+  return push_effect(k, make(k, IR_OP_UPDATE, IR_NONE, adds ? IR_OP_ADD : 0)) && end_line(p);
+}
+
 static bool parse_reduce(kernel_parser *k, ir_ref *out) {
   ir_parser *p = k->p;
   ir_token word = p->lex.token;
@@ -384,6 +400,7 @@ static bool parse_line(kernel_parser *k, ir_ref *root) {
   p->lex.token.first = false;
   if (ir_token_is(&word, "for")) return parse_for(k, NULL);
   if (ir_token_is(&word, "store")) return parse_store(k);
+  if (ir_token_is(&word, "update")) return parse_update(k);
   if (ir_token_is(&word, "next")) return parse_next(k);
   if (ir_token_is(&word, "range")) {
     ir_lex_next(&p->lex);
@@ -391,7 +408,7 @@ static bool parse_line(kernel_parser *k, ir_ref *root) {
   }
   p->lex.token.first = true;
   p->lex.by_line = false;
-  return ir_lex_fail(&p->lex, "bad statement", "'%NAME = ...', for, store, range, next or '}'");
+  return ir_lex_fail(&p->lex, "bad statement", "'%NAME = ...', for, store, update, range, next or '}'");
 }
 
 static bool parse_header_item(ir_parser *p, ir_parsed_graph *out) {
@@ -412,7 +429,7 @@ static bool parse_header_item(ir_parser *p, ir_parsed_graph *out) {
   ir_ref shape;
   ir_lex_next(&p->lex);
   ir_lex_next(&p->lex);
-  if (!ir_parse_type(p, &dtype, &shape)) return false;
+  if (!ir_parse_type(p, &dtype, NULL, &shape)) return false;
   const ir_node *dims = ir_get(p->graph, shape);
   if (dims->nsrc != 1)
     return ir_lex_fail_at(&p->lex, word.line, word.column, "bad parameter, found %u sizes, expected one",

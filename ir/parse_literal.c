@@ -155,7 +155,7 @@ static ir_ref parse_data(ir_parser *p, const ir_token *op) {
   ir_ref shape;
   ir_dtype dtype;
   uint64_t expected, count = 0;
-  if (!ir_parse_key(p, "shape") || !ir_parse_dims(p, &shape, NULL) || !ir_parse_key(p, "dtype") ||
+  if (!ir_parse_key(p, "shape") || !ir_parse_dims(p, NULL, &shape, NULL) || !ir_parse_key(p, "dtype") ||
       !ir_parse_dtype(p, &dtype) || !fixed_elements(p, op, shape, ir_dtypes[dtype].bytes, &expected) ||
       !ir_parse_key(p, "values"))
     return 0;
@@ -184,16 +184,15 @@ static ir_ref parse_data(ir_parser *p, const ir_token *op) {
 }
 
 static ir_ref parse_buffer(ir_parser *p) {
-  ir_ref shape;
+  ir_ref batch, shape;
   ir_dtype dtype;
   int64_t serial;
-  if (!ir_parse_key(p, "shape") || !ir_parse_dims(p, &shape, NULL) || !ir_parse_key(p, "dtype") ||
+  if (!ir_parse_key(p, "shape") || !ir_parse_dims(p, &batch, &shape, NULL) || !ir_parse_key(p, "dtype") ||
       !ir_parse_dtype(p, &dtype) || !ir_parse_key(p, "serial") ||
       !ir_parse_int(p, &serial, "bad serial number"))
     return 0;
-  const ir_node *dims = ir_get(p->graph, shape);
   if (serial >= p->graph->next_serial && serial < INT64_MAX) p->graph->next_serial = serial + 1;
-  return ir_make_tensor(p->graph, IR_OP_BUFFER, dtype, shape, serial, dims->src, dims->nsrc);
+  return ir_leaf(p->graph, IR_OP_BUFFER, dtype, batch, shape, serial);
 }
 
 bool ir_parse_is_leaf(const ir_token *op) {

@@ -14,7 +14,7 @@ enum { IR_MAX_STEPS = 1 << 16 }; /* with those of functions; they nest IR_MAX_DE
 
 typedef enum ir_slot_kind {
   IR_SLOT_INPUT,  /* the caller's, read only */
-  IR_SLOT_OUTPUT, /* the caller's, written once by one step */
+  IR_SLOT_OUTPUT, /* the caller's, written by the program alone */
   IR_SLOT_TEMP,   /* an intermediate */
   IR_SLOT_DATA,   /* a literal array of the graph */
   IR_SLOT_MOVING  /* no memory of its own: part of others', set by one loop in every round */

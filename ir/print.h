@@ -77,10 +77,13 @@ uint32_t ir_take_number(ir_printer *pr);           /* the next that is no name *
 void ir_put_name(ir_printer *pr, ir_ref ref);
 void ir_measure(ir_printer *pr,
                 ir_ref ref); /* size of an expression; NAMED when too large to stand inside another */
-/* print_function.c: functions among the nodes of a graph of that name, and those inside them, are listed and
- * named. False when memory is short. */
-bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *nodes,
-                       size_t count);
+/* print_function.c. Beside functions, lines stand in an order that has nothing to do with when nodes were
+ * made: a node that several functions hold was made for the first of them. */
+/* The nodes that roots reach, sources first, otherwise in the order in which operands ask for them. False
+ * when memory is short. */
+bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes, size_t *count, size_t *cap);
+/* Lists and names the functions of a graph of that name, those that others call first. */
+bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n);
 void ir_put_function_name(ir_printer *pr, ir_ref func); /* @name_f0 */
 void ir_link_results(ir_printer *pr, const ir_ref *nodes, size_t count);
 /* `%0, %1`, and their types, of a CONTROL node: results that nothing uses, too */

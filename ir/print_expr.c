@@ -126,9 +126,17 @@ static bool put_arg_attribute(ir_printer *pr, const ir_node *n, const char *befo
   else if (strcmp(kind, "pad_mode") == 0) word = mode < 4 ? ir_pad_modes[mode] : "?";
   else if (strcmp(kind, "gather_mode") == 0) word = mode < 3 ? ir_gather_modes[mode] : "?";
   else if (strcmp(kind, "binding") == 0) word = mode < 4 ? ir_bindings[mode] : "?";
+  if (strcmp(kind, "level") == 0) {
+    ir_textf(pr->out, "%s%s=%d", before, name, mode);
+    return true;
+  }
   if (word) {
     if (is_mode && sparse && mode == 0) return false;
     ir_textf(pr->out, "%s%s=%s", before, name, word);
+    return true;
+  }
+  if (strcmp(kind, "small") == 0 && ir_arg_small(n)) {
+    ir_textf(pr->out, "%s%s=%d", before, name, ir_arg_small(n));
     return true;
   }
   if (strcmp(kind, "int") == 0 || strcmp(kind, "serial") == 0) {
@@ -238,13 +246,26 @@ bool ir_dtype_deduced(const ir_graph *g, const ir_node *n, uint32_t operand) {
   return false;
 }
 
+/* Batch sizes, which a leaf has behind the others, come first. */
+static uint32_t put_batch(ir_printer *pr, const ir_node *n) {
+  const ir_node *last = n->nsrc ? ir_get(pr->graph, n->src[n->nsrc - 1]) : NULL;
+  if (!last || last->op != IR_OP_TUPLE) return n->nsrc;
+  for (uint32_t i = 0; i < last->nsrc; i++) {
+    if (i) ir_text_str(pr->out, ",");
+    ir_put_expr(pr, last->src[i]);
+  }
+  ir_text_str(pr->out, "|");
+  return n->nsrc - 1;
+}
+
 static void put_list(ir_printer *pr, const ir_node *n, uint32_t from, bool pairs) {
   ir_text_str(pr->out, "[");
-  for (uint32_t i = from; i < n->nsrc; i++) {
+  uint32_t end = put_batch(pr, n);
+  for (uint32_t i = from; i < end; i++) {
     bool opens = pairs && (i - from) % 2 == 0;
     ir_text_str(pr->out, i > from ? (opens ? ",[" : ",") : opens ? "[" : "");
     ir_put_expr(pr, n->src[i]);
-    if (pairs && ((i - from) % 2 == 1 || i + 1 == n->nsrc)) ir_text_str(pr->out, "]");
+    if (pairs && ((i - from) % 2 == 1 || i + 1 == end)) ir_text_str(pr->out, "]");
   }
   ir_text_str(pr->out, "]");
 }
@@ -324,9 +345,8 @@ void ir_put_statement(ir_printer *pr, ir_ref ref) {
   else put_attributes(pr, n);
 }
 
-void ir_put_dims(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
+static void put_sizes(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
   size_t stop = pr->stop;
-  ir_text_str(pr->out, "[");
   for (uint32_t i = 0; i < rank; i++) {
     if (i) ir_text_str(pr->out, ",");
     size_t from = pr->out->len;
@@ -338,18 +358,30 @@ void ir_put_dims(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
     }
   }
   pr->stop = stop;
+}
+
+static void put_shape(ir_printer *pr, ir_ref batch, ir_ref shape) {
+  ir_text_str(pr->out, "[");
+  if (batch) {
+    put_sizes(pr, ir_get(pr->graph, batch)->src, ir_get(pr->graph, batch)->nsrc);
+    ir_text_str(pr->out, "|");
+  }
+  put_sizes(pr, ir_get(pr->graph, shape)->src, ir_get(pr->graph, shape)->nsrc);
   ir_text_str(pr->out, "]");
 }
 
-void ir_put_shape(ir_printer *pr, ir_ref shape) {
-  const ir_node *n = ir_get(pr->graph, shape);
-  ir_put_dims(pr, n->src, n->nsrc);
+void ir_put_dims(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
+  ir_text_str(pr->out, "[");
+  put_sizes(pr, dims, rank);
+  ir_text_str(pr->out, "]");
 }
+
+void ir_put_shape(ir_printer *pr, ir_ref shape) { put_shape(pr, 0, shape); }
 
 void ir_put_type(ir_printer *pr, ir_ref ref) {
   ir_ref shape = ir_shape(pr->graph, ref);
   ir_text_str(pr->out, ir_dtypes[ir_dtype_of(pr->graph, ref)].name);
-  if (shape && !pr->kernel) ir_put_shape(pr, shape);
+  if (shape && !pr->kernel) put_shape(pr, ir_batch(pr->graph, ref), shape);
 }
 
 bool ir_printer_init(ir_printer *pr, const ir_graph *g, ir_text *out) {

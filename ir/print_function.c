@@ -6,6 +6,55 @@
 
 #include <string.h>
 
+/* order */
+
+typedef struct visit {
+  ir_ref ref;
+  uint32_t next;
+} visit;
+
+static bool list_from(ir_printer *pr, ir_ref root, visit **stack, size_t *room, ir_ref **nodes, size_t *count,
+                      size_t *cap) {
+  const ir_graph *g = pr->graph;
+  size_t depth = 0;
+  for (ir_ref below = root; below || depth;) {
+    if (below && !pr->links[below]) {
+      if (!ir_reserve(g->mem, (void **)stack, room, depth + 1, sizeof **stack)) return false;
+      pr->links[below] = 1; /* seen */
+      (*stack)[depth++] = (visit){below, 0};
+    }
+    if (!depth) break;
+    visit *top = &(*stack)[depth - 1];
+    const ir_node *n = ir_get(g, top->ref);
+    below = 0;
+    if (n->op != IR_OP_FUNC && top->next < n->nsrc) {
+      below = n->src[top->next++];
+      continue;
+    }
+    if (!ir_reserve(g->mem, (void **)nodes, cap, *count + 1, sizeof **nodes)) return false;
+    (*nodes)[(*count)++] = top->ref;
+    depth--;
+  }
+  return true;
+}
+
+bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes, size_t *count,
+                   size_t *cap) {
+  const ir_mem *mem = pr->graph->mem;
+  visit *stack = NULL;
+  size_t room = 0;
+  *count = 0;
+  if (!pr->links) {
+    if (!(pr->links = ir_alloc(mem, pr->limit * sizeof *pr->links))) return false;
+    memset(pr->links, 0, pr->limit * sizeof *pr->links);
+  }
+  bool good = true;
+  for (size_t i = 0; i < n && good; i++) good = list_from(pr, roots[i], &stack, &room, nodes, count, cap);
+  for (size_t i = 0; i < *count; i++) pr->links[(*nodes)[i]] = 0;
+  ir_free(mem, stack, room * sizeof *stack);
+  return good;
+}
+
 /* names */
 
 static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count);
@@ -17,7 +66,7 @@ static bool list_function(ir_printer *pr, ir_ref func) {
   ir_function f = ir_function_of(g, func);
   ir_ref *nodes = NULL;
   size_t count = 0, cap = 0;
-  bool good = ir_reachable(g, f.results, f.result_count, &nodes, &count, &cap) == IR_OK &&
+  bool good = ir_list_nodes(pr, f.results, f.result_count, &nodes, &count, &cap) &&
               list_below(pr, nodes, count) &&
               IR_RESERVE(g->mem, pr->functions, pr->function_cap, pr->function_count + 1);
   ir_free(g->mem, nodes, cap * sizeof *nodes);
@@ -38,17 +87,16 @@ static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count) {
   return true;
 }
 
-bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *nodes,
-                       size_t count) {
-  const ir_mem *mem = pr->graph->mem;
-  if (!pr->links) {
-    if (!(pr->links = ir_alloc(mem, pr->limit * sizeof *pr->links))) return false;
-    memset(pr->links, 0, pr->limit * sizeof *pr->links);
-    ir_text_add(&pr->function_name, name, name_length);
-    ir_text_str(&pr->function_name, "_f");
-    pr->function_stem = pr->function_name.len;
-  }
-  return list_below(pr, nodes, count) && !pr->function_name.failed;
+bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n) {
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  ir_text_add(&pr->function_name, name, name_length);
+  ir_text_str(&pr->function_name, "_f");
+  pr->function_stem = pr->function_name.len;
+  bool good = ir_list_nodes(pr, roots, n, &nodes, &count, &cap) && list_below(pr, nodes, count) &&
+              !pr->function_name.failed;
+  ir_free(pr->graph->mem, nodes, cap * sizeof *nodes);
+  return good;
 }
 
 void ir_put_function_name(ir_printer *pr, ir_ref func) {

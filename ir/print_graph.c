@@ -225,7 +225,7 @@ static bool put_function(ir_printer *pr, ir_ref func) {
   size_t both = f.param_count + f.result_count, count = 0, cap = 0;
   ir_ref *nodes = NULL;
   ir_named *all = ir_alloc(g->mem, both * sizeof *all);
-  bool ok = all && ir_reachable(g, f.results, both, &nodes, &count, &cap) == IR_OK;
+  bool ok = all && ir_list_nodes(pr, f.results, both, &nodes, &count, &cap);
   if (ok) { /* results and parameters lie one after the other, here and there */
     for (size_t i = 0; i < both; i++) all[i] = (ir_named){.ref = f.results[i]};
     block b = {.func = func,
@@ -235,7 +235,7 @@ static bool put_function(ir_printer *pr, ir_ref func) {
                .result_count = f.result_count};
     put_block(pr, &b, nodes, count);
     for (size_t i = 0; i < count; i++) {
-      pr->flags[nodes[i]] = 0, pr->sizes[nodes[i]] = 0;
+      pr->flags[nodes[i]] = 0, pr->sizes[nodes[i]] = 0, pr->links[nodes[i]] = 0;
       if (ir_op_of(g, nodes[i]) != IR_OP_FUNC) pr->names[nodes[i]] = 0;
     }
     pr->next_number = 0;
@@ -246,13 +246,15 @@ static bool put_function(ir_printer *pr, ir_ref func) {
   return ok;
 }
 
-static bool put_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *nodes,
-                          size_t count) {
+/* If there are any, the nodes are put into the order that goes with them. */
+static bool put_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n,
+                          ir_ref **nodes, size_t *count, size_t *cap) {
   size_t i = 0;
-  while (i < count && !ir_has_results(ir_op_of(pr->graph, nodes[i]))) i++;
-  bool ok = i == count || ir_list_functions(pr, name, name_length, nodes, count);
+  while (i < *count && !ir_has_results(ir_op_of(pr->graph, (*nodes)[i]))) i++;
+  if (i == *count) return true;
+  bool ok = ir_list_functions(pr, name, name_length, roots, n);
   for (i = 0; i < pr->function_count && ok; i++) ok = put_function(pr, pr->functions[i]);
-  return ok;
+  return ok && ir_list_nodes(pr, roots, n, nodes, count, cap);
 }
 
 /* Its functions first. params NULL: the INPUT nodes in order of creation. A result without a name gets a
@@ -266,7 +268,7 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
   for (size_t i = 0; roots && i < result_count; i++) roots[i] = results[i].ref;
   bool ok = roots && ir_reachable(g, roots, result_count, &nodes, &count, &cap) == IR_OK &&
             (params || inputs_of(g, nodes, count, &inputs, &input_count, &input_cap)) &&
-            put_functions(pr, name, name_length, nodes, count);
+            put_functions(pr, name, name_length, roots, result_count, &nodes, &count, &cap);
   if (ok) {
     block b = {.name = name,
                .name_length = name_length,
@@ -285,12 +287,8 @@ static void put_graph(ir_printer *pr, const char *name, size_t name_length, cons
 /* A function alone, in messages about its nodes. */
 static void put_alone(ir_printer *pr, ir_ref func) {
   ir_function f = ir_function_of(pr->graph, func);
-  ir_ref *nodes = NULL;
-  size_t count = 0, cap = 0;
-  bool ok = ir_reachable(pr->graph, f.results, f.result_count, &nodes, &count, &cap) == IR_OK &&
-            ir_list_functions(pr, "x", 1, nodes, count) && put_function(pr, func);
+  bool ok = ir_list_functions(pr, "x", 1, f.results, f.result_count) && put_function(pr, func);
   pr->out->failed = pr->out->failed || !ok;
-  ir_free(pr->graph->mem, nodes, cap * sizeof *nodes);
 }
 
 static void put_root(ir_printer *pr, const char *name, size_t length, ir_ref root) {

@@ -112,6 +112,26 @@ static void put_load(kernel_printer *k, const ir_node *n) {
   ir_put_operand(k->pr, n->src[3], false);
 }
 
+static bool well_formed_update(const kernel_printer *k, const ir_node *n) {
+  return n->op == IR_OP_UPDATE && n->nsrc >= 4 && (n->arg == 0 || n->arg == IR_OP_ADD) &&
+         op_of(k, n->src[0]) == IR_OP_PARAM;
+}
+
+static void put_update(kernel_printer *k, const ir_node *n) {
+  ir_text_str(k->pr->out, "update ");
+  put_subscript(k, n);
+  ir_textf(k->pr->out, " %s ", n->arg ? ir_ops[n->arg].text : "=");
+  ir_put_operand(k->pr, n->src[3], false);
+  if (!ir_is_true(k->graph, n->src[2])) {
+    ir_text_str(k->pr->out, " if ");
+    ir_put_expr(k->pr, n->src[2]);
+  }
+  for (uint32_t i = 4; i < n->nsrc; i++) {
+    ir_text_str(k->pr->out, i == 4 ? " over " : ", ");
+    ir_put_expr(k->pr, n->src[i]);
+  }
+}
+
 static bool well_formed_reduce(const kernel_printer *k, const ir_node *n) {
   if (n->op != IR_OP_REDUCE || n->arg <= 0 || n->arg >= IR_OP_COUNT) return false;
   uint32_t operands = 1 + (n->arg == IR_OP_ARGMAX || n->arg == IR_OP_ARGMIN);
@@ -238,6 +258,8 @@ static void put_line(kernel_printer *k, ir_ref ref) {
     put_subscript(k, n);
     ir_text_str(pr->out, " = ");
     ir_put_operand(pr, n->src[2], false);
+  } else if (well_formed_update(k, n)) {
+    put_update(k, n);
   } else if (n->dtype == IR_NONE) {
     ir_put_statement(pr, ref); /* a malformed effect */
   } else {

@@ -20,32 +20,51 @@ typedef enum {
   SAME_SIZE, /* data dtypes of one width */
   TRUTH,     /* all bool */
   POSITION,  /* result i64 */
-  INDEXED    /* all like the first operand; the second is an integer */
+  INDEXED,   /* like the first operand; the second is an integer */
+  UPDATED,   /* all alike but the second, which is an integer */
+  SUMMED     /* likewise, not bool */
 } rule;
 
 static const uint8_t rules[IR_OP_COUNT] = {
-    [IR_OP_NEG] = NUMBER,      [IR_OP_ABS] = NUMBER,      [IR_OP_SQRT] = FLOAT,
-    [IR_OP_RSQRT] = FLOAT,     [IR_OP_EXP] = FLOAT,       [IR_OP_EXP2] = FLOAT,
-    [IR_OP_LOG] = FLOAT,       [IR_OP_LOG2] = FLOAT,      [IR_OP_SIN] = FLOAT,
-    [IR_OP_COS] = FLOAT,       [IR_OP_TANH] = FLOAT,      [IR_OP_ERF] = FLOAT,
-    [IR_OP_SIGMOID] = FLOAT,   [IR_OP_RELU] = NUMBER,     [IR_OP_FLOOR] = FLOAT,
-    [IR_OP_CEIL] = FLOAT,      [IR_OP_TRUNC] = FLOAT,     [IR_OP_ROUND] = FLOAT,
-    [IR_OP_NOT] = BITS,        [IR_OP_CAST] = CONVERT,    [IR_OP_BITCAST] = SAME_SIZE,
-    [IR_OP_ADD] = NUMBER,      [IR_OP_SUB] = NUMBER,      [IR_OP_MUL] = NUMBER,
-    [IR_OP_DIV] = FLOAT,       [IR_OP_FLOORDIV] = NUMBER, [IR_OP_MOD] = NUMBER,
-    [IR_OP_POW] = NUMBER,      [IR_OP_MIN] = SAME,        [IR_OP_MAX] = SAME,
-    [IR_OP_EQ] = COMPARE,      [IR_OP_NE] = COMPARE,      [IR_OP_LT] = COMPARE,
-    [IR_OP_LE] = COMPARE,      [IR_OP_GT] = COMPARE,      [IR_OP_GE] = COMPARE,
-    [IR_OP_AND] = BITS,        [IR_OP_OR] = BITS,         [IR_OP_XOR] = BITS,
-    [IR_OP_SHL] = INTEGER,     [IR_OP_SHR] = INTEGER,     [IR_OP_WHERE] = BRANCHES,
-    [IR_OP_FMA] = FLOAT,       [IR_OP_PERMUTE] = SAME,    [IR_OP_EXPAND] = SAME,
-    [IR_OP_RESHAPE] = SAME,    [IR_OP_UNSQUEEZE] = SAME,  [IR_OP_SQUEEZE] = SAME,
-    [IR_OP_SHRINK] = SAME,     [IR_OP_STRIDE] = SAME,     [IR_OP_FLIP] = SAME,
-    [IR_OP_POINT] = SAME,      [IR_OP_PAD] = SAME,        [IR_OP_CONCAT] = SAME,
-    [IR_OP_STACK] = SAME,      [IR_OP_SUM] = NUMBER,      [IR_OP_PROD] = NUMBER,
-    [IR_OP_REDUCE_MAX] = SAME, [IR_OP_REDUCE_MIN] = SAME, [IR_OP_MEAN] = FLOAT,
-    [IR_OP_ANY] = TRUTH,       [IR_OP_ALL] = TRUTH,       [IR_OP_ARGMAX] = POSITION,
-    [IR_OP_ARGMIN] = POSITION, [IR_OP_MATMUL] = NUMBER,   [IR_OP_GATHER] = INDEXED,
+    [IR_OP_NEG] = NUMBER,        [IR_OP_ABS] = NUMBER,
+    [IR_OP_SQRT] = FLOAT,        [IR_OP_RSQRT] = FLOAT,
+    [IR_OP_EXP] = FLOAT,         [IR_OP_EXP2] = FLOAT,
+    [IR_OP_LOG] = FLOAT,         [IR_OP_LOG2] = FLOAT,
+    [IR_OP_SIN] = FLOAT,         [IR_OP_COS] = FLOAT,
+    [IR_OP_TANH] = FLOAT,        [IR_OP_ERF] = FLOAT,
+    [IR_OP_SIGMOID] = FLOAT,     [IR_OP_RELU] = NUMBER,
+    [IR_OP_FLOOR] = FLOAT,       [IR_OP_CEIL] = FLOAT,
+    [IR_OP_TRUNC] = FLOAT,       [IR_OP_ROUND] = FLOAT,
+    [IR_OP_NOT] = BITS,          [IR_OP_CAST] = CONVERT,
+    [IR_OP_BITCAST] = SAME_SIZE, [IR_OP_ADD] = NUMBER,
+    [IR_OP_SUB] = NUMBER,        [IR_OP_MUL] = NUMBER,
+    [IR_OP_DIV] = FLOAT,         [IR_OP_FLOORDIV] = NUMBER,
+    [IR_OP_MOD] = NUMBER,        [IR_OP_POW] = NUMBER,
+    [IR_OP_MIN] = SAME,          [IR_OP_MAX] = SAME,
+    [IR_OP_EQ] = COMPARE,        [IR_OP_NE] = COMPARE,
+    [IR_OP_LT] = COMPARE,        [IR_OP_LE] = COMPARE,
+    [IR_OP_GT] = COMPARE,        [IR_OP_GE] = COMPARE,
+    [IR_OP_AND] = BITS,          [IR_OP_OR] = BITS,
+    [IR_OP_XOR] = BITS,          [IR_OP_SHL] = INTEGER,
+    [IR_OP_SHR] = INTEGER,       [IR_OP_WHERE] = BRANCHES,
+    [IR_OP_FMA] = FLOAT,         [IR_OP_PERMUTE] = SAME,
+    [IR_OP_EXPAND] = SAME,       [IR_OP_RESHAPE] = SAME,
+    [IR_OP_UNSQUEEZE] = SAME,    [IR_OP_SQUEEZE] = SAME,
+    [IR_OP_SHRINK] = SAME,       [IR_OP_STRIDE] = SAME,
+    [IR_OP_FLIP] = SAME,         [IR_OP_POINT] = SAME,
+    [IR_OP_PAD] = SAME,          [IR_OP_CONCAT] = SAME,
+    [IR_OP_STACK] = SAME,        [IR_OP_SUM] = NUMBER,
+    [IR_OP_PROD] = NUMBER,       [IR_OP_REDUCE_MAX] = SAME,
+    [IR_OP_REDUCE_MIN] = SAME,   [IR_OP_MEAN] = FLOAT,
+    [IR_OP_ANY] = TRUTH,         [IR_OP_ALL] = TRUTH,
+    [IR_OP_ARGMAX] = POSITION,   [IR_OP_ARGMIN] = POSITION,
+    [IR_OP_MATMUL] = NUMBER,     [IR_OP_GATHER] = INDEXED,
+    [IR_OP_SCATTER] = UPDATED,   [IR_OP_SCATTER_ADD] = SUMMED,
+    [IR_OP_CUMSUM] = NUMBER,     [IR_OP_CUMPROD] = NUMBER,
+    [IR_OP_CUMMAX] = SAME,       [IR_OP_CUMMIN] = SAME,
+    [IR_OP_SORT] = SAME,         [IR_OP_ARGSORT] = POSITION,
+    [IR_OP_STORED] = SAME,       [IR_OP_REBATCH] = SAME,
+    [IR_OP_BATCH] = SAME,        [IR_OP_UNBATCH] = SAME,
 };
 static const char *const rule_texts[] = {
     "any operands",
@@ -61,6 +80,8 @@ static const char *const rule_texts[] = {
     "bool operands and result",
     "a result of dtype i64",
     "a result of the first operand's dtype, and an integer second operand",
+    "first and third operand and result of one dtype, and an integer second operand",
+    "first and third operand and result of one dtype, not bool, and an integer second operand",
 };
 
 bool ir_broken(ir_verifier *v, ir_ref node, const char *format, ...) {
@@ -105,6 +126,10 @@ static bool obeys(const ir_graph *g, const ir_node *n, uint32_t operands) {
   case TRUTH: return first == IR_BOOL && t == IR_BOOL;
   case POSITION: return is_data(first) && t == IR_I64;
   case INDEXED: return first == t && is_data(t) && ir_is_data_int(ir_dtype_of(g, n->src[1]));
+  case SUMMED:
+  case UPDATED:
+    return first == t && alike(g, n, 2, operands, t) && is_data(t) &&
+           ir_is_data_int(ir_dtype_of(g, n->src[1])) && (rules[n->op] == UPDATED || t != IR_BOOL);
   }
   return false;
 }
@@ -142,7 +167,10 @@ static void list_length(const ir_verifier *v, ir_ref ref, const char *name, cons
   const ir_node *n = ir_get(v->graph, ref);
   uint32_t rank = ir_rank(v->graph, ref), of = ir_operand_count(n) ? ir_rank(v->graph, n->src[0]) : rank;
   if (n->op == IR_OP_VAR) *least = *most = 3;
+  else if (n->op == IR_OP_INPUT || n->op == IR_OP_BUFFER) /* with batch sizes behind */
+    *least = *most = rank + (ir_batch_rank(v->graph, ref) > 0);
   else if (strcmp(name, "axes") == 0) *least = 0, *most = of;
+  else if (n->op == IR_OP_UPDATE) *least = 0, *most = IR_MAX_RANK;
   else *least = *most = strcmp(kind, "[[]]") == 0 ? 2 * (uint64_t)of : rank;
 }
 
@@ -168,7 +196,8 @@ bool ir_verify_sources(ir_verifier *v, ir_ref ref) {
       if (strcmp(kind, "graph") == 0 && source->op != IR_OP_FUNC)
         return ir_broken(v, ref, "%s is a function", name);
       if (strcmp(kind, "graph") == 0) continue;
-      if (strcmp(kind, "value") != 0 && source->dtype != IR_INDEX)
+      bool batch = n->src[at] == ir_batch(g, ref) && ir_ops[n->op].cls == IR_CLASS_LEAF;
+      if (strcmp(kind, "value") != 0 && source->dtype != IR_INDEX && !batch)
         return ir_broken(v, ref, "%s holds index expressions", name);
       if (strcmp(name, "axes") == 0 || strcmp(name, "order") == 0) {
         int64_t axis;
@@ -206,9 +235,51 @@ static bool verify_axis(ir_verifier *v, ir_ref ref) {
   uint32_t rank = ir_rank(v->graph, ref), of = ir_operand_count(n) ? ir_rank(v->graph, n->src[0]) : rank;
   if (n->op == IR_OP_RESULT) return true; /* a slot, no axis */
   for (const char *column = ir_ops[n->op].attributes; ir_next_attribute(&column, name, kind, sizeof name);)
-    if (strcmp(kind, "int") == 0 && (ir_arg_int(n) < 0 || ir_arg_int(n) >= (rank > of ? rank : of)))
+    if (strcmp(kind, "int") == 0 && strcmp(name, "axis") == 0 &&
+        (ir_arg_int(n) < 0 || ir_arg_int(n) >= (rank > of ? rank : of)))
       return ir_broken(v, ref, "%s is an axis from 0 to %d", name, (int)(rank > of ? rank : of) - 1);
   return true;
+}
+
+/* The batch is what follows from the operands. */
+static bool verify_batch(ir_verifier *v, ir_ref ref) {
+  ir_graph *g = v->graph;
+  const ir_node *n = ir_get(g, ref);
+  ir_ref batch = 0;
+  uint32_t rank = ir_rank(g, ref) + ir_batch_rank(g, ref);
+  if (g->batches_cap == 0) return true;
+  if (rank > IR_MAX_RANK)
+    return ir_broken(v, ref, "the physical rank is at most %d, not %u", IR_MAX_RANK, rank);
+  if (!ir_batch_of(g, (ir_op)n->op, n->arg, n->src, n->nsrc, &batch))
+    return ir_broken(v, ref, "there are not so many axes, or out of memory");
+  if (batch != ir_batch(g, ref)) return ir_broken(v, ref, "the batch is that of the operands");
+  for (uint32_t i = 0; i < ir_operand_count(n); i++)
+    for (uint32_t k = 0; k < ir_batch_rank(g, n->src[i]) && ir_ops[n->op].cls != IR_CLASS_VIEW; k++) {
+      int64_t own, all;
+      ir_ref x = n->src[i];
+      uint32_t at = ir_batch_rank(g, ref) - ir_batch_rank(g, x) + k;
+      if (ir_is_const(g, ir_src(g, ir_batch(g, x), k), &own) && own != 1 &&
+          ir_is_const(g, ir_src(g, batch, at), &all) && own != all)
+        return ir_broken(v, ref, "batches align at the end, their sizes equal or 1");
+    }
+  return true;
+}
+
+/* The axes that indices and updates have, told by ranks: sizes may be written in several ways. */
+static bool verify_indirect(ir_verifier *v, ir_ref ref) {
+  const ir_graph *g = v->graph;
+  const ir_node *n = ir_get(g, ref);
+  if (ir_ops[n->op].cls != IR_CLASS_INDIRECT) return true;
+  uint32_t rank = ir_rank(g, n->src[0]), places = ir_rank(g, n->src[1]), batch = (uint32_t)ir_arg_small(n);
+  if (ir_arg_int(n) >= rank) return ir_broken(v, ref, "axis is one of the %u of the first operand", rank);
+  if (ir_arg_mode(n) > IR_GATHER_FILL) return ir_broken(v, ref, "mode is check, clip or fill");
+  if (batch > places || batch > ir_arg_int(n))
+    return ir_broken(v, ref, "the first %u axes of the indices are axes before axis %d", batch,
+                     (int)ir_arg_int(n));
+  uint32_t taken = rank - 1 + places - batch, have = ir_rank(g, n->op == IR_OP_GATHER ? ref : n->src[2]);
+  if (have != taken) return ir_broken(v, ref, "what is at the indices has rank %u, not %u", taken, have);
+  return n->op == IR_OP_GATHER || ir_rank(g, ref) == rank ||
+         ir_broken(v, ref, "the result has the shape of the first operand");
 }
 
 /* Operands of an elementwise node have its shape, or are constants of rank 0. Sizes that are expressions may
@@ -224,6 +295,7 @@ static bool verify_shapes(ir_verifier *v, ir_ref ref) {
   for (uint32_t i = 0; i < rank; i++)
     if (ir_dtype_of(g, ir_src(g, shape, i)) != IR_INDEX)
       return ir_broken(v, ref, "sizes are index expressions");
+  if (!verify_batch(v, ref)) return false;
   for (uint32_t i = 0; i < ir_operand_count(n); i++) {
     ir_ref source = n->src[i], of = ir_shape(g, source);
     if (!of && !(n->op == IR_OP_CAST && ir_dtype_of(g, source) == IR_INDEX))
@@ -260,16 +332,22 @@ static void mark_tensors(const ir_graph *g, ir_ref root, const ir_ref *nodes, si
     const ir_node *n = ir_get(g, nodes[i]);
     for (uint32_t s = 0; tensor[nodes[i]] && s < ir_operand_count(n); s++)
       if (ir_dtype_of(g, n->src[s]) != IR_INDEX) tensor[n->src[s]] = 1;
+    if (ir_batch(g, nodes[i]) && ir_ops[n->op].cls == IR_CLASS_LEAF) tensor[ir_batch(g, nodes[i])] = 1;
   }
+}
+
+/* The sizes of the results of a CUSTOM. */
+static bool is_sizes(const ir_graph *g, const ir_node *tuple) {
+  uint32_t i = 0;
+  while (i < tuple->nsrc && ir_dtype_of(g, tuple->src[i]) == IR_INDEX) i++;
+  return i == tuple->nsrc;
 }
 
 static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   const ir_node *n = ir_get(v->graph, ref);
-  if (n->op == IR_OP_FUNC) return true;                /* verified by itself */
-  bool sizes = n->op == IR_OP_TUPLE && ref != v->root; /* of the results of a CUSTOM */
-  for (uint32_t i = 0; sizes && i < n->nsrc; i++) sizes = ir_dtype_of(v->graph, n->src[i]) == IR_INDEX;
+  if (n->op == IR_OP_FUNC) return true; /* verified by itself */
   if (n->op == IR_OP_TUPLE)
-    return ref == v->root || sizes || ir_broken(v, ref, "a tuple is the list of results, or of sizes");
+    return ref == v->root || tensor || is_sizes(v->graph, n) || ir_broken(v, ref, "a tuple is the list of results");
   if (n->op == IR_OP_CUSTOM) return ir_verify_custom(v, ref);
   if (!ir_verify_sources(v, ref)) return false;
   if (n->op == IR_OP_VAR) return verify_var(v, ref);
@@ -282,9 +360,8 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   if (ir_ops[n->op].cls == IR_CLASS_CONTROL) return ir_verify_control(v, ref);
   if (n->dtype == IR_NONE || n->dtype == IR_INDEX) return ir_broken(v, ref, "a tensor has a data dtype");
   if (n->op == IR_OP_RESULT)
-    return ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM ? ir_verify_custom(v, ref)
-                                                         : ir_verify_control(v, ref);
-  if (!verify_shapes(v, ref) || !verify_axis(v, ref)) return false;
+    return ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM ? ir_verify_custom(v, ref) : ir_verify_control(v, ref);
+  if (!verify_shapes(v, ref) || !verify_axis(v, ref) || !verify_indirect(v, ref)) return false;
   return ir_verify_elementwise(v, ref);
 }
 

@@ -1,5 +1,5 @@
-/* Rules of kernels. Before loops are shaped the root is an effect (STORE, or SEQ of them) over free ranges,
- * with REDUCE; afterwards it is a KERNEL, in which exactly one LOOP binds each range. */
+/* Rules of kernels. Before loops are shaped the root is an effect (STORE, UPDATE, or SEQ of STOREs) over free
+ * ranges, with REDUCE; afterwards it is a KERNEL, in which exactly one LOOP binds each range. */
 #include "ir/print.h"
 #include "ir/regions.h"
 #include "ir/verify.h"
@@ -43,6 +43,21 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
   if (load && (!expect_dtype(k, ref, 2, IR_BOOL) || !expect_dtype(k, ref, 3, element))) return false;
   if (!load && !expect_dtype(k, ref, 2, element)) return false;
   return n->dtype == (load ? element : IR_NONE) || ir_broken(k->v, ref, "its dtype is that of its parameter");
+}
+
+/* as an access, with whether it is valid before the value; ranges follow, and what stands for them once loops
+ * are shaped */
+static bool verify_update(kernel_verifier *k, ir_ref ref) {
+  const ir_node *n = ir_get(k->graph, ref);
+  ir_dtype element = ir_dtype_of(k->graph, n->src[0]);
+  if (!expect_op(k, ref, 0, IR_OP_PARAM) || !expect_dtype(k, ref, 1, IR_INDEX) ||
+      !expect_dtype(k, ref, 2, IR_BOOL) || !expect_dtype(k, ref, 3, element))
+    return false;
+  for (uint32_t i = 4; i < n->nsrc; i++)
+    if (!k->shaped && !expect_op(k, ref, i, IR_OP_RANGE)) return false;
+  if (n->arg != 0 && (n->arg != IR_OP_ADD || element == IR_BOOL))
+    return ir_broken(k->v, ref, "it stores, or adds numbers");
+  return n->dtype == IR_NONE || ir_broken(k->v, ref, "it has no value");
 }
 
 static bool verify_bound(kernel_verifier *k, ir_ref ref) {
@@ -146,6 +161,7 @@ static bool verify_node(kernel_verifier *k, ir_ref ref) {
   switch ((int)n->op) {
   case IR_OP_LOAD:
   case IR_OP_STORE: return verify_access(k, ref);
+  case IR_OP_UPDATE: return verify_update(k, ref);
   case IR_OP_BOUND: return verify_bound(k, ref);
   case IR_OP_REDUCE: return verify_reduce(k, ref);
   case IR_OP_LOOP: return verify_loop(k, ref);

@@ -57,7 +57,8 @@ static ir_ref gather(ir_graph *g, const pass_arith *a, ir_ref node, pass_positio
 
 static bool is_literal_gather(const ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
-  return n->op == IR_OP_GATHER && ir_op_of(g, n->src[1]) == IR_OP_DATA && ir_dtype_of(g, n->src[1]) == IR_I64;
+  return n->op == IR_OP_GATHER && ir_arg_small(n) == 0 && ir_op_of(g, n->src[1]) == IR_OP_DATA &&
+         ir_dtype_of(g, n->src[1]) == IR_I64;
 }
 
 static bool is_step(const ir_graph *g, ir_ref node) {

@@ -50,8 +50,24 @@ static void mark_active(pass_derivation *w) {
   }
 }
 
-bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of) {
-  *w = (pass_derivation){.g = g, .of = of, .nodes = g->count};
+/* Levels are numbers, which a vmap that is over may share with one that the caller stands inside of. */
+static bool levels_differ(const pass_derivation *w) {
+  for (size_t i = 0; i < w->live_count && w->of->levels; i++) {
+    const ir_node *n = ir_get(w->g, w->live[i]);
+    if (n->op != IR_OP_UNBATCH || !w->active[w->live[i]] || w->of->levels >> (ir_arg_mode(n) - 1) == 0)
+      continue;
+    op_refuse(
+        w->g,
+        "%s: inside a vmap, an output depends on an input through another vmap that is over; give the input "
+        "to this vmap as an argument and compute that part inside",
+        w->of->who);
+    return false;
+  }
+  return true;
+}
+
+bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of, uint32_t keep) {
+  *w = (pass_derivation){.g = g, .of = of, .nodes = g->count, .keep = keep};
   pass_index_begin(g);
   if (!check(g, of)) return false;
   w->sums = ir_alloc(g->mem, w->nodes * sizeof *w->sums);
@@ -65,7 +81,7 @@ bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivativ
   if (ir_reachable(g, of->outputs, of->output_count, &w->live, &w->live_count, &w->live_cap) != IR_OK)
     return false;
   mark_active(w);
-  return true;
+  return levels_differ(w);
 }
 
 void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *results, uint32_t count) {
@@ -87,13 +103,29 @@ void pass_derivation_end(pass_derivation *w) {
 
 bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part) {
   ir_ref *sum = &w->sums[pass_derivation_leaf(w, node)];
+  if (w->g->batches_cap) part = op_in_batch_of(w->g, part, node, w->keep);
   *sum = *sum && part ? op_binary(w->g, IR_OP_ADD, *sum, part) : part;
   return *sum != 0;
 }
 
 ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node) {
   ir_ref sum = w->sums[pass_derivation_leaf(w, node)];
-  return sum ? sum : op_zeros_like(w->g, node);
+  return sum ? sum : op_in_batch_of(w->g, op_zeros_like(w->g, node), node, 0);
+}
+
+/* The batch that it belongs to, where it has one; and along levels that the caller stands inside of, any. */
+static bool batch_fits(const pass_derivation *w, ir_ref given, ir_ref node) {
+  ir_graph *g = w->g;
+  uint32_t lead = ir_batch_rank(g, given), want = ir_batch_rank(g, node);
+  for (uint32_t level = 1; level <= lead; level++) {
+    ir_ref own = ir_src(g, ir_batch(g, given), lead - level);
+    ir_ref wanted = level <= want ? ir_src(g, ir_batch(g, node), want - level) : ir_index(g, 1);
+    bool inside = w->of->levels >> (level - 1) & 1;
+    if (op_is_one(g, own) || op_decided(g, IR_OP_EQ, own, wanted) || (inside && op_is_one(g, wanted)))
+      continue;
+    return false;
+  }
+  return true;
 }
 
 ir_ref pass_derivation_given(pass_derivation *w, const char *what, size_t number, ir_ref given, ir_ref node) {
@@ -101,7 +133,8 @@ ir_ref pass_derivation_given(pass_derivation *w, const char *what, size_t number
   const char *who = w->of->who;
   if (!given || !op_tensors(g, who, &given, 1)) return 0;
   if (ir_get(g, given)->weak) given = op_convert(g, who, given, ir_dtype_of(g, node));
-  if (given && ir_dtype_of(g, given) == ir_dtype_of(g, node) && ir_shape(g, given) == ir_shape(g, node))
+  if (given && ir_dtype_of(g, given) == ir_dtype_of(g, node) && ir_shape(g, given) == ir_shape(g, node) &&
+      batch_fits(w, given, node))
     return given;
   if (!given) return 0;
   return op_refuse(g, "%s: %s %zu has shape %s; what it belongs to has %s; both have one shape and dtype",

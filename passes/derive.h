@@ -18,11 +18,16 @@ typedef struct pass_derivative {
    * derivative ends. NULL: there are none. */
   ir_ref (*leaf)(const void *user, ir_ref node);
   const void *user;
+  /* Levels of the batches (bit 0: level 1) that the caller stands inside of, as the body of a vmap does:
+   * along them nothing is summed, so that each element gets a gradient of its own, whether the input varies
+   * or not. */
+  uint32_t levels;
   bool sparse; /* a result is 0 where nothing has reached it, instead of zeros */
 } pass_derivative;
 
-/* vjp.c: gradients[i], of the shape and dtype of inputs[i], is the sum over outputs of cotangent times
+/* vjp.c: gradients[i], of the type of inputs[i], is the sum over outputs of cotangent times
  * derivative; zeros where no output depends on the input. Cotangents have the outputs' shapes and dtypes.
+ * What an output has more of batch axes than an input is summed.
  * cotangents NULL: 1 for each, which must be scalars. False after failing: an input or output that is no
  * float or is a constant, another shape or dtype. */
 bool pass_vjp(ir_graph *g, const pass_derivative *of, const ir_ref *cotangents, ir_ref *gradients);
@@ -40,17 +45,18 @@ typedef struct pass_derivation {
   size_t live_count, live_cap;
   ir_ref *sums;    /* by node: 0 for zero */
   uint8_t *active; /* by node: depends on an input */
+  uint32_t keep;   /* levels that are not summed */
   size_t nodes;
 } pass_derivation;
 /* The RESULTs of live[at], as far as they are live: by number, 0 for the others. */
 void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *results, uint32_t count);
 /* False after failing; to be ended all the same. */
-bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of);
+bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of, uint32_t keep);
 void pass_derivation_end(pass_derivation *w);
 /* May a node of this operation and dtype carry what one of its operands carries? */
 bool pass_derivation_varies(const ir_node *node);
 ir_ref pass_derivation_leaf(const pass_derivation *w, ir_ref node);
-/* Add to what has reached a node. False after failing. */
+/* Add to what has reached a node, in the node's batch. False after failing. */
 bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part);
 /* The sum that has reached a node, zeros if none; 0 after failing. */
 ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node);
@@ -58,8 +64,9 @@ ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node);
  * failing. */
 ir_ref pass_derivation_given(pass_derivation *w, const char *what, size_t number, ir_ref given, ir_ref node);
 
-/* derive_control.c, derive_reverse.c: the same for a node that calls functions, whose results are RESULTs. The
- * tangents of its results from those of its operands; what has reached its results goes on to its operands. */
+/* derive_control.c, derive_reverse.c: the same for a node that calls functions, whose results are RESULTs.
+ * The tangents of its results from those of its operands; what has reached its results goes on to its
+ * operands. */
 bool pass_push_control(pass_derivation *w, ir_ref control);
 bool pass_pull_control(pass_derivation *w, ir_ref control);
 

@@ -156,7 +156,8 @@ static void part_of(const pass_control *c, int part, uint32_t *from, uint32_t *t
   *to = part == 0 ? c->s.carries : part == 1 ? sliced : c->operands;
 }
 
-static ir_ref with_tangents(const pass_control *c, const ir_ref *params, const ir_ref *more, pass_refs *results) {
+static ir_ref with_tangents(const pass_control *c, const ir_ref *params, const ir_ref *more,
+                            pass_refs *results) {
   pass_refs all = {.g = c->g};
   size_t next = 0;
   for (int part = 0; part < 3; part++) {

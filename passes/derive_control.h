@@ -15,8 +15,8 @@ typedef struct pass_refs {
 void pass_refs_add(pass_refs *list, ir_ref ref);
 void pass_refs_free(pass_refs *list);
 
-/* One node. Operands are those that its functions take: without the predicate of a cond. Sets and lists are by
- * operand, which a function has a parameter for, or by result. */
+/* One node. Operands are those that its functions take: without the predicate of a cond. Sets and lists are
+ * by operand, which a function has a parameter for, or by result. */
 typedef struct pass_control {
   ir_graph *g;
   const char *who;

@@ -1,7 +1,7 @@
 /* Reverse mode through functions.
  *
- * A branch is computed again where its cotangents are pulled back. So is each round of a scan, from the state it
- * began with: the rounds run a second time and stack the states, then a scan the other way carries the
+ * A branch is computed again where its cotangents are pulled back. So is each round of a scan, from the state
+ * it began with: the rounds run a second time and stack the states, then a scan the other way carries the
  * cotangents of the state and sums up those of the operands that stay. Nothing else grows with the length. A
  * while_loop is the scan of as many rounds as its bound allows, of which those after the last do nothing. */
 #include "derive_control.h"
@@ -303,9 +303,11 @@ static ir_ref guarded_body(const pass_control *c) {
 static bool pull_while(pass_derivation *w, pass_control *c, uint8_t *wanted) {
   ir_graph *g = c->g;
   if (ir_get(g, c->length)->arg < 0)
-    return op_refuse(g, "%s: while_loop has no declared bound; its derivative in reverse keeps the state of each "
-                        "round, so it needs one: declare the largest number of rounds",
-                     c->who) != 0;
+    return op_refuse(
+               g,
+               "%s: while_loop has no declared bound; its derivative in reverse keeps the state of each "
+               "round, so it needs one: declare the largest number of rounds",
+               c->who) != 0;
   ir_ref func = guarded_body(c);
   ir_ref all = func ? op_scan(g, c->x, c->operands, c->s, func, c->length) : 0;
   if (!all) return false;
@@ -322,7 +324,8 @@ static bool pull_while(pass_derivation *w, pass_control *c, uint8_t *wanted) {
   return good;
 }
 
-/* varies: operands that, in any round, depend on an input; reached: results with a cotangent that goes there. */
+/* varies: operands that, in any round, depend on an input; reached: results with a cotangent that goes there.
+ */
 bool pass_pull_control(pass_derivation *w, ir_ref control) {
   ir_graph *g = w->g;
   pass_control c;

@@ -194,6 +194,7 @@ static ir_ref fold_elementwise(folder *f, frame *fr, ir_ref node, ir_ref valid, 
   }
   ir_ref src[3] = {0};
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = reply(f, fr, i);
+  if (n->op == IR_OP_STORED) return src[0];
   if (n->op == IR_OP_WHERE) return pass_where(g, src[0], src[1], src[2]);
   return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
 }
@@ -261,31 +262,50 @@ static ir_ref in_axis(folder *f, ir_ref index, ir_ref size) {
   return ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_GE, at, ir_unary(g, IR_OP_NEG, end)), below);
 }
 
+/* Where an index tensor with `batch` leading axes of the data is read, for position p of what is at the
+ * indices. */
+static pass_position index_position(const folder *f, const ir_node *n, const pass_position *p) {
+  uint32_t axis = (uint32_t)ir_arg_int(n), batch = (uint32_t)ir_arg_small(n);
+  pass_position where = {.rank = ir_rank(f->g, n->src[1])};
+  for (uint32_t i = 0; i < where.rank; i++) where.at[i] = p->at[i < batch ? i : axis + i - batch];
+  return where;
+}
+
+/* The position in the data, given that along the axis. */
+static pass_position data_position(const folder *f, const ir_node *n, const pass_position *p, ir_ref at) {
+  uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
+  pass_position from = {.rank = ir_rank(f->g, n->src[0])};
+  for (uint32_t i = 0; i < from.rank; i++) from.at[i] = i == axis ? at : p->at[i < axis ? i : i + taken - 1];
+  return from;
+}
+
+static ir_ref bound(folder *f, const ir_node *n, ir_ref index, ir_ref size, ir_ref valid) {
+  return ir_make(f->g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, ir_arg_mode(n)), (ir_ref[]){index, size, valid},
+                 3);
+}
+
+/* Has the axis a place for the index? Nothing is in an axis that may be empty when it is. */
+static ir_ref has_place(folder *f, const ir_node *n, ir_ref index, ir_ref size) {
+  ir_ref inside = ir_arg_mode(n) == IR_GATHER_FILL ? in_axis(f, index, size) : ir_bool(f->g, true);
+  if (ir_bounds_of(f->g, size).lo >= 1) return inside;
+  return pass_and(f->g, inside, pass_compare(f->g, IR_OP_GT, size, ir_index(f->g, 0)));
+}
+
 static ir_ref fold_gather(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
-  ir_ref data = n->src[0], indices = n->src[1];
-  uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(g, indices);
   if (fr->stage == 0) {
-    pass_position where = {.rank = taken};
-    for (uint32_t i = 0; i < taken; i++) where.at[i] = p->at[axis + i];
+    pass_position where = index_position(f, n, p);
     fr->stage = 1;
-    ask(f, fr, indices, valid, &where);
+    ask(f, fr, n->src[1], valid, &where);
     return 0;
   }
-  int mode = ir_arg_mode(n);
-  ir_ref index = reply(f, fr, 0), size = ir_dim(g, data, axis), inside = ir_bool(g, true);
-  if (mode == IR_GATHER_FILL) inside = in_axis(f, index, size);
-  if (ir_bounds_of(g, size).lo < 1) /* nothing can be taken from an axis that may be empty when it is */
-    inside = pass_and(g, inside, pass_compare(g, IR_OP_GT, size, ir_index(g, 0)));
+  ir_ref index = reply(f, fr, 0), size = ir_dim(g, n->src[0], (uint32_t)ir_arg_int(n)),
+         inside = has_place(f, n, index, size);
   if (fr->stage == 1) {
-    pass_position from = {.rank = ir_rank(g, data)};
-    for (uint32_t i = 0; i < from.rank; i++)
-      if (i != axis) from.at[i] = p->at[i < axis ? i : i + taken - 1];
-    from.at[axis] =
-        ir_make(g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, mode), (ir_ref[]){index, size, valid}, 3);
+    pass_position from = data_position(f, n, p, bound(f, n, index, size, valid));
     fr->stage = 2;
-    ask(f, fr, data, pass_and(g, valid, inside), &from);
+    ask(f, fr, n->src[0], pass_and(g, valid, inside), &from);
     return 0;
   }
   ir_ref value = reply(f, fr, 1);
@@ -317,6 +337,7 @@ static ir_ref fold_demand(folder *f, frame *fr) {
     if (n->op == IR_OP_IOTA) return ir_make(g, IR_OP_CAST, (ir_dtype)n->dtype, 0, &p.at[ir_arg_int(n)], 1);
     break;
   case IR_CLASS_CONTRACT:
+  case IR_CLASS_ORDERED:
   case IR_CLASS_CONTROL:
   case IR_CLASS_CUSTOM:
   case IR_CLASS_LOOP:
@@ -405,16 +426,62 @@ ir_ref pass_drop_params(ir_graph *g, ir_ref store, pass_slots *slots) {
   return store;
 }
 
+/* Ranges over the updates of a scatter; those over indices go to `over` as well. An axis that threads can
+ * share comes first, since effects along indices stay in order: one before them, or else the first one
+ * behind. */
+static pass_position update_position(folder *f, const ir_node *n, ir_ref *over, uint32_t *over_count) {
+  ir_ref updates = n->src[2];
+  uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
+  pass_position p = {.rank = ir_rank(f->g, updates)};
+  uint32_t first = 0;
+  while (first < p.rank && (ir_bounds_of(f->g, ir_dim(f->g, updates, first)).hi == 1 ||
+                            (first >= axis && first < axis + taken)))
+    first++;
+  if (first < p.rank) p.at[first] = new_range(f, ir_dim(f->g, updates, first));
+  for (uint32_t i = 0; i < p.rank; i++) {
+    if (i != first) p.at[i] = new_range(f, ir_dim(f->g, updates, i));
+    if (i >= axis && i < axis + taken && ir_op_of(f->g, p.at[i]) == IR_OP_RANGE)
+      over[(*over_count)++] = p.at[i];
+  }
+  return p;
+}
+
+/* The updates of a scatter, whose buffer holds its first operand by now. */
+static ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param) {
+  ir_graph *g = f->g;
+  const ir_node *n = ir_get(g, node);
+  ir_ref src[4 + IR_MAX_RANK];
+  uint32_t over = 0;
+  pass_position p = update_position(f, n, src + 4, &over), where = index_position(f, n, &p);
+  ir_ref index = fold_at(f, n->src[1], &where), value = index ? fold_at(f, n->src[2], &p) : 0,
+         size = ir_dim(g, node, (uint32_t)ir_arg_int(n));
+  if (!value) return 0;
+  ir_ref some = pass_compare(g, IR_OP_GT, size, ir_index(g, 0)); /* of no elements, none is out of range */
+  pass_position to = data_position(f, n, &p, bound(f, n, index, size, some));
+  src[0] = param;
+  src[1] = pass_flatten(g, &pass_canonical, ir_shape(g, node), &to);
+  src[2] = has_place(f, n, index, size);
+  src[3] = value;
+  return ir_make(g, IR_OP_UPDATE, IR_NONE, n->op == IR_OP_SCATTER_ADD ? IR_OP_ADD : 0, src, 4 + over);
+}
+
+static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {
+  pass_position p = output_position(f, value);
+  ir_ref index = pass_flatten(f->g, &pass_canonical, ir_shape(f->g, value), &p),
+         result = fold_at(f, value, &p);
+  return ir_make(f->g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3);
+}
+
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
-  ir_op op = ir_op_of(g, value);
-  bool stored = op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA; /* a copy of what has a slot */
-  folder f = {.g = g, .slots = slots, .output = stored ? 0 : value};
+  bool own = slots->slot_of[value] == target + 1; /* otherwise what is in memory, or is fused, is copied */
+  bool updates =
+      own && ir_ops[ir_op_of(g, value)].cls == IR_CLASS_INDIRECT && ir_op_of(g, value) != IR_OP_GATHER;
+  folder f = {.g = g, .slots = slots, .output = own ? value : 0};
   slots->param_count = 0;
-  ir_ref param = param_of(&f, value, target);
-  pass_position p = output_position(&f, value);
-  ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, value), &p), result = fold_at(&f, value, &p);
+  ir_ref param = param_of(&f, value, target), effect;
+  effect = updates ? fold_scatter(&f, value, param) : fold_store(&f, value, param);
   folder_free(&f);
-  return pass_drop_params(g, ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){param, index, result}, 3), slots);
+  return pass_drop_params(g, effect, slots);
 }
 
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {

@@ -53,7 +53,7 @@ static bool push(pass_derivation *w, ir_ref node) {
 
 bool pass_jvp(ir_graph *g, const pass_derivative *of, const ir_ref *tangents, ir_ref *results) {
   pass_derivation w;
-  bool good = pass_derivation_begin(&w, g, of) && seed(&w, tangents);
+  bool good = pass_derivation_begin(&w, g, of, UINT32_MAX) && seed(&w, tangents);
   for (size_t i = 0; i < w.live_count && good; i++)
     good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? push_custom(&w, i) : push(&w, w.live[i]);
   for (size_t i = 0; i < of->output_count; i++) {

@@ -27,6 +27,13 @@ bool loop_depends(ir_graph *g, ir_ref root, ir_ref range) {
   return false;
 }
 
+bool loop_is_ordered(loop_nest *n, uint32_t axis) {
+  const ir_node *store = ir_get(n->g, n->store);
+  for (uint32_t i = 4; i < store->nsrc && store->op == IR_OP_UPDATE; i++)
+    if (loop_depends(n->g, store->src[i], n->axes[axis].range)) return true;
+  return false;
+}
+
 bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride) {
   const ir_node *n = ir_get(g, index);
   const ir_ref *terms = n->op == IR_OP_ADD ? n->src : &index;
@@ -181,7 +188,8 @@ bool loop_merge_pair(loop_nest *n, uint32_t axis) {
 void loop_merge_axes(loop_nest *n) {
   for (uint32_t i = 0; i + 1 < n->axis_count;) {
     loop_nest before = *n;
-    if (loop_merge_pair(n, i) && loop_division_cost(n->g, n->store) <= loop_division_cost(n->g, before.store))
+    if (loop_is_ordered(n, i) == loop_is_ordered(n, i + 1) && loop_merge_pair(n, i) &&
+        loop_division_cost(n->g, n->store) <= loop_division_cost(n->g, before.store))
       continue;
     *n = before;
     i++;

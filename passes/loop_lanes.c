@@ -92,7 +92,8 @@ void loop_choose_lanes(loop_nest *n) {
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
     int64_t stride;
-    if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && takes_steps(n, &n->axes[i]))
+    if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && takes_steps(n, &n->axes[i]) &&
+        !loop_is_ordered(n, i))
       last = &n->axes[i];
   }
   int best = last ? -1000 : -100000;
@@ -110,5 +111,5 @@ void loop_choose_lanes(loop_nest *n) {
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
   if (reduce_count) choose_tile(n, last, ir_src(n->g, reduces[0], 0));
-  else choose_copies(n, last);
+  else if (ir_op_of(n->g, n->store) == IR_OP_STORE) choose_copies(n, last);
 }

@@ -26,7 +26,7 @@ typedef struct reduction {
   uint32_t range_count;
 } reduction;
 
-static ir_ref identity_of(ir_graph *g, ir_op op, ir_dtype t) {
+ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t) {
   bool is_float = ir_is_float(t), is_signed = ir_dtypes[t].kind == IR_KIND_SIGNED;
   int bits = ir_dtypes[t].bytes * 8;
   uint64_t all = ~(uint64_t)0 >> (bits ? 64 - bits : 0);
@@ -168,7 +168,7 @@ static ir_ref reduce_position(reduction *r, ir_ref position, ir_ref range) {
     ir_ref is_nan = ir_binary(g, IR_OP_NE, value, value), had_none = ir_binary(g, IR_OP_EQ, best, best);
     better = ir_binary(g, IR_OP_OR, better, ir_binary(g, IR_OP_AND, is_nan, had_none));
   }
-  ir_ref src[] = {fresh, identity_of(g, r->op, t), zero, ir_where(g, better, value, best),
+  ir_ref src[] = {fresh, pass_identity(g, r->op, t), zero, ir_where(g, better, value, best),
                   ir_where(g, better, at, best_at)};
   ir_ref loop = ir_make(g, IR_OP_LOOP, t, ir_pack_arg(2, IR_SERIAL), src, 5);
   return ir_make(g, IR_OP_GET, IR_I64, ir_pack_arg(1, 0), &loop, 1);
@@ -181,7 +181,7 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   if (r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN) return reduce_position(&r, d->src[1], d->src[2]);
   const ir_ref *ranges = d->src + 1;
   uint32_t count = d->nsrc - 1;
-  r.identity = identity_of(g, r.op, r.dtype);
+  r.identity = pass_identity(g, r.op, r.dtype);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
   int lanes = REDUCE_LANE_BYTES / (ir_dtypes[r.dtype].bytes ? ir_dtypes[r.dtype].bytes : 1),

@@ -7,7 +7,8 @@
  *
  * Lanes stand innermost, around the store, so that a reduction's serial loops run once for all of them. A
  * kernel in pieces has a nest for each; pieces that share outer ranges stand side by side in the loops over
- * these. Blocks for threads are then counted through the pieces of the outermost axis, one after the other.
+ * these. An axis along which updates may meet has neither lanes nor copies nor threads. Blocks for threads
+ * are then counted through the pieces of the outermost axis, one after the other.
  */
 #include "loops.h"
 
@@ -216,6 +217,11 @@ static bool count_blocks(loop_nest *base, piece_group *group) {
   }
   const loop_axis *a = group->nest.axes;
   int64_t step = group->nest.axis_count ? (int64_t)a->unroll * a->lanes : 1;
+  if (group->nest.axis_count && loop_is_ordered(&group->nest, 0)) { /* by one thread */
+    group->block = 1;
+    group->blocks = ir_index(base->g, 1);
+    return true;
+  }
   while (per_block * step * inside < MIN_BLOCK) per_block *= 2;
   group->block = step * per_block;
   group->blocks = pass_ceil_div(base->g, group->extent, ir_index(base->g, group->block));

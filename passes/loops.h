@@ -32,6 +32,8 @@ void loop_merge_axes(loop_nest *n); /* neighbours that all accesses walk as one 
 bool loop_merge_pair(loop_nest *n, uint32_t axis);     /* axis and the one inside it, whatever it costs */
 void loop_merge_reduced(loop_nest *n);                 /* the same for the ranges of each reduction */
 bool loop_bounds_another(loop_nest *n, uint32_t axis); /* does the size of some axis depend on this one? */
+bool loop_is_ordered(loop_nest *n,
+                     uint32_t axis); /* may effects along it meet, so that they stay in order? */
 bool loop_depends(ir_graph *g, ir_ref root, ir_ref range);
 /* Coefficient of range in an index expression that is affine in it; false when it is not. */
 bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride);
@@ -69,6 +71,11 @@ void loop_choose_lanes(loop_nest *n);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 
+/* Updates stay in one piece, over the axes that folding gave them: pieces run one after the other, or by
+ * different threads. */
+static inline bool loop_is_update(const ir_graph *g, ir_ref effect) {
+  return ir_op_of(g, effect) == IR_OP_UPDATE;
+}
 ir_ref loop_fresh_range(loop_nest *n, ir_ref extent);
 static inline ir_ref loop_wrap(ir_graph *g, ir_ref range, int binding, ir_ref effect) {
   return ir_make(g, IR_OP_LOOP, IR_NONE, ir_pack_arg(0, binding), (ir_ref[]){range, effect}, 2);

@@ -1,6 +1,7 @@
 /* Lowering: composite tensor operations become primitive ones, so that everything below knows few operations.
  *
  *   mean            sum of the accumulator's dtype, divided by the count
+ *   scatter_add     of f16 and bf16: in f32, rounded once
  *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype
  * first any, all        max, min of bool keepdims        the reduction without it, then reshape matmul
  * product of two expanded views, summed over the shared axis
@@ -8,6 +9,7 @@
 #include "passes.h"
 
 #include "index.h"
+#include "lower.h"
 
 enum { JOIN_PARTS = 32 };
 
@@ -143,11 +145,22 @@ static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *parts, ir_ref sh
   return join_some(g, &level, parts, count, shape);
 }
 
+static ir_ref lower_scatter_add(ir_graph *g, ir_ref old, ir_ref x, ir_ref indices, ir_ref updates) {
+  const ir_node *n = ir_get(g, old);
+  ir_ref src[] = {ir_cast(g, x, IR_F32), indices, ir_cast(g, updates, IR_F32)};
+  return ir_cast(g, ir_make_tensor(g, IR_OP_SCATTER_ADD, IR_F32, ir_shape(g, old), n->arg, src, 3),
+                 (ir_dtype)n->dtype);
+}
+
 static ir_ref lower_node(lowering *l, ir_ref old) {
   ir_graph *g = l->g;
   const ir_node *n = ir_get(g, old);
   if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(g, old, l->map[n->src[0]]);
+  if (n->op >= IR_OP_CUMSUM && n->op <= IR_OP_CUMMIN) return pass_lower_cumulative(g, old, l->map[n->src[0]]);
+  if (n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT) return pass_lower_sort(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
+  if (n->op == IR_OP_SCATTER_ADD && (n->dtype == IR_F16 || n->dtype == IR_BF16))
+    return lower_scatter_add(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);
   bool wide = (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) && n->nsrc > 2 * JOIN_PARTS, changed = wide;
   for (uint32_t i = 0; i < n->nsrc; i++) changed |= l->map[n->src[i]] != n->src[i];
   if (!changed) return old;

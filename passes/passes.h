@@ -29,8 +29,14 @@ extern const size_t pass_count;
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error);
 
-/* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE of
- * results. */
+/* physicalize.c: batch axes become ordinary leading axes. Replaces each root (a TUPLE of tensors, or a leaf)
+ * by what it is then; a graph without batches stays as it is. False after failing. */
+bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n);
+/* What an INPUT or BUFFER is then: the leaf of the same name, or serial number, without a batch. */
+ir_ref pass_physical_leaf(ir_graph *g, ir_ref leaf);
+
+/* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
+ * of results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results);
 
 /* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
@@ -47,7 +53,9 @@ typedef struct pass_slots {
 } pass_slots;
 
 /* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions
- * as REDUCE nodes. Param 0 is the target slot. */
+ * as REDUCE nodes. Param 0 is the target slot; where that is not the value's own, the value is stored as it
+ * is. Of a scatter, into its own slot: UPDATE(param 0, index, valid, value, ranges), on top of its first
+ * operand. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
 /* Parameters that nothing under root reads any more go, and the others move up; 0 when memory is short. */
 ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
@@ -70,6 +78,9 @@ ir_ref pass_refine(ir_graph *g, ir_ref effect);
 /* peel.c: each store in pieces, so that inside each no mask is left to test and no quotient to compute.
  * Pieces that share their outer ranges share those loops. */
 ir_ref pass_peel(ir_graph *g, ir_ref effect);
+
+/* loop_reduce.c: what ADD, MUL, MAX, MIN, AND or OR leaves as it is, in the dtype. */
+ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t);
 
 /* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. */
 ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target);

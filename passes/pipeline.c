@@ -8,6 +8,8 @@
 typedef struct pass_state {
   ir_graph *g;
   const pass_options *options;
+  const ir_ref *inputs; /* those of the options, or the roots behind the first */
+  ir_ref *roots;        /* results and inputs without batches; NULL: there are none in the graph */
   ir_plan *plan;
   ir_error *error;
   ir_ref root;   /* the graph's results, then one kernel after the other */
@@ -15,11 +17,25 @@ typedef struct pass_state {
   pass_slots slots;
 } pass_state;
 
+static void physicalize(pass_state *s) {
+  size_t count = s->options->input_count;
+  if (!s->g->batches_cap) return;
+  if (!(s->roots = ir_alloc(s->g->mem, (1 + count) * sizeof *s->roots))) {
+    ir_fail(s->error, IR_ERR_MEMORY, "out of memory making a batch physical");
+    s->root = 0;
+    return;
+  }
+  s->roots[0] = s->root;
+  if (count) memcpy(s->roots + 1, s->inputs, count * sizeof *s->roots);
+  s->root = pass_physicalize(s->g, s->roots, 1 + count) ? s->roots[0] : 0;
+  s->inputs = s->roots + 1;
+}
+
 static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root); }
 
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
-  if (pass_schedule(s->g, s->root, o->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
+  if (pass_schedule(s->g, s->root, s->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
 }
 
 /* The step takes the slots of the parameters that its kernel has come to have. */
@@ -68,13 +84,15 @@ static const struct {
   void (*run)(pass_state *);
   int scope, level; /* level of the verifier for what the pass leaves */
 } pass_functions[] = {
-    {lower, ON_GRAPH, IR_LEVEL_TENSOR}, {schedule, ON_GRAPH, IR_LEVEL_TENSOR},
-    {fold, ON_KERNEL, IR_LEVEL_LOOP},   {elementary, ON_KERNEL, IR_LEVEL_LOOP},
-    {crop, ON_KERNEL, IR_LEVEL_LOOP},   {refine, ON_KERNEL, IR_LEVEL_LOOP},
-    {peel, ON_KERNEL, IR_LEVEL_LOOP},   {loops, ON_KERNEL, IR_LEVEL_LOOP},
+    {physicalize, ON_GRAPH, IR_LEVEL_TENSOR}, {lower, ON_GRAPH, IR_LEVEL_TENSOR},
+    {schedule, ON_GRAPH, IR_LEVEL_TENSOR},    {fold, ON_KERNEL, IR_LEVEL_LOOP},
+    {elementary, ON_KERNEL, IR_LEVEL_LOOP},   {crop, ON_KERNEL, IR_LEVEL_LOOP},
+    {refine, ON_KERNEL, IR_LEVEL_LOOP},       {peel, ON_KERNEL, IR_LEVEL_LOOP},
+    {loops, ON_KERNEL, IR_LEVEL_LOOP},
 };
 const pass_info pass_table[] = {
-    {"lower", "recorded graph", "primitive operations only"},
+    {"physicalize", "recorded graph", "no batches: their axes are ordinary ones"},
+    {"lower", "no batches", "primitive operations only"},
     {"schedule", "primitive operations", "a step for each value that lives in memory"},
     {"fold", "one step", "one scalar expression; no views"},
     {"elementary", "scalar expression", "no elementary functions"},
@@ -128,11 +146,13 @@ static bool all_kernels(pass_state *s, size_t first) {
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error) {
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
+  s.inputs = options->inputs;
   *plan = (ir_plan){.mem = g->mem};
   size_t i = 0;
   bool done = results != 0;
   for (; i < pass_count && pass_functions[i].scope == ON_GRAPH && done; i++) done = run_pass(&s, i, -1);
   if (done) done = all_kernels(&s, i);
+  ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
   if (done) return IR_OK;
   ir_plan_free(plan);
   return ir_fail(error, IR_ERR_INTERNAL, "compilation failed without a message");

@@ -178,6 +178,7 @@ static bool refine(ir_graph *g, ir_ref *store, int64_t *next_range) {
 ir_ref pass_refine(ir_graph *g, ir_ref effect) {
   loop_stores stores;
   bool divides = false;
+  if (loop_is_update(g, effect)) return effect;
   if (!loop_read_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++) divides |= loop_division_cost(g, stores.store[i]) > 0;
   if (stores.count > 1 && !divides) return effect; /* its pieces share loops */

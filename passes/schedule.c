@@ -1,5 +1,6 @@
-/* Scheduling: which values live in memory. Every value that does is computed by one kernel; all others are
- * fused into the kernels that use them. The same for the graph and for each function that it calls.
+/* Scheduling: which values live in memory. Every value that does is computed by one kernel, a scatter by two;
+ * all others are fused into the kernels that use them. The same for the graph and for each function that it
+ * calls.
  *
  *   results and what the caller supplies    in memory
  *   operands and results of control flow    in memory
@@ -8,6 +9,8 @@
  * stored when costly and used by several kernels or at repeated positions, or when the fused expression grows
  * past a limit reductions fused with elementwise users that need each element once; stored when used twice,
  * inside another reduction, under a mask, or at repeated positions
+ *   scatters                                always: one launch fills the buffer with the first operand, the
+ * next one updates it. It has few threads, so that what is dear in its other operands is stored before
  *
  * One pass from users to operands collects how each value is used, one from operands to users bounds the size
  * of fused expressions. schedule_plan.c makes steps of what is found here. */
@@ -89,16 +92,19 @@ static void collect_uses(scheduler *s) {
   for (size_t i = s->count; i-- > 0;) {
     ir_ref r = s->live[i];
     const ir_node *n = ir_get(s->g, r);
-    if (ir_has_results((ir_op)n->op)) store_operands(s, n);
+    if (schedule_is_call((ir_op)n->op)) store_operands(s, n);
     if (!is_tensor(s, r) || n->op == IR_OP_RESULT) continue;
     bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
+    if (n->op == IR_OP_STORED) s->flags[r] |= STORED;
     if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
       s->flags[r] |= STORED;
+    if (schedule_scatters((ir_op)n->op)) s->flags[r] |= STORED;
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       ir_ref operand = n->src[k];
-      s->flags[operand] |= below | (passes_on ? SHARED : 0);
+      s->flags[operand] |=
+          below | (passes_on ? SHARED : 0) | (schedule_scatters((ir_op)n->op) && k > 0 ? REPEATED : 0);
       if (s->uses[operand] < 2) s->uses[operand]++;
     }
   }

@@ -32,6 +32,12 @@ static inline bool schedule_is_leaf(ir_op op) {
   return op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT;
 }
 
+/* Two kernels: the buffer gets the first operand, then the updates. */
+static inline bool schedule_scatters(ir_op op) { return op == IR_OP_SCATTER || op == IR_OP_SCATTER_ADD; }
+
+/* A node with operands in memory and results that RESULT takes. */
+static inline bool schedule_is_call(ir_op op) { return ir_has_results(op); }
+
 /* schedule.c: flags of all that the results of the function at hand are made of */
 void schedule_uses(scheduler *s);
 
@@ -48,8 +54,8 @@ typedef struct schedule_scope {
 } schedule_scope;
 
 /* schedule_plan.c */
-/* The steps of a function, appended to the plan. Goes down into the functions that it calls, IR_MAX_DEPTH deep
- * at most. */
+/* The steps of a function, appended to the plan. Goes down into the functions that it calls, IR_MAX_DEPTH
+ * deep at most. */
 void schedule_function(scheduler *s, schedule_scope *f);
 /* The slot of a node that the function has in memory; UINT32_MAX: it has not. */
 uint32_t schedule_slot_of(const scheduler *s, const schedule_scope *f, ir_ref node);

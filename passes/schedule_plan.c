@@ -151,17 +151,24 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   step->slots[0] = target;
 }
 
-/* The graph's results, leaves too; stored values; and nodes of class CONTROL: the first of s->live are what
+/* What computes the value: a scatter updates its first operand, which comes first. */
+static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
+  const ir_node *n = ir_get(s->g, value);
+  if (schedule_scatters((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
+  if (!s->failed) add_kernel(s, f, value, target);
+}
+
+/* The graph's results, leaves too; stored values; and calls: the first of s->live are what
  * is to be done, in order. */
 static size_t choose_work(scheduler *s, const schedule_scope *f) {
   size_t count = 0;
   for (size_t i = 0; i < s->count; i++) {
     ir_ref r = s->live[i];
     ir_op op = ir_op_of(s->g, r);
-    bool leaf = schedule_is_leaf(op), control = ir_has_results(op),
+    bool leaf = schedule_is_leaf(op), call = schedule_is_call(op),
          copied = leaf && op != IR_OP_RESULT && !f->depth && is_listed(f->results, f->result_count, r),
          stored = !leaf && ir_shape(s->g, r) && s->flags[r] & SCHEDULE_STORED;
-    if (control || copied || stored) s->live[count++] = r;
+    if (call || copied || stored) s->live[count++] = r;
   }
   return count;
 }
@@ -190,8 +197,8 @@ static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, s
   for (size_t i = 0; i < count && !s->failed; i++) {
     ir_op op = ir_op_of(s->g, work[i]);
     if (op == IR_OP_CUSTOM) schedule_custom(s, f, work[i]);
-    else if (ir_has_results(op)) schedule_control(s, f, work[i]);
-    else add_kernel(s, f, work[i], target_of(s, f, work[i]));
+    else if (schedule_is_call(op)) schedule_control(s, f, work[i]);
+    else add_kernels(s, f, work[i], target_of(s, f, work[i]));
   }
   copy_results(s, f);
 }

@@ -57,7 +57,7 @@ static bool pull(pass_derivation *w, size_t at) {
 
 bool pass_vjp(ir_graph *g, const pass_derivative *of, const ir_ref *cotangents, ir_ref *gradients) {
   pass_derivation w;
-  bool good = pass_derivation_begin(&w, g, of) && seed(&w, cotangents);
+  bool good = pass_derivation_begin(&w, g, of, of->levels) && seed(&w, cotangents);
   for (size_t i = w.live_count; i-- > 0 && good;)
     good = ir_op_of(g, w.live[i]) == IR_OP_CUSTOM ? pull_custom(&w, i) : pull(&w, i);
   for (size_t i = 0; i < of->input_count; i++) {

@@ -16,6 +16,7 @@ ir_ref pass_work(ir_graph *g, ir_ref store) {
       const ir_node *n = ir_get(g, live[i]);
       if (n->op == IR_OP_RANGE) total = pass_mul(g, total, n->src[0]);
       else if (n->op == IR_OP_LOAD) each += ir_dtypes[n->dtype].bytes;
+      else if (n->op == IR_OP_UPDATE) each += 2 * ir_dtypes[ir_dtype_of(g, n->src[3])].bytes;
       else if (n->op == IR_OP_STORE) each += ir_dtypes[ir_dtype_of(g, n->src[2])].bytes;
       else if (n->dtype != IR_INDEX && ir_ops[n->op].cls != IR_CLASS_LEAF) each++;
     }

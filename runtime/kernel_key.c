@@ -40,7 +40,7 @@ static bool raw_argument(ir_op op, ir_dtype dtype) { return op == IR_OP_CONST &&
 /* What the kernel computes, in a few words for people who read profiles. */
 static void say(writer *w, const ir_graph *g, const ir_node *n) {
   enum { WORDS = 4 };
-  if (n->op == IR_OP_STORE) w->dtype = ir_dtype_of(g, n->src[0]);
+  if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) w->dtype = ir_dtype_of(g, n->src[0]);
   ir_class cls = (ir_class)ir_ops[n->op].cls;
   bool computes =
       cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY;

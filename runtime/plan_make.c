@@ -19,7 +19,7 @@ typedef struct maker {
   rt_plan_bytes *out;
   ir_error *error;
   ir_status status;
-  uint32_t *number_of; /* by ref: number of its value + 1 */
+  uint32_t *number_of; /* by ref: number of its value + 1; of a KERNEL, that of its code */
   rt_value_list values;
   rt_plan_slot *slots;
   rt_plan_step *steps;
@@ -27,7 +27,6 @@ typedef struct maker {
   size_t var_count, var_cap;
   ir_ref *var_refs;
   size_t var_ref_cap;
-  uint32_t *kernel_of; /* by step */
   numbers dims, step_slots, step_vars;
   ir_text names;
   uint64_t data;
@@ -146,20 +145,18 @@ static bool add_slots(maker *m) {
 }
 
 /* The number of a step's kernel: equal kernels have one number. */
-static bool add_kernel(maker *m, size_t step) {
+static bool add_kernel(maker *m, ir_ref ref, uint32_t *out_number) {
   rt_plan_bytes *out = m->out;
-  ir_ref ref = m->plan->steps[step].kernel;
-  for (size_t i = 0; i < step; i++)
-    if (m->plan->steps[i].kernel == ref && m->plan->steps[i].kind == IR_STEP_KERNEL)
-      return m->kernel_of[step] = m->kernel_of[i], true;
   rt_kernel_key key;
+  uint32_t number = 0;
+  if (m->number_of[ref]) return *out_number = m->number_of[ref] - 1, true;
   m->status = rt_kernel_key_make(m->mem, m->g, ref, &key, m->error);
   if (m->status) return false;
-  uint32_t number = 0;
   while (number < out->kernel_count &&
          (out->kernels[number].size != key.size || memcmp(out->kernels[number].bytes, key.bytes, key.size)))
     number++;
-  m->kernel_of[step] = number;
+  *out_number = number;
+  m->number_of[ref] = number + 1;
   if (number < out->kernel_count) {
     rt_kernel_key_free(m->mem, &key);
     return true;
@@ -183,13 +180,12 @@ static bool add_step_slots(maker *m, const ir_step *from, uint32_t count) {
 static bool add_kernel_step(maker *m, size_t number) {
   const ir_step *from = &m->plan->steps[number];
   rt_plan_step *to = &m->steps[number];
-  if (!add_kernel(m, number)) return false;
+  if (!add_kernel(m, from->kernel, &to->kernel)) return false;
   const ir_node *kernel = ir_get(m->g, from->kernel);
   int64_t params =
       ir_arg_int(kernel); /* trailing slots that the kernel does not touch are not passed to it */
   if (params < 0 || params > from->slot_count)
     return broken(m, "a kernel has more parameters than its step has slots");
-  to->kernel = m->kernel_of[number];
   to->flops = rt_flops(&m->values, m->g, from->kernel, m->number_of);
   to->slot_count = (uint32_t)params;
   for (uint32_t i = 0; i < kernel->nsrc; i++) {
@@ -247,8 +243,7 @@ static bool add_step(maker *m, size_t number) {
 static bool add_steps(maker *m) {
   size_t count = m->plan->step_count;
   m->steps = ir_alloc(m->mem, count * sizeof *m->steps);
-  m->kernel_of = ir_alloc(m->mem, count * sizeof *m->kernel_of);
-  if (!m->steps || !m->kernel_of) return short_of_memory(m);
+  if (!m->steps) return short_of_memory(m);
   for (size_t i = 0; i < count; i++)
     if (!add_step(m, i)) return false;
   return true;
@@ -340,7 +335,6 @@ ir_status rt_plan_make(const ir_mem *mem, const char *name, const ir_graph *g, c
   ir_free(mem, m.var_refs, m.var_ref_cap * sizeof *m.var_refs);
   ir_free(mem, m.slots, plan->slot_count * sizeof *m.slots);
   ir_free(mem, m.steps, plan->step_count * sizeof *m.steps);
-  ir_free(mem, m.kernel_of, plan->step_count * sizeof *m.kernel_of);
   ir_free(mem, m.dims.list, m.dims.cap * sizeof *m.dims.list);
   ir_free(mem, m.step_slots.list, m.step_slots.cap * sizeof *m.step_slots.list);
   ir_free(mem, m.step_vars.list, m.step_vars.cap * sizeof *m.step_vars.list);

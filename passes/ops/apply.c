@@ -23,7 +23,7 @@ static const name_row names[] = {
 #undef NAME
 #undef A
 };
-enum { NAME_COUNT = sizeof names / sizeof *names, NAME_ROOM = 24 };
+enum { NAME_COUNT = sizeof names / sizeof *names, NAME_ROOM = 32 };
 
 static const name_row *look_up(const char *name, size_t length) {
   for (int i = 0; i < NAME_COUNT; i++)

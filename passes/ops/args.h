@@ -61,11 +61,28 @@ FORM(point);
 FORM(pad);
 FORM(concat);
 FORM(stack);
+FORM(rebatch);
+FORM(incr_batch_dims);
+FORM(decr_batch_dims);
+FORM(batch);
+FORM(unbatch);
+FORM(move_axis_to_batch_dims);
+FORM(move_axis_from_batch_dims);
+FORM(broadcast_batch_dims);
+FORM(unsqueeze_physical);
+FORM(squeeze_physical);
+FORM(broadcast_to_physical);
+FORM(moveaxis_physical);
 FORM(reduce);
 FORM(extremum);
 FORM(argreduce);
 FORM(matmul);
 FORM(gather);
+FORM(scatter);
+/* ordered_forms.c */
+FORM(cumulative);
+FORM(sort);
+FORM(topk);
 /* compose_forms.c */
 FORM(softmax);
 FORM(log_softmax);
@@ -84,6 +101,11 @@ FORM(eye);
 FORM(tril);
 FORM(triu);
 FORM(einsum);
+/* indirect_forms.c */
+FORM(take);
+FORM(take_along_axis);
+FORM(scatter_along_axis);
+FORM(slice_update);
 /* window_forms.c */
 FORM(conv);
 FORM(conv_transpose);

@@ -57,12 +57,21 @@ bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank);
 /* The tensor node, after checking rank and number of bytes. */
 ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
                const ir_ref *src, size_t nsrc);
+/* Do the bytes of a tensor of these sizes number less than 2^63? */
+bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank);
+/* batch.c: do the batches of the operands align, and is there room for them before the result's own axes?
+ * False after failing. */
+bool op_batches_fit(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
+                    const ir_ref *src, size_t nsrc);
 ir_ref op_numel(ir_graph *g, const ir_ref *dims, size_t rank);
 const ir_ref *op_dims(const ir_graph *g, ir_ref x);
 /* An axis in [-count, count) made >= 0, or -1 after failing; x is named in the message. */
 int64_t op_axis(ir_graph *g, const char *who, ir_ref x, int64_t axis, int64_t count);
 /* A list of different axes as a set of bits; false after failing. */
 bool op_axes(ir_graph *g, const char *who, ir_ref x, const ir_ref *axes, size_t n, uint32_t *set);
+/* indirect.c: what takes the place of a part of x that has these sizes: in the dtype of x, which it must not
+ * widen, and broadcast to them; 0 after failing. */
+ir_ref op_fit(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_ref *dims, size_t rank);
 /* Broadcast the n operands to one shape, inserting RESHAPE and EXPAND; rank-0 constants stay. dims has room
  * for IR_MAX_RANK. */
 bool op_broadcast(ir_graph *g, const char *who, ir_ref *x, size_t n, ir_ref *dims, size_t *rank);

@@ -46,6 +46,18 @@ ir_ref op_eye(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank,
 ir_ref op_tril(ir_graph *g, ir_ref x, int64_t diagonal); /* zero above the diagonal, of the last two axes */
 ir_ref op_triu(ir_graph *g, ir_ref x, int64_t diagonal); /* zero below */
 
+/* compose_indirect.c. Modes as op_gather. axis NULL: of the row-major flattening. */
+ir_ref op_take(ir_graph *g, ir_ref x, ir_ref indices, const int64_t *axis, int mode);
+/* Along each line of the axis by its own indices: equal ranks, the other sizes broadcast, in the second
+ * function to those of x, and updates to what is replaced. SCATTER, SCATTER_ADD. */
+ir_ref op_take_along_axis(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
+ir_ref op_scatter_along_axis(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis,
+                             int mode);
+/* x with the window that begins at start, from the end when a negative constant, replaced: by the update,
+ * which broadcasts to the window's size; NULL: its own */
+ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start, const ir_ref *size,
+                       size_t n);
+
 /* einsum.c. "ij,jk->ik" and the like: letters label axes, ... any number of them; without -> the result has
  * the axes of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal;
  * sizes of a label are equal or 1. Accumulates as op_matmul does. */

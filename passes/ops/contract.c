@@ -1,4 +1,4 @@
-/* Matrix products and indexing by tensors. */
+/* Matrix products. */
 #include "check.h"
 
 /* One operand as [batch..., rows, columns]: the batch axes grown to those of the result. */
@@ -69,28 +69,4 @@ ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b) {
   if (y && ranks[1] == 1) y = op_squeeze(g, y, (at = ir_index(g, (int64_t)n + 1), &at), 1);
   if (y && ranks[0] == 1) y = op_squeeze(g, y, (at = ir_index(g, (int64_t)n), &at), 1);
   return y;
-}
-
-ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode) {
-  ir_ref src[2] = {op_firm(g, x), op_firm(g, indices)};
-  if (!op_tensors(g, "gather", src, 2)) return 0;
-  x = src[0], indices = src[1];
-  if (!ir_is_data_int(ir_dtype_of(g, indices)))
-    return op_refuse(g, "gather: the indices have shape %s; x has shape %s; indices are integers",
-                     OP_TYPE(indices), OP_TYPE(x));
-  uint32_t rank = ir_rank(g, x), places = ir_rank(g, indices), n = 0;
-  int64_t at = op_axis(g, "gather", x, axis, rank);
-  if (at < 0) return 0;
-  if (rank - 1 + places > IR_MAX_RANK)
-    return op_refuse(g, "gather: the result has rank %u; a tensor has at most %d axes", rank - 1 + places,
-                     IR_MAX_RANK);
-  ir_ref dims[IR_MAX_RANK];
-  for (uint32_t i = 0; i < rank; i++) {
-    if (i != at) {
-      dims[n++] = ir_dim(g, x, i);
-      continue;
-    }
-    for (uint32_t k = 0; k < places; k++) dims[n++] = ir_dim(g, indices, k);
-  }
-  return op_make(g, IR_OP_GATHER, ir_dtype_of(g, x), dims, n, ir_pack_arg(at, mode), src, 2);
 }

@@ -84,7 +84,7 @@ static bool is_function(ir_graph *g, const char *who, const char *what, ir_ref f
   return false;
 }
 
-/* The same function with other results, of which memory is taken over by nobody. */
+/* The same function with other results. */
 static ir_ref with_results(ir_graph *g, ir_ref func, const ir_ref *results, uint32_t count) {
   ir_function f = ir_function_of(g, func);
   if (count == f.result_count && memcmp(results, f.results, count * sizeof *results) == 0) return func;
@@ -104,15 +104,20 @@ typedef struct build {
   size_t result_room;
 } build;
 
-static bool start(build *b, ir_graph *g, const char *who, const ir_ref *x, size_t n, size_t result_room) {
-  *b = (build){.g = g, .who = who, .n = n, .room = n + 8, .result_room = result_room};
+/* predicate: the first operand, or 0 */
+static bool start(build *b, ir_graph *g, const char *who, ir_ref predicate, const ir_ref *x, size_t n,
+                  size_t result_room) {
+  enum { BEHIND = 3 }; /* functions and attributes */
+  size_t all = n + (predicate != 0);
+  *b = (build){.g = g, .who = who, .n = all, .room = all + BEHIND, .result_room = result_room};
   b->src = ir_alloc(g->mem, b->room * sizeof *b->src);
   b->results = ir_alloc(g->mem, (result_room + 1) * sizeof *b->results);
   if (!b->src || !b->results) {
     ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", who);
     return false;
   }
-  if (n) memcpy(b->src, x, n * sizeof *x);
+  b->src[0] = predicate;
+  if (n) memcpy(b->src + all - n, x, n * sizeof *x);
   return true;
 }
 
@@ -228,12 +233,7 @@ ir_ref op_cond(ir_graph *g, ir_ref predicate, const ir_ref *x, size_t n, ir_ref 
   if (f.result_count != h.result_count)
     return op_refuse(g, "cond: one branch has %u results, the other %u; both have as many", f.result_count,
                      h.result_count);
-  bool good = start(&b, g, "cond", NULL, 0, f.result_count);
-  if (good) {
-    b.src[0] = predicate;
-    if (n) memcpy(b.src + 1, x, n * sizeof *x);
-    b.n = n + 1;
-  }
+  bool good = start(&b, g, "cond", predicate, x, n, f.result_count);
   return finish(&b, good ? build_cond(&b, then, otherwise) : 0);
 }
 
@@ -271,7 +271,7 @@ ir_ref op_while(ir_graph *g, const ir_ref *x, size_t n, size_t carries, ir_ref c
   if (bound < -1)
     return op_refuse(g, "while_loop: the bound is %lld; it is a number of rounds, or -1 for none",
                      (long long)bound);
-  bool good = start(&b, g, who, x, n, carries);
+  bool good = start(&b, g, who, 0, x, n, carries);
   return finish(&b, good ? build_while(&b, carries, condition, body, bound) : 0);
 }
 
@@ -334,6 +334,6 @@ ir_ref op_scan(ir_graph *g, const ir_ref *x, size_t n, ir_scan_state s, ir_ref b
   if (results < s.carries)
     return op_refuse(g, "scan: the body has %u results for a state of %u; it returns the next state first",
                      results, s.carries);
-  bool good = start(&b, g, "scan", x, n, results);
+  bool good = start(&b, g, "scan", 0, x, n, results);
   return finish(&b, good ? build_scan(&b, s, body, length) : 0);
 }

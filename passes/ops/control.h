@@ -8,12 +8,12 @@
 /* control.c. Operands are taken as the parameters have them: weak constants get their dtype, anything else is
  * of that dtype and shape; likewise results that must agree with others. A TUPLE of the results, of which
  * there is at least one. */
-/* The results of `then` or `otherwise`, which both take the operands: of the branch alone where the predicate, a
- * bool of rank 0, is a constant. */
+/* The results of `then` or `otherwise`, which both take the operands: of the branch alone where the
+ * predicate, a bool of rank 0, is a constant. */
 ir_ref op_cond(ir_graph *g, ir_ref predicate, const ir_ref *x, size_t n, ir_ref then, ir_ref otherwise);
-/* The first `carries` of n operands, the state, as rounds of `body` leave it: one more while `condition`, a bool
- * of rank 0, holds, and at most `bound` of them unless that is -1. Both take all n operands; the others stay
- * as they are. */
+/* The first `carries` of n operands, the state, as rounds of `body` leave it: one more while `condition`, a
+ * bool of rank 0, holds, and at most `bound` of them unless that is -1. Both take all n operands; the others
+ * stay as they are. */
 ir_ref op_while(ir_graph *g, const ir_ref *x, size_t n, size_t carries, ir_ref condition, ir_ref body,
                 int64_t bound);
 /* `body` once for each position of the first axis of the operands that are sliced, from the last if reverse.

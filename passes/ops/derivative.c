@@ -58,6 +58,7 @@ static ir_ref on_tangents(op_call *c, const ir_ref *tangents, int64_t at) {
       good = (src[i] = tangents[i] ? tangents[i] : op_zeros_like(g, src[i])) != 0;
   if (c->n->op == IR_OP_PAD && good) /* what a pad adds does not vary */
     good = (src[1] = ir_const(g, (ir_dtype)c->n->dtype, (ir_value){.i = 0})) != 0;
+  if (good && c->n->op == IR_OP_REBATCH) good = op_physical_alike(g, src[0], c->n->src[0]);
   if (good)
     made = ir_make_tensor(g, (ir_op)c->n->op, (ir_dtype)c->n->dtype, ir_shape(g, c->y), c->n->arg, src,
                           c->n->nsrc);
@@ -78,6 +79,7 @@ ir_ref op_push(op_call *c, const ir_ref *tangents) {
   const op_row *row = &op_registry[c->n->op];
   if (row->derivative == OP_DERIVATIVE_LINEAR) return on_tangents(c, tangents, -1);
   ir_ref sum = 0;
+  c->forward = true;
   for (uint32_t i = 0; i < ir_operand_count(c->n); i++) {
     if (!tangents[i]) continue;
     ir_ref part = push_one(c, tangents, i);

@@ -11,8 +11,10 @@
  * tangent REDUCE       d, which has the operand's shape, times the partial derivative by each element of the
  * operand LINEAR       the transpose: operand i's part of the cotangent d of y. A tangent goes through the
  * operation itself, which is linear in all its float operands together BILINEAR     likewise, but linear in
- * each operand alone NONE         there is no rule: the derivative is zero wherever there is one, or the
- * result is no float CONTROL     several results: passes/derive_control.c says how, and there is no rule here */
+ * each operand alone DIRECTED    likewise, but the rule itself carries a tangent on, too: where c->forward it
+ * is the derivative, not its transpose NONE         there is no rule: the derivative is zero wherever there
+ * is one, or the result is no float CONTROL     several results: passes/derive_control.c says how, and there
+ * is no rule here */
 typedef enum op_derivative_kind {
   OP_DERIVATIVE_MISSING,
   OP_DERIVATIVE_NONE,
@@ -20,6 +22,7 @@ typedef enum op_derivative_kind {
   OP_DERIVATIVE_REDUCE,
   OP_DERIVATIVE_LINEAR,
   OP_DERIVATIVE_BILINEAR,
+  OP_DERIVATIVE_DIRECTED,
   OP_DERIVATIVE_CONTROL
 } op_derivative_kind;
 
@@ -30,6 +33,7 @@ typedef struct op_call {
   const ir_node *n; /* of y */
   uint32_t passed;  /* concat: operands that lie before `offset`, for rules that are asked in order */
   ir_ref offset;
+  bool forward; /* the direction at hand is a tangent */
 } op_call;
 
 /* The rules, each in the file derivative_KIND.c of its operations. */
@@ -53,6 +57,9 @@ ir_dtype op_wide(ir_dtype dtype);
  * more; otherwise those before and those behind become one each, so that there are four. */
 uint32_t op_split_axis(ir_graph *g, const ir_ref *dims, uint32_t rank, uint32_t axis, ir_ref a, ir_ref b,
                        ir_ref *out); /* room for IR_MAX_RANK */
+/* derivative_batch.c: a view of physical axes is of x and what has its type. Is d of the batch of x? False
+ * after failing. */
+bool op_physical_alike(ir_graph *g, ir_ref d, ir_ref x);
 /* derivative_reduce.c: a value of y's shape at every element of its operand that went into it */
 ir_ref op_spread(const op_call *c, ir_ref value);
 

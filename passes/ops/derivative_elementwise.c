@@ -144,6 +144,11 @@ RULE(extremum) {
 
 RULE(fma) { return i == 2 ? d : mul(c, d, X(1 - i)); }
 
+RULE(stored) {
+  (void)c, (void)i;
+  return d;
+}
+
 RULE(cast) { return op_cast(c->g, d, ir_dtype_of(c->g, X(i))); }
 
 RULE(where) {

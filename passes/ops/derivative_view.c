@@ -1,4 +1,4 @@
-/* Transposes of views and of gather: where each element of the operand was read, cotangents are added up. */
+/* Transposes of views: where each element of the operand was read, cotangents are added up. */
 #include "derivative.h"
 
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
@@ -178,25 +178,3 @@ RULE(concat) {
 }
 
 RULE(stack) { return op_point(c->g, d, ir_index(c->g, i), ir_arg_int(c->n)); }
-
-/* Each position of the data adds up the cotangents of the indices that picked it. Which one an index picks,
- * gather itself says: of positions counted from 1, so that 0 is what `fill` gives to none. */
-RULE(gather) {
-  ir_graph *g = c->g;
-  ir_ref x = c->n->src[i], indices = c->n->src[1], one = ir_index(g, 1);
-  uint32_t axis = (uint32_t)ir_arg_int(c->n);
-  uint32_t rank = ir_rank(g, x), after, wide = rank < IR_MAX_RANK ? rank + 1 : 4;
-  ir_ref n = ir_dim(g, x, axis), picks = op_numel(g, op_dims(g, indices), ir_rank(g, indices)),
-         dims[IR_MAX_RANK];
-  uint32_t at = op_split_axis(g, op_dims(g, x), rank, axis, one, picks, dims);
-  d = op_reshape_known(g, d, dims, wide);
-  after = wide - at - 2;
-  ir_ref places = op_binary(g, IR_OP_ADD, op_iota(g, IR_I64, &n, 1, 0), op_literal_int(g, 1));
-  ir_ref picked = op_gather(g, places, indices, 0, ir_arg_mode(c->n)), column[IR_MAX_RANK], row[IR_MAX_RANK];
-  for (uint32_t k = 0; k < after + 2; k++) column[k] = k == 0 ? n : one, row[k] = k == 0 ? picks : one;
-  places = op_reshape(g, places, column, after + 2);
-  picked = op_reshape_known(g, picked, row, after + 1);
-  ir_ref zero = ir_const(g, ir_dtype_of(g, x), (ir_value){.i = 0});
-  d = sum_over(g, op_where(g, op_binary(g, IR_OP_EQ, places, picked), d, zero), at + 1, false);
-  return op_reshape_known(g, d, op_dims(g, x), rank);
-}

@@ -161,10 +161,3 @@ ir_ref op_form_argreduce(const op_args *a) {
   if (!op_args_int(a, AT(axis), &axis) || !op_args_bool(a, AT(keepdims), &keepdims)) return 0;
   return op_argreduce(a->g, a->op, a->x[0], a->at[AT(axis)] ? &axis : NULL, keepdims);
 }
-
-ir_ref op_form_gather(const op_args *a) {
-  int64_t axis = 0;
-  int mode = IR_GATHER_CHECK;
-  if (!op_args_int(a, AT(axis), &axis) || !op_args_choice(a, AT(mode), ir_gather_modes, 3, &mode)) return 0;
-  return op_gather(a->g, a->x[0], a->x[1], axis, mode);
-}

@@ -1,15 +1,29 @@
 /* Leaves: inputs, buffers, constants, literal arrays, positions, filled tensors. */
 #include "check.h"
 
+/* The sources of a leaf: its sizes, and behind them the TUPLE of its batch sizes, where it has any. */
+static ir_ref leaf(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *batch, size_t batch_rank,
+                   const ir_ref *dims, size_t rank, int64_t arg) {
+  ir_ref src[IR_MAX_RANK + 1];
+  for (size_t i = 0; i < rank; i++) src[i] = dims[i];
+  if (batch_rank) src[rank] = ir_tuple(g, batch, (uint32_t)batch_rank);
+  return op_make(g, op, dtype, dims, rank, arg, src, rank + (batch_rank > 0));
+}
+
 ir_ref op_input(ir_graph *g, const char *name, size_t length, ir_dtype dtype, const ir_ref *shape,
                 size_t rank) {
-  ir_ref dims[IR_MAX_RANK];
+  return op_input_batched(g, name, length, dtype, NULL, 0, shape, rank);
+}
+
+ir_ref op_input_batched(ir_graph *g, const char *name, size_t length, ir_dtype dtype, const ir_ref *batch,
+                        size_t batch_rank, const ir_ref *shape, size_t rank) {
+  ir_ref dims[IR_MAX_RANK], lead[IR_MAX_RANK];
   if (dtype <= IR_NONE || dtype >= IR_INDEX)
     return op_refuse(g, "input: %%%.*s has no dtype of a tensor; use bool, an integer or a float dtype",
                      (int)length, name);
-  if (!op_sizes(g, "input", shape, rank, dims)) return 0;
+  if (!op_sizes(g, "input", shape, rank, dims) || !op_sizes(g, "input", batch, batch_rank, lead)) return 0;
   int64_t id = ir_name(g, name, length);
-  return id < 0 ? 0 : op_make(g, IR_OP_INPUT, dtype, dims, rank, id, dims, rank);
+  return id < 0 ? 0 : leaf(g, IR_OP_INPUT, dtype, lead, batch_rank, dims, rank, id);
 }
 
 ir_ref op_buffer(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank) {
@@ -18,6 +32,13 @@ ir_ref op_buffer(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank) 
     return op_refuse(g, "buffer: no dtype of a tensor; use bool, an integer or a float dtype");
   if (!op_sizes(g, "buffer", shape, rank, dims)) return 0;
   return op_make(g, IR_OP_BUFFER, dtype, dims, rank, g->next_serial++, dims, rank);
+}
+
+ir_ref op_buffer_like(ir_graph *g, ir_ref x) {
+  if (!x || !op_tensors(g, "buffer", &x, 1)) return 0;
+  ir_ref batch = ir_batch(g, x);
+  return leaf(g, IR_OP_BUFFER, ir_dtype_of(g, x), batch ? ir_get(g, batch)->src : NULL, ir_batch_rank(g, x),
+              op_dims(g, x), ir_rank(g, x), g->next_serial++);
 }
 
 ir_ref op_const(ir_graph *g, ir_dtype dtype, ir_value value) {

@@ -116,6 +116,11 @@ extern const op_composition op_compositions[];
 ir_ref op_input(ir_graph *g, const char *name, size_t length, ir_dtype dtype, const ir_ref *shape,
                 size_t rank);
 ir_ref op_buffer(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank); /* a new one each time */
+/* The same, of the type (batch sizes and shape) of x. */
+ir_ref op_buffer_like(ir_graph *g, ir_ref x);
+/* An input with batch sizes before its shape. */
+ir_ref op_input_batched(ir_graph *g, const char *name, size_t length, ir_dtype dtype, const ir_ref *batch,
+                        size_t batch_rank, const ir_ref *shape, size_t rank);
 ir_ref op_const(ir_graph *g, ir_dtype dtype, ir_value value); /* rank 0, rounded to dtype */
 ir_ref op_literal_int(ir_graph *g, int64_t value);            /* weak, rank 0 */
 ir_ref op_literal_float(ir_graph *g, double value);           /* weak, rank 0 */
@@ -169,8 +174,58 @@ ir_ref op_argreduce(ir_graph *g, ir_op op, ir_ref x, const int64_t *axis, bool k
 
 /* contract.c */
 ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
-/* shape x[:axis] ++ indices ++ x[axis+1:]; indices of any integer dtype; mode: IR_GATHER_ */
+
+/* indirect.c. Indices of any integer dtype; mode: IR_GATHER_. The first `batch` axes of x and of the indices
+ * are the same ones, and stand before the axis. */
+/* shape x[:axis] ++ indices[batch:] ++ x[axis+1:] */
 ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
+ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode, int64_t batch);
+/* SCATTER, SCATTER_ADD: x with updates, which broadcast to the shape above, stored or added at the indices;
+ * fill leaves out what is out of range */
+ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis, int mode,
+                  int64_t batch);
+
+/* ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before it, or all after it
+ * if reverse; exclusive: without itself, so that the first is 0 or 1 (not of CUMMAX, CUMMIN: nothing has no
+ * extremum). */
+ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusive, bool reverse);
+/* SORT, or ARGSORT: the position, i64, that each element of the sorted axis had. Stable in either direction;
+ * zeros of either sign are equal, NaNs equal and greater than all numbers. At most 2^32 elements. */
+ir_ref op_sort(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool descending);
+/* A TUPLE: the first k elements of the axis sorted (descending if largest), and their positions. */
+ir_ref op_topk(ir_graph *g, ir_ref x, int64_t k, int64_t axis, bool largest);
+/* A tensor as [before, axis, behind], and back: the axes before the one at hand as one, and those behind it.
+ */
+ir_ref op_lines(ir_graph *g, ir_ref x, int64_t axis);
+ir_ref op_unlines(ir_graph *g, ir_ref lines, ir_ref like);
+/* Element at[i, j, k] of each of the lines [before, axis, behind]: all positions are known to exist. */
+ir_ref op_take_lines(ir_graph *g, ir_ref lines, ir_ref at);
+/* batch.c. A value of batch (b0, b1) and shape (d0, d1), f32[b0,b1|d0,d1], is physically [b0,b1,d0,d1]; every
+ * other builder speaks of shapes alone, and gives its result the longest batch of its operands. Axes of
+ * *_physical and batch_axis count from the end when negative, as others do. */
+ir_ref op_rebatch(ir_graph *g, ir_ref x, int64_t batch_dims); /* so many leading physical axes are batch */
+ir_ref op_incr_batch_dims(ir_graph *g,
+                          ir_ref x); /* the first axis of the shape becomes the last of the batch */
+ir_ref op_decr_batch_dims(ir_graph *g, ir_ref x);                       /* and back */
+ir_ref op_move_axis_to_batch_dims(ir_graph *g, ir_ref x, int64_t axis); /* to the front of the batch */
+ir_ref op_move_axis_from_batch_dims(ir_graph *g, ir_ref x, int64_t batch_axis, int64_t logical_destination);
+/* the whole batch; the one that x has aligns with its end */
+ir_ref op_broadcast_batch_dims(ir_graph *g, ir_ref x, const ir_ref *batch_shape, size_t rank);
+/* as without _physical, but axes and sizes include the batch; the number of batch axes stays */
+ir_ref op_unsqueeze_physical(ir_graph *g, ir_ref x, int64_t axis);
+ir_ref op_squeeze_physical(ir_graph *g, ir_ref x, int64_t axis);
+ir_ref op_broadcast_to_physical(ir_graph *g, ir_ref x, const ir_ref *shape, size_t rank);
+ir_ref op_moveaxis_physical(ir_graph *g, ir_ref x, int64_t source, int64_t destination);
+
+/* How vmap puts its axis into a type and takes it out. Batches align at their ends, so an axis counted from
+ * there, its level (>= 1), is the same one in every value: 1 is that of the outermost vmap. x has fewer than
+ * `level` batch axes (op_batch), or at most as many (op_unbatch; without that one it is repeated `size`
+ * times). */
+ir_ref op_batch(ir_graph *g, ir_ref x, int64_t axis, int64_t level);
+ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t level);
+/* x, known to have the shape of `like`, in its batch: axes that `like` does not have are summed unless the
+ * set `keep` holds their level (bit 0: level 1); axes that x lacks are repeated. */
+ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep);
 
 /* promote.c: the rules on their own */
 ir_dtype op_promote(ir_dtype a, ir_dtype b); /* IR_NONE: u64 with a signed integer */

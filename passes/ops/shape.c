@@ -89,6 +89,7 @@ ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t
   if (!op_bytes_fit(g, dtype, dims, rank))
     return op_refuse(g, "%s: a result of shape %s%s is too large; its bytes must number less than 2^63", who,
                      ir_dtypes[dtype].name, OP_LIST(dims, rank));
+  if (!op_batches_fit(g, op, dtype, dims, rank, arg, src, nsrc)) return 0;
   ir_ref shape = ir_tuple(g, dims, (uint32_t)rank);
   return ir_make_tensor(g, op, dtype, shape, arg, src, (uint32_t)nsrc);
 }

@@ -51,6 +51,7 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
   shapes[operands] = ir_shape(g, node);
   ask.shapes = shapes;
   ask.axis = has(n, "axis:int") ? (uint32_t)ir_arg_int(n) : 0;
+  ask.batch = has(n, "batch:small") ? (uint32_t)ir_arg_small(n) : 0;
   ask.changed = changed_axes(g, node);
   ask.kept = has(n, "keepdims:bool") && ir_arg_mode(n);
   ask.order = has(n, "order:[]") ? n->src + operands : NULL;

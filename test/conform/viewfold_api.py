@@ -19,7 +19,13 @@ class Options(ctypes.Structure):
                 ("flags", c_uint32), ("cache_dir", c_char_p), ("device", c_char_p), ("cache_bytes", c_int64)]
 
 
-Traced = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Value), POINTER(Value))
+class Map(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("arguments", c_int), ("results", c_int), ("in_axes", POINTER(c_int)),
+                ("out_axes", POINTER(c_int)), ("axis_size", c_int64)]
+
+
+Function = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Value), POINTER(Value))
+NOT_MAPPED = -2**31
 
 
 class Failed(Exception):
@@ -54,6 +60,8 @@ def library(path):
     lib.vf_vjp.restype = None
     lib.vf_jvp.argtypes = [c_int, values, c_int, values, values, values]
     lib.vf_jvp.restype = None
+    lib.vf_vmap.argtypes = [c_void_p, POINTER(Map), Function, c_void_p, values, values]
+    lib.vf_vmap.restype = ctypes.c_bool
     lib.vf_compile.restype = c_void_p
     lib.vf_compile.argtypes = [c_void_p, POINTER(Error)]
     lib.vf_program_destroy.argtypes = [c_void_p]
@@ -69,6 +77,10 @@ def sizes(shape):
 
 def pack(values):
     return (Value * max(1, len(values)))(*values)
+
+
+def copied(value):
+    return Value(value.graph, value.id, value.epoch)
 
 
 class Context:
@@ -130,11 +142,25 @@ class Graph:
         self.lib.vf_jvp(len(outputs), pack(outputs), len(inputs), pack(inputs), pack(tangents), made)
         return self.checked(made, len(outputs))
 
+    def vmap(self, function, arguments, in_axes, out_axes):
+        def inside(_, given, results):
+            try:
+                for i, y in enumerate(function([copied(given[i]) for i in range(len(arguments))])):
+                    results[i] = y
+            except Failed:
+                pass  # noted in the graph
+
+        axes = [(c_int * len(a))(*[NOT_MAPPED if k is None else k for k in a]) for a in (in_axes, out_axes)]
+        mapping = Map(ctypes.sizeof(Map), len(in_axes), len(out_axes), axes[0], axes[1], -1)
+        made = (Value * len(out_axes))()
+        self.lib.vf_vmap(self.handle, byref(mapping), Function(inside), None, pack(arguments), made)
+        return self.checked(made, len(out_axes))
+
     def checked(self, values, count):
         for i in range(count):
             if not self.lib.vf_ok(values[i]):
                 raise Failed(self.lib.vf_graph_message(self.handle).decode())
-        return [Value(values[i].graph, values[i].id, values[i].epoch) for i in range(count)]
+        return [copied(values[i]) for i in range(count)]
 
     def compute(self, outputs, arrays):
         error = Error()

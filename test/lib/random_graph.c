@@ -72,6 +72,10 @@ static ir_ref any_size(random_graph *r) {
   return ir_index(&r->g, size);
 }
 
+static ir_ref standing_in(random_graph *r, ir_ref input) {
+  return r->stand_in ? r->stand_in(r, r->input_count - 1, input) : input;
+}
+
 static void make_inputs(random_graph *r) {
   static const char *const names[] = {"x", "y", "z", "w"}, *const var_names[] = {"n", "m"};
   int vars = chance(r, 30) ? (int)pick(r, 1, RANDOM_VARS) : 0, inputs = (int)pick(r, 1, RANDOM_INPUTS);
@@ -90,7 +94,7 @@ static void make_inputs(random_graph *r) {
     ir_ref input = op_input(&r->g, names[i], 1, any_dtype(r), shape, (size_t)rank);
     if (!input || most_elements(r, input) > 20000) continue;
     r->inputs[r->input_count++] = input;
-    add_value(r, input, r->wild ? unknown : 8, 1);
+    add_value(r, standing_in(r, input), r->wild ? unknown : 8, 1);
   }
 }
 
@@ -306,6 +310,26 @@ static void make_reduce(random_graph *r) {
   add_value(r, made, extremum ? v.numerator : op == IR_OP_SUM && ir_is_float(t) ? total : unknown, v.scale);
 }
 
+static void make_ordered(random_graph *r) {
+  static const ir_op ops[] = {IR_OP_CUMSUM, IR_OP_CUMPROD, IR_OP_CUMMAX,
+                              IR_OP_CUMMIN, IR_OP_SORT,    IR_OP_ARGSORT};
+  const random_value v = *any_value(r);
+  uint32_t rank = rank_of(r, &v);
+  if (!rank) return;
+  ir_op op = ops[pick(r, 0, 5)];
+  int64_t axis = pick(r, 0, rank - 1);
+  ir_dtype t = ir_dtype_of(&r->g, v.ref);
+  bool flag = chance(r, 50), sums = op == IR_OP_CUMSUM || op == IR_OP_CUMPROD,
+       keeps = !sums && op != IR_OP_ARGSORT;
+  double n = (double)ir_bounds_of(&r->g, ir_dim(&r->g, v.ref, (uint32_t)axis)).hi;
+  double total = op == IR_OP_CUMPROD ? pow(v.numerator, n) : v.numerator * n,
+         exact = t == IR_F64 ? 0x1p53 : 0x1p24;
+  if (ir_is_float(t) && sums && total > exact) return;
+  ir_ref made = op >= IR_OP_SORT ? op_sort(&r->g, op, v.ref, axis, flag)
+                                 : op_cumulative(&r->g, op, v.ref, axis, sums && chance(r, 30), flag);
+  add_value(r, made, keeps ? v.numerator : op == IR_OP_CUMSUM && ir_is_float(t) ? total : unknown, v.scale);
+}
+
 static void make_matmul(random_graph *r) {
   const random_value a = *any_value(r), b = *any_value(r);
   ir_dtype t = ir_dtype_of(&r->g, a.ref), u = ir_dtype_of(&r->g, b.ref);
@@ -335,6 +359,93 @@ static void make_gather(random_graph *r) {
   } else if (elements_of(r, &v) * elements_of(r, &w) < 3000) { /* indices computed in the graph go anywhere */
     add_value(r, op_gather(&r->g, v.ref, w.ref, axis, (int)pick(r, 1, 2)), v.numerator, v.scale);
   }
+}
+
+/* Literal indices of these sizes, duplicate and negative ones among them, in range of an axis of `size`
+ * elements; 0 where a size is not known, or there are too many. */
+static ir_ref literal_indices(random_graph *r, const ir_ref *dims, size_t rank, int64_t size) {
+  int64_t taken[64], count = 1, each;
+  for (size_t i = 0; i < rank; i++) {
+    if (!ir_is_const(&r->g, dims[i], &each) || each > 64) return 0;
+    count *= each;
+    if (count > 64) return 0;
+  }
+  for (int64_t i = 0; i < count; i++) taken[i] = pick(r, -size, size - 1);
+  return op_data(&r->g, IR_I64, dims, rank, taken, (size_t)count * sizeof *taken);
+}
+
+/* Indices that share `batch` axes with v, or all but the axis when `along`. */
+static ir_ref some_indices(random_graph *r, const random_value *v, int64_t axis, int64_t batch, bool along,
+                           int64_t size, int *mode) {
+  ir_ref dims[IR_MAX_RANK + 2];
+  const random_value w = *any_value(r);
+  size_t n = 0;
+  *mode = (int)pick(r, 0, 2);
+  if (!batch && !along && chance(r, 40) && ir_is_data_int(ir_dtype_of(&r->g, w.ref)) && rank_of(r, &w) <= 2) {
+    *mode = (int)pick(r, 1, 2); /* computed in the graph, they go anywhere */
+    return elements_of(r, v) * elements_of(r, &w) < 3000 ? w.ref : 0;
+  }
+  for (uint32_t i = 0; i < (along ? rank_of(r, v) : (uint32_t)batch); i++)
+    dims[n++] = ir_dim(&r->g, v->ref, i);
+  if (along) dims[axis] = ir_index(&r->g, pick(r, 0, 4));
+  for (int64_t i = pick(r, 0, 2); i > 0 && !along; i--) dims[n++] = ir_index(&r->g, pick(r, 0, 4));
+  return literal_indices(r, dims, n, size);
+}
+
+/* Takes or changes what is at the indices: along the axis of each line by its own, or with leading axes
+ * shared. */
+static void make_scatter(random_graph *r) {
+  const random_value v = *any_value(r), w = *any_value(r);
+  uint32_t rank = rank_of(r, &v);
+  if (!rank || rank > 4) return;
+  int64_t axis = pick(r, 0, rank - 1), size, batch = chance(r, 30) ? pick(r, 0, axis) : 0;
+  bool along = chance(r, 25);
+  int mode;
+  if (!size_of(r, &v, (uint32_t)axis, &size) || size == 0) return;
+  ir_ref at = some_indices(r, &v, axis, batch, along, size, &mode);
+  if (!at) return;
+  ir_ref taken = along ? op_take_along_axis(&r->g, v.ref, at, axis, mode)
+                       : op_gather_batched(&r->g, v.ref, at, axis, mode, batch);
+  if (!taken) return ir_error_clear(&r->error);
+  ir_dtype t = ir_dtype_of(&r->g, v.ref);
+  double count = most_elements(r, at), own = v.numerator, most, total;
+  random_value u = {taken, v.numerator,
+                    v.scale}; /* what is there, each with a number of its own, or any value */
+  if (chance(r, 50) && t != IR_BOOL && ir_rank(&r->g, taken)) {
+    ir_ref number = op_iota(&r->g, IR_I32, ir_get(&r->g, ir_shape(&r->g, taken))->src, ir_rank(&r->g, taken),
+                            pick(r, 0, ir_rank(&r->g, taken) - 1));
+    u = (random_value){op_cast(&r->g, number, t), 64, 0};
+  } else if (chance(r, 30)) {
+    u = w;
+  }
+  if (chance(r, 20)) return add_value(r, taken, v.numerator, v.scale);
+  bool adds = chance(r, 50);
+  int scale = u.scale > v.scale ? u.scale : v.scale;
+  own = aligned(&v, scale), most = aligned(&u, scale);
+  total = count > 0 ? own + most * count : own;
+  if (adds && ir_is_float(t) && total > (t == IR_F64 ? 0x1p53 : 0x1p24)) return;
+  ir_op op = adds ? IR_OP_SCATTER_ADD : IR_OP_SCATTER;
+  ir_ref made = along ? op_scatter_along_axis(&r->g, op, v.ref, at, u.ref, axis, mode)
+                      : op_scatter(&r->g, op, v.ref, at, u.ref, axis, mode, batch);
+  add_value(r, made, adds ? total : own > most ? own : most, scale);
+}
+
+static void make_slice_update(random_graph *r) {
+  const random_value v = *any_value(r), w = *any_value(r);
+  uint32_t rank = rank_of(r, &v);
+  ir_ref start[IR_MAX_RANK], sizes[IR_MAX_RANK];
+  for (uint32_t i = 0; i < rank; i++) {
+    int64_t size = 0, from;
+    bool known = size_of(r, &v, i, &size);
+    start[i] = ir_index(&r->g, from = known ? pick(r, 0, size) : 0);
+    sizes[i] = known ? ir_index(&r->g, pick(r, 0, size - from)) : ir_dim(&r->g, v.ref, i);
+    if (known && from && chance(r, 30)) start[i] = ir_index(&r->g, from < size ? from - size : from);
+  }
+  bool literal = chance(r, 50);
+  random_value u = literal ? (random_value){op_literal_int(&r->g, pick(r, 0, 1)), 1, 0} : w;
+  int scale = u.scale > v.scale ? u.scale : v.scale;
+  double own = aligned(&v, scale), most = aligned(&u, scale);
+  add_value(r, op_slice_update(&r->g, v.ref, u.ref, start, sizes, rank), own > most ? own : most, scale);
 }
 
 /* A part of an axis, one of several results. */
@@ -396,22 +507,28 @@ static void make_iota(random_graph *r) {
 
 static void make_step(random_graph *r) {
   static void (*const steps[])(random_graph *) = {
-      make_unary,  make_unary,   make_binary,  make_binary,   make_binary,    make_where,
-      make_cast,   make_permute, make_reshape, make_expand,   make_axis_view, make_window,
-      make_window, make_join,    make_reduce,  make_reduce,   make_matmul,    make_gather,
-      make_iota,   make_fma,     make_part,    make_triangle, make_pool,      make_diagonal};
+      make_unary,   make_unary,   make_binary,       make_binary,   make_binary,    make_where,
+      make_cast,    make_permute, make_reshape,      make_expand,   make_axis_view, make_window,
+      make_window,  make_join,    make_reduce,       make_reduce,   make_matmul,    make_gather,
+      make_iota,    make_fma,     make_part,         make_triangle, make_pool,      make_diagonal,
+      make_scatter, make_scatter, make_slice_update, make_ordered};
   steps[pick(r, 0, (int64_t)(sizeof steps / sizeof *steps) - 1)](r);
 }
 
 void random_graph_make(random_graph *r, uint64_t seed, int64_t max_size) {
-  *r = (random_graph){.state = seed, .max_size = max_size};
+  random_graph_make_with(r, seed, max_size, NULL, NULL);
+}
+
+void random_graph_make_with(random_graph *r, uint64_t seed, int64_t max_size,
+                            ir_ref (*stand_in)(random_graph *r, int number, ir_ref plain), void *user) {
+  *r = (random_graph){.state = seed, .max_size = max_size, .stand_in = stand_in, .user = user};
   ir_graph_init(&r->g, &ir_mem_libc, &r->error);
   r->wild = chance(r, 30);
   make_inputs(r);
   if (r->value_count == 0) {
     ir_ref shape[] = {ir_index(&r->g, 3)};
-    add_value(r, r->inputs[r->input_count++] = op_input(&r->g, "x", 1, IR_F32, shape, 1),
-              r->wild ? unknown : 8, 1);
+    r->inputs[r->input_count++] = op_input(&r->g, "x", 1, IR_F32, shape, 1);
+    add_value(r, standing_in(r, r->inputs[0]), r->wild ? unknown : 8, 1);
   }
   r->op_count = 0;
   int64_t wanted = pick(r, RANDOM_MIN_OPS, 20);

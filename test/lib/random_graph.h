@@ -26,6 +26,9 @@ typedef struct random_graph {
   random_value values[RANDOM_VALUES];
   int value_count, op_count;
   int64_t max_size; /* of one axis */
+  /* What stands for input number `number`, of the type of `plain`, instead of it; NULL: itself. */
+  ir_ref (*stand_in)(struct random_graph *r, int number, ir_ref plain);
+  void *user; /* of stand_in */
 } random_graph;
 
 uint64_t random_next(uint64_t *state);
@@ -33,6 +36,9 @@ int64_t random_between(uint64_t *state, int64_t lo, int64_t hi);
 
 /* Record at least RANDOM_MIN_OPS operations. Free with ir_graph_free(&r->g). */
 void random_graph_make(random_graph *r, uint64_t seed, int64_t max_size);
+/* The same graph, but for its inputs; inputs[] are then what stand_in was given. */
+void random_graph_make_with(random_graph *r, uint64_t seed, int64_t max_size,
+                            ir_ref (*stand_in)(random_graph *r, int number, ir_ref plain), void *user);
 /* Values for the variables within their bounds, then data for an input; data is malloc'ed, *bytes its size.
  */
 void random_graph_sizes(random_graph *r, int64_t *vars);

@@ -121,6 +121,35 @@ static const operation operations[] = {
     {"%i = data values=[9,0,-9,-1] dtype=i32\n%y = gather %a, %i axis=0 mode=fill", SIGNED},
     {"%i = const value=1 dtype=i64\n%y = gather %a, %i axis=0", SIGNED},
 
+    {"%i = data values=[[2,0,2],[1,1,3],[0,3,0]] dtype=i64\n%y = gather %a, %i axis=1 batch=1", SIGNED},
+    {"%i = data values=[[2,0,2,-1],[1,1,1,0]] dtype=i64\n%y = take_along_axis %a, %i", SIGNED},
+    {"%i = data values=[2,0,2] dtype=i64\n%y = scatter %a, %i, %b", SIGNED},
+    {"%i = data values=[1,1,-4,9] dtype=i64\n%y = scatter %a, %i, %b axis=1 mode=clip", SIGNED},
+    {"%i = data values=[7,1,-1,1] dtype=i8\n%y = scatter %a, %i, %b axis=1 mode=fill", SIGNED},
+    {"%i = data values=[[2,0,2],[1,1,3],[0,3,0]] dtype=i64\n%u = shrink %b bounds=[[0,3],[1,4]]\n"
+     "%y = scatter %a, %i, %u axis=1 batch=1",
+     SIGNED},
+    {"%i = data values=[[2,0,2,1],[1,1,3,-1],[0,3,0,0]] dtype=i64\n%y = put_along_axis %a, %i, %b axis=1",
+     SIGNED},
+    {"%i = data values=[2,0,2] dtype=i64\n%y = scatter_add %a, %i, %b", SIGNED},
+    {"%i = data values=[7,1,-1,1] dtype=i8\n%y = scatter_add %a, %i, %b axis=1 mode=fill", SIGNED},
+    {"%i = data values=[[2,0,2,1],[1,1,0,-1]] dtype=i64\n%u = shrink %b bounds=[[0,2],[0,4]]\n"
+     "%y = scatter_add_along_axis %a, %i, %u mode=clip",
+     SIGNED},
+    {"%u = shrink %b bounds=[[0,2],[1,3]]\n%y = slice_update %a, %u start=[1,-3]", SIGNED},
+    {"%y = slice_update %a, 0.5 start=[0,2] size=[3,1]", SIGNED},
+    {"%y = cumsum %a axis=0", SIGNED},
+    {"%y = cumsum %a axis=1 exclusive=true reverse=true", SIGNED},
+    {"%y = cumprod %a axis=0 reverse=true", SIGNED},
+    {"%y = cumprod %a axis=1", SIGNED},
+    {"%z = data values=[[1,0,1,1],[1,1,1,1],[0,1,0,1]] dtype=f64\n%t = mul %a, %z\n%y = cumprod %t axis=1",
+     SIGNED},
+    {"%y = cummax %a axis=1", SIGNED},
+    {"%y = cummin %a axis=0 reverse=true", SIGNED},
+    {"%y = sort %a axis=1", SIGNED},
+    {"%y = sort %a axis=0 descending=true", SIGNED},
+    {"%y, %i = topk %a k=2", SIGNED},
+
     /* together */
     {"%m = max %a axes=[1] keepdims=true\n%t = sub %a, %m\n%e = exp %t\n%s = sum %e axes=[1] keepdims=true\n"
      "%y = div %e, %s",
@@ -143,6 +172,10 @@ static const char *const symbolic[] = {
     "graph @s(%p: f64[n=1..5,3]) {\n%y = stride %p steps=[-3,-1]\nreturn %y\n}\n",
     "graph @s(%p: f64[n=1..5,3], %q: f64[4,3]) {\n%y = concat %q, %p, %q axis=0\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3]) {\n%i = data values=[0,1,0]\n%y = gather %p, %i axis=0\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=2..5,3], %q: f64[3,n]) {\n%i = data values=[0,1,0]\n%t = permute %p order=[1,0]\n"
+    "%u = mul %t, %t\n%y = scatter %q, %i, %u\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=2..5,3], %q: f64[3,n]) {\n%i = data values=[0,1,0]\n%t = permute %q order=[1,0]\n"
+    "%u = mul %t, %t\n%y = scatter_add %p, %i, %u axis=1\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3], %q: f64[3,n]) {\n%t = matmul %p, %q\n%y = matmul %q, %t\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3]) {\n%y = shrink %p bounds=[[1,n],[0,2]]\nreturn %y\n}\n",
     "graph @s(%p: f64[n=2..5,3]) {\n%y = point %p index=n-1 axis=0\nreturn %y\n}\n",
@@ -154,6 +187,10 @@ static const char *const symbolic[] = {
     "graph @s(%p: f64[n=2..8:2,3]) {\n%t = stride %p steps=[2,1]\n%u = stride %t steps=[3,2]\n%y = mul %u, "
     "%u\n"
     "return %y\n}\n",
+    "graph @s(%p: f64[n=1..5,3]) {\n%y = cumsum %p axis=0 exclusive=true\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=1..5,3]) {\n%y = cumprod %p axis=0\nreturn %y\n}\n",
+    "graph @s(%p: f64[n=1..5,3]) {\n%y = cummax %p axis=0\nreturn %y\n}\n",
+    "graph @s(%p: f64[3,n=1..5]) {\n%t = sort %p\n%y = mul %t, %t\nreturn %y\n}\n",
     "graph @s(%p: f64[1,3], %q: f64[n=2..5,3]) {\n%y = mul %p, %q\nreturn %y\n}\n",
 };
 
@@ -423,9 +460,16 @@ static const char *const steps[] = {
     "%tN = sum %1 axes=[0]\n%uN = tanh %tN\n%N = mul %2, %uN",
     "%tN = prod %1 axes=[1] keepdims=true\n%N = add %tN, %2",
     "%iN = data values=[2,0,2,1]\n%N = gather %1, %iN axis=1",
+    "%iN = data values=[2,0,2,1]\n%N = scatter_add %1, %iN, %2 axis=1",
+    "%iN = data values=[2,0,2]\n%N = scatter %1, %iN, %2",
+    "%tN = shrink %2 bounds=[[0,2],[1,3]]\n%N = slice_update %1, %tN start=[1,1]",
     "%tN = concat %1, %2 axis=0\n%N = stride %tN steps=[-2,1]",
     "%tN = stack %1, %2 axis=1\n%uN = reshape %tN shape=[6,4]\n%N = shrink %uN bounds=[[2,5],[0,4]]",
     "%N = fma %1, %2, %1",
+    "%N = cumsum %1 axis=1",
+    "%tN = cumprod %1 axis=0\n%N = add %tN, %2",
+    "%tN = cummax %1 axis=1\n%N = mul %tN, %2",
+    "%tN = sort %1 axis=0 descending=true\n%N = sub %tN, %2",
 };
 enum { STEPS = sizeof steps / sizeof *steps };
 

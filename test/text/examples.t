@@ -35,6 +35,13 @@ f(0.9602, 0.9221) = 0.00158
 f(1.0000, 0.9984) = 0.0002497
 f(1.0000, 1.0000) = 2.505e-17
 
+== a gradient for each example
+$ sh build.sh rows && ./rows
+point 0: error 0, by slope 0, by offset 0
+point 1: error 0, by slope 0, by offset 0
+point 2: error 0, by slope 0, by offset 0
+point 3: error 16, by slope -24, by offset -8
+
 == views without arrays
 $ sh build.sh views && ./views
 V((6,3);(1,1);0)

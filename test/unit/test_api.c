@@ -284,6 +284,39 @@ static void test_range_error(void **state) {
   vf_context_destroy(c);
 }
 
+/* Sums of one order, and the last of several, whatever the threads: a plain loop is the oracle. */
+static void test_scatter_threads(void **state) {
+  enum { ROWS = 300, WIDTH = 64, COUNT = 20000 };
+  static float x[ROWS * WIDTH], u[COUNT * WIDTH], sum[ROWS * WIDTH], last[ROWS * WIDTH], got[2][ROWS * WIDTH];
+  static int32_t at[COUNT];
+  for (int i = 0; i < ROWS * WIDTH; i++) x[i] = (float)(i % 97) / 3;
+  for (int i = 0; i < COUNT * WIDTH; i++) u[i] = (float)(i * 7919LL % 1009) / 7;
+  memcpy(sum, x, sizeof x), memcpy(last, x, sizeof x);
+  for (int i = 0; i < COUNT; i++) {
+    at[i] = (int32_t)(i * 104729LL % (2 * ROWS)) - ROWS;
+    for (int k = 0, row = at[i] < 0 ? at[i] + ROWS : at[i]; k < WIDTH; k++)
+      sum[row * WIDTH + k] += u[i * WIDTH + k], last[row * WIDTH + k] = u[i * WIDTH + k];
+  }
+  for (int threads = 1; threads <= 4; threads += 3) {
+    vf_options options = {.size = sizeof options, .threads = threads};
+    vf_context *c = vf_context_create(&options, &error);
+    vf_graph *g = graph(c);
+    vf_value data = vf_input(g, "x", VF_F32, VF_LIST(ROWS, WIDTH)),
+             i = vf_input(g, "i", VF_I32, VF_LIST(COUNT)),
+             updates = vf_input(g, "u", VF_F32, VF_LIST(COUNT, WIDTH));
+    vf_output(g, "sum", vf_scatter_add(data, i, updates, 0, VF_GATHER_CHECK));
+    vf_output(g, "last", vf_scatter(data, i, updates, 0, VF_GATHER_CHECK));
+    vf_program *p = compiled(g);
+    assert_int_equal(vf_program_run(p, (const void *[]){x, at, u}, (void *[]){got[0], got[1]}, NULL, &error),
+                     VF_OK);
+    assert_memory_equal(got[0], sum, sizeof sum);
+    assert_memory_equal(got[1], last, sizeof last);
+    vf_program_destroy(p);
+    vf_graph_destroy(g);
+    vf_context_destroy(c);
+  }
+}
+
 /* sizes */
 
 static void test_sizes(void **state) {
@@ -614,6 +647,24 @@ static void record_reductions(many *m, vf_value x, vf_value i) {
   want_about(m, vf_matmul(x, vf_permute(x, VF_LIST(1, 0))));
   want(m, vf_gather(x, i, 0, VF_GATHER_CLIP));
   want(m, vf_gather(x, vf_point(i, 0, 1), 1, VF_GATHER_FILL));
+  want(m, vf_gather_batched(x, i, 1, 1, VF_GATHER_CLIP));
+  want(m, vf_scatter(x, vf_point(i, 0, 1), vf_number(m->g, 0.5), 1, VF_GATHER_CLIP));
+  want(m, vf_scatter_add(x, vf_point(i, 0, 1), x, 0, VF_GATHER_FILL));
+  want(m, vf_take_along_axis(x, i, 1, VF_GATHER_CLIP));
+  want(m, vf_scatter_along_axis(x, i, vf_neg(x), 1, VF_GATHER_CLIP));
+  want(m, vf_scatter_add_along_axis(x, i, vf_neg(x), 0, VF_GATHER_FILL));
+  want(m, vf_slice_update(x, vf_number(m->g, -1), 2, (int64_t[]){0, -1}, (int64_t[]){2, 1}));
+  want_about(m, vf_cumsum(x, 1));
+  want(m, vf_cumprod(i, 0));
+  want(m, vf_cummax(x, -1));
+  want(m, vf_cummin(i, 1));
+  want(m, vf_sort(x, 0, true));
+  want(m, vf_argsort(x, 1, false));
+  want(m, vf_stored(x));
+  vf_value r[2];
+  assert_int_equal(vf_topk(x, 2, 1, true, r), 2);
+  want(m, r[0]);
+  want(m, r[1]);
 }
 
 static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
@@ -762,6 +813,7 @@ int main(void) {
       cmocka_unit_test(test_threads),
       cmocka_unit_test(test_odd_results),
       cmocka_unit_test(test_range_error),
+      cmocka_unit_test(test_scatter_threads),
       cmocka_unit_test(test_sizes),
       cmocka_unit_test(test_text),
       cmocka_unit_test(test_second_names),

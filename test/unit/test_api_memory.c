@@ -58,8 +58,8 @@ static vf_graph *build(vf_context *c, vf_error *error) {
   vf_value rows = vf_apply(g, "reshape", &x, 1, "shape=[n//4,4,6]");
   vf_value part = vf_permute(vf_pad(rows, VF_LIST(0, 0, 1, 0, 0, 2)), VF_LIST(2, 0, 1));
   vf_output(g, "sums", vf_sum(vf_mul(part, vf_number(g, 0.5)), VF_LIST(0, 2), false));
-  vf_output(g, "taken",
-            vf_concat((vf_value[]){vf_gather(x, i, 1, VF_GATHER_CLIP), vf_flip(x, VF_LIST(0))}, 2, 1));
+  vf_value added = vf_scatter_add(vf_flip(x, VF_LIST(0)), i, vf_number(g, 1), 1, VF_GATHER_FILL);
+  vf_output(g, "taken", vf_concat((vf_value[]){vf_gather(x, i, 1, VF_GATHER_CLIP), added}, 2, 1));
   vf_output(g, "data", vf_add(vf_data(g, VF_F32, VF_LIST(6), (float[6]){1, 2, 3, 4, 5, 6}), vf_exp(x)));
   vf_value slope, bend,
       total = vf_sum(vf_mul(vf_prod(part, VF_LIST(0), false), vf_number(g, 2)), VF_ALL, false);

@@ -417,6 +417,46 @@ static void test_null_propagates(void **state) {
 
 /* Running out of memory at any allocation is an error, and nothing is lost. What it is called, callers know.
  */
+static void test_indirection(void **state) {
+  static const typed good[] = {
+      {"take f32[2,3] i64[4]", "f32[4]"},
+      {"take f32[2,3] i64[4] axis=-1", "f32[2,4]"},
+      {"take f32[n,3] u8[]", "f32[]"},
+      {"take_along_axis f32[2,3] i64[2,5] axis=1", "f32[2,5]"},
+      {"take_along_axis f32[1,3,n] i8[4,2,1] axis=1 mode=clip", "f32[4,2,n]"},
+      {"put_along_axis f16[2,3] i64[2,1] 1.5 axis=-1", "f16[2,3]"},
+      {"scatter_add_along_axis i64[2,n] i64[2,1] i8[2,n]", "i64[2,n]"},
+      {"slice_update f32[3,4] f32[2,2] start=[1,1]", "f32[3,4]"},
+      {"slice_update bf16[n,4] 7 start=[0,-1] size=[n,1]", "bf16[n,4]"},
+      {"slice_update bool[3] bool[1] start=[1] size=[2]", "bool[3]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"take f32[2] f32[2]", "take: the indices have shape f32[2]; x has shape f32[2]; indices are integers"},
+      {"take_along_axis f32[2,3] i64[2]",
+       "take_along_axis: the indices have shape i64[2]; x has shape f32[2,3]; both have one rank"},
+      {"take_along_axis f32[2,3] i64[3,3] axis=1", "take_along_axis: axis 0 has size 2 in x and 3 in the "
+                                                   "indices, of shapes f32[2,3] and i64[3,3]; sizes of all "
+                                                   "axes but axis 1 are equal, or 1 in one of them"},
+      {"put_along_axis f32[1,3] i64[3,3] 0 axis=1", "put_along_axis: axis 0 has size 1 in x and 3 in the "
+                                                    "indices, of shapes f32[1,3] and i64[3,3]; sizes of all "
+                                                    "axes but axis 1 are equal, or 1 in the indices"},
+      {"put_along_axis f32[2,3] i64[2,1] f32[2,3] axis=1",
+       "put_along_axis: the update has shape f32[2,3]; x has shape f32[2,3], of which [2,1] is replaced; an "
+       "update "
+       "broadcasts to that"},
+      {"slice_update f32[3] f32[2] start=[2]",
+       "slice_update: bounds [2,4] do not fit axis 0; x has shape f32[3]; takes 0 <= begin <= end <= 3"},
+      {"slice_update f32[3,3] f32[2] start=[0,0]", "slice_update: the update has shape f32[2]; start lists 2 "
+                                                   "positions; it has one for each axis, or size is given"},
+      {"slice_update f32[3] f64[2] start=[0]", "slice_update: the update has shape f64[2]; x has shape "
+                                               "f32[3], and keeps its dtype; cast the update to f32"},
+      {"slice_update f32[3] 0 start=[0] size=[1,1]",
+       "slice_update: start and size have lengths 1 and 2; each axis takes one of both"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
 static void test_any_allocation_may_fail(void **state) {
   static const char *const lines[] = {
       "softmax f16[2,n]",
@@ -436,6 +476,9 @@ static void test_any_allocation_may_fail(void **state) {
       "conv f16[1,2,n] f16[4,1,1] f16[4] groups=2 stride=2",
       "conv_transpose f32[1,1,3] f32[1,1,2] stride=2",
       "avg_pool f32[5] kernel=[2] padding=[1] count_pads=false",
+      "take_along_axis f32[n,3] i64[n,1] axis=1",
+      "scatter_add_along_axis f16[2,n] i64[1,n] f16[3,n]",
+      "slice_update f32[n,3] f32[2] start=[0,1] size=[n,2]",
       "einsum f16[n,n,2] f32[2,3] equation=\"iij,jk->ki\"",
   };
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
@@ -452,17 +495,12 @@ static void test_any_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_softmax),
-      cmocka_unit_test(test_moments),
-      cmocka_unit_test(test_norms),
-      cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_ranges),
-      cmocka_unit_test(test_triangles),
-      cmocka_unit_test(test_einsum),
-      cmocka_unit_test(test_convolutions),
-      cmocka_unit_test(test_pooling),
-      cmocka_unit_test(test_null_propagates),
-      cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_softmax),         cmocka_unit_test(test_moments),
+      cmocka_unit_test(test_norms),           cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_ranges),          cmocka_unit_test(test_triangles),
+      cmocka_unit_test(test_einsum),          cmocka_unit_test(test_convolutions),
+      cmocka_unit_test(test_pooling),         cmocka_unit_test(test_indirection),
+      cmocka_unit_test(test_null_propagates), cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,6 +119,15 @@ static ir_ref gather(const int64_t *sizes, size_t rank, ir_ref data, ir_ref indi
   return ir_make_tensor(&g, IR_OP_GATHER, ir_dtype_of(&g, data), shape_of(sizes, rank),
                         ir_pack_arg(axis, mode), (ir_ref[]){data, indices}, 2);
 }
+static ir_ref gather_batched(const int64_t *sizes, size_t rank, ir_ref data, ir_ref indices, int axis,
+                             int batch) {
+  return ir_make_tensor(&g, IR_OP_GATHER, ir_dtype_of(&g, data), shape_of(sizes, rank),
+                        ir_pack_args(axis, IR_GATHER_CHECK, batch), (ir_ref[]){data, indices}, 2);
+}
+static ir_ref scatter(ir_op op, ir_ref data, ir_ref indices, ir_ref updates, int axis, int mode, int batch) {
+  return ir_make_tensor(&g, op, ir_dtype_of(&g, data), ir_shape(&g, data), ir_pack_args(axis, mode, batch),
+                        (ir_ref[]){data, indices, updates}, 3);
+}
 static ir_ref fma3(ir_ref a, ir_ref b, ir_ref c) {
   return ir_make_tensor(&g, IR_OP_FMA, ir_dtype_of(&g, a), ir_shape(&g, a), 0, (ir_ref[]){a, b, c}, 3);
 }
@@ -355,6 +364,77 @@ static void gather_out_of_range(void **s) {
   expect_ints(gather(LIST(1), four, huge, 0, IR_GATHER_CLIP), LIST(1), LIST(3));
   expect_error(gather(LIST(1), range(IR_I32, LIST(0)), ints(IR_I32, LIST(1), LIST(0)), 0, IR_GATHER_CLIP),
                IR_ERR_RANGE, "size 0");
+}
+
+/* spec.md, V22 and V23, and what follows from them by hand */
+static void scatters(void **s) {
+  (void)s;
+  enum { CHECK = IR_GATHER_CHECK, CLIP = IR_GATHER_CLIP, FILL = IR_GATHER_FILL };
+  ir_ref x = range(IR_F32, LIST(4, 2)), at = ints(IR_I32, LIST(2), LIST(3, 1));
+  expect_ints(scatter(IR_OP_SCATTER, x, at, ints(IR_F32, LIST(2, 2), LIST(100, 101, 102, 103)), 0, CHECK, 0),
+              LIST(4, 2), LIST(0, 1, 102, 103, 4, 5, 100, 101));
+  ir_ref wide = range(IR_I16, LIST(2, 4)), columns = ints(IR_U8, LIST(2), LIST(1, 3));
+  expect_ints(
+      scatter(IR_OP_SCATTER, wide, columns, ints(IR_I16, LIST(2, 2), LIST(101, 100, 103, 102)), 1, CHECK, 0),
+      LIST(2, 4), LIST(0, 101, 2, 100, 4, 103, 6, 102));
+  ir_ref three = range(IR_I64, LIST(3)), twice = ints(IR_I8, LIST(2), LIST(1, -2)),
+         two = ints(IR_I64, LIST(2), LIST(7, 8));
+  expect_ints(scatter(IR_OP_SCATTER, three, twice, two, 0, CHECK, 0), LIST(3), LIST(0, 8, 2));
+  expect_ints(scatter(IR_OP_SCATTER_ADD, three, twice, two, 0, CHECK, 0), LIST(3), LIST(0, 16, 2));
+  ir_ref wild = ints(IR_I32, LIST(2), LIST(-9, 3));
+  expect_ints(scatter(IR_OP_SCATTER, three, wild, two, 0, CLIP, 0), LIST(3), LIST(7, 1, 8));
+  expect_ints(scatter(IR_OP_SCATTER_ADD, three, wild, two, 0, FILL, 0), LIST(3), LIST(0, 1, 2));
+  ir_ref zeros = ints(IR_F32, LIST(3, 2), LIST(0, 0, 0, 0, 0, 0)),
+         rows = ints(IR_I64, LIST(3), LIST(2, 0, 2)), ones = ints(IR_F32, LIST(3, 2), LIST(1, 2, 3, 4, 5, 6));
+  expect_ints(scatter(IR_OP_SCATTER_ADD, zeros, rows, ones, 0, CHECK, 0), LIST(3, 2), LIST(3, 4, 0, 0, 6, 8));
+  /* wraps; one index for all; none */
+  expect_ints(scatter(IR_OP_SCATTER_ADD, ints(IR_I8, LIST(1), LIST(127)), ints(IR_I8, LIST(2), LIST(0, 0)),
+                      ints(IR_I8, LIST(2), LIST(1, 1)), 0, CHECK, 0),
+              LIST(1), LIST(-127));
+  expect_ints(
+      scatter(IR_OP_SCATTER, x, ints(IR_I8, SCALAR, LIST(2)), ints(IR_F32, LIST(2), LIST(8, 9)), 0, CHECK, 0),
+      LIST(4, 2), LIST(0, 1, 2, 3, 8, 9, 6, 7));
+  expect_ints(scatter(IR_OP_SCATTER, three, range(IR_I8, LIST(0)), range(IR_I64, LIST(0)), 0, CHECK, 0),
+              LIST(3), LIST(0, 1, 2));
+  expect_ints(scatter(IR_OP_SCATTER, range(IR_I64, LIST(0)), twice, two, 0, CHECK, 0), LIST(0), SCALAR);
+  /* a row of indices for each row of data */
+  ir_ref own = ints(IR_I32, LIST(2, 2), LIST(2, -4, 1, 1));
+  expect_ints(gather_batched(LIST(2, 2), wide, own, 1, 1), LIST(2, 2), LIST(2, 0, 5, 5));
+  expect_ints(
+      scatter(IR_OP_SCATTER_ADD, wide, own, ints(IR_I16, LIST(2, 2), LIST(10, 20, 30, 40)), 1, CHECK, 1),
+      LIST(2, 4), LIST(20, 1, 12, 3, 4, 75, 6, 7));
+}
+
+/* 2048 + 1 is 2048 in f16, but three ones at once are not lost. */
+static void scatter_rounds_once(void **s) {
+  (void)s;
+  ir_ref big = ints(IR_F16, LIST(1), LIST(2048)), ones = ints(IR_F16, LIST(3), LIST(1, 1, 1));
+  expect_ints(
+      scatter(IR_OP_SCATTER_ADD, big, ints(IR_I8, LIST(3), LIST(0, 0, 0)), ones, 0, IR_GATHER_CHECK, 0),
+      LIST(1), LIST(2052)); /* 2051 lies between 2050 and 2052, and 2052 is even */
+}
+
+static void scatter_out_of_range(void **s) {
+  (void)s;
+  ir_ref three = range(IR_I32, LIST(3)), bad = ints(IR_I32, LIST(2), LIST(0, 3)),
+         two = ints(IR_I32, LIST(2), LIST(7, 8));
+  ir_ref made = scatter(IR_OP_SCATTER, three, bad, two, 0, IR_GATHER_CHECK, 0);
+  expect_error(made, IR_ERR_RANGE,
+               "scatter: index 3 is out of range for axis 0 of size 3; it must be in -3..2");
+  expect_error(view(IR_OP_SHRINK, LIST(1), made, 0, LIST(0, 1)), IR_ERR_RANGE, "index 3");
+  ir_ref wrong = gather(LIST(2), range(IR_I32, LIST(1)), bad, 0, IR_GATHER_CHECK),
+         good = ints(IR_I32, LIST(2), LIST(1, 1));
+  expect_error(scatter(IR_OP_SCATTER, three, wrong, two, 0, IR_GATHER_CHECK, 0), IR_ERR_RANGE,
+               "gather: index 3");
+  expect_error(scatter(IR_OP_SCATTER, three, good, wrong, 0, IR_GATHER_CHECK, 0), IR_ERR_RANGE,
+               "gather: index 3");
+  ir_ref first = ints(IR_I32, LIST(2), LIST(3, 0)),
+         hidden = gather(LIST(2), range(IR_I32, LIST(1)), first, 0, IR_GATHER_CHECK);
+  expect_ints(scatter(IR_OP_SCATTER, three, good, hidden, 0, IR_GATHER_CHECK, 0), LIST(3), LIST(0, 0, 2));
+  expect_error(scatter(IR_OP_SCATTER_ADD, three, good, hidden, 0, IR_GATHER_CHECK, 0), IR_ERR_RANGE,
+               "gather: index 3");
+  expect_error(scatter(IR_OP_SCATTER, three, good, three, 0, IR_GATHER_CHECK, 0), IR_ERR_INVALID,
+               "scatter: the updates have shape [3], but [2] is at the indices");
 }
 
 /* elementwise */
@@ -847,6 +927,9 @@ int main(void) {
       TEST(concat_and_stack),
       TEST(gathers),
       TEST(gather_out_of_range),
+      TEST(scatters),
+      TEST(scatter_rounds_once),
+      TEST(scatter_out_of_range),
       TEST(integers),
       TEST(small_integers_exhaustively),
       TEST(float_operations),

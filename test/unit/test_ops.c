@@ -300,6 +300,17 @@ static void test_contractions(void **state) {
       {"take f32[2,3] u8[4,5] axis=-1 mode=clip", "f32[2,4,5]", "gather(a,b;1)"},
       {"gather f32[4] i32[] mode=fill", "f32[]", "gather(a,b;2)"},
       {"gather f32[4,2] 1", "f32[2]", "gather(a,1:i32)"},
+      {"gather f32[0] i64[2] mode=fill", "f32[2]", "gather(a,b;2)"},
+      {"gather f32[0,2] i64[0]", "f32[0,2]", "gather(a,b)"},
+      {"gather f32[3,4,2] i64[3,5] axis=1 batch=1", "f32[3,5,2]", "gather(a,b;1)"},
+      {"gather f32[n,2,m] i64[n,5] axis=2 batch=1", "f32[n,2,5]", "gather(a,b;2)"},
+      {"gather f32[n,4] i64[n] axis=1 batch=1", "f32[n]", "gather(a,b;1)"},
+      {"scatter f32[4,2] u8[3] f32[3,2]", "f32[4,2]", "scatter(a,b,c)"},
+      {"scatter f32[4,2] u8[3] 0 axis=1 mode=fill", "f32[4,2]",
+       "scatter(a,b,expand(reshape(0:f32,1,1),4,3);2)"},
+      {"scatter_add f32[n,4] i32[5] f16[5] axis=-1", "f32[n,4]",
+       "scatter_add(a,b,expand(reshape(cast(c:f32),1,5),n,5);1)"},
+      {"scatter i64[3,4] i32[3,2] i8[3,2] axis=1 batch=1", "i64[3,4]", "scatter(a,b,cast(c:i64);1)"},
   };
   CHECK_ALL(check_accepted, cases);
 }

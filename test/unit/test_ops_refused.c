@@ -337,6 +337,25 @@ static void test_contractions_refusals(void **state) {
       {"gather f32[1,1,1,1,1,1,1,1,1] i64[1,1,1,1,1,1,1,1,1]",
        "gather: the result has rank 17; a tensor has at most 16 "
        "axes"},
+      {"gather f32[2,0] i64[2] axis=1 mode=clip",
+       "gather: axis 1 has size 0; x has shape f32[2,0], the indices i64[2]; every index is out of range: "
+       "use mode=fill"},
+      {"gather f32[2,3] i64[2] batch=1", "gather: 1 axes of x and the indices cannot be shared; they have "
+                                         "shapes f32[2,3] and i64[2]; those shared are the "
+                                         "first of both and stand before axis 0"},
+      {"gather f32[2,3] i64[n] axis=1 batch=1",
+       "gather: axis 0 is shared, but has size 2 in x and n in the indices, of shapes f32[2,3] and i64[n]; "
+       "equal sizes "
+       "are shared; needs 2 == n, known: 1 <= n <= 8; declare n=2..2"},
+      {"scatter f32[3] f32[2] 0",
+       "scatter: the indices have shape f32[2]; x has shape f32[3]; indices are integers"},
+      {"scatter i32[3] i64[2] f32[2]", "scatter: the update has shape f32[2]; x has shape i32[3], and keeps "
+                                       "its dtype; cast the update to i32"},
+      {"scatter_add f32[3,2] i64[2] f32[3,2]", "scatter_add: the update has shape f32[3,2]; x has shape "
+                                               "f32[3,2], of which [2,2] is replaced; an update "
+                                               "broadcasts to that"},
+      {"scatter_add bool[3] i64[2] bool[2]",
+       "scatter_add: x has shape bool[3]; truth values do not add up; cast x to an integer"},
       {"gather f32[3] i64[2] mode=skip", "gather: attribute mode is skip; it is one of check clip fill"},
   };
   CHECK_ALL(check_refused, cases);

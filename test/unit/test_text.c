@@ -262,6 +262,11 @@ static void test_kernels(void **state) {
              "    %0 = (ridx0*8) : index\n    for ridx1 in 0..8 vector {\n"
              "      %1 = load p1[(%0+ridx1)] if ((%0+ridx1)<480) else f32(0.5) : f32\n"
              "      %2 = mul %1, f32(2.0) : f32\n      store p0[(%0+ridx1)] = %2\n    }\n  }\n}\n");
+  check_same("kernel @add(p0: f32[12], p1: i32[3], p2: f32[9]) {\n  for ridx0 in 0..3 thread {\n"
+             "    for ridx1 in 0..3 {\n      %0 = load p1[ridx1] : i32\n"
+             "      %1 = bound %0, (4), true mode=fill : index\n      %2 = load p2[((ridx1*3)+ridx0)] : f32\n"
+             "      update p0[((%1*3)+ridx0)] add %2 if (%1>=2) over ridx1\n"
+             "      update p0[ridx0] = f32(0.0)\n    }\n  }\n}\n");
   check_same("kernel @sum(p0: f32[4], p1: f32[4096]) {\n  for ridx0 in 0..4 thread {\n    %0 = (ridx0*1024) "
              ": index\n"
              "    %1 = for ridx1 in 0..16 vector with %2 = f32(0.0) {\n"
@@ -508,6 +513,13 @@ static void test_verify_kernels(void **state) {
       IR_LEVEL_LOOP,
       "broken loop: `%0 = for ridx0 in 0..8 vector with %1 = f32(0.0) {`: next value 0 of a loop over lanes "
       "combines the carried value with one that does not depend on it, by add, mul, min, max, and, or");
+  check_broken("index @k(p0: bool[8]) {\n  range ridx0 in 0..8\n  update p0[ridx0] add true over ridx0\n}\n",
+               IR_LEVEL_LOOP,
+               "broken update: `update p0[ridx0] add true over ridx0`: it stores, or adds numbers");
+  check_broken(
+      "index @k(p0: f32[8]) {\n  range ridx0 in 0..8\n  update p0[ridx0] = f32(0.0) over (ridx0+1)\n}\n",
+      IR_LEVEL_LOOP,
+      "broken update: `update p0[ridx0] = f32(0.0) over (ridx0+1)`: source 4 is a add, not a range");
   check_broken(LOOP0 "    %0 = load p1[ridx0] : f32\n    %1 = reduce add %0 over ridx0 : f32\n"
                      "    store p0[ridx0] = %1\n  }\n}\n",
                IR_LEVEL_LOOP,

@@ -107,6 +107,7 @@ $ viewfold dump --stage=asm 'f32[64]' | grep -c '^	ret'
 
 == after passes
 $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
+\# after physicalize
 \# after lower
 \# after schedule
 \# after fold

@@ -1,0 +1,103 @@
+/* Batch axes of tensor nodes: part of a value's type, derived from what the node is made of. */
+#include "ir.h"
+
+#include <string.h>
+
+ir_ref ir_batch(const ir_graph *g, ir_ref ref) { return ref < g->batches_cap ? g->batches[ref] : 0; }
+
+uint32_t ir_batch_rank(const ir_graph *g, ir_ref ref) {
+  ir_ref batch = ir_batch(g, ref);
+  return batch ? ir_get(g, batch)->nsrc : 0;
+}
+
+uint32_t ir_physical(const ir_graph *g, ir_ref ref, ir_ref *dims) {
+  uint32_t lead = ir_batch_rank(g, ref), rank = ir_rank(g, ref);
+  if (lead) memcpy(dims, ir_get(g, ir_batch(g, ref))->src, lead * sizeof *dims);
+  if (rank) memcpy(dims + lead, ir_get(g, ir_shape(g, ref))->src, rank * sizeof *dims);
+  return lead + rank;
+}
+
+static bool is_one(const ir_graph *g, ir_ref size) {
+  int64_t value;
+  return ir_is_const(g, size, &value) && value == 1;
+}
+
+/* The longest batch of the operands, aligned at the end; a size of 1 gives way to another. */
+static bool merged(ir_graph *g, const ir_ref *x, uint32_t count, ir_ref *batch) {
+  ir_ref dims[IR_MAX_RANK], longest = 0;
+  uint32_t rank = 0;
+  bool alike = true;
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref own = ir_batch(g, x[i]);
+    if (!own) continue;
+    alike &= longest == 0 || own == longest;
+    if (ir_get(g, own)->nsrc > rank) longest = own, rank = ir_get(g, own)->nsrc;
+  }
+  *batch = longest;
+  if (alike || rank > IR_MAX_RANK) return true;
+  memcpy(dims, ir_get(g, longest)->src, rank * sizeof *dims);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *own = ir_batch(g, x[i]) ? ir_get(g, ir_batch(g, x[i])) : NULL;
+    for (uint32_t k = 0; own && k < own->nsrc; k++) {
+      ir_ref *size = &dims[rank - own->nsrc + k];
+      if (is_one(g, *size)) *size = own->src[k];
+    }
+  }
+  return (*batch = ir_tuple(g, dims, rank)) != 0;
+}
+
+/* The batch of x as `level` - 1 axes, behind the axis that joins them. */
+static bool pushed(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
+  uint32_t level = (uint32_t)(arg >> 32 & 255), axis = (uint32_t)(int32_t)arg, own = ir_batch_rank(g, x);
+  ir_ref dims[IR_MAX_RANK];
+  if (axis >= ir_rank(g, x) || own >= level || level > IR_MAX_RANK) return false;
+  dims[0] = ir_dim(g, x, axis);
+  for (uint32_t i = 1; i < level; i++) {
+    bool missing = i < level - own;
+    dims[i] = missing ? ir_index(g, 1) : ir_src(g, ir_batch(g, x), i - (level - own));
+  }
+  return (*batch = ir_tuple(g, dims, level)) != 0;
+}
+
+/* What is left without the axis of that level, and without sizes of 1 in front, which stand for nothing. */
+static bool popped(ir_graph *g, ir_ref x, int64_t arg, ir_ref *batch) {
+  uint32_t level = (uint32_t)(arg >> 32 & 255), own = ir_batch_rank(g, x), first = own == level;
+  if (own > level) return false;
+  while (first < own && is_one(g, ir_src(g, ir_batch(g, x), first))) first++;
+  if (first == own) return true;
+  *batch = first ? ir_tuple(g, ir_get(g, ir_batch(g, x))->src + first, own - first) : ir_batch(g, x);
+  return *batch != 0;
+}
+
+bool ir_batch_of(ir_graph *g, ir_op op, int64_t arg, const ir_ref *src, uint32_t nsrc, ir_ref *batch) {
+  *batch = 0;
+  if (op == IR_OP_INPUT || op == IR_OP_BUFFER) {
+    bool given = nsrc && src[nsrc - 1] && ir_op_of(g, src[nsrc - 1]) == IR_OP_TUPLE;
+    if (given) *batch = src[nsrc - 1];
+    return true;
+  }
+  if (op == IR_OP_REBATCH) {
+    ir_ref dims[2 * IR_MAX_RANK];
+    uint32_t count = (uint32_t)(int32_t)arg, rank = src[0] ? ir_physical(g, src[0], dims) : 0;
+    if (count > rank || count > IR_MAX_RANK) return false;
+    return count == 0 || (*batch = ir_tuple(g, dims, count)) != 0;
+  }
+  if (op == IR_OP_BATCH) return pushed(g, src[0], arg, batch);
+  if (op == IR_OP_UNBATCH) return popped(g, src[0], arg, batch);
+  if (g->batches_cap == 0) return true;
+  if (op ==
+      IR_OP_RESULT) { /* functions are of single elements of the batch that their callers' operands have */
+    const ir_node *control = ir_get(g, src[0]);
+    return merged(g, control->src, ir_operand_count(control), batch);
+  }
+  return merged(g, src, ir_operands_of(op, nsrc), batch);
+}
+
+ir_ref ir_leaf(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref batch, ir_ref shape, int64_t arg) {
+  ir_ref src[IR_MAX_RANK + 1];
+  if (!shape || arg < 0) return 0;
+  uint32_t rank = ir_get(g, shape)->nsrc;
+  if (rank) memcpy(src, ir_get(g, shape)->src, rank * sizeof *src);
+  if (batch && ir_get(g, batch)->nsrc) src[rank++] = batch;
+  return ir_make_tensor(g, op, dtype, shape, arg, src, rank);
+}

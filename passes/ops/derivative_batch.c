@@ -1,0 +1,34 @@
+/* Transposes of views of batches. */
+#include "derivative.h"
+
+#define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
+
+bool op_physical_alike(ir_graph *g, ir_ref d, ir_ref x) {
+  if (!d) return false;
+  uint32_t rank = ir_batch_rank(g, d);
+  bool same = rank == ir_batch_rank(g, x);
+  for (uint32_t k = 0; k < rank && same; k++)
+    same = op_decided(g, IR_OP_EQ, ir_src(g, ir_batch(g, d), k), ir_src(g, ir_batch(g, x), k));
+  if (same) return true;
+  op_refuse(
+      g,
+      "rebatch: inside a vmap, a view of the physical axes of %s cannot be differentiated along the batch "
+      "of %s; broadcast the value to the batch before (broadcast_batch_dims)",
+      OP_TYPE(x), OP_TYPE(d));
+  return false;
+}
+
+RULE(rebatch) {
+  if (!op_physical_alike(c->g, d, c->y)) return 0;
+  return op_rebatch(c->g, d, ir_batch_rank(c->g, c->n->src[i]));
+}
+
+RULE(batch) {
+  uint32_t axis = (uint32_t)ir_arg_int(c->n);
+  return op_unbatch(c->g, d, ir_dim(c->g, c->n->src[i], axis), axis, ir_arg_mode(c->n));
+}
+
+RULE(unbatch) {
+  (void)i;
+  return op_batch(c->g, d, ir_arg_int(c->n), ir_arg_mode(c->n));
+}

@@ -1,0 +1,118 @@
+# Scatters, and gathers with axes shared. Values are those of spec.md, V22 and V23, and what follows from them by hand.
+<<< v23.vf
+graph @v23(%x: i32[4,2], %u: i32[2,2], %z: i32[2,4], %w: i32[2,2], %t: i32[3], %v: i32[2]) {
+  %i = data values=[3,1]
+  %j = data values=[1,3]
+  %k = data values=[1,1]
+  %a = scatter %x, %i, %u
+  %b = scatter %z, %j, %w axis=1
+  %c = scatter %t, %k, %v
+  %d = scatter_add %t, %k, %v
+  return %a, %b, %c, %d
+}
+>>>
+<<< one.vf
+graph @one(%x: f32[4,2], %i: i64[3], %u: f32[3,2]) {
+  %a = scatter_add %x, %i, %u
+  return %a
+}
+>>>
+
+== stored, last one of two, and added
+$ viewfold run v23.vf --in x=[[0,1],[2,3],[4,5],[6,7]] --in u=[[100,101],[102,103]] --in z=[[0,1,2,3],[4,5,6,7]] --in w=[[101,100],[103,102]] --in t=[0,1,2] --in v=[7,8] --check
+a: i32[4,2] = [[0, 1], [102, 103], [4, 5], [100, 101]]
+b: i32[2,4] = [[0, 101, 2, 100], [4, 103, 6, 102]]
+c: i32[3] = [0, 8, 2]
+d: i32[3] = [0, 16, 2]
+check a: 8 elements, bit-equal
+check b: 8 elements, bit-equal
+check c: 3 elements, bit-equal
+check d: 3 elements, bit-equal
+
+== a launch that copies, and one that updates: lanes run along another axis, never along the indices
+$ viewfold dump --stage=loops one.vf
+kernel @one_0(p0: f32[8], p1: f32[8]) {
+  for ridx5 in 0..1 thread {
+    for ridx7 in 0..8 vector {
+      %0 = load p1[ridx7] : f32
+      store p0[ridx7] = %0
+    }
+  }
+}
+\
+kernel @one_1(p0: f32[8], p1: i64[3], p2: f32[6]) {
+  for ridx2 in 0..1 thread {
+    for ridx4 in 0..3 {
+      %0 = load p1[ridx4] : i64
+      %1 = bound %0, (4), true : index
+      %2 = (%1*2) : index
+      %3 = (ridx4*2) : index
+      for ridx5 in 0..2 vector {
+        %4 = load p2[(%3+ridx5)] : f32
+        update p0[(ridx5+%2)] add %4 over ridx4
+      }
+    }
+  }
+}
+
+== out of range: an error, the nearest, left out
+<<< modes.vf
+graph @modes(%i: i32[3]) {
+  %x = data values=[0,0,0,0] dtype=i32
+  %u = data values=[1,2,4] dtype=i32
+  %c = scatter_add %x, %i, %u mode=clip
+  %f = scatter_add %x, %i, %u mode=fill
+  %s = scatter %x, %i, 9 mode=fill
+  return %c, %f, %s
+}
+>>>
+$ viewfold run modes.vf --in i=[-5,4,-1] --check
+c: i32[4] = [1, 0, 0, 6]
+f: i32[4] = [0, 0, 0, 4]
+s: i32[4] = [0, 0, 0, 9]
+check c: 4 elements, bit-equal
+check f: 4 elements, bit-equal
+check s: 4 elements, bit-equal
+$ viewfold run one.vf --in x=[[0,0],[0,0],[0,0],[0,0]] --in i=[0,4,1] --in u=[[1,1],[1,1],[1,1]]
+! viewfold run: graph @one: launch 2 of 2 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
+? 2
+
+== nothing is nearest on an empty axis
+<<< empty.vf
+graph @empty(%x: f32[n=0..3], %i: i64[k=0..3]) {
+  %a = gather %x, %i mode=clip
+  return %a
+}
+>>>
+$ viewfold run empty.vf --in x=[5] --in i=[-2,3] --check
+a: f32[2] = [5.0, 5.0]
+check a: 2 elements, bit-equal
+$ viewfold run empty.vf --in x=[] --in i=[1]
+! viewfold run: graph @empty: launch 1 of 1 ([..]) read an index that is out of range; accepted are -n to n-1 for an axis of n elements, or any index with mode="clip" or mode="fill". The results are unspecified
+? 2
+
+== sums of f16 are rounded once: 2048 and three ones
+<<< half.vf
+graph @half(%x: f16[1]) {
+  %i = data values=[0,0,0]
+  %a = scatter_add %x, %i, 1
+  return %a
+}
+>>>
+$ viewfold run half.vf --in x=[2048] --check
+a: f16[1] = [2052.0]
+check a: 1 element, bit-equal
+
+== axes shared, sizes that vary, none at all
+<<< rows.vf
+graph @rows(%x: i32[n=0..3,m=0..4], %i: i64[n,k=0..3], %u: i32[n,k]) {
+  %g = gather %x, %i axis=1 batch=1 mode=fill
+  %s = scatter_add %x, %i, %u axis=1 batch=1 mode=clip
+  return %g, %s
+}
+>>>
+$ viewfold run rows.vf --in x=[[0,1,2,3],[4,5,6,7]] --in i=[[2,-4,9],[1,1,0]] --in u=[[10,20,30],[40,50,60]] --check
+g: i32[2,3] = [[2, 0, 0], [5, 5, 4]]
+s: i32[2,4] = [[20, 1, 12, 33], [64, 95, 6, 7]]
+check g: 6 elements, bit-equal
+check s: 8 elements, bit-equal

@@ -1,0 +1,749 @@
+/* vmap: functions recorded once and run for every element of an axis, nested, with derivatives, over trees;
+ * and what is refused. Every number is worked out here by plain loops. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/viewfold.h"
+#include "test/lib/memory.h"
+
+enum { MOST = 256 };
+static vf_error error;
+static test_memory memory;
+
+typedef struct bench {
+  vf_context *c;
+  vf_graph *g;
+  float in[4][MOST], out[4][MOST];
+  int inputs, outputs;
+} bench;
+
+static void start(bench *b) {
+  memset(b, 0, sizeof *b);
+  b->c = vf_context_create(NULL, &error);
+  assert_non_null(b->c);
+  b->g = vf_graph_create(b->c, "test", &error);
+  assert_non_null(b->g);
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < MOST; i++) b->in[k][i] = (float)((i * 7 + 3 * k) % 11 - 4) / 2;
+}
+
+static void stop(bench *b) { vf_graph_destroy(b->g), vf_context_destroy(b->c); }
+
+static vf_value input(bench *b, int rank, const int64_t *shape) {
+  char name[16];
+  snprintf(name, sizeof name, "x%d", b->inputs++);
+  return vf_input(b->g, name, VF_F32, rank, shape);
+}
+
+static void output(bench *b, vf_value y) {
+  char name[16];
+  snprintf(name, sizeof name, "y%d", b->outputs++);
+  vf_output(b->g, name, y);
+}
+
+/* Runs the graph by the evaluator, then compiled; `check` looks at b->out. */
+static void run(bench *b, void (*check)(bench *b)) {
+  if (vf_graph_status(b->g)) fail_msg("%s", vf_graph_message(b->g));
+  const void *in[4] = {b->in[0], b->in[1], b->in[2], b->in[3]};
+  void *out[4] = {b->out[0], b->out[1], b->out[2], b->out[3]};
+  if (vf_evaluate(b->g, in, out, NULL, &error)) fail_msg("%s", error.message);
+  check(b);
+  memset(b->out, 0, sizeof b->out);
+  vf_program *p = vf_compile(b->g, &error);
+  if (!p) fail_msg("%s", error.message);
+  if (vf_program_run(p, in, out, NULL, &error)) fail_msg("%s", error.message);
+  vf_program_destroy(p);
+  check(b);
+}
+
+static void near(double got, double want, const char *what, int at) {
+  if (fabs(got - want) > 1e-5 * fmax(1, fabs(want))) fail_msg("%s %d: %g, expected %g", what, at, got, want);
+}
+
+static bool map2(bench *b, vf_function f, void *user, int n, const vf_value *arguments, const int *in_axes,
+                 int m, vf_value *results, const int *out_axes) {
+  vf_map map = {sizeof map, n, m, in_axes, out_axes, -1};
+  return vf_vmap(b->g, &map, f, user, arguments, results);
+}
+
+static void expect_shape(vf_value x, int rank, const int64_t *shape) {
+  int64_t own[16];
+  if (!vf_ok(x)) fail_msg("%s", vf_graph_message(x.graph));
+  assert_int_equal(vf_value_rank(x), rank);
+  assert_int_equal(vf_value_batch_dims(x), 0);
+  vf_value_shape(x, own);
+  for (int i = 0; i < rank; i++) assert_int_equal(own[i], shape[i]);
+}
+
+/* one vmap */
+
+static void product(void *user, const vf_value *x, vf_value *y) {
+  assert_int_equal(vf_value_rank(x[0]), 1);
+  y[0] = vf_sum(vf_mul(x[0], x[1]), VF_ALL, false);
+}
+
+static void check_rows(bench *b) {
+  for (int i = 0; i < 4; i++) {
+    double want = 0;
+    for (int k = 0; k < 3; k++) want += (double)b->in[0][i * 3 + k] * b->in[1][k];
+    near(b->out[0][i], want, "row", i);
+  }
+}
+
+static void test_one_axis(void **state) {
+  bench b;
+  start(&b);
+  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3))}, y;
+  assert_true(map2(&b, product, NULL, 2, x, (int[]){0, VF_NOT_MAPPED}, 1, &y, NULL));
+  expect_shape(y, VF_LIST(4));
+  output(&b, y);
+  run(&b, check_rows);
+  stop(&b);
+}
+
+static void outer_sum(void *user, const vf_value *x, vf_value *y) {
+  y[0] = vf_add(vf_unsqueeze(x[0], 1), vf_unsqueeze(x[1], 0)); /* (3,1) + (1,2) */
+  y[1] = vf_mul(x[1], vf_number(x[1].graph, 2));
+}
+
+static void check_axes(bench *b) {
+  for (int i = 0; i < 3; i++)
+    for (int n = 0; n < 5; n++)
+      for (int j = 0; j < 2; j++) /* x0 [3,5], x1 [5,2]; y0 [3,5,2], y1 [2,5] */
+        near(b->out[0][(i * 5 + n) * 2 + j], b->in[0][i * 5 + n] + b->in[1][n * 2 + j], "sum", i);
+  for (int n = 0; n < 5; n++)
+    for (int j = 0; j < 2; j++) near(b->out[1][j * 5 + n], 2 * b->in[1][n * 2 + j], "double", n);
+}
+
+static void test_axes_in_and_out(void **state) {
+  bench b;
+  start(&b);
+  vf_value x[2] = {input(&b, VF_LIST(3, 5)), input(&b, VF_LIST(5, 2))}, y[2];
+  assert_true(map2(&b, outer_sum, NULL, 2, x, (int[]){-1, 0}, 2, y, (int[]){1, -1}));
+  expect_shape(y[0], VF_LIST(3, 5, 2));
+  expect_shape(y[1], VF_LIST(2, 5));
+  output(&b, y[0]), output(&b, y[1]);
+  run(&b, check_axes);
+  stop(&b);
+}
+
+/* results that are not mapped, or do not depend on what is mapped */
+
+static void mixed(void *user, const vf_value *x, vf_value *y) {
+  y[0] = vf_neg(x[1]);                    /* the same for every element */
+  y[1] = vf_neg(x[1]);                    /* repeated */
+  y[2] = vf_number(x[0].graph, 3);        /* a constant, repeated */
+  y[3] = vf_add(x[0], *(vf_value *)user); /* a value from outside */
+}
+
+static void check_mixed(bench *b) {
+  for (int k = 0; k < 3; k++) near(b->out[0][k], -b->in[1][k], "same", k);
+  for (int n = 0; n < 4; n++)
+    for (int k = 0; k < 3; k++) near(b->out[1][n * 3 + k], -b->in[1][k], "repeated", k);
+  for (int n = 0; n < 4; n++) near(b->out[2][n], 3, "constant", n);
+  for (int n = 0; n < 4; n++)
+    for (int k = 0; k < 3; k++) near(b->out[3][n * 3 + k], b->in[0][n] + b->in[2][k], "outside", k);
+}
+
+static void test_not_mapped(void **state) {
+  bench b;
+  start(&b);
+  vf_value x[2] = {input(&b, VF_LIST(4)), input(&b, VF_LIST(3))}, outside = input(&b, VF_LIST(3)), y[4];
+  assert_true(
+      map2(&b, mixed, &outside, 2, x, (int[]){0, VF_NOT_MAPPED}, 4, y, (int[]){VF_NOT_MAPPED, 0, 0, 0}));
+  expect_shape(y[0], VF_LIST(3)), expect_shape(y[1], VF_LIST(4, 3)), expect_shape(y[2], 1, (int64_t[]){4});
+  for (int i = 0; i < 4; i++) output(&b, y[i]);
+  run(&b, check_mixed);
+  stop(&b);
+}
+
+static void negate(void *user, const vf_value *x, vf_value *y) { y[0] = vf_neg(x[0]); }
+
+static void check_negated(bench *b) {
+  for (int n = 0; n < 6; n++)
+    for (int k = 0; k < 3; k++) near(b->out[0][n * 3 + k], -b->in[0][k], "repeated", k);
+}
+
+static void test_axis_size(void **state) {
+  bench b;
+  start(&b);
+  vf_value x = input(&b, VF_LIST(3)), y;
+  vf_map map = {sizeof map, 1, 1, (int[]){VF_NOT_MAPPED}, NULL, 6};
+  assert_true(vf_vmap(b.g, &map, negate, NULL, &x, &y));
+  expect_shape(y, VF_LIST(6, 3));
+  output(&b, y);
+  run(&b, check_negated);
+  stop(&b);
+}
+
+/* nested: every pair of rows; the inner function also uses a value of the outer one, and one from outside */
+
+typedef struct pairs {
+  bench *b;
+  vf_value rows, weight, row;
+} pairs;
+
+static void inner_pair(void *user, const vf_value *x, vf_value *y) {
+  pairs *p = user;
+  y[0] = vf_sum(vf_mul(vf_mul(p->row, x[0]), p->weight), VF_ALL, false);
+}
+
+static void outer_pair(void *user, const vf_value *x, vf_value *y) {
+  pairs *p = user;
+  p->row = x[0];
+  map2(p->b, inner_pair, p, 1, &p->rows, NULL, 1, y, NULL); /* p->rows has no axis of the outer vmap */
+}
+
+static void check_pairs(bench *b) {
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < 4; j++) {
+      double want = 0;
+      for (int k = 0; k < 3; k++) want += (double)b->in[0][i * 3 + k] * b->in[1][j * 3 + k] * b->in[2][k];
+      near(b->out[0][i * 4 + j], want, "pair", i * 4 + j);
+    }
+}
+
+/* Both axes have size 4: aligned by size alone they would be taken for one. */
+static void test_nested(void **state) {
+  bench b;
+  start(&b);
+  vf_value x = input(&b, VF_LIST(4, 3)), y;
+  pairs p = {.b = &b};
+  p.rows = input(&b, VF_LIST(4, 3)), p.weight = input(&b, VF_LIST(3));
+  assert_true(map2(&b, outer_pair, &p, 1, &x, NULL, 1, &y, NULL));
+  expect_shape(y, VF_LIST(4, 4));
+  output(&b, y);
+  run(&b, check_pairs);
+  stop(&b);
+}
+
+static void type_inside(void *user, const vf_value *x, vf_value *y) {
+  int64_t sizes[2];
+  assert_int_equal(vf_value_batch(x[0], sizes), 2);
+  assert_true(sizes[0] == 4 && sizes[1] == 3);
+  assert_int_equal(vf_value_rank(x[0]), 0);
+  y[0] = x[0];
+}
+
+static void type_outside(void *user, const vf_value *x, vf_value *y) {
+  int64_t sizes[2];
+  assert_int_equal(vf_value_batch(x[0], sizes), 1);
+  assert_true(sizes[0] == 3);
+  map2(user, type_inside, NULL, 1, x, NULL, 1, y, NULL);
+}
+
+/* B10: x (3,4) is f32[3|4] in the outer function, f32[4,3|] in the inner one. */
+static void test_types_inside(void **state) {
+  bench b;
+  start(&b);
+  vf_value x = input(&b, VF_LIST(3, 4)), y;
+  assert_true(map2(&b, type_outside, &b, 1, &x, NULL, 1, &y, NULL));
+  expect_shape(y, VF_LIST(3, 4));
+  stop(&b);
+}
+
+/* values that have a batch from elsewhere keep it */
+
+static void check_explicit(bench *b) {
+  for (int e = 0; e < 4; e++)
+    for (int n = 0; n < 4; n++)
+      for (int k = 0; k < 3; k++)
+        near(b->out[0][(e * 4 + n) * 3 + k], b->in[0][e * 3 + k] * b->in[1][n * 3 + k], "e", n);
+}
+
+static void times_outside(void *user, const vf_value *x, vf_value *y) {
+  y[0] = vf_mul(x[0], *(vf_value *)user);
+}
+
+static void test_batch_from_elsewhere(void **state) {
+  bench b;
+  start(&b);
+  vf_value e = vf_input_batched(b.g, "e", VF_F32, VF_LIST(4), VF_LIST(3)), y;
+  b.inputs++;
+  vf_value x = input(&b, VF_LIST(4, 3));
+  assert_true(map2(&b, times_outside, &e, 1, &x, NULL, 1, &y, NULL));
+  assert_int_equal(vf_value_batch_dims(y), 1);
+  assert_int_equal(vf_value_rank(y), 2);
+  output(&b, vf_rebatch(y, 0));
+  run(&b, check_explicit);
+  stop(&b);
+}
+
+/* derivatives: y(w, x) = sum((w * x)^2) / 2, so dw = w x^2, dx = w^2 x */
+
+static vf_value energy(vf_value w, vf_value x) {
+  vf_value t = vf_mul(w, x);
+  return vf_mul(vf_sum(vf_mul(t, t), VF_ALL, false), vf_number(w.graph, 0.5));
+}
+
+static void gradients(void *user, const vf_value *x, vf_value *y) {
+  vf_value with[2] = {*(vf_value *)user, x[0]};
+  vf_grad(energy(with[0], with[1]), 2, with, y);
+}
+
+static void check_each(bench *b) {
+  for (int n = 0; n < 4; n++)
+    for (int k = 0; k < 3; k++) {
+      double w = b->in[1][k], x = b->in[0][n * 3 + k];
+      near(b->out[0][n * 3 + k], w * x * x, "dw of each", n);
+      near(b->out[1][n * 3 + k], w * w * x, "dx of each", n);
+    }
+}
+
+/* Inside a vmap the gradient by a value that is not mapped is one for each element. */
+static void test_vmap_of_grad(void **state) {
+  bench b;
+  start(&b);
+  vf_value x = input(&b, VF_LIST(4, 3)), w = input(&b, VF_LIST(3)), y[2];
+  assert_true(map2(&b, gradients, &w, 1, &x, NULL, 2, y, NULL));
+  expect_shape(y[0], VF_LIST(4, 3)), expect_shape(y[1], VF_LIST(4, 3));
+  output(&b, y[0]), output(&b, y[1]);
+  run(&b, check_each);
+  stop(&b);
+}
+
+static void energies(void *user, const vf_value *x, vf_value *y) { y[0] = energy(*(vf_value *)user, x[0]); }
+
+static void check_sum(bench *b) {
+  for (int k = 0; k < 3; k++) {
+    double dw = 0;
+    for (int n = 0; n < 4; n++)
+      dw += (double)b->in[2][n] * b->in[1][k] * b->in[0][n * 3 + k] * b->in[0][n * 3 + k];
+    near(b->out[0][k], dw, "dw", k);
+    for (int n = 0; n < 4; n++)
+      near(b->out[1][n * 3 + k], (double)b->in[2][n] * b->in[1][k] * b->in[1][k] * b->in[0][n * 3 + k], "dx",
+           n);
+  }
+}
+
+/* Outside, it is their sum, weighted by the cotangents. */
+static void test_grad_of_vmap(void **state) {
+  bench b;
+  start(&b);
+  vf_value x = input(&b, VF_LIST(4, 3)), w = input(&b, VF_LIST(3)), d = input(&b, VF_LIST(4)), y, dy[2];
+  assert_true(map2(&b, energies, &w, 1, &x, NULL, 1, &y, NULL));
+  vf_vjp(1, &y, &d, 2, (vf_value[]){w, x}, dy);
+  expect_shape(dy[0], VF_LIST(3)), expect_shape(dy[1], VF_LIST(4, 3));
+  output(&b, dy[0]), output(&b, dy[1]);
+  run(&b, check_sum);
+  stop(&b);
+}
+
+/* The Hessian of energy(w, .), which is diagonal w^2: vmap over cotangents of the gradient. */
+
+typedef struct hessian {
+  bench *b;
+  vf_value x, dx;
+} hessian;
+
+static void row_of_hessian(void *user, const vf_value *e, vf_value *y) {
+  hessian *h = user;
+  vf_vjp(1, &h->dx, &e[0], 1, &h->x, y);
+}
+
+static void hessians(void *user, const vf_value *x, vf_value *y) {
+  hessian *h = user;
+  h->x = x[0];
+  vf_grad(energy(x[1], x[0]), 1, &h->x, &h->dx);
+  vf_value basis = vf_eye(h->b->g, VF_F32, 3, 3, 0);
+  map2(h->b, row_of_hessian, h, 1, &basis, NULL, 1, y, NULL);
+}
+
+static void check_hessians(bench *b) {
+  for (int n = 0; n < 4; n++)
+    for (int i = 0; i < 3; i++)
+      for (int k = 0; k < 3; k++)
+        near(b->out[0][(n * 3 + i) * 3 + k], i == k ? (double)b->in[1][k] * b->in[1][k] : 0, "hessian", n);
+}
+
+static void test_hessians(void **state) {
+  bench b;
+  start(&b);
+  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3))}, y;
+  hessian h = {.b = &b};
+  assert_true(map2(&b, hessians, &h, 2, x, (int[]){0, VF_NOT_MAPPED}, 1, &y, NULL));
+  expect_shape(y, VF_LIST(4, 3, 3));
+  output(&b, y);
+  run(&b, check_hessians);
+  stop(&b);
+}
+
+/* forward mode inside, along a tangent for each element, by a value that is not mapped */
+
+static void forwards(void *user, const vf_value *x, vf_value *y) {
+  vf_value w = *(vf_value *)user, e = energy(w, x[0]);
+  vf_jvp(1, &e, 1, &w, &x[1], y);
+}
+
+static void check_forwards(bench *b) {
+  for (int n = 0; n < 4; n++) {
+    double want = 0;
+    for (int k = 0; k < 3; k++)
+      want += (double)b->in[1][n * 3 + k] * b->in[2][k] * b->in[0][n * 3 + k] * b->in[0][n * 3 + k];
+    near(b->out[0][n], want, "tangent", n);
+  }
+}
+
+static void test_vmap_of_jvp(void **state) {
+  bench b;
+  start(&b);
+  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(4, 3))}, w = input(&b, VF_LIST(3)), y;
+  assert_true(map2(&b, forwards, &w, 2, x, NULL, 1, &y, NULL));
+  expect_shape(y, VF_LIST(4));
+  output(&b, y);
+  run(&b, check_forwards);
+  stop(&b);
+}
+
+/* Gradients inside a nested vmap pass through both batches of the inner function. */
+
+typedef struct deep {
+  bench *b;
+  vf_value w;
+} deep;
+
+static void deep_inner(void *user, const vf_value *x, vf_value *y) { y[0] = energy(((deep *)user)->w, x[0]); }
+
+static void deep_outer(void *user, const vf_value *x, vf_value *y) {
+  deep *d = user;
+  vf_value e;
+  map2(d->b, deep_inner, d, 1, x, NULL, 1, &e, NULL);
+  vf_grad(vf_sum(e, VF_ALL, false), 1, &d->w, y);
+}
+
+static void check_deep(bench *b) {
+  for (int n = 0; n < 2; n++)
+    for (int k = 0; k < 3; k++) {
+      double want = 0;
+      for (int m = 0; m < 4; m++)
+        want += (double)b->in[1][k] * b->in[0][(n * 4 + m) * 3 + k] * b->in[0][(n * 4 + m) * 3 + k];
+      near(b->out[0][n * 3 + k], want, "dw", n);
+    }
+}
+
+static void test_grad_between(void **state) {
+  bench b;
+  start(&b);
+  vf_value x = input(&b, VF_LIST(2, 4, 3)), y;
+  deep d = {&b, input(&b, VF_LIST(3))};
+  assert_true(map2(&b, deep_outer, &d, 1, &x, NULL, 1, &y, NULL));
+  expect_shape(y, VF_LIST(2, 3));
+  output(&b, y);
+  run(&b, check_deep);
+  stop(&b);
+}
+
+/* trees: {"layers": [w0, w1], "x": x} */
+
+static void network(void *user, const vf_tree *in, vf_tree *out) {
+  const vf_tree *layers = &in->children[0];
+  vf_value h = in->children[1].value;
+  for (int i = 0; i < layers->count; i++) h = vf_mul(h, layers->children[i].value);
+  out->children[0].value = h;
+  out->children[1].children[0].value = vf_sum(h, VF_ALL, false);
+}
+
+static void check_network(bench *b) {
+  for (int n = 0; n < 4; n++) {
+    double total = 0;
+    for (int k = 0; k < 3; k++) {
+      double want = (double)b->in[2][k * 4 + n] * b->in[0][k] * b->in[1][n * 3 + k];
+      near(b->out[0][n * 3 + k], want, "h", n);
+      total += want;
+    }
+    near(b->out[1][n], total, "sum", n);
+  }
+}
+
+static void test_trees(void **state) {
+  bench b;
+  start(&b);
+  static const char *const names[] = {"layers", "x"}, *const turned[] = {"x", "layers"};
+  vf_tree layers[] = {{VF_LEAF, input(&b, VF_LIST(3)), NULL, NULL},
+                      {VF_LEAF, input(&b, VF_LIST(4, 3)), NULL, NULL}};
+  vf_tree top[] = {{2, {0}, layers, NULL}, {VF_LEAF, input(&b, VF_LIST(3, 4)), NULL, NULL}};
+  vf_tree arguments = {2, {0}, top, names};
+  /* by name: x along -1, the first layer not, the second along 0 */
+  vf_axes layer_axes[] = {{VF_LEAF, VF_NOT_MAPPED, NULL, NULL}, {VF_LEAF, 0, NULL, NULL}};
+  vf_axes axes[] = {{VF_LEAF, -1, NULL, NULL}, {2, 0, layer_axes, NULL}};
+  vf_axes in_axes = {2, 0, axes, turned};
+  vf_tree leaf = {VF_LEAF, {0}, NULL, NULL}, results[] = {{VF_LEAF, {0}, NULL, NULL}, {1, {0}, &leaf, NULL}};
+  vf_tree out = {2, {0}, results, NULL};
+  vf_axes out_axes = {VF_LEAF, 0, NULL, NULL}; /* one for all */
+  if (!vf_vmap_tree(b.g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out))
+    fail_msg("%s", vf_graph_message(b.g));
+  expect_shape(results[0].value, VF_LIST(4, 3)), expect_shape(leaf.value, VF_LIST(4));
+  assert_true(vf_value_batch_dims(layers[1].value) == 0); /* the caller's own are as they were */
+  output(&b, results[0].value), output(&b, leaf.value);
+  run(&b, check_network);
+  /* a prefix that is none */
+  in_axes.keys = NULL, axes[0].count = 3;
+  assert_false(vf_vmap_tree(b.g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out));
+  assert_string_equal(vf_graph_message(b.g),
+                      "vmap: in_axes has 3 entries where there are 2; a list of axes has one "
+                      "for each, or one axis stands for all");
+  assert_false(vf_ok(leaf.value));
+  vf_graph_clear_error(b.g);
+  in_axes.keys = (const char *const[]){"x", "y"}, axes[0].count = VF_LEAF;
+  assert_false(vf_vmap_tree(b.g, network, NULL, &arguments, &in_axes, &out_axes, -1, &out));
+  assert_string_equal(vf_graph_message(b.g),
+                      "vmap: in_axes has nothing for layers; its keys are those of the tree");
+  stop(&b);
+}
+
+static void take_leaf(void *user, const vf_tree *in, vf_tree *out) { out->value = *(vf_value *)user; }
+
+/* Deeper than anybody nests: refused, without recursion. */
+static void test_deep_trees(void **state) {
+  enum { DEEP = 40 };
+  bench b;
+  start(&b);
+  vf_value x = input(&b, VF_LIST(2));
+  vf_tree chain[DEEP], out = {VF_LEAF, {0}, NULL, NULL};
+  for (int depth = 30; depth <= DEEP; depth += 5) {
+    for (int i = 0; i < depth; i++) chain[i] = (vf_tree){1, {0}, &chain[i + 1], NULL};
+    chain[depth - 1] = (vf_tree){VF_LEAF, x, NULL, NULL};
+    bool good = vf_vmap_tree(b.g, take_leaf, &x, chain, NULL, NULL, -1, &out);
+    assert_int_equal(good, depth <= 33);
+    if (!good) assert_string_equal(vf_graph_message(b.g), "vmap: a tree has more than 32 levels");
+    vf_graph_clear_error(b.g);
+  }
+  stop(&b);
+}
+
+/* Memory runs out at every place in turn: vmap then fails for that reason, and nothing is left behind. */
+
+static void with_gradient(void *user, const vf_value *x, vf_value *y) {
+  vf_value w = *(vf_value *)user;
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  vf_vmap(w.graph, &map, energies, &w, x, &y[0]);
+  vf_grad(vf_sum(y[0], VF_ALL, false), 1, &w, &y[1]);
+}
+
+static bool record_once(vf_context *c) {
+  vf_graph *g = vf_graph_create(c, "memory", &error);
+  if (!g) return false;
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 4, 3)), w = vf_input(g, "w", VF_F32, VF_LIST(3)), y[2];
+  vf_map map = {sizeof map, 1, 2, (int[]){1}, NULL, -1};
+  vf_vmap(g, &map, with_gradient, &w, &x, y);
+  vf_output(g, "y", y[0]), vf_output(g, "dw", y[1]);
+  float in[2][24] = {{0}}, out[2][24];
+  bool good = !vf_graph_status(g) &&
+              !vf_evaluate(g, (const void *[]){in[0], in[1]}, (void *[]){out[0], out[1]}, NULL, &error);
+  if (!good && vf_graph_status(g)) error.status = vf_graph_status(g);
+  char *text = good ? vf_graph_dump(g, "index", &error) : NULL;
+  good = text != NULL;
+  if (text) vf_text_free(c, text);
+  vf_graph_destroy(g);
+  return good;
+}
+
+static void test_short_memory(void **state) {
+  bool good = false;
+  for (long fail_at = 1; !good; fail_at++) {
+    memory = (test_memory){0};
+    vf_options options = {.size = sizeof options,
+                          .allocator = test_memory_hook,
+                          .allocator_user = &memory,
+                          .flags = VF_NO_DISK};
+    vf_context *c = vf_context_create(&options, &error);
+    assert_non_null(c);
+    memory.fail_at = memory.allocations + fail_at;
+    good = record_once(c);
+    if (!good) assert_int_equal(error.status, VF_ERR_MEMORY);
+    bool reached = memory.allocations >= memory.fail_at;
+    if (good && reached) good = false; /* the failure was of no consequence */
+    memory.fail_at = 0;
+    vf_context_destroy(c);
+    assert_int_equal(memory.live, 0);
+    assert_int_equal(memory.wrong_sizes, 0);
+  }
+}
+
+/* what is refused */
+
+static void identity(void *user, const vf_value *x, vf_value *y) { y[0] = x[0]; }
+static void nothing(void *user, const vf_value *x, vf_value *y) {}
+static void leaks(void *user, const vf_value *x, vf_value *y) { *(vf_value *)user = y[0] = x[0]; }
+static void nested_leak(void *user, const vf_value *x, vf_value *y) {
+  vf_value kept, result;
+  map2(user, leaks, &kept, 1, x, NULL, 1, &result, NULL);
+  y[0] = kept;
+}
+static void fails(void *user, const vf_value *x, vf_value *y) { y[0] = vf_reshape(x[0], VF_LIST(7)); }
+
+typedef struct refusal {
+  vf_function f;
+  int n, in_axes[2], out_axis;
+  int64_t axis_size;
+  const char *message;
+} refusal;
+
+static void test_refused(void **state) {
+  static const refusal cases[] = {
+      {identity, 0, {0}, 0, -1, "vmap: there are no arguments; takes at least one"},
+      {identity,
+       1,
+       {2},
+       0,
+       -1,
+       "vmap: axis 2 of argument 1 is out of range; it has shape f32[4,3]; the axis lies in -2..1"},
+      {identity,
+       1,
+       {-3},
+       0,
+       -1,
+       "vmap: axis -3 of argument 1 is out of range; it has shape f32[4,3]; the axis lies in -2..1"},
+      {identity,
+       2,
+       {0, 0},
+       0,
+       -1,
+       "vmap: argument 2 has shape f32[], a scalar, which has no axis to map; its entry of in_axes may be "
+       "VF_NOT_MAPPED"},
+      {identity,
+       1,
+       {VF_NOT_MAPPED},
+       0,
+       -1,
+       "vmap: no argument is mapped, so the size of the axis is unknown; give axis_size"},
+      {identity,
+       1,
+       {0},
+       0,
+       5,
+       "vmap: axis 0 of argument 1, of shape f32[4,3], has size 4, axis_size or the arguments before say 5; "
+       "mapped sizes are equal"},
+      {identity,
+       1,
+       {0},
+       VF_NOT_MAPPED,
+       -1,
+       "vmap: result 1 has shape f32[4|3] and may differ along the mapped axis, but its entry of out_axes is "
+       "VF_NOT_MAPPED; give the axis where it goes, or reduce over it outside"},
+      {identity,
+       1,
+       {0},
+       2,
+       -1,
+       "vmap: out axis 2 of result 1 is out of range; it has shape f32[4|3]; the axis lies in -2..1"},
+      {nothing, 1, {0}, 0, -1, "vmap: operand 1 is the error value of an earlier failure"},
+      {fails,
+       1,
+       {0},
+       0,
+       -1,
+       "reshape: shape [7] has 7 elements; x has shape f32[4|3], 3 elements; a reshape keeps their number"},
+      {nested_leak,
+       1,
+       {0},
+       0,
+       -1,
+       "vmap: result 1 has shape f32[3,4|], 2 batch axes, where there are 1; a value of a vmap inside is no "
+       "result: take what that vmap gives"},
+      {identity, 1, {0}, 0, -5, "vmap: axis_size is -5; takes a size, or -1"},
+      {NULL, 1, {0}, 0, -1, "vmap: the function is NULL"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const refusal *k = &cases[i];
+    bench b;
+    start(&b);
+    vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_ALL)}, y = x[0];
+    vf_map map = {sizeof map, k->n, 1, k->in_axes, &k->out_axis, k->axis_size};
+    if (vf_vmap(b.g, &map, k->f, &b, x, &y)) fail_msg("accepted: %s", k->message);
+    assert_string_equal(vf_graph_message(b.g), k->message);
+    assert_false(vf_ok(y));
+    stop(&b);
+  }
+  vf_value x = {0}, y;
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  assert_false(vf_vmap(NULL, &map, identity, NULL, &x, &y));
+  assert_false(vf_ok(y));
+}
+
+static void two_sizes(void *user, const vf_value *x, vf_value *y) { y[0] = vf_add(x[0], x[1]); }
+
+static void test_unequal_sizes(void **state) {
+  bench b;
+  start(&b);
+  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3, 3))}, y;
+  assert_false(map2(&b, two_sizes, NULL, 2, x, NULL, 1, &y, NULL));
+  assert_string_equal(vf_graph_message(b.g),
+                      "vmap: axis 0 of argument 2, of shape f32[3,3], has size 3, axis_size or "
+                      "the arguments before say 4; mapped sizes are equal");
+  stop(&b);
+}
+
+/* A gradient inside a vmap through another one that is over, of the same level: refused, not wrong. */
+
+static void sibling(void *user, const vf_value *x, vf_value *y) {
+  vf_value *of = user; /* what was mapped before, by what */
+  vf_value e = vf_sum(vf_mul(of[0], x[0]), VF_ALL, false);
+  vf_grad(e, 1, &of[1], y);
+}
+
+static void test_finished_vmap(void **state) {
+  bench b;
+  start(&b);
+  vf_value x = input(&b, VF_LIST(4, 3)), w = input(&b, VF_LIST(3)), of[2], y;
+  assert_true(map2(&b, times_outside, &w, 1, &x, NULL, 1, &of[0], NULL));
+  of[1] = w;
+  assert_false(map2(&b, sibling, of, 1, &x, NULL, 1, &y, NULL));
+  assert_non_null(strstr(vf_graph_message(b.g), "through another vmap that is over"));
+  stop(&b);
+}
+
+static void realises(void *user, const vf_value *x, vf_value *y) {
+  vf_tensor_data(user, &error);
+  y[0] = x[0];
+}
+
+static void test_realising_inside(void **state) {
+  vf_context *c = vf_context_create(NULL, &error);
+  const float data[] = {1, 2, 3, 4};
+  vf_tensor *t = vf_tensor_create(c, VF_F32, VF_LIST(2, 2), data, &error);
+  vf_tensor *u = vf_tensor_keep(vf_neg(vf_tensor_value(t)), &error);
+  vf_value x = vf_tensor_value(t), y;
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  assert_false(vf_vmap(vf_session(c, NULL), &map, realises, u, &x, &y));
+  assert_non_null(strstr(vf_graph_message(vf_session(c, NULL)), "the function realised a tensor"));
+  vf_graph_clear_error(vf_session(c, NULL));
+  x = vf_tensor_value(t);
+  assert_true(vf_vmap(vf_session(c, NULL), &map, negate, NULL, &x, &y));
+  vf_tensor *r = vf_tensor_keep(y, &error);
+  const float *elements = vf_tensor_data(r, &error);
+  assert_non_null(elements);
+  for (int i = 0; i < 4; i++) assert_true(elements[i] == -data[i]);
+  vf_tensor_release(t), vf_tensor_release(u), vf_tensor_release(r), vf_context_destroy(c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_one_axis),
+      cmocka_unit_test(test_axes_in_and_out),
+      cmocka_unit_test(test_not_mapped),
+      cmocka_unit_test(test_axis_size),
+      cmocka_unit_test(test_nested),
+      cmocka_unit_test(test_types_inside),
+      cmocka_unit_test(test_batch_from_elsewhere),
+      cmocka_unit_test(test_vmap_of_grad),
+      cmocka_unit_test(test_grad_of_vmap),
+      cmocka_unit_test(test_hessians),
+      cmocka_unit_test(test_vmap_of_jvp),
+      cmocka_unit_test(test_grad_between),
+      cmocka_unit_test(test_trees),
+      cmocka_unit_test(test_deep_trees),
+      cmocka_unit_test(test_short_memory),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_unequal_sizes),
+      cmocka_unit_test(test_finished_vmap),
+      cmocka_unit_test(test_realising_inside),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
