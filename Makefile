@@ -246,13 +246,14 @@ build/run_text: test/run_text.c | tools
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
 
-.PHONY: test test-build unit property text style soak fuzz prove bench demo demo-run
+.PHONY: test test-build unit property text conform style soak fuzz prove bench demo demo-run
 RUN_TESTS = SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
-  build:style$(comma)text build/check:unit$(comma)property build/san-address:unit$(comma)property$(comma)text)
+  build:style$(comma)text$(comma)conform build/check:unit$(comma)property build/san-address:unit$(comma)property$(comma)text)
 
 test:
 	@CC='$(firstword $(CC))' sh .ci/deps install build test
+	@sh .ci/deps install conform || test -z "$$CI"
 	+$(Q)$(MAKE) --no-print-directory test-build
 	@$(RUN_TESTS) $(PARTS)
 ifneq ($(SAN),)
@@ -270,13 +271,16 @@ unit property:
 	@$(RUN_TESTS) $(if $(SAN),$(B),build/check):$@
 text: all build/run_text
 	@$(RUN_TESTS) $(B):text
+conform: all
+	@$(RUN_TESTS) build:conform
 style: all
 	@$(RUN_TESTS) build:style
 
 soak:
 	@CC='$(firstword $(CC))' sh .ci/deps check build test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
-	@$(RUN_TESTS) --soak $(if $(SAN),$(B),build/check):property
+	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all)
+	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property build:conform)
 
 # Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.
 FUZZ_SECONDS ?= 60

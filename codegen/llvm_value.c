@@ -185,6 +185,18 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_TANH:
   case IR_OP_ERF:
   case IR_OP_SIGMOID:
+  case IR_OP_EXPM1:
+  case IR_OP_LOG1P:
+  case IR_OP_ERFINV:
+  case IR_OP_TAN:
+  case IR_OP_ASIN:
+  case IR_OP_ACOS:
+  case IR_OP_ATAN:
+  case IR_OP_SINH:
+  case IR_OP_COSH:
+  case IR_OP_ASINH:
+  case IR_OP_ACOSH:
+  case IR_OP_ATANH:
   case IR_OP_RELU:
   case IR_OP_POW:
   case IR_OP_REDUCE: return cg_unknown_op(e, op, dtype, width);

@@ -43,10 +43,11 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
 /* The scatter that the kernel updates its buffer for; 0 for others. */
 static ir_ref scatter_of(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
-  const ir_step *l = &e->plan->steps[number];
-  bool scatters =
-      ir_ops[ir_op_of(e->g, value)].cls == IR_CLASS_INDIRECT && ir_op_of(e->g, value) != IR_OP_GATHER;
-  return scatters && e->plan->slots[l->slots[0]].value == value ? value : 0;
+  const ir_step *step = &e->plan->steps[number];
+  bool scatters = value && ir_ops[ir_op_of(e->g, value)].cls == IR_CLASS_INDIRECT &&
+                  ir_op_of(e->g, value) != IR_OP_GATHER;
+  bool filled = number && step[-1].kind == IR_STEP_KERNEL && step[-1].slots[0] == step->slots[0];
+  return scatters && filled ? value : 0;
 }
 
 static void put_reason(const fe_explained *e, size_t number) {
@@ -58,8 +59,7 @@ static void put_reason(const fe_explained *e, size_t number) {
     ir_text_str(e->out, "updates what the kernel before has stored, in order along the indices\n");
     return;
   }
-  if (number + 1 < e->plan->step_count && scatter_of(e, number + 1) &&
-      e->plan->steps[number + 1].slots[0] == e->plan->steps[number].slots[0]) {
+  if (number + 1 < e->plan->step_count && scatter_of(e, number + 1)) {
     ir_text_str(e->out, "what a scatter begins with: the next kernel updates it\n");
     return;
   }

@@ -60,6 +60,13 @@ vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps) {
   return norm("rms_norm", op_rms_norm, (vf_value[]){x, weight, {0}}, axis, eps);
 }
 
+vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double scale, bool causal) {
+  fe_call c;
+  size_t n = is_none(mask) ? 3 : 4;
+  bool good = fe_begin(&c, "attention", (vf_value[]){q, k, v, mask}, n);
+  return fe_end(&c, good ? op_attention(c.ir, (ir_ref[]){q.id, k.id, v.id, mask.id}, n, scale, causal) : 0);
+}
+
 /* several results */
 
 typedef ir_ref (*parts_builder)(ir_graph *g, ir_ref x, int64_t parts, int64_t axis);

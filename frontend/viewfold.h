@@ -261,6 +261,18 @@ VF_API vf_value vf_cos(vf_value x);
 VF_API vf_value vf_tanh(vf_value x);
 VF_API vf_value vf_erf(vf_value x);
 VF_API vf_value vf_sigmoid(vf_value x);
+VF_API vf_value vf_expm1(vf_value x);  /* exp(x) - 1, accurate near 0 */
+VF_API vf_value vf_log1p(vf_value x);  /* log(1 + x), likewise */
+VF_API vf_value vf_erfinv(vf_value x); /* the inverse of vf_erf: infinite at -1 and 1, NaN beyond */
+VF_API vf_value vf_tan(vf_value x);
+VF_API vf_value vf_asin(vf_value x);
+VF_API vf_value vf_acos(vf_value x);
+VF_API vf_value vf_atan(vf_value x);
+VF_API vf_value vf_sinh(vf_value x);
+VF_API vf_value vf_cosh(vf_value x);
+VF_API vf_value vf_asinh(vf_value x);
+VF_API vf_value vf_acosh(vf_value x);
+VF_API vf_value vf_atanh(vf_value x);
 /* To an integer; integers stay. vf_round: to nearest, ties to even. */
 VF_API vf_value vf_floor(vf_value x);
 VF_API vf_value vf_ceil(vf_value x);
@@ -590,6 +602,26 @@ VF_API int vf_topk(vf_value x, int k, int axis, bool largest, vf_value results[2
 VF_API vf_value vf_softmax(vf_value x, int axis);
 VF_API vf_value vf_log_softmax(vf_value x, int axis);
 VF_API vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims);
+/* Activations. vf_silu: x sigmoid(x). vf_gelu: x Phi(x) by erf, or its approximation by tanh. vf_softplus:
+ * log(1 + exp(x)). vf_leaky_relu, vf_elu: x where x > 0, else alpha x, alpha (exp(x) - 1). Those of -inf that
+ * are 0 * -inf, of vf_silu and vf_gelu, are NaN. */
+VF_API vf_value vf_silu(vf_value x);
+VF_API vf_value vf_gelu(vf_value x, bool tanh_form);
+VF_API vf_value vf_softplus(vf_value x);
+VF_API vf_value vf_leaky_relu(vf_value x, double alpha);
+VF_API vf_value vf_elu(vf_value x, double alpha);
+/* 1 / x, in f32 or f64 of integers; x * x; -1, 0 or 1, NaN of NaN, in the dtype of x, a constant to
+ * derivatives. */
+VF_API vf_value vf_reciprocal(vf_value x);
+VF_API vf_value vf_square(vf_value x);
+VF_API vf_value vf_sign(vf_value x);
+/* vf_min(vf_max(x, low), high); (vf_value){0} for no bound. */
+VF_API vf_value vf_clip(vf_value x, vf_value low, vf_value high);
+/* Attention, softmax(q k^T scale + mask) v, of q [..., n, d], k [..., m, d] and v [..., m, c] with m >= 1;
+ * the axes before broadcast, and the result is [..., n, c]. mask broadcasts to [..., n, m]: bool, true where
+ * a key takes part, or floats that are added; (vf_value){0} for none. causal: query i takes keys 0 to i
+ * alone. scale 0 stands for 1 / sqrt(d). A query that no key is left for gets 0. */
+VF_API vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double scale, bool causal);
 /* Squared deviations from the mean, summed, over max(elements - correction, 0); and the root of that.
  * correction >= 0: 0 for a population, 1 for a sample. */
 VF_API vf_value vf_var(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
@@ -636,6 +668,26 @@ VF_API vf_value vf_linspace(vf_graph *graph, vf_dtype dtype, double start, doubl
 VF_API vf_value vf_eye(vf_graph *graph, vf_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal);
 VF_API vf_value vf_tril(vf_value x, int64_t diagonal);
 VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
+
+/* Random numbers, by Threefry-2x32 with 20 rounds (Salmon et al. 2011). What is drawn depends on the seed,
+ * the shape's row-major order and nothing else: it is the same in every program, on every backend. Draws of
+ * one seed are the same numbers, so give each its own. seed: a scalar of any integer dtype, modulo 2^64;
+ * vf_integer, or an input that each run supplies.
+ *
+ * vf_uniform: low <= x < high, of 24 random bits (53 in f64). vf_normal: the inverse of its distribution
+ * function at such numbers, halfway between: at most 5.5 standard deviations away (8.3 in f64). dtype is a
+ * float dtype. vf_bernoulli: true with probability p, of dtype bool: where vf_uniform of f32, 0 and 1 is less
+ * than p. Derivatives take draws for constants; for a mean or bounds that learn, draw with 0 and 1 and
+ * compute the rest. */
+VF_API vf_value vf_uniform(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double low,
+                           double high);
+VF_API vf_value vf_normal(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double mean,
+                          double std);
+VF_API vf_value vf_bernoulli(vf_value seed, int rank, const int64_t *shape, double p);
+/* The generator itself: two random words from a key and a counter of two words each, tensors of u32 that
+ * broadcast. The words of (seed modulo 2^32, seed // 2^32) and (i, 0), say, are a seed for the i-th part of a
+ * program. Returns 2, -1 after failing. */
+VF_API int vf_threefry2x32(const vf_value key[2], const vf_value counter[2], vf_value words[2]);
 
 /* NumPy's einsum, "ij,jk->ik": letters label axes, ... any number of them; without -> the result has the axes
  * of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal; sizes of

@@ -122,6 +122,18 @@ bool ir_is_elementary(ir_op op) {
   case IR_OP_TANH:
   case IR_OP_ERF:
   case IR_OP_SIGMOID:
+  case IR_OP_EXPM1:
+  case IR_OP_LOG1P:
+  case IR_OP_ERFINV:
+  case IR_OP_TAN:
+  case IR_OP_ASIN:
+  case IR_OP_ACOS:
+  case IR_OP_ATAN:
+  case IR_OP_SINH:
+  case IR_OP_COSH:
+  case IR_OP_ASINH:
+  case IR_OP_ACOSH:
+  case IR_OP_ATANH:
   case IR_OP_RSQRT:
   case IR_OP_POW:
   case IR_OP_RELU: return true;
@@ -140,6 +152,18 @@ static ir_ref expand(const ir_format *m, ir_op op, ir_ref x, ir_ref y) {
   case IR_OP_TANH: return tanh_of(m, x);
   case IR_OP_ERF: return erf_of(m, x);
   case IR_OP_SIGMOID: return sigmoid(m, x);
+  case IR_OP_EXPM1: return ir_el_exp_less_one(m, x);
+  case IR_OP_LOG1P: return ir_el_log1p(m, x);
+  case IR_OP_ERFINV: return ir_el_erfinv(m, x);
+  case IR_OP_TAN: return ir_el_tan(m, x);
+  case IR_OP_ASIN: return ir_el_asin(m, x);
+  case IR_OP_ACOS: return ir_el_acos(m, x);
+  case IR_OP_ATAN: return ir_el_atan(m, x);
+  case IR_OP_SINH: return ir_el_sinh(m, x);
+  case IR_OP_COSH: return ir_el_cosh(m, x);
+  case IR_OP_ASINH: return ir_el_asinh(m, x);
+  case IR_OP_ACOSH: return ir_el_acosh(m, x);
+  case IR_OP_ATANH: return ir_el_atanh(m, x);
   case IR_OP_RSQRT: return ir_el_div(m, ir_el_const(m, 1), ir_unary(m->g, IR_OP_SQRT, x));
   case IR_OP_POW: return ir_el_pow(m, x, y);
   default: return 0;

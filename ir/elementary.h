@@ -9,11 +9,18 @@
  *   log2                 f32 <= 1.5    f64 <= 1
  *   sin cos              f32 <= 1      f64 <= 2 for |x| <= 2^50 and NaN beyond
  *   tanh erf sigmoid     f32 <= 2      f64 <= 2
+ *   expm1 log1p          f32 <= 1.5    f64 <= 1.5
+ *   erfinv               f32 <= 2.5    f64 <= 2.5
+ *   tan                  f32 <= 1      f64 <= 4 for |x| <= 2^50 and NaN beyond
+ *   acos atan            f32 <= 2      f64 <= 2
+ *   asin sinh cosh asinh acosh atanh
+ *                        f32 <= 2.5    f64 <= 2.5
  *   pow                  f32 <= 1      f64 <= 1.5
  *   rsqrt                1 / sqrt(x), each rounded: <= 1.5
  *
  * Special values are those of IEEE 754-2019 and C17 annex F: signed zeros are kept by the odd functions,
- * log(0) = -inf, log of a negative number is NaN, pow(x, 0) = pow(1, y) = 1 even for NaN. relu(-0.0) = +0.0
+ * log(0) = -inf, log of a negative number is NaN,
+ * erfinv(1) = inf and NaN beyond, pow(x, 0) = pow(1, y) = 1 even for NaN. relu(-0.0) = +0.0
  * and relu(NaN) = NaN. f16 and bf16 are computed in f32 and rounded once. Integer pow wraps; a negative
  * exponent gives 0 unless the base is 1 or -1; x ** 0 = 1. On bool, pow is `x | !y`. */
 #ifndef VIEWFOLD_IR_ELEMENTARY_H
@@ -21,7 +28,8 @@
 
 #include "ir.h"
 
-bool ir_is_elementary(ir_op op); /* EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID RSQRT POW RELU */
+bool ir_is_elementary(ir_op op); /* EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID EXPM1 LOG1P ERFINV TAN ASIN
+                                    ACOS ATAN SINH COSH ASINH ACOSH ATANH RSQRT POW RELU */
 
 /* The node (tensor or loop level, its op elementary) in primitive operations on the same operands; a node
  * with any other op is returned as it is. 0 when memory is short. */

@@ -102,6 +102,30 @@ ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
   return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, ir_el_const(m, 1))));
 }
 
+/* (exp(x) - 1) / 2^shift, which keeps the power of two in range, for -45 <= x and a result that is finite */
+static ir_ref exp_less_one(const ir_format *m, ir_ref x, int shift) {
+  ir_ref bits, rest, r = reduce(m, x, &bits, &rest), one = ir_el_const(m, ldexp(1, -shift));
+  ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), rest);
+  ir_ref power = power_of_two(m, ir_el_sub(m, bits, ir_el_int(m, shift)));
+  return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, one)));
+}
+
+/* Where |x| < 2^-27 (f32) or 2^-56 (f64), exp(x) - 1 = x to within a quarter of a unit, and x keeps its sign
+ * and its last bit. */
+ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x) {
+  bool wide = m->type == IR_F64;
+  ir_ref half = exp_less_one(m, ir_el_clamp(m, x, -45, wide ? 710 : 89), 1);
+  ir_ref tiny = ir_el_lt(m, ir_el_abs(m, x), ir_el_const(m, wide ? 0x1p-56 : 0x1p-27));
+  return ir_el_where(m, tiny, x, ir_el_add(m, half, half));
+}
+
+/* Half of exp(89.5) and of exp(710.7) overflow. */
+ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x) {
+  ir_ref most = ir_el_const(m, m->type == IR_F64 ? 710.7 : 89.5);
+  ir_ref quarter = exp_less_one(m, ir_binary(m->g, IR_OP_MIN, x, most), 2);
+  return ir_el_add(m, quarter, quarter);
+}
+
 ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi, ir_ref lo) {
   ir_ref bits, n = ir_el_round(m, ir_el_add(m, hi, ir_el_const(m, m->magic)), &bits), r = ir_el_sub(m, hi, n);
   if (lo) r = ir_el_add(m, r, lo);

@@ -66,6 +66,17 @@ ir_ref ir_el_log(const ir_format *m, ir_ref x) {
   return with_limits(m, x, y);
 }
 
+/* log(1 + x) = log(u + c) = log(u) + c/u - ..., with u = 1 + x rounded and c what rounding lost. c is exact
+ * for the x where it matters; it is NaN or 0 where u is infinite or 0. Where |x| < 2^-27 (f32) or 2^-56
+ * (f64), x is nearest. */
+ir_ref ir_el_log1p(const ir_format *m, ir_ref x) {
+  ir_ref one = ir_el_const(m, 1), zero = ir_el_const(m, 0), u = ir_el_add(m, one, x);
+  ir_ref c = ir_el_sub(m, x, ir_el_sub(m, u, one)), lost = ir_el_lt(m, zero, ir_el_abs(m, c));
+  ir_ref y = ir_el_add(m, ir_el_log(m, u), ir_el_where(m, lost, ir_el_div(m, c, u), zero));
+  ir_ref tiny = ir_el_lt(m, ir_el_abs(m, x), ir_el_const(m, m->type == IR_F64 ? 0x1p-56 : 0x1p-27));
+  return ir_el_where(m, tiny, x, y);
+}
+
 /* f64: log(1 + f) as high + low, times 1 / ln 2 in two parts, added to e without losing the low parts */
 static ir_ref log2_64(const ir_format *m, ir_ref e, ir_ref f) {
   ir_ref half_square, tail, high, low, product, rest, sum, lost;

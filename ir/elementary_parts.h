@@ -83,14 +83,29 @@ ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi,
 ir_ref ir_el_exp_moderate(const ir_format *m, ir_ref x); /* |x| <= 45 or NaN */
 /* exp(x + low) - 1, accurate near 0; |x| <= 45 or NaN, |low| <= ulp(x) */
 ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low);
+ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x); /* (exp(x) - 1)/2, x >= 0 or NaN */
+ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x);      /* exp(x) - 1 for every x */
 
 /* elementary_log.c. x > 0 is split as 2^e * s with s in [base, 2*base), the bits of base given, and f = s
  * - 1. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
 ir_ref ir_el_log(const ir_format *m, ir_ref x);
 ir_ref ir_el_log2(const ir_format *m, ir_ref x);
+ir_ref ir_el_log1p(const ir_format *m, ir_ref x);
+
+/* elementary_erfinv.c, elementary_arc.c, elementary_hyperbolic.c */
+ir_ref ir_el_erfinv(const ir_format *m, ir_ref x);
+ir_ref ir_el_asin(const ir_format *m, ir_ref x);
+ir_ref ir_el_acos(const ir_format *m, ir_ref x);
+ir_ref ir_el_atan(const ir_format *m, ir_ref x);
+ir_ref ir_el_sinh(const ir_format *m, ir_ref x);
+ir_ref ir_el_cosh(const ir_format *m, ir_ref x);
+ir_ref ir_el_asinh(const ir_format *m, ir_ref x);
+ir_ref ir_el_acosh(const ir_format *m, ir_ref x);
+ir_ref ir_el_atanh(const ir_format *m, ir_ref x);
 
 /* elementary_trig.c, elementary_pow.c */
+ir_ref ir_el_tan(const ir_format *m, ir_ref x);
 ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine);
 ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y);
 ir_ref ir_el_pow_int(ir_graph *g, ir_ref x, ir_ref y);

@@ -1,4 +1,4 @@
-/* sin and cos.
+/* sin, cos and tan.
  *
  * One odd polynomial on half a period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r
  * gives cos x = -(-1)^n sin r. n comes from the low bits of x / pi + magic. */
@@ -83,4 +83,11 @@ ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine) {
   if (m->type == IR_F64) return sin_wide(m, x, cosine);
   ir_format wide = ir_format_of(m->g, IR_F64);
   return ir_cast(m->g, sin_narrow(&wide, ir_cast(m->g, x, IR_F64), cosine), IR_F32);
+}
+
+ir_ref ir_el_tan(const ir_format *m, ir_ref x) {
+  if (m->type == IR_F64) return ir_el_div(m, sin_wide(m, x, false), sin_wide(m, x, true));
+  ir_format wide = ir_format_of(m->g, IR_F64);
+  x = ir_cast(m->g, x, IR_F64);
+  return ir_cast(m->g, ir_el_div(&wide, sin_narrow(&wide, x, false), sin_narrow(&wide, x, true)), IR_F32);
 }

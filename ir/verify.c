@@ -63,7 +63,13 @@ static const uint8_t rules[IR_OP_COUNT] = {
     [IR_OP_CUMSUM] = NUMBER,     [IR_OP_CUMPROD] = NUMBER,
     [IR_OP_CUMMAX] = SAME,       [IR_OP_CUMMIN] = SAME,
     [IR_OP_SORT] = SAME,         [IR_OP_ARGSORT] = POSITION,
-    [IR_OP_STORED] = SAME,       [IR_OP_REBATCH] = SAME,
+    [IR_OP_STORED] = SAME,       [IR_OP_EXPM1] = FLOAT,
+    [IR_OP_LOG1P] = FLOAT,       [IR_OP_ERFINV] = FLOAT,
+    [IR_OP_TAN] = FLOAT,         [IR_OP_ASIN] = FLOAT,
+    [IR_OP_ACOS] = FLOAT,        [IR_OP_ATAN] = FLOAT,
+    [IR_OP_SINH] = FLOAT,        [IR_OP_COSH] = FLOAT,
+    [IR_OP_ASINH] = FLOAT,       [IR_OP_ACOSH] = FLOAT,
+    [IR_OP_ATANH] = FLOAT,       [IR_OP_REBATCH] = SAME,
     [IR_OP_BATCH] = SAME,        [IR_OP_UNBATCH] = SAME,
 };
 static const char *const rule_texts[] = {

@@ -67,10 +67,10 @@ bool pass_flow(ir_graph *g, ir_ref func, const uint8_t *varies, uint8_t *reached
   ir_function f = ir_function_of(g, func);
   ir_ref *nodes = NULL;
   size_t count = 0, cap = 0;
-  if (ir_reachable(g, f.results, f.result_count, &nodes, &count, &cap) != IR_OK) return false;
-  uint8_t *active = ir_alloc(g->mem, count);
-  if (!active) ir_fail(g->error, IR_ERR_MEMORY, "out of memory deriving a function");
-  else memset(active, 0, count);
+  bool walked = ir_reachable(g, f.results, f.result_count, &nodes, &count, &cap) == IR_OK;
+  uint8_t *active = walked ? ir_alloc(g->mem, count) : NULL;
+  if (active) memset(active, 0, count);
+  else ir_fail(g->error, IR_ERR_MEMORY, "out of memory deriving a function");
   for (uint32_t i = 0; i < f.param_count && active; i++) {
     size_t at = place_of(nodes, count, f.params[i]);
     if (at < count && nodes[at] == f.params[i]) active[at] = varies[i];

@@ -28,7 +28,8 @@ enum {
   ELEMENTARY_COST = 12,
   REDUCTION_COST = 16,
   MAX_RECOMPUTE = 24,
-  WIDE_JOIN = 32
+  WIDE_JOIN = 32,
+  MAX_WALK = 768
 };
 enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE_STORED };
 
@@ -68,8 +69,10 @@ static bool masks(const ir_node *n) {
   return n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
 }
 
-/* Views that can leave more than sums and products in an index. */
-static bool remaps(const ir_node *n) { return n->op == IR_OP_RESHAPE || masks(n); }
+/* Views that can leave more than sums and products in an index. Of a scalar there is none. */
+static bool remaps(const scheduler *s, const ir_node *n) {
+  return (n->op == IR_OP_RESHAPE && ir_rank(s->g, n->src[0]) > 0) || masks(n);
+}
 
 static uint16_t saturated(unsigned count) { return (uint16_t)(count > UINT16_MAX ? UINT16_MAX : count); }
 
@@ -99,6 +102,7 @@ static void collect_uses(scheduler *s) {
     if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
       s->flags[r] |= STORED;
     if (schedule_scatters((ir_op)n->op)) s->flags[r] |= STORED;
+    pass_sharing_use(&s->sharing, r, s->flags[r] & STORED, is_elementwise(n));
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
@@ -110,15 +114,39 @@ static void collect_uses(scheduler *s) {
   }
 }
 
+/* Operations and remaps that are fused into r, each counted once however often it is used; false, and nothing
+ * counted, when they are very many. */
+static bool count_once(scheduler *s, ir_ref r, unsigned *cost, unsigned *views) {
+  ir_ref met[MAX_WALK];
+  size_t count = 0, next = 0;
+  unsigned operations = 0, remapped = 0;
+  met[count++] = r;
+  for (s->sharing.walk++; next < count; next++) {
+    const ir_node *n = ir_get(s->g, met[next]);
+    operations += (unsigned)own_cost(n), remapped += remaps(s, n);
+    for (uint32_t k = 0; k < ir_operand_count(n) && !schedule_is_leaf((ir_op)n->op); k++) {
+      ir_ref operand = n->src[k];
+      if (s->flags[operand] & STORED || s->sharing.seen[operand] == s->sharing.walk) continue;
+      if (count == MAX_WALK) return false;
+      s->sharing.seen[operand] = s->sharing.walk;
+      met[count++] = operand;
+    }
+  }
+  *cost = operations, *views = remapped;
+  return true;
+}
+
 static void bound_fusion(scheduler *s) {
   for (size_t i = 0; i < s->count; i++) {
     ir_ref r = s->live[i];
     const ir_node *n = ir_get(s->g, r);
     if (!is_tensor(s, r)) continue;
-    unsigned cost = (unsigned)own_cost(n), views = remaps(n);
+    unsigned cost = (unsigned)own_cost(n), views = remaps(s, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]], views += s->remaps[n->src[k]];
-    bool again = s->flags[r] & (REPEATED | SHARED) || s->uses[r] > 1;
+    bool again = s->flags[r] & REPEATED || s->sharing.again[r];
+    if (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || views > MAX_REMAPS)
+      count_once(s, r, &cost, &views);
     if (is_elementwise(n) &&
         (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || (s->flags[r] & REPEATED && cost >= COSTLY)))
       s->flags[r] |= STORED;
@@ -134,6 +162,7 @@ void schedule_uses(scheduler *s) {
     s->flags[s->live[i]] = s->uses[s->live[i]] = 0;
     s->cost[s->live[i]] = s->remaps[s->live[i]] = 0;
   }
+  pass_sharing_begin(&s->sharing, s->live, s->count);
   for (uint32_t i = 0; i < s->result_count; i++) s->flags[s->results[i]] |= STORED;
   collect_uses(s);
   bound_fusion(s);

@@ -4,6 +4,7 @@
 #define VIEWFOLD_PASSES_SCHEDULE_H
 
 #include "passes.h"
+#include "sharing.h"
 
 enum { SCHEDULE_STORED = 16 }; /* flag of a value that lives in memory */
 
@@ -18,6 +19,7 @@ typedef struct scheduler {
   uint16_t *cost;   /* operations fused into one element of the value, saturating */
   uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
   uint8_t *uses;    /* saturating at 2 */
+  pass_sharing sharing;
   uint32_t *slot_of; /* slot + 1 */
   uint32_t *data_of; /* of DATA, for all functions: slot + 1 */
   /* the function at hand: its results, and what they are made of */

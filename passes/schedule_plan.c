@@ -248,6 +248,7 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_
                                   sizeof *s.uses,  sizeof *s.slot_of, sizeof *s.data_of};
   bool good = true;
   for (int i = 0; i < 6 && good; i++) good = take(&s, sizes[i], &table[i]);
+  good = pass_sharing_init(&s.sharing, g, s.nodes) && good;
   *plan = (ir_plan){.mem = g->mem};
   plan->results = ir_alloc(g->mem, n->nsrc * sizeof *plan->results);
   if (plan->results) plan->result_count = n->nsrc;
@@ -260,6 +261,7 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_
     schedule_fail(&s);
   }
   for (int i = 0; i < 6; i++) ir_free(g->mem, table[i], table[i] ? s.nodes * sizes[i] : 0);
+  pass_sharing_free(&s.sharing);
   if (!s.failed) return IR_OK;
   ir_plan_free(plan);
   return error->status ? error->status : IR_ERR_MEMORY;

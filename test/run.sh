@@ -1,11 +1,12 @@
 #!/bin/sh
 # Run parts of the test suite on what is already built, and count.
 #
-#   test/run.sh [--soak] DIR:KIND[,KIND...] ...      DIR is a build directory; KIND is unit, property, text or style
+#   test/run.sh [--soak] DIR:KIND[,KIND...] ...      DIR is a build directory; KIND is unit, property, text, conform
+#                                                    or style
 #
 # Environment: ONLY=TEXT runs only tests whose file name holds TEXT; SEED=N seeds the property tests (1 when unset, so
 # that a run can be repeated; a fresh one with --soak); TEST_JOBS=N runs that many executables at once (default: cores).
-# Each cmocka function, text case, property run and style check counts as one test. What a failed test wrote is shown,
+# Each cmocka function, text case, property run, conformance case and style check counts as one test. What a failed test wrote is shown,
 # everything is kept in DIR/log/ (of a soak, in build/soak/). The last line is `N passed, N failed` (and `, N skipped`); status 1 if any failed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -101,6 +102,41 @@ run_text_files() { # KIND DIR
   [ -s "$LOGS/all.result" ] || { cat "$LOGS/all.log"; echo 0 1 0 >"$LOGS/all.result"; }
 }
 
+# A Python that has the module: of the PATH, or the system's own, for which distributions package modules.
+python_with() { # MODULE
+  for python in ${PYTHON:-} python3 /usr/bin/python3; do
+    "$python" -c "import $1" >/dev/null 2>&1 && { echo "$python"; return; }
+  done
+}
+
+run_conformance() { # KIND DIR
+  for script in onnx_nodes:onnx numpy_oracle:numpy spec_rows:sys; do
+    name=${script%:*} module=${script#*:}
+    case $name in *"${ONLY:-}"*) ;; *) continue ;; esac
+    log=$LOGS/$name.log
+    python=$(python_with "$module")
+    if [ -z "$python" ]; then
+      echo "skip: $name needs Python with $module; $(sh .ci/deps check conform 2>&1 | sed -n 2p)" >"$log"
+      status=77
+    else
+      # shellcheck disable=SC2046  # a list of words
+      set -- "$1" "$2" $(counts_for "$name")
+      count=$3
+      [ -n "$soak" ] && count=$4
+      timeout "${TEST_TIMEOUT:-$([ -n "$soak" ] && echo 86400 || echo 600)}" "$python" -B "test/conform/$name.py" \
+        --build "$2" --seed "$SEED" --count "$count" >"$log" 2>&1
+      status=$?
+    fi
+    sed -n '$p' "$log"
+    case $status in
+    0 | 1) [ $status = 0 ] || sed 's/^/  | /' "$log" | tail -n 200
+      sed -n '$s/^[a-z_]*: \([0-9]*\) passed, \([0-9]*\) failed.*$/\1 \2 0/p' "$log" >"$LOGS/$name.result" ;;
+    77) echo 0 0 1 >"$LOGS/$name.result" ;;
+    esac
+    [ -s "$LOGS/$name.result" ] || { cat "$log"; echo "exit status $status"; echo 0 1 0 >"$LOGS/$name.result"; }
+  done
+}
+
 run_style_checks() { # KIND DIR
   sh test/style.sh "$2" >"$LOGS/all.log" 2>&1
   grep -v '^ok ' "$LOGS/all.log"
@@ -119,6 +155,7 @@ for part in "$@"; do
     case $kind in
     unit | property) run_executables "$kind" "$dir" ;;
     text) run_text_files "$kind" "$dir" ;;
+    conform) run_conformance "$kind" "$dir" ;;
     style) run_style_checks "$kind" "$dir" ;;
     *) echo "run.sh: no kind of test is called $kind" >&2; exit 2 ;;
     esac

@@ -12,17 +12,34 @@ typedef struct name_row {
   op_form form;
   ir_op op;
   int fewest, most;
-  uint64_t accepted, required; /* attributes */
 } name_row;
 
 static const name_row names[] = {
-#define A(name) (uint64_t)1 << OP_ATTR_##name
 #define NAME(text, form, op, fewest, most, accepted, required)                                               \
-  {text, op_form_##form, IR_OP_##op, fewest, most, accepted, required},
+  {text, op_form_##form, IR_OP_##op, fewest, most},
 #include "names.def"
 #undef NAME
-#undef A
 };
+
+/* The attributes of each row, accepted and required, word by word. */
+#define NAME(text, form, op, fewest, most, accepted, required) {accepted, required},
+#define A(name)                                                (OP_ATTR_##name < 64 ? (uint64_t)1 << OP_ATTR_##name % 64 : 0)
+static const uint64_t first_words[][2] = {
+#include "names.def"
+};
+#undef A
+#define A(name) (OP_ATTR_##name >= 64 ? (uint64_t)1 << OP_ATTR_##name % 64 : 0)
+static const uint64_t second_words[][2] = {
+#include "names.def"
+};
+#undef A
+#undef NAME
+
+enum { ACCEPTED, REQUIRED };
+static op_attr_set attributes_of(const name_row *row, int which) {
+  return (op_attr_set){{first_words[row - names][which], second_words[row - names][which]}};
+}
+
 enum { NAME_COUNT = sizeof names / sizeof *names, NAME_ROOM = 32 };
 
 static const name_row *look_up(const char *name, size_t length) {
@@ -95,8 +112,8 @@ ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *oper
   if (custom) return op_custom_apply(g, custom, operands, n, attrs, attr_count);
   if (!row) return unknown(g, name, length);
   op_args args = {.g = g, .who = row->text, .op = row->op, .x = operands, .n = n};
-  if (!count_fits(g, row, n) || !op_args_collect(&args, attrs, attr_count, row->accepted, row->required))
-    return 0;
+  op_attr_set accepted = attributes_of(row, ACCEPTED), required = attributes_of(row, REQUIRED);
+  if (!count_fits(g, row, n) || !op_args_collect(&args, attrs, attr_count, &accepted, &required)) return 0;
   for (size_t i = 0; i < n; i++)
     if (operands[i] == 0) return 0;
   ir_ref made = row->form(&args);

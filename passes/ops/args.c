@@ -13,18 +13,18 @@ static const struct {
 #undef ATTRIBUTE
 };
 
-static void add_names(ir_text *text, uint64_t set) {
+static void add_names(ir_text *text, const op_attr_set *set) {
   const char *lead = "";
   for (int i = 0; i < OP_ATTR_COUNT; i++) {
-    if (!(set >> i & 1)) continue;
+    if (!op_attr_in(set, i)) continue;
     ir_textf(text, "%s%s", lead, attributes[i].name);
     lead = ", ";
   }
-  if (set == 0) ir_text_str(text, "none");
+  if (!*lead) ir_text_str(text, "none");
 }
 
-bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint64_t accepted, uint64_t required) {
-  uint64_t given = 0;
+bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_attr_set *accepted,
+                     const op_attr_set *required) {
   ir_text names;
   ir_text_init(&names, a->g->mem);
   bool good = true;
@@ -33,11 +33,10 @@ bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint64_t ac
     while (k < OP_ATTR_COUNT && !(strlen(attributes[k].name) == attrs[i].name_length &&
                                   memcmp(attributes[k].name, attrs[i].name, attrs[i].name_length) == 0))
       k++;
-    good = k < OP_ATTR_COUNT && (accepted >> k & 1) && !(given >> k & 1);
+    good = k < OP_ATTR_COUNT && op_attr_in(accepted, k) && !a->at[k];
     if (good) {
-      given |= (uint64_t)1 << k;
       a->at[k] = &attrs[i];
-    } else if (k < OP_ATTR_COUNT && (accepted >> k & 1)) {
+    } else if (k < OP_ATTR_COUNT && op_attr_in(accepted, k)) {
       op_refuse(a->g, "%s: attribute %s is given twice; give it once", a->who, attributes[k].name);
     } else {
       add_names(&names, accepted);
@@ -46,7 +45,7 @@ bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint64_t ac
     }
   }
   for (int k = 0; k < OP_ATTR_COUNT && good; k++) {
-    if (!((required & ~given) >> k & 1)) continue;
+    if (!op_attr_in(required, k) || a->at[k]) continue;
     op_refuse(a->g, "%s: attribute %s is missing; it is %s", a->who, attributes[k].name, attributes[k].takes);
     good = false;
   }
@@ -87,6 +86,16 @@ bool op_args_int(const op_args *a, int attr, int64_t *out) {
   if (!v) return true;
   if (v->kind == IR_ATTR_EXPR && v->expr == 0) return false;
   return (v->kind == IR_ATTR_EXPR && ir_is_const(a->g, v->expr, out)) || op_args_wrong(a, attr, v);
+}
+
+bool op_args_number(const op_args *a, int attr, double *out) {
+  ir_value value;
+  ir_dtype kind;
+  if (!a->at[attr]) return true;
+  if (!op_args_literal(a, attr, a->at[attr], &value, &kind)) return false;
+  if (kind == IR_BOOL) return op_args_wrong(a, attr, a->at[attr]);
+  *out = ir_value_cast(value, kind, IR_F64).f;
+  return true;
 }
 
 static bool is_word(const ir_attr *v, const char *word) {

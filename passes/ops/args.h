@@ -10,7 +10,13 @@ enum {
 #undef ATTRIBUTE
   OP_ATTR_COUNT
 };
-_Static_assert(OP_ATTR_COUNT <= 64, "sets of attributes are bits of uint64_t");
+/* A set of attributes. */
+enum { OP_ATTR_WORDS = 2 };
+typedef struct op_attr_set {
+  uint64_t word[OP_ATTR_WORDS];
+} op_attr_set;
+_Static_assert(OP_ATTR_COUNT <= 64 * OP_ATTR_WORDS, "sets of attributes have a bit for each");
+static inline bool op_attr_in(const op_attr_set *set, int k) { return set->word[k / 64] >> k % 64 & 1; }
 enum { OP_LIST_MAX = 2 * IR_MAX_RANK };
 
 typedef struct op_args {
@@ -87,6 +93,7 @@ FORM(topk);
 FORM(softmax);
 FORM(log_softmax);
 FORM(logsumexp);
+FORM(attention);
 FORM(var);
 FORM(std);
 FORM(layer_norm);
@@ -101,6 +108,21 @@ FORM(eye);
 FORM(tril);
 FORM(triu);
 FORM(einsum);
+/* activation_forms.c */
+FORM(silu);
+FORM(gelu);
+FORM(softplus);
+FORM(leaky_relu);
+FORM(elu);
+FORM(reciprocal);
+FORM(square);
+FORM(sign);
+FORM(clip);
+/* random_forms.c */
+FORM(threefry2x32);
+FORM(uniform);
+FORM(normal);
+FORM(bernoulli);
 /* indirect_forms.c */
 FORM(take);
 FORM(take_along_axis);
@@ -120,9 +142,11 @@ FORM(checkpoint);
 
 /* args.c. An absent attribute leaves *out as it is. False after failing, silently where an expression is 0.
  */
-bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, uint64_t accepted, uint64_t required);
+bool op_args_collect(op_args *a, const ir_attr *attrs, size_t count, const op_attr_set *accepted,
+                     const op_attr_set *required);
 bool op_args_int(const op_args *a, int attr, int64_t *out);
 bool op_args_expr(const op_args *a, int attr, ir_ref *out);
+bool op_args_number(const op_args *a, int attr, double *out);
 bool op_args_bool(const op_args *a, int attr, bool *out);
 bool op_args_dtype(const op_args *a, int attr, ir_dtype *out);
 bool op_args_choice(const op_args *a, int attr, const char *const *words, int count, int *out);

@@ -13,6 +13,23 @@ ir_ref op_softmax(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_log_softmax(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_logsumexp(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims); /* as op_reduce */
 
+/* compose_activation.c */
+ir_ref op_silu(ir_graph *g, ir_ref x);                     /* x sigmoid(x) */
+ir_ref op_gelu(ir_graph *g, ir_ref x, bool tanh_form);     /* x Phi(x), or its approximation by tanh */
+ir_ref op_softplus(ir_graph *g, ir_ref x);                 /* log(1 + exp(x)) */
+ir_ref op_leaky_relu(ir_graph *g, ir_ref x, double alpha); /* alpha x where x <= 0 */
+ir_ref op_elu(ir_graph *g, ir_ref x, double alpha);        /* alpha (exp(x) - 1) where x <= 0 */
+ir_ref op_reciprocal(ir_graph *g, ir_ref x);
+ir_ref op_square(ir_graph *g, ir_ref x);
+ir_ref op_sign(ir_graph *g, ir_ref x);
+ir_ref op_clip(ir_graph *g, ir_ref x, ir_ref low, ir_ref high); /* min(max(x, low), high); 0 for none */
+
+/* compose_attention.c. x: q [..., n, d], k [..., m, d], v [..., m, c] and, if n is 4, a mask that broadcasts
+ * to [..., n, m]: bool, true where a key takes part, or a float, added to the scores. The axes before
+ * broadcast. scale 0: 1 / sqrt(d). causal: query i takes keys 0..i. A query without any key gives 0. m is at
+ * least 1. */
+ir_ref op_attention(ir_graph *g, const ir_ref *x, size_t n, double scale, bool causal);
+
 /* compose_moments.c. The sum of the squared deviations from the mean over max(count - correction, 0); its
  * root. */
 ir_ref op_var(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims, double correction);
@@ -81,5 +98,20 @@ ir_ref op_conv_transpose(ir_graph *g, const ir_ref *x, size_t n, const op_window
  * most half a window. */
 ir_ref op_max_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes);
 ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool count_pads);
+
+/* compose_random.c. Threefry-2x32: two random u32 words, as a TUPLE, from two of a key and two of a counter,
+ * u32 tensors that broadcast. */
+ir_ref op_threefry(ir_graph *g, const ir_ref operands[4]);
+/* What a draw is of: element i in row-major order takes its bits from word i mod 2 of threefry2x32(seed, i //
+ * 2), an f64 from both words of threefry2x32(seed, i). The seed is an integer scalar, taken modulo 2^64. */
+typedef struct op_draw {
+  ir_dtype dtype; /* a float */
+  const ir_ref *shape;
+  size_t rank;
+  ir_ref seed;
+} op_draw;
+ir_ref op_uniform(ir_graph *g, const op_draw *d, double low, double high); /* low <= x < high */
+ir_ref op_normal(ir_graph *g, const op_draw *d, double mean, double std);
+ir_ref op_bernoulli(ir_graph *g, const op_draw *d, double p); /* bool: is a uniform f32 below p? */
 
 #endif

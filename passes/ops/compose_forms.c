@@ -4,17 +4,6 @@
 
 #define AT(name) OP_ATTR_##name
 
-/* An absent number leaves *out as it is. */
-static bool number(const op_args *a, int attr, double *out) {
-  ir_value value;
-  ir_dtype kind;
-  if (!a->at[attr]) return true;
-  if (!op_args_literal(a, attr, a->at[attr], &value, &kind)) return false;
-  if (kind == IR_BOOL) return op_args_wrong(a, attr, a->at[attr]);
-  *out = ir_value_cast(value, kind, IR_F64).f;
-  return true;
-}
-
 ir_ref op_form_softmax(const op_args *a) {
   int64_t axis = -1;
   return op_args_int(a, AT(axis), &axis) ? op_softmax(a->g, a->x[0], axis) : 0;
@@ -23,6 +12,13 @@ ir_ref op_form_softmax(const op_args *a) {
 ir_ref op_form_log_softmax(const op_args *a) {
   int64_t axis = -1;
   return op_args_int(a, AT(axis), &axis) ? op_log_softmax(a->g, a->x[0], axis) : 0;
+}
+
+ir_ref op_form_attention(const op_args *a) {
+  double scale = 0;
+  bool causal = false;
+  if (!op_args_number(a, AT(scale), &scale) || !op_args_bool(a, AT(causal), &causal)) return 0;
+  return op_attention(a->g, a->x, a->n, scale, causal);
 }
 
 /* axes, keepdims, correction: what reductions take. False after failing. */
@@ -38,7 +34,7 @@ static bool reduction_of(const op_args *a, reduction *r) {
   bool given;
   *r = (reduction){.keepdims = false};
   if (!op_args_axes(a, &r->list, &given) || !op_args_bool(a, AT(keepdims), &r->keepdims) ||
-      !number(a, AT(correction), &r->correction))
+      !op_args_number(a, AT(correction), &r->correction))
     return false;
   r->axes = given ? r->list.items : NULL;
   r->n = given ? r->list.n : 0;
@@ -63,14 +59,14 @@ ir_ref op_form_std(const op_args *a) {
 ir_ref op_form_layer_norm(const op_args *a) {
   int64_t axis = -1;
   double eps = 1e-5;
-  if (!op_args_int(a, AT(axis), &axis) || !number(a, AT(eps), &eps)) return 0;
+  if (!op_args_int(a, AT(axis), &axis) || !op_args_number(a, AT(eps), &eps)) return 0;
   return op_layer_norm(a->g, a->x, a->n, axis, eps);
 }
 
 ir_ref op_form_rms_norm(const op_args *a) {
   int64_t axis = -1;
   double eps = 1e-5;
-  if (!op_args_int(a, AT(axis), &axis) || !number(a, AT(eps), &eps)) return 0;
+  if (!op_args_int(a, AT(axis), &axis) || !op_args_number(a, AT(eps), &eps)) return 0;
   return op_rms_norm(a->g, a->x, a->n, axis, eps);
 }
 
@@ -103,7 +99,9 @@ ir_ref op_form_arange(const op_args *a) {
   if (!op_args_dtype(a, AT(dtype), &dtype)) return 0;
   if (is_float(a, AT(start)) || is_float(a, AT(stop)) || is_float(a, AT(step))) {
     double start = 0, stop = 0, step = 1;
-    if (!number(a, AT(start), &start) || !number(a, AT(stop), &stop) || !number(a, AT(step), &step)) return 0;
+    if (!op_args_number(a, AT(start), &start) || !op_args_number(a, AT(stop), &stop) ||
+        !op_args_number(a, AT(step), &step))
+      return 0;
     return op_arange_real(a->g, dtype == IR_NONE ? IR_F32 : dtype, start, stop, step);
   }
   int64_t start = 0, step = 1;
@@ -118,8 +116,8 @@ ir_ref op_form_linspace(const op_args *a) {
   ir_dtype dtype = IR_F32;
   double start = 0, stop = 0;
   int64_t num = 0;
-  if (!op_args_dtype(a, AT(dtype), &dtype) || !number(a, AT(start), &start) || !number(a, AT(stop), &stop) ||
-      !op_args_int(a, AT(num), &num))
+  if (!op_args_dtype(a, AT(dtype), &dtype) || !op_args_number(a, AT(start), &start) ||
+      !op_args_number(a, AT(stop), &stop) || !op_args_int(a, AT(num), &num))
     return 0;
   return op_linspace(a->g, dtype, start, stop, num);
 }

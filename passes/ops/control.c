@@ -35,11 +35,10 @@ static bool same_sizes(ir_graph *g, const type *a, const type *b, ir_ref *left, 
   return true;
 }
 
-/* A value and what it has to agree with, for a message. */
+/* A value that has to agree with another, for the message that it does not: "operand 2 is f32[3], the body takes
+ * f32[4]" is {"operand", "", "", "the body takes ", ""}. */
 typedef struct agreement {
-  ir_graph *g;
-  const char *who, *what, *with; /* "operand", "parameter" */
-  size_t number;                 /* of both */
+  const char *what, *of, *here, *other, *there;
 } agreement;
 
 static const char *words_type(ir_graph *g, const type *t, op_words *out) {
@@ -53,16 +52,16 @@ static const char *words_type(ir_graph *g, const type *t, op_words *out) {
 }
 
 /* x, or slices of it, with the type t; 0 after failing. */
-static ir_ref agree(const agreement *a, ir_ref x, type own, const type *t) {
-  ir_graph *g = a->g;
+static ir_ref agree(ir_graph *g, const char *who, const agreement *a, size_t number, ir_ref x, type own,
+                    const type *t) {
   ir_ref left = 0, right = 0;
   op_words have, want;
   bool sizes = same_sizes(g, &own, t, &left, &right), whole = own.rank == ir_rank(g, x);
-  if (sizes && ir_get(g, x)->weak) return op_convert(g, a->who, x, t->dtype);
+  if (sizes && ir_get(g, x)->weak) return op_convert(g, who, x, t->dtype);
   if (!sizes || own.dtype != t->dtype)
-    return op_refuse(g, "%s: %s %zu is %s, %s %zu is %s; both have one shape and dtype%s", a->who, a->what,
-                     a->number + 1, words_type(g, &own, &have), a->with, a->number + 1,
-                     words_type(g, t, &want), left ? OP_FACT(IR_OP_EQ, left, right) : "");
+    return op_refuse(g, "%s: %s %zu%s is %s%s, %s%s%s; both have one shape and dtype%s", who, a->what, number + 1,
+                     a->of, words_type(g, &own, &have), a->here, a->other, words_type(g, t, &want), a->there,
+                     left ? OP_FACT(IR_OP_EQ, left, right) : "");
   bool alike = !whole || memcmp(own.dims, t->dims, t->rank * sizeof *t->dims) == 0;
   return alike ? x : op_reshape_known(g, x, t->dims, t->rank);
 }
@@ -127,35 +126,37 @@ static ir_ref finish(build *b, ir_ref made) {
   return made;
 }
 
-/* Operands from..: what the function takes for them. */
-static bool fit_operands(build *b, const char *what, ir_ref func, size_t from, ir_scan_state s) {
+/* Operands from..: what the function takes for them. other: "the body takes " */
+static bool fit_operands(build *b, const char *other, ir_ref func, size_t from, ir_scan_state s) {
   ir_graph *g = b->g;
   ir_function f = ir_function_of(g, func);
   for (uint32_t i = 0; i < f.param_count; i++) {
     ir_ref *x = &b->src[from + i];
     type t = type_of(g, f.params[i]);
     bool sliced = i >= s.carries && i < s.carries + s.sliced;
-    agreement a = {g, b->who, sliced ? "a slice of operand" : "operand", what, i};
-    if (!(*x = agree(&a, *x, sliced ? slice_of(g, *x) : type_of(g, *x), &t))) return false;
+    agreement a = {sliced ? "a slice of operand" : "operand", "", "", other, ""};
+    if (!(*x = agree(g, b->who, &a, i, *x, sliced ? slice_of(g, *x) : type_of(g, *x), &t))) return false;
   }
   return true;
 }
 
 /* func with the first results of the types of `like`; 0 after failing. */
-static ir_ref fit_results(build *b, const char *what, const char *with, ir_ref func, const ir_ref *like,
-                          uint32_t count) {
+static ir_ref fit_results(build *b, const agreement *a, ir_ref func, const ir_ref *like, uint32_t count) {
   ir_graph *g = b->g;
   ir_function f = ir_function_of(g, func);
   memcpy(b->results, f.results, f.result_count * sizeof *b->results);
   for (uint32_t i = 0; i < f.result_count; i++) {
-    agreement a = {g, b->who, what, with, i};
-    type t = type_of(g, i < count ? like[i] : b->results[i]);
-    if (i >= count) b->results[i] = op_firm(g, b->results[i]);
-    else b->results[i] = agree(&a, b->results[i], type_of(g, b->results[i]), &t);
+    ir_ref own = f.results[i];
+    type t = type_of(g, i < count ? like[i] : own);
+    b->results[i] = i < count ? agree(g, b->who, a, i, own, type_of(g, own), &t) : op_firm(g, own);
     if (!b->results[i]) return 0;
   }
   return with_results(g, func, b->results, f.result_count);
 }
+
+static const agreement first_branch = {"result", "", " in the first branch", "", " in the second"},
+                       second_branch = {"result", "", " in the second branch", "", " in the first"},
+                       next_state = {"value", " of the state", " after a round", "", " before"};
 
 ir_ref op_result(ir_graph *g, ir_ref control, uint32_t number) {
   bool stacked;
@@ -200,9 +201,8 @@ static bool fit_branches(build *b, ir_ref *then, ir_ref *otherwise) {
   }
   bool alone = true;
   for (uint32_t i = 0; i < f.result_count; i++) alone &= like[i] != 0;
-  const char *what = "in one branch, result", *with = "in the other, result";
-  if (alone) *then = fit_results(b, what, with, *then, like, f.result_count);
-  if (alone && *then) *otherwise = fit_results(b, with, what, *otherwise, like, f.result_count);
+  if (alone) *then = fit_results(b, &first_branch, *then, like, f.result_count);
+  if (alone && *then) *otherwise = fit_results(b, &second_branch, *otherwise, like, f.result_count);
   ir_free(g->mem, like, f.result_count * sizeof *like);
   return alone && *then && *otherwise;
 }
@@ -211,8 +211,8 @@ static ir_ref build_cond(build *b, ir_ref then, ir_ref otherwise) {
   ir_graph *g = b->g;
   ir_scan_state none = {0};
   ir_ref predicate = b->src[0];
-  if (!fit_branches(b, &then, &otherwise) || !fit_operands(b, "parameter of the first branch,", then, 1, none) ||
-      !fit_operands(b, "parameter of the second branch,", otherwise, 1, none))
+  if (!fit_branches(b, &then, &otherwise) || !fit_operands(b, "the first branch takes ", then, 1, none) ||
+      !fit_operands(b, "the second branch takes ", otherwise, 1, none))
     return 0;
   if (op_is_const(g, predicate) || then == otherwise)
     return inlined(b, ir_is_false(g, predicate) ? otherwise : then, b->src + 1);
@@ -231,8 +231,8 @@ ir_ref op_cond(ir_graph *g, ir_ref predicate, const ir_ref *x, size_t n, ir_ref 
     return 0;
   ir_function f = ir_function_of(g, then), h = ir_function_of(g, otherwise);
   if (f.result_count != h.result_count)
-    return op_refuse(g, "cond: one branch has %u results, the other %u; both have as many", f.result_count,
-                     h.result_count);
+    return op_refuse(g, "cond: the first branch has %u result%s, the second %u; both have as many",
+                     f.result_count, f.result_count == 1 ? "" : "s", h.result_count);
   bool good = start(&b, g, "cond", predicate, x, n, f.result_count);
   return finish(&b, good ? build_cond(&b, then, otherwise) : 0);
 }
@@ -242,10 +242,10 @@ ir_ref op_cond(ir_graph *g, ir_ref predicate, const ir_ref *x, size_t n, ir_ref 
 static ir_ref build_while(build *b, size_t carries, ir_ref condition, ir_ref body, int64_t bound) {
   ir_graph *g = b->g;
   ir_scan_state none = {0};
-  if (!fit_operands(b, "parameter of the body,", body, 0, none) ||
-      !fit_operands(b, "parameter of the condition,", condition, 0, none))
+  if (!fit_operands(b, "the body takes ", body, 0, none) ||
+      !fit_operands(b, "the condition takes ", condition, 0, none))
     return 0;
-  body = fit_results(b, "the next state's value", "the state's value", body, b->src, (uint32_t)carries);
+  body = fit_results(b, &next_state, body, b->src, (uint32_t)carries);
   if (!body) return 0;
   if (bound == 0 || ir_is_false(g, ir_function_of(g, condition).results[0]))
     return ir_tuple(g, b->src, (uint32_t)carries);
@@ -266,8 +266,8 @@ ir_ref op_while(ir_graph *g, const ir_ref *x, size_t n, size_t carries, ir_ref c
     return op_refuse(g, "while_loop: the condition has %u result%s, the first one %s; it has one, a bool of rank 0",
                      f.result_count, f.result_count == 1 ? "" : "s", OP_TYPE(f.results[0]));
   if (carries != h.result_count || carries > n)
-    return op_refuse(g, "while_loop: the body has %u results for a state of %zu; it returns the next state",
-                     h.result_count, carries);
+    return op_refuse(g, "while_loop: the body has %u result%s for a state of %zu; it returns the next state",
+                     h.result_count, h.result_count == 1 ? "" : "s", carries < n ? carries : n);
   if (bound < -1)
     return op_refuse(g, "while_loop: the bound is %lld; it is a number of rounds, or -1 for none",
                      (long long)bound);
@@ -315,8 +315,8 @@ static ir_ref empty_scan(build *b, ir_scan_state s, ir_ref body, ir_ref length) 
 static ir_ref build_scan(build *b, ir_scan_state s, ir_ref body, ir_ref length) {
   ir_graph *g = b->g;
   int64_t count;
-  if (!(length = length_of(b, s, length)) || !fit_operands(b, "parameter", body, 0, s)) return 0;
-  body = fit_results(b, "the next state's value", "the state's value", body, b->src, s.carries);
+  if (!(length = length_of(b, s, length)) || !fit_operands(b, "the body takes ", body, 0, s)) return 0;
+  body = fit_results(b, &next_state, body, b->src, s.carries);
   if (!body) return 0;
   if (ir_is_const(g, length, &count) && count == 0) return empty_scan(b, s, body, length);
   b->src[b->n] = body, b->src[b->n + 1] = length;

@@ -96,6 +96,74 @@ RULE(sigmoid) {
   return mul(c, d, mul(c, Y, apply(c, IR_OP_SUB, number(c, 1), Y)));
 }
 
+/* y + 1 */
+RULE(expm1) {
+  (void)i;
+  return mul(c, d, apply(c, IR_OP_ADD, Y, number(c, 1)));
+}
+
+RULE(log1p) {
+  (void)i;
+  return apply(c, IR_OP_DIV, d, apply(c, IR_OP_ADD, X(0), number(c, 1)));
+}
+
+/* sqrt(pi)/2 exp(y^2) */
+RULE(erfinv) {
+  (void)i;
+  return mul(c, d, scale(c, op_unary(c->g, IR_OP_EXP, mul(c, Y, Y)), 0.886226925452758013649));
+}
+
+/* 1 + y^2 */
+RULE(tan) {
+  (void)i;
+  return mul(c, d, apply(c, IR_OP_ADD, mul(c, Y, Y), number(c, 1)));
+}
+
+/* (1 - x)(1 + x), which keeps its digits near 1 */
+static ir_ref less_square(const op_call *c) {
+  ir_ref one = number(c, 1);
+  return mul(c, apply(c, IR_OP_SUB, one, X(0)), apply(c, IR_OP_ADD, one, X(0)));
+}
+
+RULE(asin) {
+  (void)i;
+  return apply(c, IR_OP_DIV, d, op_unary(c->g, IR_OP_SQRT, less_square(c)));
+}
+
+RULE(acos) { return neg(c, op_derivative_asin(c, i, d)); }
+
+RULE(atan) {
+  (void)i;
+  return apply(c, IR_OP_DIV, d, apply(c, IR_OP_ADD, mul(c, X(0), X(0)), number(c, 1)));
+}
+
+RULE(sinh) {
+  (void)i;
+  return mul(c, d, op_unary(c->g, IR_OP_COSH, X(0)));
+}
+
+RULE(cosh) {
+  (void)i;
+  return mul(c, d, op_unary(c->g, IR_OP_SINH, X(0)));
+}
+
+/* 1/sqrt(x^2 + 1) = 1/cosh y, which does not overflow before it is 0 */
+RULE(asinh) {
+  (void)i;
+  return apply(c, IR_OP_DIV, d, op_unary(c->g, IR_OP_COSH, Y));
+}
+
+/* 1/sqrt(x^2 - 1) = 1/sinh y */
+RULE(acosh) {
+  (void)i;
+  return apply(c, IR_OP_DIV, d, op_unary(c->g, IR_OP_SINH, Y));
+}
+
+RULE(atanh) {
+  (void)i;
+  return apply(c, IR_OP_DIV, d, less_square(c));
+}
+
 RULE(add) {
   (void)c, (void)i;
   return d;

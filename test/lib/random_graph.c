@@ -104,8 +104,10 @@ static void make_inputs(random_graph *r) {
 static void make_unary(random_graph *r) {
   static const ir_op exact[] = {IR_OP_NEG,   IR_OP_ABS,  IR_OP_RELU,  IR_OP_NOT,
                                 IR_OP_FLOOR, IR_OP_CEIL, IR_OP_TRUNC, IR_OP_ROUND};
-  static const ir_op others[] = {IR_OP_SQRT, IR_OP_RSQRT, IR_OP_EXP,  IR_OP_EXP2, IR_OP_LOG,    IR_OP_LOG2,
-                                 IR_OP_SIN,  IR_OP_COS,   IR_OP_TANH, IR_OP_ERF,  IR_OP_SIGMOID};
+  static const ir_op others[] = {
+      IR_OP_SQRT, IR_OP_RSQRT, IR_OP_EXP,     IR_OP_EXP2,  IR_OP_LOG,   IR_OP_LOG2,   IR_OP_SIN,  IR_OP_COS,
+      IR_OP_TANH, IR_OP_ERF,   IR_OP_SIGMOID, IR_OP_EXPM1, IR_OP_LOG1P, IR_OP_ERFINV, IR_OP_TAN,  IR_OP_ASIN,
+      IR_OP_ACOS, IR_OP_ATAN,  IR_OP_SINH,    IR_OP_COSH,  IR_OP_ASINH, IR_OP_ACOSH,  IR_OP_ATANH};
   const random_value v = *any_value(r);
   if (chance(r, 60)) {
     ir_op op = exact[pick(r, 0, 7)];
@@ -113,7 +115,8 @@ static void make_unary(random_graph *r) {
     add_value(r, op_unary(&r->g, op, v.ref), rounds ? v.numerator + (double)(1 << v.scale) : v.numerator,
               v.scale);
   } else {
-    add_value(r, op_unary(&r->g, others[pick(r, 0, 10)], v.ref), unknown, 0);
+    add_value(r, op_unary(&r->g, others[pick(r, 0, (int64_t)(sizeof others / sizeof *others) - 1)], v.ref),
+              unknown, 0);
   }
 }
 

@@ -7,7 +7,7 @@ case $tree in
 *) flags= ;;
 esac
 exec ${CC:-cc} -std=c99 -Wall -Wextra -pedantic -Werror $flags -I"$TEST_ROOT/frontend" "$TEST_ROOT/docs/examples/$1.c" \
-  "$tree/libviewfold.so.0" -Wl,-rpath,"$tree" -o "$1"
+  "$tree/libviewfold.so.0" -Wl,-rpath,"$tree" -lm -o "$1"
 >>>
 
 == the program of the README
@@ -34,6 +34,23 @@ f(0.9602, -2.9599) = 1507
 f(0.9602, 0.9221) = 0.00158
 f(1.0000, 0.9984) = 0.0002497
 f(1.0000, 1.0000) = 2.505e-17
+
+== learning to read digits: a network of two layers
+$ sh build.sh digits_mlp && VIEWFOLD_THREADS=1 ./digits_mlp "$TEST_ROOT/docs/examples/digits/digits.pgm" loss.svg
+1160 steps: [..] of 360 digits held out are read right, 9[..] %
+$ grep -c '<polyline fill="none" stroke="#06c" points="0.0,' loss.svg
+1
+
+== learning to read digits: a convolutional network
+$ sh build.sh digits_conv && VIEWFOLD_THREADS=1 ./digits_conv "$TEST_ROOT/docs/examples/digits/digits.pgm" loss.svg
+15338 weights, 348 steps: [..] of 360 digits held out are read right, 9[..] %
+$ grep -c '<polyline fill="none" stroke="#06c" points="0.0,' loss.svg
+1
+
+== learning to read digits: what is no data
+$ sh build.sh digits_mlp && ./digits_mlp build.sh
+! build.sh: not the 1797 digits of docs/examples/digits/digits.pgm
+? 1
 
 == a gradient for each example
 $ sh build.sh rows && ./rows

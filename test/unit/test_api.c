@@ -565,7 +565,7 @@ static void test_errors_of_builders(void **state) {
 
 /* every operation, against the evaluator */
 
-enum { OUTPUTS = 128, ROOM = 1024 };
+enum { OUTPUTS = 256, ROOM = 1024 };
 
 typedef struct many {
   vf_graph *g;
@@ -589,9 +589,10 @@ static void want_about(many *m, vf_value value) {
 }
 
 static void record_elementwise(many *m, vf_value x, vf_value y, vf_value i, vf_value j) {
-  static vf_value (*const unary[])(vf_value) = {vf_neg,  vf_abs,     vf_relu,  vf_sqrt, vf_rsqrt, vf_exp,
-                                                vf_exp2, vf_log,     vf_log2,  vf_sin,  vf_cos,   vf_tanh,
-                                                vf_erf,  vf_sigmoid, vf_floor, vf_ceil, vf_trunc, vf_round};
+  static vf_value (*const unary[])(vf_value) = {
+      vf_neg,  vf_abs,  vf_relu, vf_sqrt,    vf_rsqrt, vf_exp,   vf_exp2,  vf_log,   vf_log2,  vf_sin,
+      vf_cos,  vf_tanh, vf_erf,  vf_sigmoid, vf_floor, vf_ceil,  vf_trunc, vf_round, vf_tan,   vf_asin,
+      vf_acos, vf_atan, vf_sinh, vf_cosh,    vf_asinh, vf_acosh, vf_atanh, vf_expm1, vf_log1p, vf_erfinv};
   static vf_value (*const binary[])(vf_value, vf_value) = {vf_add, vf_sub, vf_mul, vf_div, vf_floordiv,
                                                            vf_mod, vf_pow, vf_min, vf_max, vf_eq,
                                                            vf_ne,  vf_lt,  vf_le,  vf_gt,  vf_ge};
@@ -672,6 +673,19 @@ static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
   want_about(m, vf_softmax(x, 1));
   want_about(m, vf_log_softmax(i, 0));
   want_about(m, vf_logsumexp(x, VF_LIST(-1), true));
+  want(m, vf_silu(x));
+  want(m, vf_gelu(x, false));
+  want(m, vf_gelu(i, true));
+  want(m, vf_softplus(x));
+  want(m, vf_leaky_relu(x, 0.1));
+  want(m, vf_elu(x, 0.5));
+  want(m, vf_reciprocal(i));
+  want(m, vf_square(i));
+  want(m, vf_sign(x));
+  want(m, vf_clip(x, vf_integer(m->g, 0), none));
+  want(m, vf_clip(i, vf_integer(m->g, -1), y));
+  want_about(m, vf_attention(x, vf_unsqueeze(y, 0), vf_unsqueeze(y, 0), none, 0.5, false));
+  want_about(m, vf_attention(x, x, i, vf_lt(vf_shrink(x, VF_LIST(0, 4, 1, 5)), vf_number(m->g, 3)), 0, true));
   want_about(m, vf_var(x, VF_ALL, false, 1));
   want_about(m, vf_std(i, VF_LIST(0), false, 0));
   want_about(m, vf_layer_norm(x, y, y, 1, 1e-5));
@@ -693,6 +707,12 @@ static void record_compositions(many *m, vf_value x, vf_value y, vf_value i) {
   want(m, vf_eye(m->g, VF_I32, 2, 3, 1));
   want(m, vf_tril(x, 0));
   want(m, vf_triu(i, -1));
+  want(m, vf_uniform(vf_integer(m->g, 5), VF_F16, VF_LIST(3, 4), -1, 2));
+  want(m, vf_normal(vf_point(vf_point(i, 1, 0), 2, 0), VF_F32, VF_LIST(7), 3, 0.5));
+  want(m, vf_bernoulli(vf_integer(m->g, -5), VF_LIST(2, 3, 2), 0.75));
+  vf_value zero = vf_integer(m->g, 0), places = vf_iota(m->g, VF_U32, VF_LIST(5), 0);
+  assert_int_equal(vf_threefry2x32((vf_value[]){zero, places}, (vf_value[]){places, zero}, r), 2);
+  want(m, vf_bit_xor(r[0], r[1]));
   want_about(m, vf_einsum("ij,kj,j->ki", (vf_value[]){x, x, y}, 3));
   want_about(m, vf_einsum("...i->...", &x, 1));
   vf_value one = vf_reshape(x, VF_LIST(1, 1, 4, 6)),

@@ -62,6 +62,119 @@ static void test_softmax(void **state) {
   CHECK_ALL(check_refused, bad);
 }
 
+static void test_random(void **state) {
+  static const typed good[] = {
+      {"uniform shape=[2,3] seed=7", "f32[2,3]"},
+      {"uniform shape=[] seed=-1 low=-3 high=0 dtype=f16", "f16[]"},
+      {"uniform i64[] shape=[n,0] dtype=bf16", "bf16[n,0]"},
+      {"normal 5 shape=[n,m] mean=1e3 std=0 dtype=f64", "f64[n,m]"},
+      {"gaussian u8[] shape=4", "f32[4]"},
+      {"bernoulli shape=[2,m] seed=18446744073709551615 p=1", "bool[2,m]"},
+      {"threefry2x32 u32[2,1] u32[] 1 u32[3]", "u32[2,3] u32[2,3]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"uniform shape=[2]", "uniform: there is no seed; give seed=7, say, or an integer scalar as operand"},
+      {"uniform i32[] shape=[2] seed=1",
+       "uniform: the seed is given as an operand and as an attribute; give one of them"},
+      {"normal shape=[2] seed=1.5", "normal: attribute seed is 1.5; it is a number of 64 bits, such as 7"},
+      {"normal f32[] shape=[2]", "normal: the seed has shape f32[]; a seed is a scalar of an integer dtype"},
+      {"bernoulli u32[2] shape=[2]",
+       "bernoulli: the seed has shape u32[2]; a seed is a scalar of an integer dtype"},
+      {"uniform shape=[2] seed=1 dtype=i32", "uniform: draws are floats, not i32; use f16, bf16, f32 or f64"},
+      {"uniform shape=[-2] seed=1",
+       "uniform: size -2 of axis 0 in shape [-2] is negative; every size is >= 0"},
+      {"uniform shape=[2] seed=1 low=2 high=2", "uniform: nothing lies from 2 to below 2 in f32; takes "
+                                                "finite numbers low < high, at a finite distance"},
+      {"uniform shape=[2] seed=1 low=2 high=2.0001 dtype=f16",
+       "uniform: nothing lies from 2 to below 2 in f16; takes finite numbers low < high, at a finite "
+       "distance"},
+      {"uniform shape=[2] seed=1 low=-3e38 high=3e38", "uniform: nothing lies from -3e+38 to below 3e+38 in "
+                                                       "f32; takes finite numbers low < high, at a finite "
+                                                       "distance"},
+      {"normal shape=[2] seed=1 std=-1", "normal: there is no distribution of mean 0 and standard deviation "
+                                         "-1; takes finite numbers, std >= 0"},
+      {"bernoulli shape=[2] seed=1 p=1.5", "bernoulli: p is 1.5; a probability lies in 0..1"},
+      {"threefry2x32 u32[2] u32[2] u32[3] u32[2]", "threefry2x32: shapes u32[2] and u32[3] do not broadcast: "
+                                                   "size 2 meets 3 at axis -1; sizes must be equal or "
+                                                   "1"},
+      {"threefry2x32 i32[2] u32[2] u32[3] u32[2]",
+       "threefry2x32: operand 1 has shape i32[2]; keys and counters are u32: cast it"},
+      {"threefry2x32 -1 u32[2] u32[2] u32[2]", "threefry2x32: the value -1 does not fit u32, which holds the "
+                                               "integers 0..4294967295; use a value in that "
+                                               "range or cast the other operand"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
+static void test_attention(void **state) {
+  static const typed good[] = {
+      {"attention f32[4,8] f32[5,8] f32[5,3]", "f32[4,3]"},
+      {"attention f16[2,1,4,8] f16[3,5,8] f16[5,3] scale=2", "f16[2,3,4,3]"},
+      {"attention bf16[n,8] f16[m,8] f32[m,3] bool[n,m] causal=true", "f32[n,3]"},
+      {"attention i32[4,n] i32[5,n] u8[5,3] f16[1]", "f32[4,3]"},
+      {"attention f64[4,8] f64[5,8] f64[5,0] bool[7,1,5]", "f64[7,4,0]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"attention f32[4,8] f32[5,8]", "attention: 2 operands given; takes 3 or 4"},
+      {"attention f32[4,8] f32[8] f32[5,3]",
+       "attention: k has shape f32[8]; takes rank 2 or more: positions and features"},
+      {"attention f32[4,8] f32[5,7] f32[5,3]",
+       "attention: q has shape f32[4,8], k has shape f32[5,7]; their last sizes, 8 and 7, must be equal"},
+      {"attention f32[4,8] f32[5,8] f32[4,3]", "attention: k has shape f32[5,8], v has shape f32[4,3]; the "
+                                               "keys, 5, and the values, 4, must be as many"},
+      {"attention f32[2,4,8] f32[3,5,8] f32[5,3]",
+       "attention: batch sizes 2 and 3 do not broadcast; operands have shapes f32[2,4,8] and f32[3,8,5]; "
+       "axes before the last two are equal or 1"},
+      {"attention f32[4,8] f32[5,8] f32[5,3] i32[4,5]",
+       "attention: the mask has shape i32[4,5]; a mask is bool, true where a key takes part, or a float that "
+       "is added "
+       "to the score"},
+      {"attention f32[1,8] f32[5,8] f32[5,3] bool[4,5]",
+       "attention: the mask has shape bool[4,5]; q has shape f32[1,8], k has shape f32[5,8]; the mask's last "
+       "sizes "
+       "are those of the queries and the keys, 1 and 5, or 1"},
+      {"attention f32[4,8] f32[0,8] f32[0,3]", "attention: axis 1 has size 0; x has shape f32[4,0]; nothing "
+                                               "has no extremum: each reduced size is at least 1"},
+      {"attention f32[4,8] f32[5,8] f32[5,3] scale=inf",
+       "attention: scale is inf; takes a finite number, 0 for 1 / sqrt(8)"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
+static void test_activations(void **state) {
+  static const typed good[] = {
+      {"silu f16[2,n]", "f16[2,n]"},
+      {"swish i64[]", "f64[]"},
+      {"gelu bf16[3] approximate=none", "bf16[3]"},
+      {"softplus bool[3]", "f32[3]"},
+      {"leaky_relu f64[n] alpha=-2", "f64[n]"},
+      {"elu u8[2] alpha=0.5", "f32[2]"},
+      {"reciprocal u64[2]", "f64[2]"},
+      {"square i8[n]", "i8[n]"},
+      {"sign u16[2]", "u16[2]"},
+      {"sign bf16[n]", "bf16[n]"},
+      {"clip i8[2] low=-5", "i8[2]"},
+      {"clip i8[2] high=1.5", "f32[2]"},
+      {"clip f16[2] low=-1 high=3", "f16[2]"},
+  };
+  CHECK_ALL(check_typed, good);
+  static const record_refused bad[] = {
+      {"gelu f32[2] approximate=erf", "gelu: attribute approximate is erf; it is one of none tanh"},
+      {"elu f32[2] alpha=nan", "elu: alpha is nan; x has shape f32[2]; takes a finite number"},
+      {"sign bool[2]", "sign: a bool has none; x has shape bool[2]; cast to an integer or float dtype"},
+      {"square bool[2]", "square: there is no arithmetic on bool; the operands promote to bool; cast to an "
+                         "integer or float dtype, or "
+                         "use and, or, not"},
+      {"clip u8[2] low=-1", "clip: the value -1 does not fit u8, which holds the integers 0..255; use a "
+                            "value in that range or cast the "
+                            "other operand"},
+      {"clip f32[2] low=true", "clip: attribute low is true; it is a number, such as -1"},
+  };
+  CHECK_ALL(check_refused, bad);
+}
+
 static void test_moments(void **state) {
   static const typed good[] = {
       {"var f32[2,3]", "f32[]"},
@@ -461,7 +574,16 @@ static void test_any_allocation_may_fail(void **state) {
   static const char *const lines[] = {
       "softmax f16[2,n]",
       "log_softmax i32[2,3]",
+      "uniform i32[] shape=[n,3] low=1 high=2",
+      "normal i32[] shape=[4294967296,3] mean=1",
+      "bernoulli i32[] shape=[n]",
+      "threefry2x32 1 u32[2] 3 4",
       "logsumexp f32[2,3] axes=[1]",
+      "gelu f16[2,n] approximate=tanh",
+      "elu i32[n] alpha=0.3",
+      "sign i32[2]",
+      "clip f16[n] low=0 high=1",
+      "attention f16[2,n] f16[m,n] f16[m,2] bool[m] causal=true",
       "std f16[n,3] correction=1",
       "layer_norm f16[2,n] f32[n] f32[1]",
       "rms_norm f32[2,3]",
@@ -495,12 +617,21 @@ static void test_any_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_softmax),         cmocka_unit_test(test_moments),
-      cmocka_unit_test(test_norms),           cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_ranges),          cmocka_unit_test(test_triangles),
-      cmocka_unit_test(test_einsum),          cmocka_unit_test(test_convolutions),
-      cmocka_unit_test(test_pooling),         cmocka_unit_test(test_indirection),
-      cmocka_unit_test(test_null_propagates), cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_softmax),
+      cmocka_unit_test(test_activations),
+      cmocka_unit_test(test_random),
+      cmocka_unit_test(test_attention),
+      cmocka_unit_test(test_moments),
+      cmocka_unit_test(test_norms),
+      cmocka_unit_test(test_parts),
+      cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_triangles),
+      cmocka_unit_test(test_einsum),
+      cmocka_unit_test(test_convolutions),
+      cmocka_unit_test(test_pooling),
+      cmocka_unit_test(test_indirection),
+      cmocka_unit_test(test_null_propagates),
+      cmocka_unit_test(test_any_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

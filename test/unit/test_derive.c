@@ -66,6 +66,7 @@ static void check_values(const value_case *k) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
+/* spec: F3.grad F5.U F7.U */
 static void test_kinks(void **state) {
   static const value_case cases[] = {
       {"[3]", "%y = abs %x", {-2, 0, 3}, {5, 5, 5}, {-5, 0, 5}, 3},
@@ -101,6 +102,7 @@ static void test_zeros(void **state) {
   CHECK_ALL(check_values, cases);
 }
 
+/* spec: V16.grad V18.grad V22.grad V22.U */
 static void test_views_and_indices(void **state) {
   static const value_case cases[] = {
       {"[3]", "%y = broadcast_to %x shape=[2,3]", {0}, {1, 2, 3, 4, 5, 6}, {5, 7, 9}, 3},
@@ -244,7 +246,7 @@ static void test_infinities_stay(void **state) {
   CHECK_ALL(check_values, cases);
 }
 
-/* d^n/dx^n of x^3 at 0 and elsewhere, and of a product with a zero in it. */
+/* d^n/dx^n of x^3 at 0 and elsewhere, and of a product with a zero in it. spec: AD5 */
 static void test_higher(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "higher", &error);
@@ -271,7 +273,7 @@ static void test_higher(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
-/* Inputs: unreached, listed twice, depending on one another, of other float dtypes. */
+/* Inputs: unreached, listed twice, depending on one another, of other float dtypes. spec: AD4 AD6 */
 static void test_inputs(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "inputs", &error);
@@ -333,6 +335,7 @@ static void refused(vf_graph *g, vf_value result, const char *message) {
   vf_graph_clear_error(g);
 }
 
+/* spec: AD6 */
 static void test_refused(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "refused", &error);

@@ -34,6 +34,22 @@ static long double rsqrt_l(long double x) { return 1 / sqrtl(x); }
 static double sigmoid_d(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 static double rsqrt_d(double x) { return 1 / sqrt(x); }
 
+/* Halley's iteration on the library's erf, or erfc where erf is near 1, from an approximation (S. Winitzki,
+ * 2008) that is right to 2^-8 */
+static long double erfinv_l(long double x) {
+  if (x == 0) return x;
+  if (!(fabsl(x) < 1)) return fabsl(x) == 1 ? x * INFINITY : NAN;
+  long double size = fabsl(x), half = 2 / (3.14159265358979323846L * 0.147L) + log1pl(-size * size) / 2;
+  long double y = sqrtl(sqrtl(half * half - log1pl(-size * size) / 0.147L) - half);
+  for (int i = 0; i < 5; i++) {
+    long double off = size < 0.5L ? erfl(y) - size : 1 - size - erfcl(y);
+    long double e = off * expl(y * y) * 0.886226925452758013649L;
+    y -= e / (1 + y * e);
+  }
+  return x < 0 ? -y : y;
+}
+static double erfinv_d(double x) { return (double)erfinv_l(x); }
+
 static const function functions[] = {
     {IR_OP_EXP, expl, exp, 1, 1, -104, 89, INFINITY},
     {IR_OP_EXP2, exp2l, exp2, 1, 1, -150, 128, INFINITY},
@@ -44,6 +60,18 @@ static const function functions[] = {
     {IR_OP_TANH, tanhl, tanh, 2, 2, -3, 3, INFINITY},
     {IR_OP_ERF, erfl, erf, 2, 2, -3, 3, INFINITY},
     {IR_OP_SIGMOID, sigmoid_l, sigmoid_d, 2, 2, -20, 20, INFINITY},
+    {IR_OP_EXPM1, expm1l, expm1, 1.5, 1.5, -2, 89, INFINITY},
+    {IR_OP_LOG1P, log1pl, log1p, 1.5, 1.5, -1, 2, INFINITY},
+    {IR_OP_ERFINV, erfinv_l, erfinv_d, 2.5, 2.5, -1, 1, INFINITY},
+    {IR_OP_TAN, tanl, tan, 1, 4, -30, 30, 0x1p50},
+    {IR_OP_ASIN, asinl, asin, 2.5, 2.5, -1, 1, INFINITY},
+    {IR_OP_ACOS, acosl, acos, 2, 2, -1, 1, INFINITY},
+    {IR_OP_ATAN, atanl, atan, 2, 2, -4, 4, INFINITY},
+    {IR_OP_SINH, sinhl, sinh, 2.5, 2.5, -90, 90, INFINITY},
+    {IR_OP_COSH, coshl, cosh, 2.5, 2.5, -90, 90, INFINITY},
+    {IR_OP_ASINH, asinhl, asinh, 2.5, 2.5, -4, 4, INFINITY},
+    {IR_OP_ACOSH, acoshl, acosh, 2.5, 2.5, 0, 9, INFINITY},
+    {IR_OP_ATANH, atanhl, atanh, 2.5, 2.5, -1, 1, INFINITY},
     {IR_OP_RSQRT, rsqrt_l, rsqrt_d, 1.5, 1.5, 0, 4, INFINITY},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
@@ -261,11 +289,58 @@ static void exact_values(void **s) {
               one(IR_OP_SIGMOID, INFINITY, 0) == 1);
   assert_true(one(IR_OP_RSQRT, 0.25f, 0) == 2 && one(IR_OP_RSQRT, 0, 0) == INFINITY &&
               one(IR_OP_RSQRT, INFINITY, 0) == 0);
-  static const ir_op odd[] = {IR_OP_SIN, IR_OP_TANH, IR_OP_ERF};
-  for (int i = 0; i < 3; i++) {
+  assert_true(one(IR_OP_EXPM1, -INFINITY, 0) == -1 && one(IR_OP_EXPM1, INFINITY, 0) == INFINITY &&
+              one(IR_OP_EXPM1, 0x1p-149f, 0) == 0x1p-149f && one(IR_OP_EXPM1, -200, 0) == -1);
+  assert_true(one(IR_OP_LOG1P, -1, 0) == -INFINITY && one(IR_OP_LOG1P, INFINITY, 0) == INFINITY &&
+              one(IR_OP_LOG1P, -0x1p-149f, 0) == -0x1p-149f && isnan(one(IR_OP_LOG1P, -1.5f, 0)));
+  assert_true(one(IR_OP_ERFINV, 1, 0) == INFINITY && one(IR_OP_ERFINV, -1, 0) == -INFINITY);
+  assert_true(isnan(one(IR_OP_ERFINV, 1.0000001f, 0)) && isnan(one(IR_OP_ERFINV, -INFINITY, 0)));
+  static const ir_op odd[] = {IR_OP_SIN, IR_OP_TANH, IR_OP_ERF,  IR_OP_ERFINV, IR_OP_EXPM1, IR_OP_LOG1P,
+                              IR_OP_TAN, IR_OP_ASIN, IR_OP_ATAN, IR_OP_SINH,   IR_OP_ASINH, IR_OP_ATANH};
+  for (int i = 0; i < 12; i++) {
     assert_true(signbit(one(odd[i], -0.0f, 0)) && !signbit(one(odd[i], 0.0f, 0)));
-    assert_true(one(odd[i], -0.7f, 0) == -one(odd[i], 0.7f, 0));
+    bool symmetric = odd[i] != IR_OP_EXPM1 && odd[i] != IR_OP_LOG1P;
+    if (symmetric) assert_true(one(odd[i], -0.7f, 0) == -one(odd[i], 0.7f, 0));
   }
+}
+
+/* Values to 40 digits by mpmath, and every place where the polynomials change: towards 1, and towards 0. */
+static void erfinv_of_known_values(void **s) {
+  (void)s;
+  static const double known[][2] = {{0x1.999999999999ap-4, 0x1.6bf442539fd74p-4},
+                                    {-0.5, -0x1.e861fbb24c00ap-2},
+                                    {0x1.ccccccccccccdp-1, 0x1.29c0146770651p+0},
+                                    {0x1.fae147ae147aep-1, 0x1.d2466082bb20ep+0},
+                                    {0x1.fep-1, 0x1.052d8817e4ea8p+1},
+                                    {0x1.ffffde7210be9p-1, 0x1.babd964830d58p+1},
+                                    {-0x1.fffffep-1, -0x1.ea8f95ae0aca8p+1},
+                                    {0x1.fffffffffffffp-1, 0x1.7744f8f74e94ap+2},
+                                    {0x1.56e1fc2f8f359p-997, 0x1.2fdf36bf69b9fp-997},
+                                    {0x1.af767a741088bp-1, 1}};
+  static double x[BLOCK], y[BLOCK];
+  static float x32[BLOCK], y32[BLOCK];
+  size_t count = sizeof known / sizeof *known;
+  uint64_t state = 5;
+  for (size_t i = 0; i < BLOCK; i++) {
+    double gap = ldexp(1 + unit(&state), -1 - (int)(i % 53)),
+           gap32 = ldexp(1 + unit(&state), -1 - (int)(i % 24));
+    x[i] = i < count ? known[i][0] : 1 - gap;
+    x32[i] = (float)(i < count ? known[i][0] : 1 - gap32);
+  }
+  machine m, m32;
+  start(&m, IR_OP_ERFINV, IR_F64, BLOCK);
+  start(&m32, IR_OP_ERFINV, IR_F32, BLOCK);
+  run(&m, x, x, y);
+  run(&m32, x32, x32, y32);
+  for (size_t i = 0; i < BLOCK; i++) {
+    if (i < count && error_in_ulp(y[i], known[i][1], IR_F64) > 3) fail_msg("erfinv(%a) = %a", x[i], y[i]);
+    double e = error_in_ulp(y[i], erfinv_l(x[i]), IR_F64),
+           e32 = error_in_ulp(y32[i], erfinv_l(x32[i]), IR_F32);
+    if (!(e <= 2.5)) fail_msg("f64 argument %a is off by %g ulp", x[i], e);
+    if (!(e32 <= 2.5)) fail_msg("f32 argument %a is off by %g ulp", x32[i], e32);
+  }
+  ir_graph_free(&m.g);
+  ir_graph_free(&m32.g);
 }
 
 static void relu_of_zeros_and_nan(void **s) {
@@ -477,6 +552,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(f64_is_within_its_bounds),
       cmocka_unit_test(pow_is_within_its_bounds),
       cmocka_unit_test(exact_values),
+      cmocka_unit_test(erfinv_of_known_values),
       cmocka_unit_test(relu_of_zeros_and_nan),
       cmocka_unit_test(pow_special_cases),
       cmocka_unit_test(sine_near_its_zeros),

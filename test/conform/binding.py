@@ -1,0 +1,281 @@
+"""libviewfold through ctypes: record operations by their text names, print the graph, read it back, run it.
+
+A Graph records with vf_apply, exactly as a text graph would; Graph.run prints what was recorded, parses that
+text, and runs the result compiled and by the reference evaluator. Arrays are NumPy's; bf16, which NumPy
+lacks, is an array of u16 inside a Typed value. Failures of the library are raised as Refused, with its
+message.
+"""
+import ctypes
+import os
+
+import numpy as np
+
+DTYPES = "none bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64".split()
+NUMPY = {"bool": np.bool_, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32,
+         "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f16": np.float16, "bf16": np.uint16,
+         "f32": np.float32, "f64": np.float64}
+NAMES = {np.dtype(t): name for name, t in NUMPY.items() if name != "bf16"}
+MOST_RESULTS = 64
+
+
+class Refused(Exception):
+    """The library said no; the text is its message."""
+
+
+class Typed:
+    """An array with viewfold's dtype: needed for bf16, whose array holds the bits as u16."""
+
+    def __init__(self, array, dtype=None):
+        self.array, self.batch_dims = np.asarray(array, order="C"), 0
+        self.dtype = dtype or NAMES[self.array.dtype]
+        if self.array.dtype != NUMPY[self.dtype]:
+            raise TypeError(f"an array of {self.array.dtype} does not hold {self.dtype}")
+
+    @property
+    def shape(self):
+        return self.array.shape
+
+    def wide(self):
+        """The elements in a dtype that NumPy computes with: bf16 as f32."""
+        if self.dtype != "bf16":
+            return self.array
+        return (self.array.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def typed(x):
+    return x if isinstance(x, Typed) else Typed(x)
+
+
+def to_dtype(array, dtype):
+    """Rounds to nearest even, as casts between floats do."""
+    if dtype != "bf16":
+        return Typed(np.asarray(array).astype(NUMPY[dtype]))
+    bits = np.asarray(array, np.float32).view(np.uint32)
+    rounded = ((bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16))
+    rounded = np.where(np.isnan(array), np.uint32(0x7FC0), rounded)
+    return Typed(rounded.astype(np.uint16), "bf16")
+
+
+class _Value(ctypes.Structure):
+    _fields_ = [("graph", ctypes.c_void_p), ("id", ctypes.c_uint32), ("epoch", ctypes.c_uint32)]
+
+
+class _Error(ctypes.Structure):
+    _fields_ = [("status", ctypes.c_int), ("message", ctypes.c_char * 1024)]
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("allocator", ctypes.c_void_p),
+                ("allocator_user", ctypes.c_void_p), ("threads", ctypes.c_int),
+                ("flags", ctypes.c_uint32), ("cache_dir", ctypes.c_char_p),
+                ("device", ctypes.c_char_p), ("cache_bytes", ctypes.c_int64)]
+
+
+_POINTER, _TEXT, _INT, _SIZES = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(ctypes.c_int64)
+_FUNCTIONS = {  # name: (result, arguments)
+    "vf_context_create": (_POINTER, [_POINTER, _POINTER]),
+    "vf_context_destroy": (None, [_POINTER]),
+    "vf_text_free": (None, [_POINTER, _POINTER]),
+    "vf_graph_create": (_POINTER, [_POINTER, _TEXT, _POINTER]),
+    "vf_graph_destroy": (None, [_POINTER]),
+    "vf_graph_parse": (_POINTER, [_POINTER, _TEXT, ctypes.c_size_t, _TEXT, _TEXT, _POINTER]),
+    "vf_graph_text": (_POINTER, [_POINTER, _POINTER]),
+    "vf_graph_status": (_INT, [_POINTER]),
+    "vf_graph_message": (_TEXT, [_POINTER]),
+    "vf_graph_clear_error": (None, [_POINTER]),
+    "vf_output": (_Value, [_POINTER, _TEXT, _Value]),
+    "vf_ok": (ctypes.c_bool, [_Value]),
+    "vf_value_dtype": (_INT, [_Value]),
+    "vf_value_rank": (_INT, [_Value]),
+    "vf_value_shape": (_INT, [_Value, _SIZES]),
+    "vf_value_batch": (_INT, [_Value, _SIZES]),
+    "vf_input": (_Value, [_POINTER, _TEXT, _INT, _INT, _SIZES]),
+    "vf_number": (_Value, [_POINTER, ctypes.c_double]),
+    "vf_integer": (_Value, [_POINTER, ctypes.c_int64]),
+    "vf_apply_all": (_INT, [_POINTER, _TEXT, ctypes.POINTER(_Value), _INT, _TEXT, _INT,
+                            ctypes.POINTER(_Value)]),
+    "vf_compile": (_POINTER, [_POINTER, _POINTER]),
+    "vf_program_destroy": (None, [_POINTER]),
+    "vf_program_run": (_INT, [_POINTER, _POINTER, _POINTER, _SIZES, _POINTER]),
+    "vf_evaluate": (_INT, [_POINTER, _POINTER, _POINTER, _SIZES, _POINTER]),
+}
+
+
+class Library:
+    """One context of libviewfold, which keeps nothing on disk and runs on one thread."""
+
+    def __init__(self, build):
+        self.c = ctypes.CDLL(os.path.join(build, "libviewfold.so.0"))
+        for name, (result, arguments) in _FUNCTIONS.items():
+            function = getattr(self.c, name)
+            function.restype, function.argtypes = result, arguments
+        options = _Options(size=ctypes.sizeof(_Options), threads=1, flags=1)
+        self.context = self.must(self.c.vf_context_create, ctypes.byref(options))
+
+    def must(self, function, *arguments):
+        """Calls a function whose last argument is the error and whose falsity (or status) is failure."""
+        error = _Error()
+        result = function(*arguments, ctypes.byref(error))
+        failed = result != 0 if function.restype is _INT else not result
+        if failed:
+            raise Refused(error.message.decode() or f"{function.__name__} failed without a message")
+        return result
+
+    def text(self, graph):
+        text = self.must(self.c.vf_graph_text, graph)
+        try:
+            return ctypes.string_at(text).decode()
+        finally:
+            self.c.vf_text_free(self.context, text)
+
+    def parse(self, text):
+        raw = text.encode()
+        return self.must(self.c.vf_graph_parse, self.context, raw, len(raw), b"graph", None)
+
+
+def _sizes(shape):
+    return (ctypes.c_int64 * max(len(shape), 1))(*shape)
+
+
+def _pointers(arrays):
+    return (ctypes.c_void_p * max(len(arrays), 1))(*[a.ctypes.data for a in arrays])
+
+
+def attribute_text(value):
+    """A Python value as text graphs write it."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return "[" + ",".join(attribute_text(v) for v in value) + "]"
+    if isinstance(value, (float, np.floating)):
+        text = repr(float(value))
+        return text if any(c in text for c in ".en") else text + ".0"
+    return str(value)
+
+
+class Value:
+    """A recorded tensor: its batch sizes, its shape and its dtype. recipe is how it was recorded, so that it can
+    be recorded again elsewhere."""
+
+    def __init__(self, graph, raw, recipe):
+        self.graph, self.raw, self.recipe = graph, raw, recipe
+        rank = graph.c.vf_value_rank(raw)
+        sizes = (ctypes.c_int64 * 17)()
+        graph.c.vf_value_shape(raw, sizes)
+        self.shape = tuple(sizes[:rank])
+        self.batch = tuple(sizes[:graph.c.vf_value_batch(raw, sizes)])
+        self.dtype = DTYPES[graph.c.vf_value_dtype(raw)]
+
+    @property
+    def rank(self):
+        return len(self.shape)
+
+    def known(self):
+        """What the value is for the given inputs, by the reference evaluator: for what is data elsewhere and
+        an attribute here."""
+        if self.recipe[0] == "input":
+            return self.recipe[1].wide()
+        copy = Graph(self.graph.library)
+        copy.output(copy.again(self, {}))
+        return copy.run(compiled=False)[0].wide()
+
+
+class Graph:
+    def __init__(self, library, name="conform"):
+        self.library, self.c, self.inputs, self.outputs = library, library.c, [], []
+        self.raw = library.must(self.c.vf_graph_create, library.context, name.encode())
+
+    def __del__(self):
+        if getattr(self, "raw", None):
+            self.c.vf_graph_destroy(self.raw)
+
+    def refused(self):
+        message = self.c.vf_graph_message(self.raw).decode()
+        self.c.vf_graph_clear_error(self.raw)
+        return Refused(message)
+
+    def input(self, array):
+        array = typed(array)
+        name = f"x{len(self.inputs)}"
+        raw = self.c.vf_input(self.raw, name.encode(), DTYPES.index(array.dtype), len(array.shape),
+                              _sizes(array.shape))
+        if not self.c.vf_ok(raw):
+            raise self.refused()
+        self.inputs.append(array)
+        return Value(self, raw, ("input", array))
+
+    def _operand(self, x):
+        if isinstance(x, Value):
+            return x.raw
+        if isinstance(x, (bool, np.bool_)):
+            return self.apply("const", value=bool(x)).raw
+        if isinstance(x, (int, np.integer)):
+            return self.c.vf_integer(self.raw, int(x))
+        return self.c.vf_number(self.raw, float(x))
+
+    def apply_all(self, operation, *operands, **attributes):
+        """All results of an operation by its text name; Python numbers are literals, None attributes left
+        out."""
+        raw = (_Value * max(len(operands), 1))(*[self._operand(x) for x in operands])
+        results = (_Value * MOST_RESULTS)()
+        text = " ".join(f"{k}={attribute_text(v)}" for k, v in attributes.items() if v is not None)
+        count = self.c.vf_apply_all(self.raw, operation.encode(), raw, len(operands), text.encode() or None,
+                                    MOST_RESULTS, results)
+        if count < 0:
+            raise self.refused()
+        return [Value(self, _Value(results[i].graph, results[i].id, results[i].epoch),
+                      (operation, operands, attributes, i)) for i in range(count)]
+
+    def apply(self, operation, *operands, **attributes):
+        return self.apply_all(operation, *operands, **attributes)[0]
+
+    def again(self, value, done):
+        """Records a value of another graph, and what it needs, in this one."""
+        pending = [value]
+        while pending:
+            last = pending[-1]
+            if id(last) in done:
+                pending.pop()
+                continue
+            if last.recipe[0] == "input":
+                done[id(last)] = self.input(last.recipe[1])
+                continue
+            operation, operands, attributes, number = last.recipe
+            missing = [x for x in operands if isinstance(x, Value) and id(x) not in done]
+            if missing:
+                pending += missing
+                continue
+            operands = [done[id(x)] if isinstance(x, Value) else x for x in operands]
+            done[id(last)] = self.apply_all(operation, *operands, **attributes)[number]
+        return done[id(value)]
+
+    def output(self, value):
+        self.c.vf_output(self.raw, f"y{len(self.outputs)}".encode(), value.raw)
+        self.outputs.append(value)
+
+    def text(self):
+        return self.library.text(self.raw)
+
+    def run(self, compiled=True):
+        """The outputs, computed from the graph's own text: by a compiled program, or by the reference
+        evaluator."""
+        library, c = self.library, self.c
+        read = library.parse(self.text())
+        program = None
+        try:
+            inputs = [x.array for x in self.inputs]
+            outputs = [np.empty(v.batch + v.shape, NUMPY[v.dtype]) for v in self.outputs]
+            if compiled:
+                program = library.must(c.vf_compile, read)
+                run, what = c.vf_program_run, program
+            else:
+                run, what = c.vf_evaluate, read
+            library.must(run, what, _pointers(inputs), _pointers(outputs), None)
+            results = [Typed(a, v.dtype) for a, v in zip(outputs, self.outputs)]
+            for result, value in zip(results, self.outputs):
+                result.batch_dims = len(value.batch)
+            return results
+        finally:
+            if program:
+                c.vf_program_destroy(program)
+            c.vf_graph_destroy(read)

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Every operation of text graphs against NumPy, on random operands.
+
+oracle/ has a row for each operation: operands of random shapes and dtypes, edge cases among their elements,
+random attributes, and what NumPy computes, with the dtype and the bound of the rulings. The operation is
+recorded by any of its names, printed, read back, and run compiled and by the reference evaluator. An
+operation of passes/ops/names.def without a row is a failure.
+
+  numpy_oracle.py --build DIR [--seed N] [--count N] [--only NAME]
+
+--count is the number of cases for each operation. Exit status: 0, 1 after a failure, 77 when it cannot run.
+"""
+import argparse
+import collections
+import os
+import re
+import sys
+
+try:
+    import numpy as np
+except ImportError as missing:
+    print(f"skip: {missing} (package python3-numpy)")
+    sys.exit(77)
+
+import binding
+from oracle import ROWS
+from oracle.draw import Draw
+
+NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "passes", "ops", "names.def")
+MOST_SHOWN = 3  # failures of one operation
+
+
+def names():
+    """Operations by their first name: all names of each, those with one form and one node, and its
+    attributes."""
+    found, seen = {}, {}
+    with open(NAMES, encoding="utf-8") as file:
+        rows = re.findall(r'^NAME\("(\w+)", (\w+), (\w+),([^;]*?)\)$', file.read(), re.M)
+    for name, form, op, rest in rows:
+        first = seen.setdefault((form, op), name)
+        found.setdefault(first, ([], set(re.findall(r"A\((\w+)\)", rest))))[0].append(name)
+    return found
+
+
+def seed_of(seed, name, number):
+    return np.random.default_rng([seed, number] + list(name.encode()))
+
+
+def run_case(library, row, operation, random):
+    """None, or what was wrong, with the graph."""
+    graph = binding.Graph(library)
+    aliases, attributes = operation
+    draw = Draw(random, graph, attributes)
+    name = draw.one(aliases)
+    case = row(draw)
+    try:
+        results = graph.apply_all(name, *case.operands, **case.attributes)
+    except binding.Refused as why:
+        return f"refused: {why}"
+    if len(results) != len(case.wants):
+        return f"{len(results)} results, expected {len(case.wants)}"
+    for value in results:
+        graph.output(value)
+    for compiled in (True, False):
+        try:
+            outputs = graph.run(compiled)
+        except binding.Refused as why:
+            return f"{'compiled' if compiled else 'evaluated'}: {why}\n{graph.text()}"
+        for number, (got, want) in enumerate(zip(outputs, case.wants)):
+            wrong = want.wrong(got)
+            if wrong:
+                how = "compiled" if compiled else "evaluated"
+                inputs = "".join(f"\n  x{k} = {x.wide().tolist()}" for k, x in enumerate(graph.inputs)
+                                 if x.array.size <= 24)
+                return f"{how} result {number} {wrong}\n{graph.text()}{inputs}"
+    return None
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--build", required=True)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--count", type=int, default=40)
+    options.add_argument("--only", default="")
+    options = options.parse_args()
+    np.seterr(all="ignore")
+    library = binding.Library(options.build)
+    every, failures, passed = names(), collections.Counter(), 0
+    for name in sorted(every.keys() - ROWS.keys()):
+        print(f"{name}: no row in test/conform/oracle/: add one")
+        failures[name] += 1
+    ahead = sorted(ROWS.keys() - every.keys())
+    if ahead:
+        print(f"rows without an operation of that first name: {' '.join(ahead)}")
+    for name in sorted(every.keys() & ROWS.keys()):
+        if options.only not in ("", name):
+            continue
+        for number in range(options.count):
+            wrong = run_case(library, ROWS[name], every[name], seed_of(options.seed, name, number))
+            if wrong:
+                failures[name] += 1
+                if failures[name] <= MOST_SHOWN:
+                    print(f"{name} (--seed {options.seed}, case {number}): {wrong}")
+        passed += failures[name] == 0
+    print(f"{sum(failures.values())} failures in {dict(failures)}" if failures else
+          f"seed {options.seed}, {options.count} cases of each operation")
+    print(f"numpy_oracle: {passed} passed, {len([n for n in failures if failures[n]])} failed")
+    return 1 if any(failures.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,11 @@
+"""One row for each operation of text graphs: random operands and attributes, and what NumPy says of them.
+
+A row for an operation that is not there yet waits for it.
+"""
+from oracle import batches, elementwise, functions, indirect, ordered, reduce, views, window
+
+ROWS = {}
+for part in (elementwise, views, batches, indirect, reduce, window, ordered, functions):
+    twice = ROWS.keys() & part.ROWS.keys()
+    assert not twice, f"two rows for {sorted(twice)}"
+    ROWS.update(part.ROWS)

@@ -1,0 +1,343 @@
+/* Control flow through the C API: what is recorded, what is refused, numbers of derivatives, the session, and
+ * memory. test/property/prop_control.c compares random functions with the same written out. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/viewfold.h"
+#include "test/lib/memory.h"
+
+static vf_error error;
+
+static vf_context *context(void) {
+  vf_context *c = vf_context_create(NULL, &error);
+  assert_non_null(c);
+  return c;
+}
+
+static void evaluate(vf_graph *g, const void *const *in, void *const *out) {
+  if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
+  if (vf_evaluate(g, in, out, NULL, &error) != VF_OK) fail_msg("%s", error.message);
+}
+
+/* functions */
+
+static void running_sum(void *user, const vf_value *a, vf_value *r) { r[0] = r[1] = vf_add(a[0], a[1]); }
+/* state * slice * what lies behind user */
+static void scaled(void *user, const vf_value *a, vf_value *r) {
+  r[0] = vf_mul(vf_mul(a[0], a[1]), *(vf_value *)user);
+  r[1] = vf_exp(*(vf_value *)user);
+}
+static void square(void *user, const vf_value *a, vf_value *r) { r[0] = vf_mul(a[0], a[0]); }
+static void cube(void *user, const vf_value *a, vf_value *r) { r[0] = vf_mul(vf_mul(a[0], a[0]), a[0]); }
+static void flat(void *user, const vf_value *a, vf_value *r) { r[0] = vf_exp(*(vf_value *)user); }
+static void nothing(void *user, const vf_value *a, vf_value *r) {}
+static void wrong(void *user, const vf_value *a, vf_value *r) { r[0] = vf_permute(a[0], 1, (const int64_t[]){7}); }
+static void larger(void *user, const vf_value *a, vf_value *r) { r[0] = vf_stack((vf_value[]){a[0], a[0]}, 2, 0); }
+static void below(void *user, const vf_value *a, vf_value *r) { r[0] = vf_lt(a[0], vf_number(a[0].graph, 100)); }
+static void count_below(void *user, const vf_value *a, vf_value *r) {
+  r[0] = vf_lt(a[0], vf_integer(a[0].graph, *(int *)user));
+}
+static void count_and_square(void *user, const vf_value *a, vf_value *r) {
+  r[0] = vf_add(a[0], vf_integer(a[0].graph, 1));
+  r[1] = vf_mul(a[1], a[1]);
+}
+
+/* recording */
+
+static void test_constants_take_the_dtype_that_rounds_give(void **state) {
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), zero = vf_integer(g, 0), sum, sums;
+  vf_scan(running_sum, NULL, 1, &zero, 1, &x, 1, -1, true, &sum, &sums);
+  assert_int_equal(vf_value_dtype(sum), VF_F32);
+  vf_output(g, "sum", sum), vf_output(g, "sums", sums);
+  float in[3] = {1, 2, 3}, total, all[3];
+  evaluate(g, (const void *[]){in}, (void *[]){&total, all});
+  assert_true(total == 6 && all[0] == 6 && all[1] == 5 && all[2] == 3);
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
+/* The text of a graph of one use of `f`, in the middle of which exp stands where it belongs. */
+static void test_values_from_outside_are_operands(void **state) {
+  vf_context *c = context();
+  for (int branch = 0; branch < 2; branch++) {
+    vf_graph *g = vf_graph_create(c, "g", &error);
+    vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), w = vf_input(g, "w", VF_F32, 0, NULL);
+    vf_value p = vf_input(g, "p", VF_BOOL, 0, NULL), one = vf_number(g, 1), y, z = {0};
+    if (branch) vf_cond(p, 1, &w, flat, square, &w, 1, &y);
+    else vf_scan(scaled, &w, 1, &one, 1, &x, 1, -1, false, &y, &z);
+    vf_output(g, "y", y);
+    if (!branch) vf_output(g, "z", z);
+    char *text = vf_graph_text(g, &error);
+    assert_non_null(text);
+    const char *exp = strstr(text, "= exp"), *last = strstr(text, "graph @g(");
+    assert_true(exp && last);
+    assert_int_equal(exp < last, branch); /* once, before the scan; and only in the branch that asks for it */
+    vf_text_free(c, text);
+    float in[3] = {1, 2, 3}, weight = 2, out, stack[3] = {0};
+    bool holds = true;
+    evaluate(g, (const void *[]){in, &weight, &holds}, (void *[]){&out, stack});
+    if (branch) assert_true(fabsf(out - expf(2)) < 1e-5);
+    else assert_true(out == 48 && fabsf(stack[2] - expf(2)) < 1e-5);
+    vf_graph_destroy(g);
+  }
+  vf_context_destroy(c);
+}
+
+typedef struct refusal {
+  const char *what, *message;
+} refusal;
+
+static void record_refused(vf_graph *g, const char *what) {
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), s = vf_input(g, "s", VF_F32, 0, NULL), y, z, zero = vf_number(g, 0);
+  vf_value p = vf_input(g, "p", VF_BOOL, 0, NULL), i = vf_integer(g, 0);
+  int three = 3;
+  if (strcmp(what, "unset") == 0) vf_cond(p, 1, &x, nothing, square, NULL, 1, &y);
+  if (strcmp(what, "inside") == 0) vf_cond(p, 1, &x, wrong, square, NULL, 1, &y);
+  if (strcmp(what, "null") == 0) vf_cond(p, 1, &x, NULL, square, NULL, 1, &y);
+  if (strcmp(what, "branches") == 0) vf_cond(p, 1, &x, larger, square, NULL, 1, &y);
+  if (strcmp(what, "state") == 0) vf_while_loop(below, larger, NULL, 1, &s, 5, &y);
+  if (strcmp(what, "condition") == 0) vf_while_loop(square, square, NULL, 1, &s, 5, &y);
+  if (strcmp(what, "length") == 0) vf_scan(running_sum, NULL, 1, &zero, 1, &x, 1, 4, false, &y, &z);
+  if (strcmp(what, "axis") == 0) vf_scan(running_sum, NULL, 1, &zero, 1, &s, 1, -1, false, &y, &z);
+  if (strcmp(what, "endless") == 0) {
+    vf_value init[2] = {i, s}, out[2], gradient;
+    vf_while_loop(count_below, count_and_square, &three, 2, init, -1, out);
+    vf_grad(out[1], 1, &s, &gradient);
+  }
+}
+
+static void test_refused(void **state) {
+  static const refusal cases[] = {
+      {"unset", "cond: result 1 was not given; a function sets all its results"},
+      {"inside", "permute: order [7] has 7, which is no axis; x has shape f32[3]; an order lists each of the axes 0..0 "
+                 "exactly once"},
+      {"null", "cond: function 1 is NULL"},
+      {"branches", "cond: result 1 is f32[3] in the second branch, f32[2,3] in the first; both have one shape and "
+                   "dtype"},
+      {"state", "while_loop: value 1 of the state is f32[2] after a round, f32[] before; both have one shape and "
+                "dtype"},
+      {"condition", "while_loop: the condition has 1 result, the first one f32[]; it has one, a bool of rank 0"},
+      {"length", "scan: operand 2 is f32[3], the length is 4; what is sliced has as many elements along its first "
+                 "axis"},
+      {"axis", "scan: operand 2 has no axis; a slice is taken along the first one"},
+      {"endless", "grad: while_loop has no declared bound; its derivative in reverse keeps the state of each round, "
+                  "so it needs one: declare the largest number of rounds"},
+  };
+  vf_context *c = context();
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    vf_graph *g = vf_graph_create(c, "g", &error);
+    record_refused(g, cases[k].what);
+    assert_string_equal(vf_graph_message(g), cases[k].message);
+    vf_graph_destroy(g);
+  }
+  vf_context_destroy(c);
+}
+
+/* derivatives */
+
+static void test_derivatives_of_a_while_loop(void **state) {
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  int rounds = 3; /* x to the eighth */
+  vf_value x = vf_input(g, "x", VF_F64, 0, NULL), init[2] = {vf_integer(g, 0), x}, y[2], first, second, forward;
+  vf_while_loop(count_below, count_and_square, &rounds, 2, init, 5, y);
+  vf_grad(y[1], 1, &x, &first);
+  vf_grad(first, 1, &x, &second);
+  vf_output(g, "y", y[1]), vf_output(g, "first", first), vf_output(g, "second", second);
+  vf_value open[2], one = vf_number(g, 1); /* without a bound there is forward mode */
+  vf_while_loop(count_below, count_and_square, &rounds, 2, init, -1, open);
+  vf_jvp(1, &open[1], 1, &x, &one, &forward);
+  vf_output(g, "forward", forward);
+  double in = 1.5, out[4];
+  evaluate(g, (const void *[]){&in}, (void *[]){&out[0], &out[1], &out[2], &out[3]});
+  assert_true(fabs(out[0] - pow(1.5, 8)) < 1e-9);
+  assert_true(fabs(out[1] - 8 * pow(1.5, 7)) < 1e-9);
+  assert_true(fabs(out[2] - 56 * pow(1.5, 6)) < 1e-8);
+  assert_true(fabs(out[3] - 8 * pow(1.5, 7)) < 1e-9);
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
+static void test_derivatives_of_a_cond(void **state) {
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_value x = vf_input(g, "x", VF_F64, 0, NULL), p = vf_input(g, "p", VF_BOOL, 0, NULL), y, first, second;
+  vf_cond(p, 1, &x, square, cube, NULL, 1, &y);
+  vf_grad(y, 1, &x, &first);
+  vf_grad(first, 1, &x, &second);
+  vf_output(g, "first", first), vf_output(g, "second", second);
+  for (int k = 0; k < 2; k++) {
+    bool holds = k;
+    double in = 3, out[2];
+    evaluate(g, (const void *[]){&in, &holds}, (void *[]){&out[0], &out[1]});
+    assert_true(out[0] == (k ? 6 : 27) && out[1] == (k ? 2 : 18));
+  }
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
+/* What a derivative computes again is inside a function of its own: sin appears in both. */
+static void sine(void *user, const vf_value *a, vf_value *r) { r[0] = vf_sin(vf_sin(a[0])); }
+static void test_checkpoint_computes_again(void **state) {
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_value x = vf_input(g, "x", VF_F64, VF_LIST(2)), y, gradient;
+  vf_checkpoint(sine, NULL, 1, &x, 1, &y);
+  y = vf_sum(y, VF_ALL, false);
+  vf_output(g, "y", y);
+  vf_grad(y, 1, &x, &gradient);
+  vf_output(g, "gradient", gradient);
+  char *text = vf_graph_text(g, &error);
+  int sines = 0;
+  for (const char *at = text; (at = strstr(at, "= sin ")) != NULL; at++) sines++;
+  assert_int_equal(sines, 3); /* the inner one of both is kept by nobody */
+  const char *last = strstr(text, "graph @g(");
+  assert_null(strstr(last, "sin "));
+  vf_text_free(c, text);
+  double in[2] = {0.5, -1}, out, slope[2];
+  evaluate(g, (const void *[]){in}, (void *[]){&out, slope});
+  assert_true(fabs(out - sin(sin(0.5)) - sin(sin(-1))) < 1e-12);
+  assert_true(fabs(slope[1] - cos(sin(-1)) * cos(-1)) < 1e-12);
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
+/* the session */
+
+static vf_tensor *kept;
+static void realises(void *user, const vf_value *a, vf_value *r) {
+  assert_null(vf_tensor_data(user, &error));
+  assert_non_null(strstr(error.message, "a function is being recorded"));
+  kept = vf_tensor_keep(a[0], &error);
+  assert_null(kept);
+  assert_int_equal(vf_session_collect(NULL, NULL), VF_ERR_INVALID);
+  r[0] = a[0];
+}
+
+static void test_session(void **state) {
+  vf_context *c = context();
+  vf_graph *s = vf_session(c, &error);
+  float data[3] = {1, 2, 3}, factor = 2;
+  vf_tensor *x = vf_tensor_create(c, VF_F32, VF_LIST(3), data, &error);
+  vf_tensor *w = vf_tensor_create(c, VF_F32, 0, NULL, &factor, &error);
+  for (int k = 0; k < 3; k++) { /* the third time, with values moved to a fresh graph */
+    vf_value xs = vf_tensor_value(x), weight = vf_tensor_value(w), one = vf_number(s, 1), y, z, dw;
+    vf_scan(scaled, &weight, 1, &one, 1, &xs, 1, -1, false, &y, &z);
+    vf_grad(y, 1, &weight, &dw);
+    vf_tensor *t[3] = {vf_tensor_keep(y, &error), vf_tensor_keep(z, &error), vf_tensor_keep(dw, &error)};
+    if (!t[0] || !t[1] || !t[2]) fail_msg("%s", error.message);
+    if (k == 1) assert_int_equal(vf_session_collect(c, &error), VF_OK);
+    if (k == 2) assert_int_equal(vf_tensor_realise(t, 3, &error), VF_OK);
+    const float *last = vf_tensor_data(t[0], &error);
+    if (!last) fail_msg("%s", error.message);
+    assert_true(*last == 48);
+    assert_true(fabsf(((const float *)vf_tensor_data(t[1], &error))[1] - expf(2)) < 1e-5);
+    const float *slope = vf_tensor_data(t[2], &error);
+    if (!slope) fail_msg("%s", error.message);
+    assert_true(*slope == 72); /* of 6 w^3 */
+    for (int i = 0; i < 3; i++) vf_tensor_release(t[i]);
+  }
+  /* what a function holds is computed there, whether or not it is realised elsewhere */
+  vf_value one = vf_number(s, 1), ramp = vf_exp(vf_iota(s, VF_F32, VF_LIST(3), 0)), y, z;
+  vf_tensor *other = vf_tensor_keep(ramp, &error);
+  assert_non_null(vf_tensor_data(other, &error));
+  ramp = vf_exp(vf_iota(s, VF_F32, VF_LIST(3), 0));
+  vf_value xs = vf_tensor_value(x);
+  vf_scan(scaled, &ramp, 1, &one, 1, &xs, 1, -1, false, &y, &z);
+  vf_graph_clear_error(s); /* state of rank 0 times a vector: refused */
+  vf_value lazy = vf_exp(vf_tensor_value(w));
+  vf_tensor *unrealised = vf_tensor_keep(lazy, &error);
+  vf_value weight = vf_tensor_value(w);
+  vf_checkpoint(realises, unrealised, 1, &weight, 1, &y);
+  vf_tensor *same = vf_tensor_keep(y, &error);
+  assert_true(*(const float *)vf_tensor_data(same, &error) == 2);
+  assert_non_null(vf_tensor_data(unrealised, &error));
+  vf_tensor_release(same), vf_tensor_release(unrealised), vf_tensor_release(other);
+  vf_tensor_release(x), vf_tensor_release(w);
+  vf_context_destroy(c);
+}
+
+/* memory */
+
+static void record_all(vf_graph *g) {
+  int rounds = 2;
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), w = vf_input(g, "w", VF_F32, 0, NULL), out[8], one = vf_number(g, 1);
+  vf_value p = vf_lt(w, one), init[2] = {vf_integer(g, 0), w};
+  vf_scan(scaled, &w, 1, &one, 1, &x, 1, -1, true, &out[0], &out[1]);
+  vf_cond(p, 1, &w, square, flat, &w, 1, &out[2]);
+  vf_while_loop(count_below, count_and_square, &rounds, 2, init, 3, &out[3]);
+  vf_checkpoint(sine, NULL, 1, &w, 1, &out[5]);
+  vf_value loss = vf_add(vf_add(out[0], vf_sum(out[1], VF_ALL, false)), vf_add(out[2], vf_add(out[4], out[5])));
+  vf_grad(loss, 1, &w, &out[6]);
+  vf_jvp(1, &out[6], 1, &w, &one, &out[7]);
+  for (int i = 0; i < 8; i++) vf_output(g, (char[]){(char)('a' + i), 0}, out[i]);
+}
+
+static long use_everything(long fail_at, int *failures) {
+  test_memory memory = {.fail_at = fail_at};
+  vf_options options = {.size = sizeof options, .allocator = test_memory_hook, .allocator_user = &memory};
+  vf_context *c = vf_context_create(&options, &error);
+  vf_graph *g = c ? vf_graph_create(c, "g", &error) : NULL;
+  if (g) record_all(g);
+  char *text = g ? vf_graph_text(g, &error) : NULL, *again = NULL;
+  vf_graph *h = text ? vf_graph_parse(c, text, strlen(text), "g.vf", NULL, &error) : NULL;
+  if (h) again = vf_graph_text(h, &error);
+  float in[3] = {1, 2, 3}, w = 0.5f, out[8][3];
+  int32_t count;
+  void *all[8];
+  for (int i = 0; i < 8; i++) all[i] = i == 3 ? (void *)&count : out[i];
+  bool good = again && vf_evaluate(h, (const void *[]){in, &w}, all, NULL, &error) == VF_OK;
+  if (!good && error.status != VF_ERR_MEMORY) fail_msg("allocation %ld: %s", fail_at, error.message);
+  if (good) assert_string_equal(text, again);
+  if (failures) *failures += !good;
+  vf_text_free(c, text), vf_text_free(c, again);
+  vf_graph_destroy(g), vf_graph_destroy(h), vf_context_destroy(c);
+  assert_int_equal(atomic_load(&memory.wrong_sizes), 0);
+  if (atomic_load(&memory.live)) fail_msg("allocation %ld leaves %zu bytes", fail_at, atomic_load(&memory.live));
+  return atomic_load(&memory.allocations);
+}
+
+static void test_any_allocation_may_fail(void **state) {
+  long allocations = use_everything(0, NULL);
+  int failures = 0;
+  for (long k = 1; k <= allocations; k += 1 + allocations / 1500) use_everything(k, &failures);
+  assert_true(failures > 100);
+}
+
+/* Evaluating takes memory for what is stacked alone. */
+static void test_rounds_take_no_memory(void **state) {
+  size_t peaks[2];
+  for (int k = 0; k < 2; k++) {
+    test_memory memory = {0};
+    vf_options options = {.size = sizeof options, .allocator = test_memory_hook, .allocator_user = &memory};
+    vf_context *c = vf_context_create(&options, &error);
+    vf_graph *g = vf_graph_create(c, "g", &error);
+    vf_value x = vf_input(g, "x", VF_F64, 0, NULL), y;
+    vf_scan(sine, NULL, 1, &x, 0, NULL, 0, k ? 10000 : 10, false, &y, NULL);
+    vf_output(g, "y", y);
+    double in = 1, out;
+    evaluate(g, (const void *[]){&in}, (void *[]){&out});
+    peaks[k] = atomic_load(&memory.peak);
+    vf_graph_destroy(g), vf_context_destroy(c);
+  }
+  assert_int_equal(peaks[0], peaks[1]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_constants_take_the_dtype_that_rounds_give),
+      cmocka_unit_test(test_values_from_outside_are_operands),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_derivatives_of_a_while_loop),
+      cmocka_unit_test(test_derivatives_of_a_cond),
+      cmocka_unit_test(test_checkpoint_computes_again),
+      cmocka_unit_test(test_session),
+      cmocka_unit_test(test_any_allocation_may_fail),
+      cmocka_unit_test(test_rounds_take_no_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
