@@ -714,13 +714,12 @@ VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const 
                             const int64_t *padding, bool count_pads);
 /* ------------------------------------------------------------------------------------------------------
  * control flow */
-/* A function that records: it gets arguments, calls builders, and sets every result. It is called while the
+/* A vf_function records: it gets arguments, calls builders, and sets every result. It is called while the
  * builder below runs, once or more; values of the graph that it uses besides its arguments are passed to it
  * as well. It realises no tensor. What fails inside is noted in the graph. Functions nest at most 64 deep.
  *
  * In lists an operand may be a constant without a dtype (vf_number): it takes the dtype that the function
  * gives back for it, or its own. Results are error values after failing. */
-typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *results);
 
 /* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
  * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text

@@ -9,7 +9,7 @@ $ viewfold ops | grep '^| matmul ' | diff said -
 
 == as JSON, one operation per line
 $ viewfold ops --json | grep '^{"operation":"gather"'
-{"operation":"gather","also":"take","kind":"indirect","dtype":"same","shape":"gather","batching":"own","derivative":"linear","sharding":"... d[:], ... i[:] -> ... d[:a] i[:] d[a+1:]","partial sums":"first","cost":""}
+{"operation":"gather","also":"","kind":"indirect","dtype":"same","shape":"gather","batching":"own","derivative":"linear","sharding":"... d[:], ... i[:] -> ... d[:a] i[:] d[a+1:]","partial sums":"first","cost":""}
 $ viewfold ops --json | grep '"softmax"'
 {"operation":"softmax","dtype":"float","shape":"same"}
 

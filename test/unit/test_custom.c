@@ -133,19 +133,19 @@ static void add_rows(vf_context *c) {
                                 .sharding = "r k -> r, r"});
 }
 
-static bool swish(const vf_op_call *call, vf_value *results) {
+static bool bump(const vf_op_call *call, vf_value *results) {
   vf_value x = call->operands[0];
   results[0] = vf_mul(x, vf_sigmoid(vf_mul(x, vf_number(call->graph, call->attributes[0].f))));
   return true;
 }
 static const vf_op_attribute beta = {"beta", VF_F64, true, {.f = 1}};
-static void add_swish(vf_context *c) {
-  add_op(c, (vf_op_description){.name = "swish",
+static void add_bump(vf_context *c) {
+  add_op(c, (vf_op_description){.name = "bump",
                                 .operands = 1,
                                 .results = 1,
                                 .attribute_count = 1,
                                 .attributes = &beta,
-                                .compose = swish});
+                                .compose = bump});
 }
 
 /* tests */
@@ -223,11 +223,11 @@ static void check_derivative(vf_context *c, const char *body, bool forward) {
 
 static void test_derivatives(void **state) {
   vf_context *c = context();
-  add_scale(c), add_rows(c), add_swish(c);
+  add_scale(c), add_rows(c), add_bump(c);
   check_derivative(c, "%y = scale %x factor=1.5", true);
   check_derivative(c, "%a = scale %x factor=0.5\n%y = scale %a factor=1.5 negate=true", true);
-  check_derivative(c, "%y = swish %x", true);
-  check_derivative(c, "%y = swish %x beta=2", true);
+  check_derivative(c, "%y = bump %x", true);
+  check_derivative(c, "%y = bump %x beta=2", true);
   check_derivative(c, "%y, %p = rows %x", false);
   vf_context_destroy(c);
 }
@@ -278,6 +278,65 @@ static void test_inside_scan(void **state) {
     assert_memory_equal(all[way], ((float[]){4, 8, 2.5f, 4.5f, 2.25f, 3.25f}), sizeof all[way]);
   }
   vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
+}
+
+/* Once for each element of a batch: of a vmap, of one inside another, and of what is the same for all. */
+static void pair_sum(const float *x, const float *y, float *out, int64_t n) {
+  *out = 0;
+  for (int64_t i = 0; i < n; i++) *out += x[i] * y[i] * (float)(i + 1);
+}
+static bool scalar_shape(const vf_op_call *call, vf_op_type *results) {
+  results[0] = (vf_op_type){.dtype = VF_F32, .rank = 0};
+  return vf_value_rank(call->operands[0]) == 1;
+}
+static bool pair_pull(const vf_op_call *call, const vf_value *results, const vf_value *cotangents,
+                      vf_value *gradients) {
+  const float weights[] = {1, 2};
+  vf_value w = vf_mul(vf_data(call->graph, VF_F32, VF_LIST(2), weights), cotangents[0]);
+  gradients[0] = vf_mul(w, call->operands[1]);
+  gradients[1] = vf_mul(w, call->operands[0]);
+  return true;
+}
+static void pair_of(void *user, const vf_value *arguments, vf_value *results) {
+  results[0] = vf_apply(arguments[0].graph, "pair", arguments, 2, NULL);
+}
+static void gradient_of(void *user, const vf_value *arguments, vf_value *results) {
+  vf_value y = vf_apply(arguments[0].graph, "pair", arguments, 2, NULL);
+  vf_grad(y, 2, arguments, results);
+}
+static void test_batches(void **state) {
+  vf_context *c = context();
+  add_op(c, (vf_op_description){.name = "pair",
+                                .operands = 2,
+                                .results = 1,
+                                .shape = scalar_shape,
+                                .function = (any_function)pair_sum,
+                                .signature = "void(in0, in1, out0, i64 in0[0])",
+                                .vjp = pair_pull});
+  vf_graph *g = vf_graph_create(c, "batch", &error);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3, 2)), y = vf_input(g, "y", VF_F32, VF_LIST(2)), out[4];
+  vf_value both[2] = {x, y};
+  const int axes[] = {0, VF_NOT_MAPPED};
+  vf_map one = {.size = sizeof one, .arguments = 2, .results = 1, .in_axes = axes, .axis_size = -1};
+  vf_map two = {.size = sizeof two, .arguments = 2, .results = 2, .in_axes = axes, .axis_size = -1};
+  assert_true(vf_vmap(g, &one, pair_of, NULL, both, out));
+  assert_true(vf_vmap(g, &two, gradient_of, NULL, both, out + 1));
+  vf_value whole = vf_sum(out[0], VF_ALL, false);
+  vf_grad(whole, 1, &y, &out[3]);
+  vf_output(g, "p", out[0]), vf_output(g, "dx", out[1]), vf_output(g, "dy", out[2]),
+      vf_output(g, "sum", out[3]);
+  if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
+  const float xs[6] = {1, 2, 3, 4, 5, 6}, ys[2] = {10, 1};
+  /* p = x0*10 + 2*x1; dx = (10, 2) in each row; dy = (x0, 2*x1); and that summed over the rows */
+  check_runs(c, g, (const void *[]){xs, ys}, NULL, 1, 3, (const float[][8]){{14, 38, 62}});
+  float p[3], dx[6], dy[6], sum[2];
+  vf_program *program = vf_compile(g, &error);
+  if (!program || vf_program_run(program, (const void *[]){xs, ys}, (void *[]){p, dx, dy, sum}, NULL, &error))
+    fail_msg("%s", error.message);
+  assert_memory_equal(dx, ((float[]){10, 2, 10, 2, 10, 2}), sizeof dx);
+  assert_memory_equal(dy, ((float[]){1, 4, 3, 8, 5, 12}), sizeof dy);
+  assert_memory_equal(sum, ((float[]){9, 24}), sizeof sum);
+  vf_program_destroy(program), vf_graph_destroy(g), vf_context_destroy(c);
 }
 
 static int fails_above(const float *x, float *y, int64_t n, const double *limit, char *message) {
@@ -446,7 +505,7 @@ static void test_registrations_refused(void **state) {
   REFUSED(
       (d.name = "f", d.attribute_count = 1, d.attributes = &odd),
       "register: f: an attribute has a name of letters, digits and _, and dtype VF_BOOL, VF_I64 or VF_F64");
-  REFUSED((d.name = "f", d.compose = swish),
+  REFUSED((d.name = "f", d.compose = bump),
           "register: f: exactly one of function, source (or opencl alone) and compose says what it computes");
   REFUSED((d.name = "f", d.source = "x"),
           "register: f: exactly one of function, source (or opencl alone) and compose says what it computes");
@@ -688,6 +747,7 @@ int main(void) {
       cmocka_unit_test(test_derivatives),
       cmocka_unit_test(test_derivatives_that_are_not_there),
       cmocka_unit_test(test_inside_scan),
+      cmocka_unit_test(test_batches),
       cmocka_unit_test(test_failures_are_told),
       cmocka_unit_test(test_source),
       cmocka_unit_test(test_opencl_alone),
