@@ -108,48 +108,36 @@ static bool find_types(const op_custom_site *s, ir_custom_call *call, ir_ref (*d
   return true;
 }
 
-/* The batch that the operands have together, as leading axes of each of them. */
-static bool make_physical(const op_custom_site *s, ir_ref batch, ir_ref *x) {
-  ir_graph *g = s->g;
-  uint32_t lead = batch ? ir_get(g, batch)->nsrc : 0;
-  for (uint32_t i = 0; i < s->custom->base.operands; i++) {
-    x[i] = s->operands[i];
-    if (lead) x[i] = op_rebatch(g, op_broadcast_batch_dims(g, x[i], ir_get(g, batch)->src, lead), 0);
-    if (!x[i]) return false;
-  }
-  return true;
-}
-
-static ir_ref record_call(const op_custom_site *s) {
+/* The node: as any other it is of single elements of the batch that the operands have together. lead: axes in
+ * front of all operands and results that the types do not know of. */
+static ir_ref record_call(const op_custom_site *s, const ir_ref *x, const ir_ref *lead, uint32_t count) {
   ir_graph *g = s->g;
   const op_custom *c = s->custom;
-  ir_ref dims[IR_CUSTOM_MAX][IR_MAX_RANK], flat[IR_CUSTOM_MAX * IR_MAX_RANK], x[IR_CUSTOM_MAX], batch = 0;
-  ir_ref results[IR_CUSTOM_MAX];
+  ir_ref dims[IR_CUSTOM_MAX][IR_MAX_RANK], flat[IR_CUSTOM_MAX * IR_MAX_RANK], *at = flat;
+  ir_ref results[IR_CUSTOM_MAX], batch = 0;
   ir_custom_call call;
-  uint32_t count = 0;
   memset(&call, 0, sizeof call);
   snprintf(call.name, sizeof call.name, "%s", c->base.name);
   call.operands = c->base.operands, call.results = c->base.results, call.attributes = c->base.attribute_count;
   if (call.attributes) memcpy(call.values, s->values, call.attributes * sizeof *call.values);
-  if (!find_types(s, &call, dims) || !ir_batch_of(g, IR_OP_STACK, 0, s->operands, call.operands, &batch) ||
-      !make_physical(s, batch, x))
+  if (!find_types(s, &call, dims) || !op_batches_align(g, c->base.name, x, call.operands) ||
+      !ir_batch_of(g, IR_OP_STACK, 0, x, call.operands, &batch))
     return 0;
-  call.batch = batch ? ir_get(g, batch)->nsrc : 0;
+  call.batch = count;
   for (uint32_t i = 0; i < call.results; i++) {
-    if (call.batch + call.ranks[i] > IR_MAX_RANK)
+    uint32_t own = call.ranks[i], around = count + (batch ? ir_get(g, batch)->nsrc : 0);
+    if (around + own > IR_MAX_RANK)
       return op_refuse(g, "%s: result %u has rank %u in a batch of %u axes; together at most %d",
-                       c->base.name, i + 1, call.ranks[i], call.batch, IR_MAX_RANK);
-    for (uint32_t k = 0; k < call.batch; k++) flat[count++] = ir_src(g, batch, k);
-    for (uint32_t k = 0; k < call.ranks[i]; k++) flat[count++] = dims[i][k];
-    call.ranks[i] = (uint8_t)(call.ranks[i] + call.batch);
+                       c->base.name, i + 1, own, around, IR_MAX_RANK);
+    if (count) memcpy(at, lead, count * sizeof *at);
+    memcpy(at + count, dims[i], own * sizeof *at);
+    call.ranks[i] = (uint8_t)(own + count);
+    at += own + count;
   }
-  ir_ref node = ir_custom_make(g, &call, x, flat, count);
+  ir_ref node = ir_custom_make(g, &call, x, flat, (uint32_t)(at - flat));
+  for (uint32_t i = 0; i < call.results && node; i++)
+    if (!(results[i] = ir_custom_result(g, node, &call, i))) return 0;
   if (!node) return 0;
-  for (uint32_t i = 0; i < call.results; i++) {
-    results[i] = ir_custom_result(g, node, &call, i);
-    if (call.batch && results[i]) results[i] = op_rebatch(g, results[i], call.batch);
-    if (!results[i]) return 0;
-  }
   return call.results == 1 ? results[0] : ir_tuple(g, results, call.results);
 }
 
@@ -163,20 +151,22 @@ static ir_ref record_composed(const op_custom_site *s) {
   return s->custom->base.results == 1 ? results[0] : ir_tuple(s->g, results, s->custom->base.results);
 }
 
-/* As a dump has it: the operands are arrays of a batch, and so are the results. */
+/* As a dump has it: the operands are arrays of a batch of so many axes, all alike, and so are the results. */
 static ir_ref record_physical(const op_custom_site *s, int64_t lead) {
-  ir_ref x[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX];
+  ir_ref x[IR_CUSTOM_MAX], dims[2 * IR_MAX_RANK], grown[IR_CUSTOM_MAX], batch = 0;
   op_custom_site inside = *s;
-  uint32_t count = s->custom->base.results;
   inside.operands = x;
   for (uint32_t i = 0; i < s->custom->base.operands; i++)
     if (!(x[i] = op_rebatch(s->g, s->operands[i], lead))) return 0;
-  ir_ref made = record_call(&inside);
-  for (uint32_t i = 0; i < count && made; i++) {
-    results[i] = op_rebatch(s->g, count == 1 ? made : ir_src(s->g, made, i), 0);
-    if (!results[i]) return 0;
+  if (!op_batches_align(s->g, s->custom->base.name, x, s->custom->base.operands) ||
+      !ir_batch_of(s->g, IR_OP_STACK, 0, x, s->custom->base.operands, &batch))
+    return 0;
+  if (batch) memcpy(dims, ir_get(s->g, batch)->src, (size_t)lead * sizeof *dims);
+  for (uint32_t i = 0; i < s->custom->base.operands; i++) {
+    ir_ref whole = batch ? op_broadcast_batch_dims(s->g, x[i], dims, (size_t)lead) : x[i];
+    if (!whole || !(grown[i] = op_rebatch(s->g, whole, 0))) return 0;
   }
-  return !made ? 0 : count == 1 ? results[0] : ir_tuple(s->g, results, count);
+  return record_call(&inside, grown, dims, (uint32_t)lead);
 }
 
 /* The attribute batch_dims, which every operation with a function has, is read and taken away. */
@@ -204,7 +194,7 @@ ir_ref op_custom_apply(ir_graph *g, const op_custom *c, const ir_ref *operands, 
     if (!(x[i] = op_firm(g, operands[i]))) return 0;
   op_custom_site site = {g, c, x, values};
   if (c->compose) return record_composed(&site);
-  return physical ? record_physical(&site, physical) : record_call(&site);
+  return physical ? record_physical(&site, physical) : record_call(&site, x, NULL, 0);
 }
 
 /* derivatives */
