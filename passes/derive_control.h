@@ -41,7 +41,7 @@ void pass_control_end(pass_control *c);
 bool pass_flow(ir_graph *g, ir_ref func, bool whole, const uint8_t *varies, uint8_t *reached);
 /* varies, reached: as far as they get in any number of rounds, or in either branch. */
 bool pass_flow_all(pass_control *c);
-/* A parameter of the type of x. */
+/* A parameter of the dtype and shape of x. */
 ir_ref pass_param_like(ir_graph *g, ir_ref x);
 
 #endif

@@ -182,8 +182,10 @@ static ir_ref close_one(ir_graph *g, const op_recorded *f, const op_captured *ca
   bool good = true;
   if (f->param_count) memcpy(all, f->params, f->param_count * sizeof *all);
   if (f->result_count) memcpy(results, f->results, f->result_count * sizeof *results);
-  for (size_t i = 0; i < captured->count && good; i++)
-    good = (fresh[i] = op_buffer_like(g, captured->x[i])) != 0;
+  for (size_t i = 0; i < captured->count && good; i++) {
+    ir_ref x = captured->x[i]; /* the parameter is of one element of its batch */
+    good = (fresh[i] = op_buffer(g, ir_dtype_of(g, x), op_dims(g, x), ir_rank(g, x))) != 0;
+  }
   if (good && ir_replace(g, captured->x, fresh, captured->count, results, f->result_count) == IR_OK)
     made = ir_func(g, results, f->result_count, all, (uint32_t)params);
   ir_free(g->mem, all, room * sizeof *all);
