@@ -149,7 +149,7 @@ static void put_like(ir_printer *pr, ir_ref control, ir_ref like, bool stacked) 
   ir_ref dims[IR_MAX_RANK + 1];
   uint32_t rank = own->nsrc < IR_MAX_RANK ? own->nsrc : IR_MAX_RANK;
   if (stacked) dims[0] = n->src[ir_operand_count(n) + 1];
-  memcpy(dims + stacked, own->src, rank * sizeof *dims);
+  if (rank) memcpy(dims + stacked, own->src, rank * sizeof *dims);
   ir_text_str(pr->out, ir_dtypes[ir_dtype_of(g, like)].name);
   ir_put_dims(pr, batch_of(pr, control), dims, rank + stacked);
 }
