@@ -718,7 +718,8 @@ VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const 
  * control flow */
 /* Functions (vf_function) nest at most 64 deep. In lists an operand may be a constant without a dtype
  * (vf_number): it takes the dtype that the function gives back for it, or its own. Results are error values
- * after failing. */
+ * after failing. Under vf_vmap functions are of single elements, and each element of the batch goes its own
+ * way; results have the batch of all operands together. */
 
 /* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
  * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text
