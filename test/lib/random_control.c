@@ -97,9 +97,33 @@ static vf_value over_elements(pool *p) {
   return vf_add(state, vf_sum(ys[0], 1, (const int64_t[]){0}, false));
 }
 
+/* The same function of every element of a vector. */
+static vf_value each_element(pool *p) {
+  vf_value xs = vector(pick(p)), other = pick(p), ys[WIDTH];
+  recipe r = inner(p, 1, 1, &other);
+  vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
+  if (!p->of->plain) vf_vmap(p->graph, &map, follow, &r, &xs, ys);
+  for (int k = 0; k < WIDTH && p->of->plain; k++) {
+    vf_value x = vf_point(xs, k, 0);
+    follow(&r, &x, &ys[k]);
+  }
+  if (p->of->plain) ys[0] = vf_stack(ys, WIDTH, 0);
+  return vf_value_rank(ys[0]) == 2 ? vf_sum(ys[0], 1, (const int64_t[]){0}, false) : ys[0];
+}
+
+/* How a function varies with a value. What else it uses may depend on that where all is written out alone, so
+ * it must not count. */
+static vf_value slope(pool *p) {
+  vf_value x = pick(p), other = vf_stop_gradient(pick(p)), y, d;
+  recipe r = inner(p, 1, 1, &other);
+  follow(&r, &x, &y);
+  vf_grad(scalar(y), 1, &x, &d);
+  return small(p, d);
+}
+
 static vf_value operation(pool *p) {
   vf_value a = pick(p), b = pick(p);
-  switch (random_between(&p->state, 0, p->of->depth < DEPTH ? 9 : 6)) {
+  switch (random_between(&p->state, 0, p->of->depth < DEPTH ? 11 : 6)) {
   case 0: return vf_add(a, b);
   case 1: return vf_mul(a, small(p, b));
   case 2: return vf_sub(a, b);
@@ -109,6 +133,8 @@ static vf_value operation(pool *p) {
   case 6: return vf_value_rank(a) ? vf_flip(a, 1, (const int64_t[]){0}) : vf_mul(a, a);
   case 7:
   case 8: return choose(p);
+  case 9: return each_element(p);
+  case 10: return slope(p);
   default: return over_elements(p);
   }
 }
