@@ -268,7 +268,7 @@ static vf_graph *record(vf_context *context, const test *t, bool plain) {
     for (int i = 0; i < (t->second == 1 ? WRT : 1); i++) out[count++] = second[i];
   }
   for (int i = 0; i < count; i++) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "o%d", i);
     vf_output(g, name, out[i]);
   }
