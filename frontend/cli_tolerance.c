@@ -5,7 +5,7 @@
 
 #include "frontend/cli_arrays.h"
 
-enum { SUM_UNITS = 128, DERIVED = 8 };
+enum { SUM_UNITS = 128, DERIVED = 8, UNKNOWN_ROUNDS = 64 };
 
 /* Half the distance from 1 to the next number. */
 static double unit_of(ir_dtype t) {
@@ -62,6 +62,43 @@ static bool is_inexact(const ir_node *n) {
   return reduces && ir_is_float((ir_dtype)n->dtype);
 }
 
+/* Of a reduction, relative to the reduction of magnitudes. */
+static double error_of(const ir_graph *g, const ir_node *n, const ir_var_value *vars, size_t var_count) {
+  bool sum = n->op == IR_OP_SUM || n->op == IR_OP_MEAN || n->op == IR_OP_CUMSUM;
+  return (sum ? SUM_UNITS : length_of(g, n, vars, var_count)) * accumulator_unit((ir_dtype)n->dtype);
+}
+
+/* How often a node that calls functions calls them. */
+static double rounds_of(const ir_graph *g, const ir_node *n, const ir_var_value *vars, size_t var_count) {
+  ir_error ignored = {0};
+  int64_t rounds = 1;
+  if (n->op == IR_OP_COND) return 1;
+  ir_eval_index(g, n->src[n->nsrc - 1], vars, var_count, NULL, 0, &rounds, &ignored);
+  return rounds < 0 ? UNKNOWN_ROUNDS : (double)rounds;
+}
+
+/* Errors of all reductions in functions that a node calls, as often as it calls them. What the rounds make of
+ * one another's errors is not known: as if results were of the magnitude of what they were made of. Goes down
+ * into functions, IR_MAX_DEPTH deep at most. Negative when memory is short. */
+static double error_inside(const ir_graph *g, ir_ref call, const ir_var_value *vars, size_t var_count) {
+  const ir_node *n = ir_get(g, call);
+  double sum = 0;
+  for (uint32_t k = 0; k < ir_called_count(n) && sum >= 0; k++) {
+    ir_function f = ir_function_of(g, ir_called(g, call, k));
+    ir_ref *live = NULL;
+    size_t count = 0, cap = 0;
+    if (ir_reachable(g, f.results, f.result_count, &live, &count, &cap) != IR_OK) sum = -1;
+    for (size_t i = 0; i < count && sum >= 0; i++) {
+      const ir_node *inner = ir_get(g, live[i]);
+      double one = is_inexact(inner) ? error_of(g, inner, vars, var_count) : 0;
+      if (ir_ops[inner->op].cls == IR_CLASS_CONTROL) one = error_inside(g, live[i], vars, var_count);
+      sum = one < 0 ? one : sum + one;
+    }
+    ir_free(g->mem, live, cap * sizeof *live);
+  }
+  return sum > 0 ? sum * rounds_of(g, n, vars, var_count) : sum;
+}
+
 bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, size_t var_count,
                          cli_tolerances *out) {
   ir_ref *live = NULL;
@@ -70,11 +107,13 @@ bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, 
   bool ok = ir_reachable(g, &results, 1, &live, &count, &cap) == IR_OK;
   for (size_t i = 0; i < count && ok; i++) {
     const ir_node *n = ir_get(g, live[i]);
-    if (!is_inexact(n)) continue;
-    bool sum = n->op == IR_OP_SUM || n->op == IR_OP_MEAN || n->op == IR_OP_CUMSUM;
-    double units = sum ? SUM_UNITS : length_of(g, n, vars, var_count);
-    cli_tolerance t = {live[i], magnitude_of(g, live[i]), units * accumulator_unit((ir_dtype)n->dtype)};
-    ok = t.magnitude && IR_RESERVE(&ir_mem_libc, out->items, out->cap, out->count + 1);
+    bool called = n->op == IR_OP_RESULT && ir_is_float((ir_dtype)n->dtype);
+    double error = called          ? DERIVED * error_inside(g, n->src[0], vars, var_count)
+                   : is_inexact(n) ? error_of(g, n, vars, var_count)
+                                   : 0;
+    if (error == 0) continue;
+    cli_tolerance t = {live[i], called ? magnitude(g, live[i]) : magnitude_of(g, live[i]), error};
+    ok = error > 0 && t.magnitude && IR_RESERVE(&ir_mem_libc, out->items, out->cap, out->count + 1);
     if (ok) out->items[out->count++] = t;
   }
   ir_free(g->mem, live, cap * sizeof *live);

@@ -1,6 +1,7 @@
 /* Builders of vf_view. */
 #include "frontend/view_handle.h"
 #include "passes/index.h"
+#include "passes/passes.h"
 
 /* One call that makes a view of a view. */
 typedef struct view_call {
@@ -89,6 +90,7 @@ vf_view vf_view_of(vf_value x) {
   pass_view_chain chain = {0};
   bool good = fe_begin(&c, "view", &x, 1);
   if (good && !ir_shape(c.ir, x.id)) good = fe_refuse(&c, "a size has no views; takes a tensor");
+  good = good && pass_physicalize(c.ir, &x.id, 1);
   return created(&c, &chain, good && pass_view_chain_of(c.ir, x.id, &chain));
 }
 

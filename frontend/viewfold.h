@@ -397,8 +397,8 @@ VF_API vf_view vf_view_create(vf_graph *graph, int rank, const int64_t *shape, c
 /* The same with expressions of variables; an offset that is the error value stands for 0. */
 VF_API vf_view vf_view_create_sized(vf_graph *graph, int rank, const vf_value *shape, const vf_value *strides,
                                     vf_value offset, const vf_value *mask);
-/* What a recorded value's views do to the array that they start from. Refuses pads by elements and gathers.
- */
+/* What a recorded value's views do to the array that they start from, batch axes first. Refuses pads by
+ * elements and gathers. */
 VF_API vf_view vf_view_of(vf_value x);
 
 /* As vf_permute, vf_expand (of the same rank), ... do, and with their errors. */
@@ -487,8 +487,10 @@ VF_API vf_value vf_squeeze_physical(vf_value x, int axis);
 VF_API vf_value vf_broadcast_to_physical(vf_value x, int rank, const int64_t *shape);
 VF_API vf_value vf_moveaxis_physical(vf_value x, int source, int destination);
 
-/* A function of values, which records its results; other values of the graph may be used in it, and are the
- * same for every element. */
+/* A function that records: it gets arguments, calls builders, and sets every result. It is called while the
+ * builder that takes it runs, once or more. Other values of the graph may be used in it: under vf_vmap they are
+ * the same for every element, control flow passes them to it as well. It realises no tensor. What fails inside
+ * is noted in the graph. */
 typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *results);
 
 #define VF_NOT_MAPPED (-2147483647 - 1)
@@ -714,12 +716,9 @@ VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const 
                             const int64_t *padding, bool count_pads);
 /* ------------------------------------------------------------------------------------------------------
  * control flow */
-/* A vf_function records: it gets arguments, calls builders, and sets every result. It is called while the
- * builder below runs, once or more; values of the graph that it uses besides its arguments are passed to it
- * as well. It realises no tensor. What fails inside is noted in the graph. Functions nest at most 64 deep.
- *
- * In lists an operand may be a constant without a dtype (vf_number): it takes the dtype that the function
- * gives back for it, or its own. Results are error values after failing. */
+/* Functions (vf_function) nest at most 64 deep. In lists an operand may be a constant without a dtype
+ * (vf_number): it takes the dtype that the function gives back for it, or its own. Results are error values
+ * after failing. */
 
 /* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
  * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text

@@ -102,9 +102,7 @@ bool pass_flow_all(pass_control *c) {
   return good;
 }
 
-ir_ref pass_param_like(ir_graph *g, ir_ref x) {
-  return op_buffer(g, ir_dtype_of(g, x), op_dims(g, x), ir_rank(g, x));
-}
+ir_ref pass_param_like(ir_graph *g, ir_ref x) { return op_buffer_like(g, x); }
 
 /* tangents of a function */
 

@@ -5,6 +5,9 @@
  *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype
  * first any, all        max, min of bool keepdims        the reduction without it, then reshape matmul
  * product of two expanded views, summed over the shared axis
+ *
+ *   cumsum, cumprod, cummax, cummin         by blocks, lower_cumulative.c
+ *   sort, argsort                           a network, lower_sort.c
  */
 #include "passes.h"
 

@@ -35,6 +35,10 @@ bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n);
 /* What an INPUT or BUFFER is then: the leaf of the same name, or serial number, without a batch. */
 ir_ref pass_physical_leaf(ir_graph *g, ir_ref leaf);
 
+/* unite.c: scans that go through the same rounds become one. Returns the new TUPLE of results; 0 after
+ * failing. */
+ir_ref pass_unite(ir_graph *g, ir_ref results);
+
 /* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
  * of results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results);

@@ -134,8 +134,9 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
   }
   if (good) made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(g, node), arg, src, count);
   else
-    op_refuse(g, "%s: there is no rule for it in a batch yet, %s; use it on unbatched values",
-              ir_ops[n->op].text, OP_TYPE(node));
+    ir_fail(g->error, IR_ERR_UNSUPPORTED,
+            "%s: there is no rule for it in a batch yet, %s; use it on unbatched values", ir_ops[n->op].text,
+            OP_TYPE(node));
   if (src != p->src) ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
 }
@@ -305,10 +306,12 @@ static ir_ref make_physical(physical *p, ir_ref node) {
   if (batch) return custom(p, node, batch);
   if (op == IR_OP_RESULT && ir_op_of(p->g, ir_src(p->g, node, 0)) == IR_OP_CUSTOM)
     return custom_result(p, node);
-  if (calls_in_batch(p->g, node))
-    return op_refuse(
-        p->g, "%s: operands and results in a batch are not possible yet; use vmap inside of the function",
-        ir_ops[op].text);
+  if (calls_in_batch(p->g, node)) {
+    ir_fail(p->g->error, IR_ERR_UNSUPPORTED,
+            "%s: operands and results in a batch are not possible yet; use vmap inside of the function",
+            ir_ops[op].text);
+    return 0;
+  }
   p->rank = ir_batch_rank(p->g, node);
   if (p->rank == 0 && !is_of_batches(op)) return without_batch(p, node);
   return rules[op] ? rules[op](p, node) : by_attributes(p, node);

@@ -31,7 +31,10 @@ static void physicalize(pass_state *s) {
   s->inputs = s->roots + 1;
 }
 
-static void lower(pass_state *s) { s->root = pass_lower(s->g, s->root); }
+static void lower(pass_state *s) {
+  s->root = pass_unite(s->g, s->root);
+  if (s->root) s->root = pass_lower(s->g, s->root);
+}
 
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;

@@ -11,6 +11,7 @@
  * inside another reduction, under a mask, or at repeated positions
  *   scatters                                always: one launch fills the buffer with the first operand, the
  * next one updates it. It has few threads, so that what is dear in its other operands is stored before
+ *   stored                                  in memory: it says so
  *
  * One pass from users to operands collects how each value is used, one from operands to users bounds the size
  * of fused expressions. schedule_plan.c makes steps of what is found here. */

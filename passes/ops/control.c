@@ -35,8 +35,8 @@ static bool same_sizes(ir_graph *g, const type *a, const type *b, ir_ref *left, 
   return true;
 }
 
-/* A value that has to agree with another, for the message that it does not: "operand 2 is f32[3], the body takes
- * f32[4]" is {"operand", "", "", "the body takes ", ""}. */
+/* A value that has to agree with another, for the message that it does not: "operand 2 is f32[3], the body
+ * takes f32[4]" is {"operand", "", "", "the body takes ", ""}. */
 typedef struct agreement {
   const char *what, *of, *here, *other, *there;
 } agreement;
@@ -59,9 +59,9 @@ static ir_ref agree(ir_graph *g, const char *who, const agreement *a, size_t num
   bool sizes = same_sizes(g, &own, t, &left, &right), whole = own.rank == ir_rank(g, x);
   if (sizes && ir_get(g, x)->weak) return op_convert(g, who, x, t->dtype);
   if (!sizes || own.dtype != t->dtype)
-    return op_refuse(g, "%s: %s %zu%s is %s%s, %s%s%s; both have one shape and dtype%s", who, a->what, number + 1,
-                     a->of, words_type(g, &own, &have), a->here, a->other, words_type(g, t, &want), a->there,
-                     left ? OP_FACT(IR_OP_EQ, left, right) : "");
+    return op_refuse(g, "%s: %s %zu%s is %s%s, %s%s%s; both have one shape and dtype%s", who, a->what,
+                     number + 1, a->of, words_type(g, &own, &have), a->here, a->other,
+                     words_type(g, t, &want), a->there, left ? OP_FACT(IR_OP_EQ, left, right) : "");
   bool alike = !whole || memcmp(own.dims, t->dims, t->rank * sizeof *t->dims) == 0;
   return alike ? x : op_reshape_known(g, x, t->dims, t->rank);
 }
@@ -77,8 +77,7 @@ static bool is_function(ir_graph *g, const char *who, const char *what, ir_ref f
   else if (f.param_count != operands)
     op_refuse(g, "%s: %s takes %u operand%s, %zu given; it takes what is given", who, what, f.param_count,
               f.param_count == 1 ? "" : "s", operands);
-  else if (f.result_count == 0)
-    op_refuse(g, "%s: %s has no results; it has at least one", who, what);
+  else if (f.result_count == 0) op_refuse(g, "%s: %s has no results; it has at least one", who, what);
   else return op_tensors(g, who, f.results, f.result_count);
   return false;
 }
@@ -250,8 +249,8 @@ static ir_ref build_while(build *b, size_t carries, ir_ref condition, ir_ref bod
   if (bound == 0 || ir_is_false(g, ir_function_of(g, condition).results[0]))
     return ir_tuple(g, b->src, (uint32_t)carries);
   b->src[b->n] = condition, b->src[b->n + 1] = body, b->src[b->n + 2] = ir_index(g, bound);
-  return results_of(b, ir_make(g, IR_OP_WHILE, IR_NONE, ir_pack_arg((int64_t)carries, 0), b->src,
-                               (uint32_t)b->n + 3));
+  return results_of(
+      b, ir_make(g, IR_OP_WHILE, IR_NONE, ir_pack_arg((int64_t)carries, 0), b->src, (uint32_t)b->n + 3));
 }
 
 ir_ref op_while(ir_graph *g, const ir_ref *x, size_t n, size_t carries, ir_ref condition, ir_ref body,
@@ -263,8 +262,9 @@ ir_ref op_while(ir_graph *g, const ir_ref *x, size_t n, size_t carries, ir_ref c
     return 0;
   ir_function f = ir_function_of(g, condition), h = ir_function_of(g, body);
   if (f.result_count != 1 || !is_truth(g, f.results[0]))
-    return op_refuse(g, "while_loop: the condition has %u result%s, the first one %s; it has one, a bool of rank 0",
-                     f.result_count, f.result_count == 1 ? "" : "s", OP_TYPE(f.results[0]));
+    return op_refuse(
+        g, "while_loop: the condition has %u result%s, the first one %s; it has one, a bool of rank 0",
+        f.result_count, f.result_count == 1 ? "" : "s", OP_TYPE(f.results[0]));
   if (carries != h.result_count || carries > n)
     return op_refuse(g, "while_loop: the body has %u result%s for a state of %zu; it returns the next state",
                      h.result_count, h.result_count == 1 ? "" : "s", carries < n ? carries : n);
@@ -286,8 +286,9 @@ static ir_ref length_of(build *b, ir_scan_state s, ir_ref length) {
     ir_ref own = ir_dim(g, b->src[i], 0);
     if (!length) length = own;
     if (!op_decided(g, IR_OP_EQ, own, length))
-      return op_refuse(g, "scan: operand %u is %s, the length is %s; what is sliced has as many elements along "
-                          "its first axis%s",
+      return op_refuse(g,
+                       "scan: operand %u is %s, the length is %s; what is sliced has as many elements along "
+                       "its first axis%s",
                        i + 1, OP_TYPE(b->src[i]), OP_EXPR(length), OP_FACT(IR_OP_EQ, own, length));
   }
   if (!length) return op_refuse(g, "scan: nothing is sliced and no length is given; give one of both");
@@ -327,8 +328,9 @@ ir_ref op_scan(ir_graph *g, const ir_ref *x, size_t n, ir_scan_state s, ir_ref b
   build b;
   if (!op_tensors(g, "scan", x, n)) return 0;
   if ((uint64_t)s.carries + s.sliced > n || s.carries > UINT16_MAX || s.sliced > UINT16_MAX)
-    return op_refuse(g, "scan: a state of %u and %u sliced, of %zu operands; they are operands, and fewer than 65536",
-                     s.carries, s.sliced, n);
+    return op_refuse(
+        g, "scan: a state of %u and %u sliced, of %zu operands; they are operands, and fewer than 65536",
+        s.carries, s.sliced, n);
   if (!is_function(g, "scan", "the body", body, n)) return 0;
   uint32_t results = ir_function_of(g, body).result_count;
   if (results < s.carries)

@@ -56,8 +56,7 @@ static bool is_param(const closing *c, ir_ref ref) {
 }
 
 static bool is_outside(const closing *c, ir_ref ref) {
-  return ref < c->f->floor ||
-         (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
+  return ref < c->f->floor || (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
 }
 
 /* Upwards: what depends on parameters, and what may fail. */
@@ -104,8 +103,8 @@ static bool capture_all(closing *c) {
 
 static bool find_captured(ir_graph *g, const op_recorded *f, bool hoist, op_captured *captured) {
   closing c = {.g = g, .f = f, .captured = captured, .hoist = hoist};
-  bool good =
-      ir_reachable_above(g, f->results, f->result_count, f->floor, NULL, 0, &c.nodes, &c.count, &c.cap) == IR_OK;
+  bool good = ir_reachable_above(g, f->results, f->result_count, f->floor, NULL, 0, &c.nodes, &c.count,
+                                 &c.cap) == IR_OK;
   c.flags = good ? ir_alloc(g->mem, c.count) : NULL;
   good = c.flags != NULL;
   if (good) {
@@ -127,10 +126,8 @@ static ir_ref close_one(ir_graph *g, const op_recorded *f, const op_captured *ca
   bool good = true;
   if (f->param_count) memcpy(all, f->params, f->param_count * sizeof *all);
   if (f->result_count) memcpy(results, f->results, f->result_count * sizeof *results);
-  for (size_t i = 0; i < captured->count && good; i++) {
-    ir_ref x = captured->x[i];
-    good = (fresh[i] = op_buffer(g, ir_dtype_of(g, x), op_dims(g, x), ir_rank(g, x))) != 0;
-  }
+  for (size_t i = 0; i < captured->count && good; i++)
+    good = (fresh[i] = op_buffer_like(g, captured->x[i])) != 0;
   if (good && ir_replace(g, captured->x, fresh, captured->count, results, f->result_count) == IR_OK)
     made = ir_func(g, results, f->result_count, all, (uint32_t)params);
   ir_free(g->mem, all, room * sizeof *all);

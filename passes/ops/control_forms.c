@@ -37,7 +37,8 @@ ir_ref op_form_scan(const op_args *a) {
     return 0;
   sliced = (int64_t)a->n > carries ? (int64_t)a->n - carries : 0;
   if (!count_of(a, AT(sliced), &sliced)) return 0;
-  return op_scan(a->g, a->x, a->n, (ir_scan_state){(uint32_t)carries, (uint32_t)sliced, reverse}, body, length);
+  return op_scan(a->g, a->x, a->n, (ir_scan_state){(uint32_t)carries, (uint32_t)sliced, reverse}, body,
+                 length);
 }
 
 ir_ref op_form_checkpoint(const op_args *a) {

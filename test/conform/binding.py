@@ -25,8 +25,8 @@ class Refused(Exception):
 class Typed:
     """An array with viewfold's dtype: needed for bf16, whose array holds the bits as u16."""
 
-    def __init__(self, array, dtype=None):
-        self.array, self.batch_dims = np.asarray(array, order="C"), 0
+    def __init__(self, array, dtype=None, batch_dims=0):
+        self.array, self.batch_dims = np.asarray(array, order="C"), batch_dims
         self.dtype = dtype or NAMES[self.array.dtype]
         if self.array.dtype != NUMPY[self.dtype]:
             raise TypeError(f"an array of {self.array.dtype} does not hold {self.dtype}")
@@ -83,6 +83,7 @@ _FUNCTIONS = {  # name: (result, arguments)
     "vf_graph_status": (_INT, [_POINTER]),
     "vf_graph_message": (_TEXT, [_POINTER]),
     "vf_graph_clear_error": (None, [_POINTER]),
+    "vf_graph_find": (_Value, [_POINTER, _TEXT]),
     "vf_output": (_Value, [_POINTER, _TEXT, _Value]),
     "vf_ok": (ctypes.c_bool, [_Value]),
     "vf_value_dtype": (_INT, [_Value]),
@@ -128,9 +129,26 @@ class Library:
         finally:
             self.c.vf_text_free(self.context, text)
 
-    def parse(self, text):
+    def parse(self, text, which=None):
         raw = text.encode()
-        return self.must(self.c.vf_graph_parse, self.context, raw, len(raw), b"graph", None)
+        return self.must(self.c.vf_graph_parse, self.context, raw, len(raw), b"graph", which and which.encode())
+
+    def run_text(self, text, inputs, names, compiled, which=None):
+        """The results of these names of a graph, for inputs in order: by a compiled program, or by the reference
+        evaluator."""
+        read, program = self.parse(text, which), None
+        try:
+            values = [Value(self, self.c.vf_graph_find(read, name.encode()), None) for name in names]
+            outputs = [np.empty(v.batch + v.shape, NUMPY[v.dtype]) for v in values]
+            if compiled:
+                program = self.must(self.c.vf_compile, read)
+            run, what = (self.c.vf_program_run, program) if compiled else (self.c.vf_evaluate, read)
+            self.must(run, what, _pointers([x.array for x in inputs]), _pointers(outputs), None)
+            return [Typed(a, v.dtype, len(v.batch)) for a, v in zip(outputs, values)]
+        finally:
+            if program:
+                self.c.vf_program_destroy(program)
+            self.c.vf_graph_destroy(read)
 
 
 def _sizes(shape):
@@ -154,8 +172,8 @@ def attribute_text(value):
 
 
 class Value:
-    """A recorded tensor: its batch sizes, its shape and its dtype. recipe is how it was recorded, so that it can
-    be recorded again elsewhere."""
+    """A tensor of a graph: its batch sizes, its shape and its dtype. recipe is how it was recorded, so that it
+    can be recorded again elsewhere."""
 
     def __init__(self, graph, raw, recipe):
         self.graph, self.raw, self.recipe = graph, raw, recipe
@@ -257,25 +275,6 @@ class Graph:
         return self.library.text(self.raw)
 
     def run(self, compiled=True):
-        """The outputs, computed from the graph's own text: by a compiled program, or by the reference
-        evaluator."""
-        library, c = self.library, self.c
-        read = library.parse(self.text())
-        program = None
-        try:
-            inputs = [x.array for x in self.inputs]
-            outputs = [np.empty(v.batch + v.shape, NUMPY[v.dtype]) for v in self.outputs]
-            if compiled:
-                program = library.must(c.vf_compile, read)
-                run, what = c.vf_program_run, program
-            else:
-                run, what = c.vf_evaluate, read
-            library.must(run, what, _pointers(inputs), _pointers(outputs), None)
-            results = [Typed(a, v.dtype) for a, v in zip(outputs, self.outputs)]
-            for result, value in zip(results, self.outputs):
-                result.batch_dims = len(value.batch)
-            return results
-        finally:
-            if program:
-                c.vf_program_destroy(program)
-            c.vf_graph_destroy(read)
+        """The outputs, computed from the graph's own text."""
+        names = [f"y{k}" for k in range(len(self.outputs))]
+        return self.library.run_text(self.text(), self.inputs, names, compiled)

@@ -24,7 +24,7 @@ except ImportError as missing:
 
 import binding
 from oracle import ROWS
-from oracle.draw import Draw
+from oracle.draw import Draw, TextCase
 
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "passes", "ops", "names.def")
 MOST_SHOWN = 3  # failures of one operation
@@ -46,33 +46,42 @@ def seed_of(seed, name, number):
     return np.random.default_rng([seed, number] + list(name.encode()))
 
 
-def run_case(library, row, operation, random):
-    """None, or what was wrong, with the graph."""
-    graph = binding.Graph(library)
+def recorded(library, row, operation, random):
+    """One case as text: (text, inputs, names of results, wants)."""
     aliases, attributes = operation
+    graph = binding.Graph(library)
     draw = Draw(random, graph, attributes)
     name = draw.one(aliases)
     case = row(draw)
-    try:
-        results = graph.apply_all(name, *case.operands, **case.attributes)
-    except binding.Refused as why:
-        return f"refused: {why}"
-    if len(results) != len(case.wants):
-        return f"{len(results)} results, expected {len(case.wants)}"
+    if isinstance(case, TextCase):
+        return case.text, case.inputs, list(case.names), case.wants
+    results = graph.apply_all(name, *case.operands, **case.attributes)
     for value in results:
         graph.output(value)
+    return graph.text(), graph.inputs, [f"y{k}" for k in range(len(results))], case.wants
+
+
+def run_case(library, row, operation, random):
+    """None, or what was wrong, with the graph."""
+    try:
+        text, inputs, names, wants = recorded(library, row, operation, random)
+    except binding.Refused as why:
+        return f"refused: {why}"
+    if len(names) != len(wants):
+        return f"{len(names)} results, expected {len(wants)}"
+    which = "main" if "graph @main(" in text else None
     for compiled in (True, False):
+        how = "compiled" if compiled else "evaluated"
         try:
-            outputs = graph.run(compiled)
+            outputs = library.run_text(text, inputs, names, compiled, which)
         except binding.Refused as why:
-            return f"{'compiled' if compiled else 'evaluated'}: {why}\n{graph.text()}"
-        for number, (got, want) in enumerate(zip(outputs, case.wants)):
+            return f"{how}: {why}\n{text}"
+        for number, (got, want) in enumerate(zip(outputs, wants)):
             wrong = want.wrong(got)
             if wrong:
-                how = "compiled" if compiled else "evaluated"
-                inputs = "".join(f"\n  x{k} = {x.wide().tolist()}" for k, x in enumerate(graph.inputs)
+                values = "".join(f"\n  input {k} = {x.wide().tolist()}" for k, x in enumerate(inputs)
                                  if x.array.size <= 24)
-                return f"{how} result {number} {wrong}\n{graph.text()}{inputs}"
+                return f"{how} result {number} {wrong}\n{text}{values}"
     return None
 
 

@@ -4,10 +4,10 @@
  *   prop_control --case SEED         one case again, by the seed in its report
  *
  * Each case records one random function twice: called by scan, cond, while_loop or checkpoint, with functions
- * nested inside it; and written out, with rounds unrolled and both branches computed and chosen from. In f64, by
- * the reference evaluator, they agree: values, gradients, forward derivatives, and gradients of the gradients.
- * The text of the first reads back as itself, verifies, and now and then the compiled program gives what
- * the evaluator gives. */
+ * nested inside it; and written out, with rounds unrolled and both branches computed and chosen from. In f64,
+ * by the reference evaluator, they agree: values, gradients, forward derivatives, and gradients of the
+ * gradients. The text of the first reads back as itself, verifies, and now and then the compiled program
+ * gives what the evaluator gives. */
 #include "frontend/api.h"
 #include "ir/ir.h"
 #include "test/lib/random_graph.h"
@@ -26,8 +26,9 @@ static const struct {
   const char *name;
   vf_dtype dtype;
   int rank;
-} inputs[INPUTS] = {{"xs", VF_F64, 2},     {"more", VF_F64, 2},      {"state", VF_F64, 1}, {"number", VF_F64, 0},
-                    {"weight", VF_F64, 1}, {"predicate", VF_F64, 0}, {"trips", VF_I32, 0}};
+} inputs[INPUTS] = {{"xs", VF_F64, 2},     {"more", VF_F64, 2},   {"state", VF_F64, 1},
+                    {"number", VF_F64, 0}, {"weight", VF_F64, 1}, {"predicate", VF_F64, 0},
+                    {"trips", VF_I32, 0}};
 
 /* What a function is made of; the same however often, and in whichever form, it is recorded. */
 typedef struct recipe {
@@ -239,8 +240,9 @@ static int record_values(const test *t, bool plain, const vf_value *in, vf_value
 static vf_value weighed(const vf_value *x, int count) {
   vf_value sum = vf_number(x[0].graph, 0);
   for (int i = 0; i < count; i++)
-    sum = vf_add(sum, vf_mul(scalar(vf_value_rank(x[i]) == 2 ? vf_sum(vf_mul(x[i], x[i]), 0, NULL, false) : x[i]),
-                             vf_number(x[0].graph, 0.7 + 0.4 * i)));
+    sum = vf_add(sum,
+                 vf_mul(scalar(vf_value_rank(x[i]) == 2 ? vf_sum(vf_mul(x[i], x[i]), 0, NULL, false) : x[i]),
+                        vf_number(x[0].graph, 0.7 + 0.4 * i)));
   return sum;
 }
 
@@ -266,7 +268,7 @@ static vf_graph *record(vf_context *context, const test *t, bool plain) {
     for (int i = 0; i < (t->second == 1 ? WRT : 1); i++) out[count++] = second[i];
   }
   for (int i = 0; i < count; i++) {
-    char name[8];
+    char name[16];
     snprintf(name, sizeof name, "o%d", i);
     vf_output(g, name, out[i]);
   }
@@ -308,8 +310,8 @@ static bool near(double a, double b, double most) {
   return isnan(a) ? isnan(b) : a == b || fabs(a - b) <= most * (1 + fabs(b));
 }
 
-static bool compare(const test *t, const char *what, vf_graph *g, double (*a)[ELEMENTS], double (*b)[ELEMENTS],
-                    double most) {
+static bool compare(const test *t, const char *what, vf_graph *g, double (*a)[ELEMENTS],
+                    double (*b)[ELEMENTS], double most) {
   for (size_t i = 0; i < g->output_count; i++)
     for (size_t k = 0; k < elements(g, i); k++)
       if (!near(a[i][k], b[i][k], most)) {
@@ -332,7 +334,6 @@ static bool check_text(const test *t, vf_context *c, vf_graph *g, double (*value
   char *text = vf_graph_text(g, &error);
   vf_graph *read = text ? vf_graph_parse(c, text, strlen(text), "text", NULL, &error) : NULL;
   char *other = read ? vf_graph_text(read, &error) : NULL;
-  if (other && getenv("SHOW")) printf("%s--------\n%s", text, other);
   bool good = other ? strcmp(text, other) == 0 || report(t, "text", "reads back as another")
                     : report(t, "text", error.message);
   good = good && evaluate(t, read, again) && compare(t, "read back", g, again, values, 0);
@@ -350,7 +351,8 @@ static bool check_compiled(const test *t, vf_graph *g, double (*values)[ELEMENTS
   for (int i = 0; i < OUTPUTS; i++) buffers[i] = out[i];
   vf_program *program = vf_compile(g, &error);
   if (!program) return report(t, "compiling", error.message);
-  bool good = vf_program_run(program, in, buffers, NULL, &error) == VF_OK || report(t, "running", error.message);
+  bool good =
+      vf_program_run(program, in, buffers, NULL, &error) == VF_OK || report(t, "running", error.message);
   vf_program_destroy(program);
   return good && compare(t, "compiled and evaluated", g, out, values, 1e-9);
 }
@@ -394,10 +396,12 @@ int main(int argc, char **argv) {
   enum { COMPILED_EACH = 16 };
   uint64_t state = seed;
   bool good = true;
-  for (uint64_t i = 0; i < count && good; i++) good = run_case(c, random_next(&state) >> 16, i % COMPILED_EACH == 0);
+  for (uint64_t i = 0; i < count && good; i++)
+    good = run_case(c, random_next(&state) >> 16, i % COMPILED_EACH == 0);
   vf_context_destroy(c);
   if (!good) return 1;
-  printf("prop_control: %" PRIu64 " functions called and written out, with derivatives, agree (seed %" PRIu64 ")\n",
+  printf("prop_control: %" PRIu64 " functions called and written out, with derivatives, agree (seed %" PRIu64
+         ")\n",
          count, seed);
   return 0;
 }

@@ -69,6 +69,12 @@ static ir_ref pick(maker *m, const pool *p, type t) {
   return as(m, p->values[any], p->types[any], t);
 }
 
+/* One bool. */
+static ir_ref less(maker *m, const pool *p) {
+  ir_ref a = pick(m, p, NUMBER), b = pick(m, p, NUMBER);
+  return ir_binary(&m->f.g, IR_OP_LT, a, b);
+}
+
 /* functions */
 
 static void fill(maker *m, pool *p, int operations, int depth);
@@ -91,7 +97,7 @@ static void open_function(maker *m, inner *in, const type *params, int count, in
 static ir_ref close_function(maker *m, const inner *in, const type *results, int count) {
   ir_ref made[MOST];
   for (int i = 0; i < count; i++) made[i] = pick(m, &in->p, results[i]);
-  if (count < 0) made[0] = ir_binary(&m->f.g, IR_OP_LT, pick(m, &in->p, NUMBER), pick(m, &in->p, NUMBER));
+  if (count < 0) made[0] = less(m, &in->p);
   return ir_func(&m->f.g, made, count < 0 ? 1 : (uint32_t)count, in->given, (uint32_t)in->count);
 }
 
@@ -116,7 +122,7 @@ static void take_results(maker *m, pool *p, ir_ref node, const type *types, int 
 static void add_cond(maker *m, pool *p, int depth) {
   type params[MOST], results[MOST];
   int taken = draw_types(m, params, 1, 3), count = draw_types(m, results, 1, 3);
-  ir_ref operands[MOST + 1] = {ir_binary(&m->f.g, IR_OP_LT, pick(m, p, NUMBER), pick(m, p, NUMBER))};
+  ir_ref operands[MOST + 1] = {less(m, p)};
   for (int i = 0; i < taken; i++) operands[i + 1] = pick(m, p, params[i]);
   inner in;
   open_function(m, &in, params, taken, depth);
@@ -170,7 +176,15 @@ static void add_plain(maker *m, pool *p) {
   ir_graph *g = &m->f.g;
   type t = (type)draw(m, 0, TYPES - 1);
   ir_ref a = pick(m, p, t), b = pick(m, p, t), made;
-  switch (draw(m, 0, 7)) {
+  switch (draw(m, 0, 8)) {
+  case 4: { /* what is stored in two steps */
+    ir_op op = draw(m, 0, 1) ? IR_OP_SCATTER : IR_OP_SCATTER_ADD;
+    ir_ref x = as(m, a, t, VECTOR), at = pick(m, p, VECTOR), by = pick(m, p, VECTOR);
+    made = ir_make_tensor(g, op, IR_I32, m->shapes[VECTOR], ir_pack_arg(0, IR_GATHER_CLIP),
+                          (ir_ref[]){x, at, by}, 3);
+    t = VECTOR;
+    break;
+  }
   case 3: { /* from constants: the same node in every function */
     ir_ref width = ir_index(g, WIDTH);
     made = ir_make_tensor(g, IR_OP_IOTA, IR_I32, m->shapes[VECTOR], 0, &width, 1);

@@ -240,6 +240,20 @@ static void test_operations(void **state) {
                (const float[]){4, 5, 0, 1, 2, 3, 2, 3}, 8);
 }
 
+/* Positions and data that both differ within the batch share its axes. */
+static void test_indirect(void **state) {
+  check_result("graph @f(%x: f32[2|3]) {\n%i = data shape=[2,2] dtype=i32 values=[2,0,1,-2]\n"
+               "%b = rebatch %i batch_dims=1\n%z = gather %x, %b\nreturn %z\n}\n",
+               (const float[]){2, 0, 4, 4}, 4);
+  check_result(
+      "graph @f(%x: f32[2|3]) {\n%i = data shape=[2,1] dtype=i32 values=[1,0]\n"
+      "%b = rebatch %i batch_dims=1\n%u = full shape=[1] value=9.0\n%z = scatter %x, %b, %u\nreturn %z\n}\n",
+      (const float[]){0, 9, 2, 9, 4, 5}, 6);
+  check_result("graph @f(%x: f32[3], %y: f32[2|2]) {\n%i = data shape=[2] dtype=i32 values=[1,1]\n"
+               "%z = scatter_add %x, %i, %y\nreturn %z\n}\n",
+               (const float[]){0, 202, 2, 0, 206, 2}, 6);
+}
+
 /* V5: attributes stay logical in the graph, and are adapted where it is compiled. */
 static void test_physical_text(void **state) {
   ir_error e = {0};
@@ -302,6 +316,19 @@ static void test_keys(void **state) {
   vf_context_destroy(c);
 }
 
+/* The views of a value are those of the array, its batch in front. */
+static void test_view_of(void **state) {
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "f", &error);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 3, 4));
+  vf_value y = vf_flip(vf_move_axis_to_batch_dims(x, 1), VF_LIST(-1)); /* [3|2,4] */
+  int64_t shape[16], strides[16], offset;
+  assert_int_equal(vf_view_get(vf_view_of(y), 0, shape, strides, &offset, NULL), 3);
+  assert_true(shape[0] == 3 && shape[1] == 2 && shape[2] == 4);
+  assert_true(strides[0] == 4 && strides[1] == 12 && strides[2] == -1 && offset == 3);
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
 static void test_questions(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "f", &error);
@@ -359,9 +386,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_types),         cmocka_unit_test(test_alignment),
       cmocka_unit_test(test_views),         cmocka_unit_test(test_elements),
-      cmocka_unit_test(test_operations),    cmocka_unit_test(test_physical_text),
-      cmocka_unit_test(test_nothing_to_do), cmocka_unit_test(test_keys),
-      cmocka_unit_test(test_questions),     cmocka_unit_test(test_session),
+      cmocka_unit_test(test_operations),    cmocka_unit_test(test_indirect),
+      cmocka_unit_test(test_physical_text), cmocka_unit_test(test_nothing_to_do),
+      cmocka_unit_test(test_keys),          cmocka_unit_test(test_questions),
+      cmocka_unit_test(test_view_of),       cmocka_unit_test(test_session),
       cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

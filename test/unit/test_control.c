@@ -37,9 +37,15 @@ static void square(void *user, const vf_value *a, vf_value *r) { r[0] = vf_mul(a
 static void cube(void *user, const vf_value *a, vf_value *r) { r[0] = vf_mul(vf_mul(a[0], a[0]), a[0]); }
 static void flat(void *user, const vf_value *a, vf_value *r) { r[0] = vf_exp(*(vf_value *)user); }
 static void nothing(void *user, const vf_value *a, vf_value *r) {}
-static void wrong(void *user, const vf_value *a, vf_value *r) { r[0] = vf_permute(a[0], 1, (const int64_t[]){7}); }
-static void larger(void *user, const vf_value *a, vf_value *r) { r[0] = vf_stack((vf_value[]){a[0], a[0]}, 2, 0); }
-static void below(void *user, const vf_value *a, vf_value *r) { r[0] = vf_lt(a[0], vf_number(a[0].graph, 100)); }
+static void wrong(void *user, const vf_value *a, vf_value *r) {
+  r[0] = vf_permute(a[0], 1, (const int64_t[]){7});
+}
+static void larger(void *user, const vf_value *a, vf_value *r) {
+  r[0] = vf_stack((vf_value[]){a[0], a[0]}, 2, 0);
+}
+static void below(void *user, const vf_value *a, vf_value *r) {
+  r[0] = vf_lt(a[0], vf_number(a[0].graph, 100));
+}
 static void count_below(void *user, const vf_value *a, vf_value *r) {
   r[0] = vf_lt(a[0], vf_integer(a[0].graph, *(int *)user));
 }
@@ -95,7 +101,8 @@ typedef struct refusal {
 } refusal;
 
 static void record_refused(vf_graph *g, const char *what) {
-  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), s = vf_input(g, "s", VF_F32, 0, NULL), y, z, zero = vf_number(g, 0);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), s = vf_input(g, "s", VF_F32, 0, NULL), y, z,
+           zero = vf_number(g, 0);
   vf_value p = vf_input(g, "p", VF_BOOL, 0, NULL), i = vf_integer(g, 0);
   int three = 3;
   if (strcmp(what, "unset") == 0) vf_cond(p, 1, &x, nothing, square, NULL, 1, &y);
@@ -116,19 +123,25 @@ static void record_refused(vf_graph *g, const char *what) {
 static void test_refused(void **state) {
   static const refusal cases[] = {
       {"unset", "cond: result 1 was not given; a function sets all its results"},
-      {"inside", "permute: order [7] has 7, which is no axis; x has shape f32[3]; an order lists each of the axes 0..0 "
-                 "exactly once"},
+      {"inside",
+       "permute: order [7] has 7, which is no axis; x has shape f32[3]; an order lists each of the axes 0..0 "
+       "exactly once"},
       {"null", "cond: function 1 is NULL"},
-      {"branches", "cond: result 1 is f32[3] in the second branch, f32[2,3] in the first; both have one shape and "
-                   "dtype"},
-      {"state", "while_loop: value 1 of the state is f32[2] after a round, f32[] before; both have one shape and "
-                "dtype"},
-      {"condition", "while_loop: the condition has 1 result, the first one f32[]; it has one, a bool of rank 0"},
-      {"length", "scan: operand 2 is f32[3], the length is 4; what is sliced has as many elements along its first "
-                 "axis"},
+      {"branches",
+       "cond: result 1 is f32[3] in the second branch, f32[2,3] in the first; both have one shape and "
+       "dtype"},
+      {"state",
+       "while_loop: value 1 of the state is f32[2] after a round, f32[] before; both have one shape and "
+       "dtype"},
+      {"condition",
+       "while_loop: the condition has 1 result, the first one f32[]; it has one, a bool of rank 0"},
+      {"length",
+       "scan: operand 2 is f32[3], the length is 4; what is sliced has as many elements along its first "
+       "axis"},
       {"axis", "scan: operand 2 has no axis; a slice is taken along the first one"},
-      {"endless", "grad: while_loop has no declared bound; its derivative in reverse keeps the state of each round, "
-                  "so it needs one: declare the largest number of rounds"},
+      {"endless",
+       "grad: while_loop has no declared bound; its derivative in reverse keeps the state of each round, "
+       "so it needs one: declare the largest number of rounds"},
   };
   vf_context *c = context();
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -146,7 +159,8 @@ static void test_derivatives_of_a_while_loop(void **state) {
   vf_context *c = context();
   vf_graph *g = vf_graph_create(c, "g", &error);
   int rounds = 3; /* x to the eighth */
-  vf_value x = vf_input(g, "x", VF_F64, 0, NULL), init[2] = {vf_integer(g, 0), x}, y[2], first, second, forward;
+  vf_value x = vf_input(g, "x", VF_F64, 0, NULL), init[2] = {vf_integer(g, 0), x}, y[2], first, second,
+           forward;
   vf_while_loop(count_below, count_and_square, &rounds, 2, init, 5, y);
   vf_grad(y[1], 1, &x, &first);
   vf_grad(first, 1, &x, &second);
@@ -203,6 +217,25 @@ static void test_checkpoint_computes_again(void **state) {
   evaluate(g, (const void *[]){in}, (void *[]){&out, slope});
   assert_true(fabs(out - sin(sin(0.5)) - sin(sin(-1))) < 1e-12);
   assert_true(fabs(slope[1] - cos(sin(-1)) * cos(-1)) < 1e-12);
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
+/* The values of a scan and the states that its derivative needs come from one scan; and one goes back. */
+static void test_rounds_are_run_once(void **state) {
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(50, 8)), w = vf_input(g, "w", VF_F32, VF_LIST(8)), y, z,
+           both[2];
+  vf_scan(scaled, &w, 1, &w, 1, &x, 1, -1, false, &y, &z);
+  vf_value loss = vf_add(vf_sum(y, VF_ALL, false), vf_sum(z, VF_ALL, false));
+  vf_grad(loss, 2, (vf_value[]){w, x}, both);
+  vf_output(g, "loss", loss), vf_output(g, "dw", both[0]), vf_output(g, "dx", both[1]);
+  char *text = vf_graph_dump(g, "kernels", &error);
+  if (!text) fail_msg("%s", error.message);
+  int scans = 0;
+  for (const char *at = text; (at = strstr(at, "\nscan")) != NULL; at++) scans++;
+  assert_int_equal(scans, 2);
+  vf_text_free(c, text);
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
@@ -265,13 +298,15 @@ static void test_session(void **state) {
 
 static void record_all(vf_graph *g) {
   int rounds = 2;
-  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), w = vf_input(g, "w", VF_F32, 0, NULL), out[8], one = vf_number(g, 1);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), w = vf_input(g, "w", VF_F32, 0, NULL), out[8],
+           one = vf_number(g, 1);
   vf_value p = vf_lt(w, one), init[2] = {vf_integer(g, 0), w};
   vf_scan(scaled, &w, 1, &one, 1, &x, 1, -1, true, &out[0], &out[1]);
   vf_cond(p, 1, &w, square, flat, &w, 1, &out[2]);
   vf_while_loop(count_below, count_and_square, &rounds, 2, init, 3, &out[3]);
   vf_checkpoint(sine, NULL, 1, &w, 1, &out[5]);
-  vf_value loss = vf_add(vf_add(out[0], vf_sum(out[1], VF_ALL, false)), vf_add(out[2], vf_add(out[4], out[5])));
+  vf_value loss =
+      vf_add(vf_add(out[0], vf_sum(out[1], VF_ALL, false)), vf_add(out[2], vf_add(out[4], out[5])));
   vf_grad(loss, 1, &w, &out[6]);
   vf_jvp(1, &out[6], 1, &w, &one, &out[7]);
   for (int i = 0; i < 8; i++) vf_output(g, (char[]){(char)('a' + i), 0}, out[i]);
@@ -297,7 +332,8 @@ static long use_everything(long fail_at, int *failures) {
   vf_text_free(c, text), vf_text_free(c, again);
   vf_graph_destroy(g), vf_graph_destroy(h), vf_context_destroy(c);
   assert_int_equal(atomic_load(&memory.wrong_sizes), 0);
-  if (atomic_load(&memory.live)) fail_msg("allocation %ld leaves %zu bytes", fail_at, atomic_load(&memory.live));
+  if (atomic_load(&memory.live))
+    fail_msg("allocation %ld leaves %zu bytes", fail_at, atomic_load(&memory.live));
   return atomic_load(&memory.allocations);
 }
 
@@ -335,6 +371,7 @@ int main(void) {
       cmocka_unit_test(test_derivatives_of_a_while_loop),
       cmocka_unit_test(test_derivatives_of_a_cond),
       cmocka_unit_test(test_checkpoint_computes_again),
+      cmocka_unit_test(test_rounds_are_run_once),
       cmocka_unit_test(test_session),
       cmocka_unit_test(test_any_allocation_may_fail),
       cmocka_unit_test(test_rounds_take_no_memory),

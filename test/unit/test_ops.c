@@ -364,9 +364,8 @@ static void test_data_elements(void **state) {
 /* Every operation of tensors has a registry row, and text knows it; nothing else is in the registry. */
 static void test_registry_is_complete(void **state) {
   for (int op = 0; op < IR_OP_COUNT; op++) {
-    bool recorded =
-        (ir_ops[op].level & IR_LEVEL_TENSOR) && op != IR_OP_ERROR && op != IR_OP_TUPLE && op != IR_OP_VAR &&
-        op != IR_OP_FUNC;
+    bool recorded = (ir_ops[op].level & IR_LEVEL_TENSOR) && op != IR_OP_ERROR && op != IR_OP_TUPLE &&
+                    op != IR_OP_VAR && op != IR_OP_FUNC;
     if (recorded != (op_registry[op].kind != OP_KIND_NONE)) fail_msg("registry row of %s", ir_ops[op].text);
     bool named = recorded && op != IR_OP_INPUT && op != IR_OP_BUFFER && op != IR_OP_RESULT &&
                  op != IR_OP_CUSTOM;

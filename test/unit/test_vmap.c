@@ -36,13 +36,13 @@ static void start(bench *b) {
 static void stop(bench *b) { vf_graph_destroy(b->g), vf_context_destroy(b->c); }
 
 static vf_value input(bench *b, int rank, const int64_t *shape) {
-  char name[16];
+  char name[32];
   snprintf(name, sizeof name, "x%d", b->inputs++);
   return vf_input(b->g, name, VF_F32, rank, shape);
 }
 
 static void output(bench *b, vf_value y) {
-  char name[16];
+  char name[32];
   snprintf(name, sizeof name, "y%d", b->outputs++);
   vf_output(b->g, name, y);
 }

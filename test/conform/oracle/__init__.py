@@ -2,10 +2,10 @@
 
 A row for an operation that is not there yet waits for it.
 """
-from oracle import batches, elementwise, functions, indirect, ordered, reduce, views, window
+from oracle import batches, control, elementwise, functions, indirect, ordered, reduce, views, window
 
 ROWS = {}
-for part in (elementwise, views, batches, indirect, reduce, window, ordered, functions):
+for part in (elementwise, views, batches, indirect, reduce, window, ordered, functions, control):
     twice = ROWS.keys() & part.ROWS.keys()
     assert not twice, f"two rows for {sorted(twice)}"
     ROWS.update(part.ROWS)

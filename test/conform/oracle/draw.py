@@ -144,6 +144,9 @@ class Draw:
         with np.errstate(all="ignore"):
             return to_dtype(array, dtype)
 
+    def scalar(self, dtype, number):
+        return Typed(np.array(number, NUMPY[dtype]))
+
     def numbers(self):
         return self.one(NUMBERS)
 
@@ -203,3 +206,10 @@ class Case:
         self.operands = [getattr(x, "value", x) for x in operands]
         self.wants = wants if isinstance(wants, list) else [wants]
         self.attributes = attributes
+
+
+class TextCase:
+    """A file of graphs of which @main is run: its inputs in order, its results by name."""
+
+    def __init__(self, text, inputs, names, wants):
+        self.text, self.inputs, self.names, self.wants = text, inputs, names, wants
