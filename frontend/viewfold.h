@@ -488,9 +488,9 @@ VF_API vf_value vf_broadcast_to_physical(vf_value x, int rank, const int64_t *sh
 VF_API vf_value vf_moveaxis_physical(vf_value x, int source, int destination);
 
 /* A function that records: it gets arguments, calls builders, and sets every result. It is called while the
- * builder that takes it runs, once or more. Other values of the graph may be used in it: under vf_vmap they are
- * the same for every element, control flow passes them to it as well. It realises no tensor. What fails inside
- * is noted in the graph. */
+ * builder that takes it runs, once or more. Other values of the graph may be used in it: under vf_vmap they
+ * are the same for every element, control flow passes them to it as well. It realises no tensor. What fails
+ * inside is noted in the graph. */
 typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *results);
 
 #define VF_NOT_MAPPED (-2147483647 - 1)
