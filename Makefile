@@ -67,7 +67,7 @@ COMPILE = $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 LINK = $(CC) -pthread $(CFLAGS) $(SANFLAGS) $(LDFLAGS)
 # Sanitizer runtimes live in the executable, so a sanitized library has undefined symbols until it is loaded.
 LINK_SHARED = $(LINK) -shared -Wl,--as-needed $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
-LIB_LIBS := -lxxhash -ldl -lm
+LIB_LIBS := -lxxhash -lffi -ldl -lm
 
 Q := $(if $(filter 1,$(V)),,@)
 silent = $(findstring s,$(firstword -$(MAKEFLAGS)))

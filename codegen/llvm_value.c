@@ -259,6 +259,7 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_COND:
   case IR_OP_WHILE:
   case IR_OP_SCAN:
+  case IR_OP_CUSTOM:
   case IR_OP_COUNT: return cg_unknown_op(e, op, dtype, width);
   }
   return cg_unknown_op(e, IR_OP_ERROR, dtype, width);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "frontend/compile.h"
+#include "frontend/custom.h"
 #include "frontend/lazy.h"
 #include "frontend/viewfold.h"
 #include "frontend/watch.h"
@@ -20,6 +21,7 @@ struct vf_context {
   fe_watch watch;    /* of every graph */
   vf_graph *session; /* NULL until first used */
   fe_lazy lazy;
+  fe_customs customs; /* registered operations */
 };
 
 struct vf_graph {

@@ -23,6 +23,7 @@ static const command commands[] = {
     {"cache", cli_cache, "show, prune or verify the compiled kernels kept on disk"},
     {"devices", cli_devices, "list what graphs can run on"},
     {"rules", cli_rules, "print the rules that simplify index expressions, with their reasons"},
+    {"ops", cli_ops, "print what is known of each operation: dtypes, shapes, derivatives, sharding, cost"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

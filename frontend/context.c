@@ -172,6 +172,7 @@ void fe_context_release(vf_context *c) {
   fe_lazy_free(c);
   if (c->session) fe_graph_free(c->session);
   rt_context_destroy(c->runtime);
+  fe_customs_free(&c->customs);
   c->allocator(c->allocator_user, c, sizeof *c, 0);
 }
 
@@ -190,7 +191,9 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
     atomic_init(&c->failures, 0);
     atomic_init(&c->uses, 1);
     fe_watch_init(&c->watch, getenv("VIEWFOLD_DEBUG")); /* a number was checked with the other settings */
+    fe_customs_init(&c->customs, c);
     rt_options runtime = {.threads = o.threads,
+                          .calls = fe_customs_calls(&c->customs),
                           .cache_dir = o.cache_dir,
                           .cache_bytes = o.cache_bytes,
                           .no_disk = (o.flags & VF_NO_DISK) != 0 || c->watch.bisects,

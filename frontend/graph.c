@@ -21,6 +21,7 @@ vf_graph *fe_graph_make(vf_context *c, const char *name, size_t length, ir_error
     return NULL;
   }
   g->ir.error = &g->error;
+  g->ir.customs = &c->customs.base;
   g->name = ir_name_text(&g->ir, id);
   g->name_length = length;
   return g;

@@ -136,7 +136,9 @@ static ir_ref copy_node(walk *w, ir_ref ref) {
   int64_t arg = n->arg;
   if (n->nsrc > sizeof few / sizeof *few && !(src = ir_alloc(w->mem, n->nsrc * sizeof *src))) return 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[fe_lazy_resolve(l, n->src[i])];
-  if (op == IR_OP_DATA) arg = ir_name(w->to, ir_name_text(w->from, arg), ir_name_length(w->from, arg));
+  bool named = op == IR_OP_DATA || op == IR_OP_CUSTOM;
+  if (named) arg = ir_name(w->to, ir_name_text(w->from, arg), ir_name_length(w->from, arg));
+  w->to->customs = w->from->customs;
   if (op == IR_OP_BUFFER && w->as_inputs) {
     char name[24];
     op = IR_OP_INPUT;
@@ -144,7 +146,7 @@ static ir_ref copy_node(walk *w, ir_ref ref) {
     if (!IR_RESERVE(w->mem, l->leaves, l->leaf_cap, w->leaf_count + 1)) arg = -1;
     else l->leaves[w->leaf_count++] = ref;
   }
-  if ((op == IR_OP_DATA || op == IR_OP_INPUT) && arg < 0) made = 0;
+  if ((named || op == IR_OP_INPUT) && arg < 0) made = 0;
   else if (shape) made = ir_make_tensor(w->to, op, (ir_dtype)n->dtype, l->map[shape], arg, src, n->nsrc);
   else made = ir_make(w->to, op, (ir_dtype)n->dtype, arg, src, n->nsrc);
   if (src != few) ir_free(w->mem, src, n->nsrc * sizeof *src);

@@ -16,7 +16,7 @@ typedef struct ir_slot {
   uint32_t *taint; /* NULL: none */
   uint32_t uses;   /* readers still to come */
   bool needed, borrowed;
-  struct ir_slot *results; /* of a CONTROL node: result_count values, each taken by its RESULT */
+  struct ir_slot *results; /* of a node with several: result_count values, each taken by its RESULT */
   uint32_t result_count;
 } ir_slot;
 
@@ -88,6 +88,7 @@ ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_scatter(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out);
 ir_status ir_eval_ordered(ir_eval_run *run, ir_ref ref, ir_slot *out);
 void ir_eval_free_programs(ir_eval_run *run);
 

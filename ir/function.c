@@ -1,5 +1,5 @@
 /* Functions, and the nodes that call them. */
-#include "ir.h"
+#include "custom.h"
 
 #include <string.h>
 
@@ -53,6 +53,8 @@ ir_ref ir_called(const ir_graph *g, ir_ref control, uint32_t number) {
 
 uint32_t ir_result_count(const ir_graph *g, ir_ref control) {
   const ir_node *n = ir_get(g, control);
+  ir_custom_call call;
+  if (n->op == IR_OP_CUSTOM) return ir_custom_of(g, control, &call)->results;
   if (n->op == IR_OP_WHILE) return (uint32_t)ir_arg_int(n);
   return ir_function_of(g, ir_called(g, control, 0)).result_count;
 }

@@ -334,7 +334,9 @@ ir_status ir_reachable_above(const ir_graph *g, const ir_ref *roots, size_t n, i
   return reach_all((reach){.g = g, .floor = floor}, roots, n, stops, stop_count, out, count, cap);
 }
 
-static bool arg_is_name(ir_op op) { return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA; }
+static bool arg_is_name(ir_op op) {
+  return op == IR_OP_INPUT || op == IR_OP_VAR || op == IR_OP_DATA || op == IR_OP_CUSTOM;
+}
 
 static ir_ref copy_node(ir_graph *dst, const ir_graph *src, ir_ref ref, const ir_ref *map, ir_ref **scratch,
                         size_t *cap) {
@@ -383,6 +385,7 @@ ir_status ir_graph_copy(ir_graph *dst, const ir_graph *src, ir_ref *roots, size_
     if (src->shapes[all[i]]) dst->shapes[map[all[i]]] = map[src->shapes[all[i]]];
   if (src->batches_cap) failed = failed || !copy_batches(dst, src, all, all_count, map);
   for (size_t i = 0; i < n && !failed; i++) roots[i] = map[roots[i]];
+  dst->customs = src->customs;
   if (dst->next_serial < src->next_serial) dst->next_serial = src->next_serial;
   ir_free(src->mem, live, live_cap * sizeof *live);
   ir_free(src->mem, all, all_cap * sizeof *all);

@@ -38,6 +38,7 @@ typedef enum ir_class {
   IR_CLASS_INDIRECT,
   IR_CLASS_ORDERED,
   IR_CLASS_CONTROL,
+  IR_CLASS_CUSTOM,
   IR_CLASS_LOOP,
   IR_CLASS_META
 } ir_class;
@@ -108,9 +109,10 @@ typedef struct ir_graph {
   ir_bounds *bounds;     /* side table, memoised by ir_bounds_of */
   uint8_t *bounds_known; /* 1: by ir_bounds_of; 2: tightened */
   size_t bounds_cap;
-  int64_t next_serial;          /* for nodes with identity */
-  uint64_t effort, effort_most; /* steps of index reasoning in this pass, and where they end */
-  const ir_observer *observer;  /* NULL: nobody watches rewrites */
+  int64_t next_serial;              /* for nodes with identity */
+  uint64_t effort, effort_most;     /* steps of index reasoning in this pass, and where they end */
+  const ir_observer *observer;      /* NULL: nobody watches rewrites */
+  const struct ir_customs *customs; /* custom operations (custom.h); NULL: there are none */
 } ir_graph;
 
 /* graph.c: storage */
@@ -265,7 +267,11 @@ uint32_t ir_func_depth(const ir_graph *graph, ir_ref func);
 /* The FUNC of a CONTROL node: COND has then, else; WHILE has while, do; SCAN has do. */
 ir_ref ir_called(const ir_graph *graph, ir_ref control, uint32_t number);
 uint32_t ir_called_count(const ir_node *control);
-uint32_t ir_result_count(const ir_graph *graph, ir_ref control);
+/* Of a node that has no value, but results which RESULT takes: of class CONTROL or CUSTOM. */
+static inline bool ir_has_results(ir_op op) {
+  return ir_ops[op].cls == IR_CLASS_CONTROL || ir_ops[op].cls == IR_CLASS_CUSTOM;
+}
+uint32_t ir_result_count(const ir_graph *graph, ir_ref node);
 ir_ref ir_result(ir_graph *graph, ir_ref control, uint32_t number, ir_dtype dtype, ir_ref shape);
 /* The node of a function, or operand, whose type a result has; *stacked: behind an axis of the node's length.
  */

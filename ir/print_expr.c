@@ -1,4 +1,5 @@
 /* Expressions, constants, attributes, types: everything inside a line. */
+#include "ir/custom.h"
 #include "ir/lex.h"
 #include "ir/print.h"
 
@@ -317,24 +318,40 @@ static void put_attributes(ir_printer *pr, const ir_node *n) {
   }
 }
 
+static void put_custom_attributes(ir_printer *pr, const ir_custom_call *call) {
+  const ir_customs *all = pr->graph->customs;
+  const ir_custom *c = all ? all->find(all, call->name, strlen(call->name)) : NULL;
+  for (uint32_t i = 0; i < call->attributes; i++) {
+    if (!c || i >= c->attribute_count) { /* nobody knows their names any longer */
+      ir_textf(pr->out, " attribute%u=%#llx", i, (unsigned long long)call->values[i].i);
+      continue;
+    }
+    ir_textf(pr->out, " %s=", c->attributes[i].name);
+    ir_print_value(pr->out, call->values[i], c->attributes[i].dtype);
+  }
+  if (call->batch) ir_textf(pr->out, " batch_dims=%u", call->batch);
+}
+
 void ir_put_statement(ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
-  ir_text_str(pr->out, ir_ops[n->op].text);
+  ir_custom_call call;
+  bool custom = n->op == IR_OP_CUSTOM;
+  ir_text_str(pr->out, custom ? ir_custom_of(pr->graph, ref, &call)->name : ir_ops[n->op].text);
   for (uint32_t i = 0; i < ir_operand_count(n); i++) {
     ir_text_str(pr->out, i ? ", " : " ");
     ir_put_operand(pr, n->src[i], ir_dtype_deduced(pr->graph, n, i));
   }
-  put_attributes(pr, n);
+  if (custom) put_custom_attributes(pr, &call);
+  else put_attributes(pr, n);
 }
 
-static void put_sizes(ir_printer *pr, ir_ref shape) {
-  const ir_node *n = ir_get(pr->graph, shape);
+static void put_sizes(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
   size_t stop = pr->stop;
-  for (uint32_t i = 0; i < n->nsrc; i++) {
+  for (uint32_t i = 0; i < rank; i++) {
     if (i) ir_text_str(pr->out, ",");
     size_t from = pr->out->len;
     if (pr->listing) pr->stop = from + DIM_BYTES;
-    ir_put_expr(pr, n->src[i]);
+    ir_put_expr(pr, dims[i]);
     if (pr->listing && pr->out->len > pr->stop) { /* too long to repeat on every line */
       pr->out->len = from;
       ir_text_str(pr->out, "?");
@@ -346,10 +363,16 @@ static void put_sizes(ir_printer *pr, ir_ref shape) {
 static void put_shape(ir_printer *pr, ir_ref batch, ir_ref shape) {
   ir_text_str(pr->out, "[");
   if (batch) {
-    put_sizes(pr, batch);
+    put_sizes(pr, ir_get(pr->graph, batch)->src, ir_get(pr->graph, batch)->nsrc);
     ir_text_str(pr->out, "|");
   }
-  put_sizes(pr, shape);
+  put_sizes(pr, ir_get(pr->graph, shape)->src, ir_get(pr->graph, shape)->nsrc);
+  ir_text_str(pr->out, "]");
+}
+
+void ir_put_dims(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
+  ir_text_str(pr->out, "[");
+  put_sizes(pr, dims, rank);
   ir_text_str(pr->out, "]");
 }
 

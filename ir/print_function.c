@@ -1,5 +1,6 @@
 /* Functions of a tensor graph as text: which there are, what they are called, and the several results of the
  * nodes that call them. */
+#include "ir/custom.h"
 #include "ir/lex.h"
 #include "ir/print.h"
 
@@ -149,7 +150,20 @@ static void put_stacked(ir_printer *pr, ir_ref control, ir_ref like) {
   ir_text_str(pr->out, "]");
 }
 
+static void put_custom_types(ir_printer *pr, ir_ref custom) {
+  ir_custom_call call;
+  ir_custom_of(pr->graph, custom, &call);
+  for (uint32_t i = 0; i < call.results; i++) {
+    ir_textf(pr->out, "%s%s", i ? ", " : "", ir_dtypes[call.dtypes[i]].name);
+    ir_put_dims(pr, ir_custom_dims(pr->graph, custom, &call, i), call.ranks[i]);
+  }
+}
+
 void ir_put_result_types(ir_printer *pr, ir_ref control) {
+  if (ir_op_of(pr->graph, control) == IR_OP_CUSTOM) {
+    put_custom_types(pr, control);
+    return;
+  }
   for (uint32_t i = 0; i < ir_result_count(pr->graph, control); i++) {
     bool stacked;
     ir_ref result = result_node(pr, control, i), like = ir_result_like(pr->graph, control, i, &stacked);

@@ -68,7 +68,7 @@ static void begin_line(ir_printer *pr, ir_ref ref) {
 
 static void put_line(ir_printer *pr, ir_ref ref) {
   const ir_node *n = ir_get(pr->graph, ref);
-  bool several = ir_ops[n->op].cls == IR_CLASS_CONTROL;
+  bool several = ir_has_results((ir_op)n->op);
   begin_line(pr, ref);
   if (several) ir_put_result_names(pr, ref);
   else ir_put_number(pr, ref);
@@ -250,7 +250,7 @@ static bool put_function(ir_printer *pr, ir_ref func) {
 static bool put_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n,
                           ir_ref **nodes, size_t *count, size_t *cap) {
   size_t i = 0;
-  while (i < *count && ir_op_of(pr->graph, (*nodes)[i]) != IR_OP_FUNC) i++;
+  while (i < *count && !ir_has_results(ir_op_of(pr->graph, (*nodes)[i]))) i++;
   if (i == *count) return true;
   bool ok = ir_list_functions(pr, name, name_length, roots, n);
   for (i = 0; i < pr->function_count && ok; i++) ok = put_function(pr, pr->functions[i]);

@@ -15,6 +15,8 @@ bool ir_broken(ir_verifier *v, ir_ref node, const char *format, ...) IR_PRINTF(3
 /* Index expressions, dtypes of elementwise operations: alike at both levels. */
 bool ir_verify_elementwise(ir_verifier *v, ir_ref ref);
 bool ir_verify_sources(ir_verifier *v, ir_ref ref); /* how many, and that attributes have the right dtype */
+/* A CUSTOM, or a RESULT of one. */
+bool ir_verify_custom(ir_verifier *v, ir_ref ref);
 /* verify_control.c: of a RESULT or a node of class CONTROL; of a FUNC, whose nodes are given */
 bool ir_verify_control(ir_verifier *v, ir_ref ref);
 bool ir_verify_function(ir_verifier *v, ir_ref func, const ir_ref *nodes, size_t count);

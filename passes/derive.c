@@ -35,8 +35,8 @@ ir_ref pass_derivation_leaf(const pass_derivation *w, ir_ref node) {
 }
 
 bool pass_derivation_varies(const ir_node *n) {
-  if (op_derivatives[n->op].kind <= OP_DERIVATIVE_NONE) return false;
-  return ir_is_float((ir_dtype)n->dtype) || ir_ops[n->op].cls == IR_CLASS_CONTROL;
+  if (op_registry[n->op].derivative <= OP_DERIVATIVE_NONE) return false;
+  return ir_is_float((ir_dtype)n->dtype) || ir_has_results((ir_op)n->op);
 }
 
 static void mark_active(pass_derivation *w) {
@@ -82,6 +82,17 @@ bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivativ
     return false;
   mark_active(w);
   return levels_differ(w);
+}
+
+void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *results, uint32_t count) {
+  uint32_t found = 0;
+  memset(results, 0, count * sizeof *results);
+  for (size_t i = at + 1; i < w->live_count && found < count; i++) {
+    const ir_node *n = ir_get(w->g, w->live[i]);
+    if (n->op != IR_OP_RESULT || n->src[0] != w->live[at]) continue;
+    results[ir_arg_int(n)] = w->live[i];
+    found++;
+  }
 }
 
 void pass_derivation_end(pass_derivation *w) {

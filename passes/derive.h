@@ -1,5 +1,5 @@
 /* Differentiation: graph -> graph. What is made are ordinary tensor nodes, so results can be differentiated
- * again, and compiled with everything else. passes/ops/derivative.def says how each operation is
+ * again, and compiled with everything else. passes/ops/registry.def says how each operation is
  * differentiated.
  *
  * The derivative is that with respect to an addition to each input: an input may be any value of the graph,
@@ -48,6 +48,8 @@ typedef struct pass_derivation {
   uint32_t keep;   /* levels that are not summed */
   size_t nodes;
 } pass_derivation;
+/* The RESULTs of live[at], as far as they are live: by number, 0 for the others. */
+void pass_derivation_results(const pass_derivation *w, size_t at, ir_ref *results, uint32_t count);
 /* False after failing; to be ended all the same. */
 bool pass_derivation_begin(pass_derivation *w, ir_graph *g, const pass_derivative *of, uint32_t keep);
 void pass_derivation_end(pass_derivation *w);

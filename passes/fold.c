@@ -339,6 +339,7 @@ static ir_ref fold_demand(folder *f, frame *fr) {
   case IR_CLASS_CONTRACT:
   case IR_CLASS_ORDERED:
   case IR_CLASS_CONTROL:
+  case IR_CLASS_CUSTOM:
   case IR_CLASS_LOOP:
   case IR_CLASS_META: break;
   }

@@ -38,7 +38,7 @@ static inline bool schedule_is_leaf(ir_op op) {
 static inline bool schedule_scatters(ir_op op) { return op == IR_OP_SCATTER || op == IR_OP_SCATTER_ADD; }
 
 /* A node with operands in memory and results that RESULT takes. */
-static inline bool schedule_is_call(ir_op op) { return ir_ops[op].cls == IR_CLASS_CONTROL; }
+static inline bool schedule_is_call(ir_op op) { return ir_has_results(op); }
 
 /* schedule.c: flags of all that the results of the function at hand are made of */
 void schedule_uses(scheduler *s);
@@ -68,6 +68,8 @@ void schedule_fail(scheduler *s);
 
 /* schedule_control.c: the steps of a CONTROL node */
 void schedule_control(scheduler *s, const schedule_scope *f, ir_ref node);
+/* The CALL step of a CUSTOM node. */
+void schedule_custom(scheduler *s, const schedule_scope *f, ir_ref node);
 /* The CALL step of a node that stands for a custom operation: likes[k] is a tensor node of the type of result
  * k. name and attributes are interned (attributes -1: none). Operands are the node's. */
 void schedule_call(scheduler *s, const schedule_scope *f, ir_ref node, int64_t name, int64_t attributes,

@@ -1,4 +1,5 @@
 /* The steps of nodes that call functions: where each parameter lies, where each result goes. */
+#include "ir/custom.h"
 #include "schedule.h"
 
 #include <string.h>
@@ -268,4 +269,18 @@ void schedule_call(scheduler *s, const schedule_scope *f, ir_ref node, int64_t n
     }
   }
   ir_free(s->g->mem, c.memory, c.size);
+}
+
+void schedule_custom(scheduler *s, const schedule_scope *f, ir_ref node) {
+  ir_custom_call call;
+  ir_ref likes[IR_CUSTOM_MAX];
+  ir_custom_of(s->g, node, &call);
+  for (uint32_t i = 0; i < call.results; i++)
+    if (!(likes[i] = ir_custom_result(s->g, node, &call, i))) {
+      schedule_fail(s);
+      return;
+    }
+  int64_t name = ir_name(s->g, call.name, strlen(call.name));
+  if (name < 0) schedule_fail(s);
+  else schedule_call(s, f, node, name, ir_get(s->g, node)->arg, likes, call.results);
 }

@@ -195,7 +195,9 @@ static void copy_results(scheduler *s, const schedule_scope *f) {
 
 static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, size_t count) {
   for (size_t i = 0; i < count && !s->failed; i++) {
-    if (schedule_is_call(ir_op_of(s->g, work[i]))) schedule_control(s, f, work[i]);
+    ir_op op = ir_op_of(s->g, work[i]);
+    if (op == IR_OP_CUSTOM) schedule_custom(s, f, work[i]);
+    else if (schedule_is_call(op)) schedule_control(s, f, work[i]);
     else add_kernels(s, f, work[i], target_of(s, f, work[i]));
   }
   copy_results(s, f);

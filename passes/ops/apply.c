@@ -1,5 +1,6 @@
 /* Operations by name: look the name up, sort the attributes out, call the builder. */
 #include "args.h"
+#include "custom.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,6 +108,8 @@ ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *oper
                 const ir_attr *attrs, size_t attr_count) {
   if (g->error->status != IR_OK) return 0;
   const name_row *row = look_up(name, length);
+  const op_custom *custom = row ? NULL : op_custom_find(g, name, length);
+  if (custom) return op_custom_apply(g, custom, operands, n, attrs, attr_count);
   if (!row) return unknown(g, name, length);
   op_args args = {.g = g, .who = row->text, .op = row->op, .x = operands, .n = n};
   op_attr_set accepted = attributes_of(row, ACCEPTED), required = attributes_of(row, REQUIRED);

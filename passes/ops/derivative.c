@@ -1,13 +1,7 @@
-/* Derivatives as a table by operation, and the two directions of one node. */
+/* The two directions of one node, by its row. */
 #include "derivative.h"
 
 #include <string.h>
-
-const op_derivative op_derivatives[IR_OP_COUNT] = {
-#define DERIVATIVE(name, kind, rule) [IR_OP_##name] = {OP_DERIVATIVE_##kind, op_derivative_##rule},
-#include "derivative.def"
-#undef DERIVATIVE
-};
 
 ir_ref op_derivative_none(op_call *c, uint32_t i, ir_ref d) {
   (void)i, (void)d;
@@ -30,8 +24,8 @@ static ir_ref in_shape_of(ir_graph *g, ir_ref d, ir_ref x) {
 }
 
 ir_ref op_pull(op_call *c, uint32_t i, ir_ref cotangent) {
-  const op_derivative *row = &op_derivatives[c->n->op];
-  ir_ref d = row->kind == OP_DERIVATIVE_REDUCE ? op_spread(c, cotangent) : cotangent;
+  const op_row *row = &op_registry[c->n->op];
+  ir_ref d = row->derivative == OP_DERIVATIVE_REDUCE ? op_spread(c, cotangent) : cotangent;
   return d ? in_shape_of(c->g, row->rule(c, i, d), c->n->src[i]) : 0;
 }
 
@@ -73,17 +67,17 @@ static ir_ref on_tangents(op_call *c, const ir_ref *tangents, int64_t at) {
 }
 
 static ir_ref push_one(op_call *c, const ir_ref *tangents, uint32_t i) {
-  const op_derivative *row = &op_derivatives[c->n->op];
-  if (row->kind == OP_DERIVATIVE_BILINEAR) return on_tangents(c, tangents, i);
+  const op_row *row = &op_registry[c->n->op];
+  if (row->derivative == OP_DERIVATIVE_BILINEAR) return on_tangents(c, tangents, i);
   ir_ref d = row->rule(c, i, tangents[i]);
-  if (d && row->kind == OP_DERIVATIVE_REDUCE)
+  if (d && row->derivative == OP_DERIVATIVE_REDUCE)
     d = op_reduce(c->g, IR_OP_SUM, d, c->n->src + 1, c->n->nsrc - 1, ir_arg_mode(c->n));
   return d;
 }
 
 ir_ref op_push(op_call *c, const ir_ref *tangents) {
-  const op_derivative *row = &op_derivatives[c->n->op];
-  if (row->kind == OP_DERIVATIVE_LINEAR) return on_tangents(c, tangents, -1);
+  const op_row *row = &op_registry[c->n->op];
+  if (row->derivative == OP_DERIVATIVE_LINEAR) return on_tangents(c, tangents, -1);
   ir_ref sum = 0;
   c->forward = true;
   for (uint32_t i = 0; i < ir_operand_count(c->n); i++) {

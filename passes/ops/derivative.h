@@ -36,17 +36,11 @@ typedef struct op_call {
   bool forward; /* the direction at hand is a tangent */
 } op_call;
 
-typedef ir_ref (*op_derivative_rule)(op_call *c, uint32_t i, ir_ref d);
-typedef struct op_derivative {
-  uint8_t kind; /* op_derivative_kind */
-  op_derivative_rule rule;
-} op_derivative;
-extern const op_derivative op_derivatives[IR_OP_COUNT];
-
 /* The rules, each in the file derivative_KIND.c of its operations. */
-#define DERIVATIVE(name, kind, rule) ir_ref op_derivative_##rule(op_call *c, uint32_t i, ir_ref d);
-#include "derivative.def"
-#undef DERIVATIVE
+#define ROW(name, kind, dtype, shape, batch, derivative, rule, ...)                                          \
+  ir_ref op_derivative_##rule(op_call *c, uint32_t i, ir_ref d);
+#include "registry.def"
+#undef ROW
 
 /* derivative.c: both directions of a node, by its row */
 op_call op_call_of(ir_graph *g, ir_ref y);

@@ -38,7 +38,8 @@ typedef enum op_kind {
   OP_KIND_REDUCE,
   OP_KIND_CONTRACT,
   OP_KIND_INDIRECT,
-  OP_KIND_CONTROL /* results are what functions return */
+  OP_KIND_CONTROL, /* results are what functions return */
+  OP_KIND_CUSTOM   /* as its registration says: custom.h */
 } op_kind;
 typedef enum op_dtype_rule {
   OP_DTYPE_GIVEN,      /* an argument of the builder */
@@ -69,10 +70,46 @@ typedef enum op_shape_rule {
   OP_SHAPE_MATMUL,
   OP_SHAPE_GATHER
 } op_shape_rule;
+typedef enum op_batch_rule {
+  OP_BATCH_NONE,    /* no operands, so nothing to batch: a leaf is the same for every element */
+  OP_BATCH_LEADING, /* batch axes in front of all operands and results; axes, sizes and pads move along */
+  OP_BATCH_OWN      /* operands of unequal shapes, some of which have batch axes of their own */
+} op_batch_rule;
+/* A partial operand: each device holds a summand, and the value is the sum over devices. The result may stay
+ * partial as well where the operation is linear, which is: */
+typedef enum op_partial_rule {
+  OP_PARTIAL_NEVER,  /* not at all: operands are summed first */
+  OP_PARTIAL_ALWAYS, /* in its one operand */
+  OP_PARTIAL_FILL,   /* likewise, where what is filled in is zero */
+  OP_PARTIAL_ALL,    /* in all operands together: if every one is partial */
+  OP_PARTIAL_ONE,    /* in each operand alone: if one is partial and the others are not */
+  OP_PARTIAL_FIRST   /* in its first operand alone: a numerator, or what is indexed */
+} op_partial_rule;
+typedef enum op_cost_basis {
+  OP_COST_NONE,    /* moves data or nothing at all */
+  OP_COST_OUTPUT,  /* elements of the result */
+  OP_COST_INPUT,   /* elements of the first operand */
+  OP_COST_PRODUCTS /* elements of the result times the length of the contraction */
+} op_cost_basis;
+
+struct op_call;
+typedef ir_ref (*op_derivative_rule)(struct op_call *c, uint32_t i, ir_ref d); /* derivative.h */
 typedef struct op_row {
-  uint8_t kind, dtype, shape; /* op_kind, op_dtype_rule, op_shape_rule */
+  uint8_t kind, dtype, shape, batch; /* op_kind, op_dtype_rule, op_shape_rule, op_batch_rule */
+  uint8_t derivative;                /* op_derivative_kind */
+  uint8_t partial, cost, weight;     /* op_partial_rule, op_cost_basis, operations for each such element */
+  op_derivative_rule rule;
+  const char *sharding; /* a template: sharding.h */
 } op_row;
 extern const op_row op_registry[IR_OP_COUNT];
+
+/* compositions.def: the operations that record others, in the order of the table; a row without a name ends
+ * it */
+typedef struct op_composition {
+  const char *name;
+  uint8_t dtype, shape;
+} op_composition;
+extern const op_composition op_compositions[];
 
 /* leaf.c. Sizes are index expressions, each proven >= 0; rank <= IR_MAX_RANK; the bytes of a tensor fit
  * int64_t. */

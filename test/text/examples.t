@@ -72,3 +72,10 @@ $ sh build.sh scale && ./scale > first && VIEWFOLD_COMPILE=0 ./scale | cmp - fir
 $ sh build.sh sizes && VIEWFOLD_COMPILE=0 ./sizes
 ! [..]VIEWFOLD_COMPILE[..]
 ? 1
+
+== operations of one's own: a function, source text, a composition
+$ sh build.sh custom && ./custom
+-1 0 0.25
+-0.5 0.125 0.25
+1 0.5 1
+3 1 1

@@ -1,0 +1,46 @@
+/* Calls of custom operations as nodes. */
+#include "custom.h"
+
+#include <string.h>
+
+ir_ref ir_custom_make(ir_graph *g, const ir_custom_call *call, const ir_ref *operands, const ir_ref *dims,
+                      uint32_t dim_count) {
+  ir_ref src[IR_CUSTOM_MAX + 1];
+  int64_t bytes = ir_name(g, (const char *)call, sizeof *call);
+  if (bytes < 0) {
+    ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", call->name);
+    return 0;
+  }
+  if (call->operands) memcpy(src, operands, call->operands * sizeof *src);
+  src[call->operands] = ir_tuple(g, dims, dim_count);
+  return ir_make(g, IR_OP_CUSTOM, IR_NONE, bytes, src, call->operands + 1);
+}
+
+const ir_custom_call *ir_custom_of(const ir_graph *g, ir_ref custom, ir_custom_call *room) {
+  memcpy(room, ir_name_text(g, ir_get(g, custom)->arg), sizeof *room);
+  return room;
+}
+
+const ir_ref *ir_custom_dims(const ir_graph *g, ir_ref custom, const ir_custom_call *call, uint32_t number) {
+  const ir_ref *dims = ir_get(g, ir_src(g, custom, call->operands))->src;
+  for (uint32_t i = 0; i < number; i++) dims += call->ranks[i];
+  return dims;
+}
+
+ir_ref ir_custom_result(ir_graph *g, ir_ref custom, const ir_custom_call *call, uint32_t number) {
+  ir_ref shape = ir_tuple(g, ir_custom_dims(g, custom, call, number), call->ranks[number]);
+  return ir_result(g, custom, number, (ir_dtype)call->dtypes[number], shape);
+}
+
+bool ir_custom_is_call(const void *bytes, size_t size, uint32_t operands) {
+  ir_custom_call call;
+  if (size != sizeof call) return false;
+  memcpy(&call, bytes, sizeof call);
+  bool good = memchr(call.name, '\0', sizeof call.name) != NULL && call.operands == operands &&
+              call.operands <= IR_CUSTOM_MAX && call.results >= 1 && call.results <= IR_CUSTOM_MAX &&
+              call.attributes <= IR_CUSTOM_MAX;
+  for (uint32_t i = 0; good && i < call.results; i++)
+    good = call.dtypes[i] > IR_NONE && call.dtypes[i] < IR_INDEX && call.ranks[i] >= call.batch &&
+           call.ranks[i] <= IR_MAX_RANK;
+  return good;
+}

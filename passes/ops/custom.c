@@ -1,0 +1,321 @@
+/* Custom operations: a use is checked, then recorded as a CUSTOM node with its results, or by its own
+ * builder. */
+#include "custom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "derivative.h"
+#include "sharding.h"
+
+const op_custom *op_custom_find(const ir_graph *g, const char *name, size_t length) {
+  return g->customs ? (const op_custom *)g->customs->find(g->customs, name, length) : NULL;
+}
+
+/* A function of the user's has failed, and says why or does not. */
+static bool failed(ir_graph *g, const op_custom *c, const char *what, const char *why) {
+  if (g->error->status == IR_OK)
+    op_refuse(g, "%s: %s%.*s", c->base.name, *why ? "" : what, OP_CUSTOM_WHY, why);
+  return false;
+}
+
+/* attributes */
+
+static bool truth(const ir_attr *a, ir_value *out) {
+  bool yes = a->word_length == 4 && memcmp(a->word, "true", 4) == 0;
+  if (!yes && (a->word_length != 5 || memcmp(a->word, "false", 5) != 0)) return false;
+  out->i = yes;
+  return true;
+}
+
+static bool read_value(const ir_graph *g, const ir_attr *a, ir_dtype dtype, ir_value *out) {
+  int64_t number;
+  if (dtype == IR_BOOL) return a->kind == IR_ATTR_WORD && truth(a, out);
+  if (a->kind == IR_ATTR_FLOAT && dtype == IR_F64) return out->f = a->number, true;
+  if (a->kind != IR_ATTR_EXPR || !a->expr || !ir_is_const(g, a->expr, &number)) return false;
+  if (dtype == IR_F64) out->f = (double)number;
+  else out->i = number;
+  return true;
+}
+
+static const char *takes(ir_dtype dtype) {
+  return dtype == IR_BOOL  ? "true or false"
+         : dtype == IR_I64 ? "an integer, such as 2"
+                           : "a number, such as 0.5";
+}
+
+static const ir_attr *find_attr(const ir_attr *attrs, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (attrs[i].name_length == strlen(name) && memcmp(attrs[i].name, name, attrs[i].name_length) == 0)
+      return &attrs[i];
+  return NULL;
+}
+
+static bool read_attributes(ir_graph *g, const op_custom *c, const ir_attr *attrs, size_t count,
+                            ir_value *out) {
+  size_t found = 0;
+  for (uint32_t i = 0; i < c->base.attribute_count; i++) {
+    const ir_custom_attribute *want = &c->base.attributes[i];
+    const ir_attr *given = find_attr(attrs, count, want->name);
+    out[i] = want->value;
+    if (!given && !want->optional)
+      return op_refuse(g, "%s: attribute %s is missing; it is %s", c->base.name, want->name,
+                       takes(want->dtype)) != 0;
+    if (given && !read_value(g, given, want->dtype, &out[i]))
+      return op_refuse(g, "%s: attribute %s takes %s", c->base.name, want->name, takes(want->dtype)) != 0;
+    found += given != NULL;
+  }
+  for (size_t k = 0; k < count && found < count; k++) {
+    uint32_t i = 0;
+    while (i < c->base.attribute_count && find_attr(&attrs[k], 1, c->base.attributes[i].name) == NULL) i++;
+    bool twice = find_attr(attrs, k, i < c->base.attribute_count ? c->base.attributes[i].name : "") != NULL;
+    if (i == c->base.attribute_count || twice)
+      return op_refuse(g, "%s: %s attribute %.*s", c->base.name, twice ? "given twice:" : "there is no",
+                       (int)attrs[k].name_length, attrs[k].name) != 0;
+  }
+  return true;
+}
+
+/* results */
+
+static bool find_types(const op_custom_site *s, ir_custom_call *call, ir_ref (*dims)[IR_MAX_RANK]) {
+  ir_graph *g = s->g;
+  const op_custom *c = s->custom;
+  ir_dtype dtypes[IR_CUSTOM_MAX] = {0};
+  uint32_t ranks[IR_CUSTOM_MAX] = {0};
+  char why[OP_CUSTOM_WHY] = "";
+  if (c->types) {
+    if (!c->types(s, dtypes, ranks, dims, why))
+      return failed(g, c, "its function for shapes failed without a reason", why);
+  } else {
+    for (uint32_t i = 0; i < c->base.results; i++) {
+      dtypes[i] = ir_dtype_of(g, s->operands[0]);
+      ranks[i] = ir_rank(g, s->operands[0]);
+      memcpy(dims[i], op_dims(g, s->operands[0]), ranks[i] * sizeof *dims[i]);
+    }
+  }
+  for (uint32_t i = 0; i < c->base.results; i++) {
+    if (dtypes[i] <= IR_NONE || dtypes[i] >= IR_INDEX || ranks[i] > IR_MAX_RANK)
+      return op_refuse(g, "%s: its function for shapes gives result %u %s", c->base.name, i + 1,
+                       ranks[i] > IR_MAX_RANK ? "too many axes" : "no dtype of a tensor") != 0;
+    if (!op_sizes(g, c->base.name, dims[i], ranks[i], dims[i])) return false;
+    if (!op_bytes_fit(g, dtypes[i], dims[i], ranks[i]))
+      return op_refuse(g, "%s: result %u of shape %s%s is too large; its bytes must number less than 2^63",
+                       c->base.name, i + 1, ir_dtypes[dtypes[i]].name, OP_LIST(dims[i], ranks[i])) != 0;
+    call->dtypes[i] = (uint8_t)dtypes[i];
+    call->ranks[i] = (uint8_t)ranks[i];
+  }
+  return true;
+}
+
+/* The batch that the operands have together, as leading axes of each of them. */
+static bool make_physical(const op_custom_site *s, ir_ref batch, ir_ref *x) {
+  ir_graph *g = s->g;
+  uint32_t lead = batch ? ir_get(g, batch)->nsrc : 0;
+  for (uint32_t i = 0; i < s->custom->base.operands; i++) {
+    x[i] = s->operands[i];
+    if (lead) x[i] = op_rebatch(g, op_broadcast_batch_dims(g, x[i], ir_get(g, batch)->src, lead), 0);
+    if (!x[i]) return false;
+  }
+  return true;
+}
+
+static ir_ref record_call(const op_custom_site *s) {
+  ir_graph *g = s->g;
+  const op_custom *c = s->custom;
+  ir_ref dims[IR_CUSTOM_MAX][IR_MAX_RANK], flat[IR_CUSTOM_MAX * IR_MAX_RANK], x[IR_CUSTOM_MAX], batch = 0;
+  ir_ref results[IR_CUSTOM_MAX];
+  ir_custom_call call;
+  uint32_t count = 0;
+  memset(&call, 0, sizeof call);
+  snprintf(call.name, sizeof call.name, "%s", c->base.name);
+  call.operands = c->base.operands, call.results = c->base.results, call.attributes = c->base.attribute_count;
+  if (call.attributes) memcpy(call.values, s->values, call.attributes * sizeof *call.values);
+  if (!find_types(s, &call, dims) || !ir_batch_of(g, IR_OP_STACK, 0, s->operands, call.operands, &batch) ||
+      !make_physical(s, batch, x))
+    return 0;
+  call.batch = batch ? ir_get(g, batch)->nsrc : 0;
+  for (uint32_t i = 0; i < call.results; i++) {
+    if (call.batch + call.ranks[i] > IR_MAX_RANK)
+      return op_refuse(g, "%s: result %u has rank %u in a batch of %u axes; together at most %d",
+                       c->base.name, i + 1, call.ranks[i], call.batch, IR_MAX_RANK);
+    for (uint32_t k = 0; k < call.batch; k++) flat[count++] = ir_src(g, batch, k);
+    for (uint32_t k = 0; k < call.ranks[i]; k++) flat[count++] = dims[i][k];
+    call.ranks[i] = (uint8_t)(call.ranks[i] + call.batch);
+  }
+  ir_ref node = ir_custom_make(g, &call, x, flat, count);
+  if (!node) return 0;
+  for (uint32_t i = 0; i < call.results; i++) {
+    results[i] = ir_custom_result(g, node, &call, i);
+    if (call.batch && results[i]) results[i] = op_rebatch(g, results[i], call.batch);
+    if (!results[i]) return 0;
+  }
+  return call.results == 1 ? results[0] : ir_tuple(g, results, call.results);
+}
+
+static ir_ref record_composed(const op_custom_site *s) {
+  ir_ref results[IR_CUSTOM_MAX] = {0};
+  char why[OP_CUSTOM_WHY] = "";
+  if (!s->custom->compose(s, results, why))
+    return failed(s->g, s->custom, "composing it failed without a reason", why);
+  for (uint32_t i = 0; i < s->custom->base.results; i++)
+    if (!results[i]) return failed(s->g, s->custom, "composing it left out a result", why);
+  return s->custom->base.results == 1 ? results[0] : ir_tuple(s->g, results, s->custom->base.results);
+}
+
+/* As a dump has it: the operands are arrays of a batch, and so are the results. */
+static ir_ref record_physical(const op_custom_site *s, int64_t lead) {
+  ir_ref x[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX];
+  op_custom_site inside = *s;
+  uint32_t count = s->custom->base.results;
+  inside.operands = x;
+  for (uint32_t i = 0; i < s->custom->base.operands; i++)
+    if (!(x[i] = op_rebatch(s->g, s->operands[i], lead))) return 0;
+  ir_ref made = record_call(&inside);
+  for (uint32_t i = 0; i < count && made; i++) {
+    results[i] = op_rebatch(s->g, count == 1 ? made : ir_src(s->g, made, i), 0);
+    if (!results[i]) return 0;
+  }
+  return !made ? 0 : count == 1 ? results[0] : ir_tuple(s->g, results, count);
+}
+
+/* The attribute batch_dims, which every operation with a function has, is read and taken away. */
+static bool take_batch_dims(ir_graph *g, const op_custom *c, const ir_attr *attrs, size_t *count,
+                            int64_t *out) {
+  const ir_attr *last = *count ? &attrs[*count - 1] : NULL;
+  if (!last || c->compose || !find_attr(last, 1, "batch_dims")) return true;
+  --*count;
+  if (last->kind == IR_ATTR_EXPR && last->expr && ir_is_const(g, last->expr, out) && *out >= 0) return true;
+  return op_refuse(g, "%s: attribute batch_dims takes a number of axes, such as 1", c->base.name) != 0;
+}
+
+ir_ref op_custom_apply(ir_graph *g, const op_custom *c, const ir_ref *operands, size_t n,
+                       const ir_attr *attrs, size_t attr_count) {
+  ir_ref x[IR_CUSTOM_MAX];
+  ir_value values[IR_CUSTOM_MAX] = {{0}};
+  int64_t physical = 0;
+  if (n != c->base.operands)
+    return op_refuse(g, "%s: %zu operand%s given; takes %u", c->base.name, n, n == 1 ? "" : "s",
+                     c->base.operands);
+  if (!take_batch_dims(g, c, attrs, &attr_count, &physical) ||
+      !read_attributes(g, c, attrs, attr_count, values) || !op_tensors(g, c->base.name, operands, n))
+    return 0;
+  for (size_t i = 0; i < n; i++)
+    if (!(x[i] = op_firm(g, operands[i]))) return 0;
+  op_custom_site site = {g, c, x, values};
+  if (c->compose) return record_composed(&site);
+  return physical ? record_physical(&site, physical) : record_call(&site);
+}
+
+/* derivatives */
+
+typedef struct direction {
+  ir_custom_call call;
+  op_custom_site site;
+  const ir_ref *x;                                        /* operands of the node */
+  ir_ref y[IR_CUSTOM_MAX];                                /* its results */
+  ir_ref operands[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX]; /* the same in their batch, for the user */
+} direction;
+
+static ir_ref in_batch(const direction *d, ir_ref x) {
+  return d->call.batch ? op_rebatch(d->site.g, x, d->call.batch) : x;
+}
+
+static bool begin(direction *d, ir_graph *g, ir_ref node) {
+  ir_custom_of(g, node, &d->call);
+  const op_custom *c = op_custom_find(g, d->call.name, strlen(d->call.name));
+  d->x = ir_get(g, node)->src;
+  d->site = (op_custom_site){g, c, d->operands, d->call.values};
+  if (!c || c->base.operands != d->call.operands || c->base.results != d->call.results)
+    return op_refuse(g, "%s: no custom operation of that name and form is registered", d->call.name) != 0;
+  for (uint32_t i = 0; i < d->call.results; i++)
+    if (!(d->y[i] = ir_custom_result(g, node, &d->call, i)) || !(d->results[i] = in_batch(d, d->y[i])))
+      return false;
+  for (uint32_t i = 0; i < d->call.operands; i++)
+    if (!(d->operands[i] = in_batch(d, d->x[i]))) return false;
+  return true;
+}
+
+/* What a rule made for x, which is `inside` in its batch, has its type; then it becomes of the type of x. */
+static bool check_part(const direction *d, const char *rule, uint32_t number, ir_ref inside, ir_ref *part) {
+  ir_graph *g = d->site.g;
+  if (!*part) return true;
+  if (ir_get(g, *part)->weak && !(*part = op_convert(g, d->call.name, *part, ir_dtype_of(g, inside))))
+    return false;
+  if (ir_shape(g, *part) != ir_shape(g, inside) || ir_dtype_of(g, *part) != ir_dtype_of(g, inside))
+    return op_refuse(g, "%s: its %s gives part %u the shape %s; what it belongs to has %s", d->call.name,
+                     rule, number + 1, OP_TYPE(*part), OP_TYPE(inside)) != 0;
+  if (d->call.batch) *part = op_rebatch(g, op_in_batch_of(g, *part, inside, 0), 0);
+  return *part != 0;
+}
+
+/* Cotangents or tangents, zeros where none is given; 0 of what is no float. */
+static bool fill_in(const direction *d, const ir_ref *given, const ir_ref *like, uint32_t count,
+                    ir_ref *out) {
+  ir_graph *g = d->site.g;
+  for (uint32_t i = 0; i < count; i++) {
+    bool real = ir_is_float(ir_dtype_of(g, like[i]));
+    out[i] = given[i];
+    if (!out[i] && real) out[i] = op_zeros_like(g, like[i]);
+    if (out[i]) out[i] = in_batch(d, out[i]);
+    if (real && !out[i]) return false;
+  }
+  return true;
+}
+
+bool op_custom_pull(ir_graph *g, ir_ref node, const ir_ref *cotangents, ir_ref *parts) {
+  direction d;
+  ir_ref given[IR_CUSTOM_MAX];
+  char why[OP_CUSTOM_WHY] = "";
+  if (!begin(&d, g, node)) return false;
+  const op_custom *c = d.site.custom;
+  if (!c->pull)
+    return op_refuse(
+               g,
+               "%s: the custom operation has no vjp; register one, compose it of other operations, or keep "
+               "derivatives away with stop_gradient",
+               c->base.name) != 0;
+  if (!fill_in(&d, cotangents, d.y, d.call.results, given)) return false;
+  if (!c->pull(&d.site, d.results, given, parts, why))
+    return failed(g, c, "its vjp failed without a reason", why);
+  for (uint32_t i = 0; i < d.call.operands; i++) {
+    if (!ir_is_float(ir_dtype_of(g, d.site.operands[i]))) parts[i] = 0;
+    if (!check_part(&d, "vjp", i, d.site.operands[i], &parts[i])) return false;
+  }
+  return true;
+}
+
+bool op_custom_push(ir_graph *g, ir_ref node, const ir_ref *tangents, ir_ref *parts) {
+  direction d;
+  ir_ref given[IR_CUSTOM_MAX];
+  char why[OP_CUSTOM_WHY] = "";
+  if (!begin(&d, g, node)) return false;
+  const op_custom *c = d.site.custom;
+  if (!c->push)
+    return op_refuse(g,
+                     "%s: the custom operation has no jvp; register one, or compose it of other operations",
+                     c->base.name) != 0;
+  if (!fill_in(&d, tangents, d.x, d.call.operands, given)) return false;
+  if (!c->push(&d.site, d.results, given, parts, why))
+    return failed(g, c, "its jvp failed without a reason", why);
+  for (uint32_t i = 0; i < d.call.results; i++)
+    if (!check_part(&d, "jvp", i, d.results[i], &parts[i])) return false;
+  return true;
+}
+
+bool op_custom_sharding(ir_graph *g, ir_ref node, op_sharding *out) {
+  direction d;
+  ir_ref shapes[2 * IR_CUSTOM_MAX];
+  *out = (op_sharding){0};
+  if (!begin(&d, g, node)) return false;
+  for (uint32_t i = 0; i < d.call.operands; i++) shapes[i] = ir_shape(g, d.operands[i]);
+  for (uint32_t i = 0; i < d.call.results; i++) shapes[d.call.operands + i] = ir_shape(g, d.results[i]);
+  if (!d.site.custom->sharding)
+    return op_refuse(g, "%s: the custom operation has no sharding rule", d.call.name) != 0;
+  op_sharding_ask ask = {.who = d.call.name,
+                         .rule = d.site.custom->sharding,
+                         .shapes = shapes,
+                         .operands = d.call.operands,
+                         .results = d.call.results};
+  return op_sharding_make(g, &ask, out);
+}
