@@ -231,6 +231,10 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   if (!ir_shape(run->g, ref)) return eval_index_scalar(run, ref, out);
   if (!ir_eval_is_batched(run, ref)) return eval_one(run, ref, out);
   ir_status status = recorded_shape(run, ref, out);
+  if (!status && ir_op_of(run->g, ref) == IR_OP_RESULT) {
+    status = ir_eval_physical(run, ref, out);
+    return status ? status : ir_eval_result_of(run, ref, out);
+  }
   return status ? status : ir_eval_batched(run, ref, eval_one, out);
 }
 

@@ -186,7 +186,7 @@ static bool is_view_of_batches(ir_op op) {
 
 ir_status ir_eval_refuse_calls(ir_eval_run *run, ir_ref ref) {
   const ir_node *n = ir_get(run->g, ref);
-  for (uint32_t i = 0; i < ir_operand_count(n) && !ir_shape(run->g, ref); i++)
+  for (uint32_t i = 0; i < ir_operand_count(n) && ir_ops[n->op].cls == IR_CLASS_CONTROL; i++)
     if (ir_batch(run->g, n->src[i]))
       return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: operands in a batch are not possible yet",
                      ir_ops[n->op].text);

@@ -360,20 +360,19 @@ static void put_sizes(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
   pr->stop = stop;
 }
 
-static void put_shape(ir_printer *pr, ir_ref batch, ir_ref shape) {
+void ir_put_dims(ir_printer *pr, ir_ref batch, const ir_ref *dims, uint32_t rank) {
   ir_text_str(pr->out, "[");
   if (batch) {
     put_sizes(pr, ir_get(pr->graph, batch)->src, ir_get(pr->graph, batch)->nsrc);
     ir_text_str(pr->out, "|");
   }
-  put_sizes(pr, ir_get(pr->graph, shape)->src, ir_get(pr->graph, shape)->nsrc);
+  put_sizes(pr, dims, rank);
   ir_text_str(pr->out, "]");
 }
 
-void ir_put_dims(ir_printer *pr, const ir_ref *dims, uint32_t rank) {
-  ir_text_str(pr->out, "[");
-  put_sizes(pr, dims, rank);
-  ir_text_str(pr->out, "]");
+static void put_shape(ir_printer *pr, ir_ref batch, ir_ref shape) {
+  const ir_node *n = ir_get(pr->graph, shape);
+  ir_put_dims(pr, batch, n->src, n->nsrc);
 }
 
 void ir_put_shape(ir_printer *pr, ir_ref shape) { put_shape(pr, 0, shape); }

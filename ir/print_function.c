@@ -150,12 +150,15 @@ static void put_stacked(ir_printer *pr, ir_ref control, ir_ref like) {
   ir_text_str(pr->out, "]");
 }
 
+/* All results have one batch: that of any which is used. */
 static void put_custom_types(ir_printer *pr, ir_ref custom) {
   ir_custom_call call;
   ir_custom_of(pr->graph, custom, &call);
+  ir_ref used = pr->links ? pr->links[custom] : 0;
   for (uint32_t i = 0; i < call.results; i++) {
     ir_textf(pr->out, "%s%s", i ? ", " : "", ir_dtypes[call.dtypes[i]].name);
-    ir_put_dims(pr, ir_custom_dims(pr->graph, custom, &call, i), call.ranks[i]);
+    ir_put_dims(pr, used ? ir_batch(pr->graph, used) : 0, ir_custom_dims(pr->graph, custom, &call, i),
+                call.ranks[i]);
   }
 }
 

@@ -7,6 +7,7 @@
  */
 #include "passes.h"
 
+#include "ir/custom.h"
 #include "ir/print.h"
 #include "ops/check.h"
 
@@ -262,8 +263,49 @@ static bool calls_in_batch(const ir_graph *g, ir_ref node) {
   return batched;
 }
 
+/* A call of a custom operation in a batch: its function is called for each element of leading axes. */
+static ir_ref custom(physical *p, ir_ref node, ir_ref batch) {
+  ir_graph *g = p->g;
+  ir_custom_call call;
+  ir_ref x[IR_CUSTOM_MAX], dims[IR_CUSTOM_MAX * 2 * IR_MAX_RANK];
+  uint32_t count = 0, lead = ir_get(g, batch)->nsrc;
+  ir_custom_of(g, node, &call);
+  for (uint32_t i = 0; i < call.operands; i++) {
+    ir_ref operand = ir_src(g, node, i), want[2 * IR_MAX_RANK];
+    uint32_t rank = ir_rank(g, operand);
+    memcpy(want, ir_get(g, batch)->src, lead * sizeof *want);
+    if (rank) memcpy(want + lead, op_dims(g, operand), rank * sizeof *want);
+    x[i] = p->map[operand];
+    if (ir_batch(g, operand) != batch) x[i] = op_grow(g, x[i], want, lead + rank);
+    if (!x[i]) return 0;
+  }
+  for (uint32_t i = 0; i < call.results; i++) {
+    const ir_ref *own = ir_custom_dims(g, node, &call, i);
+    if (lead + call.ranks[i] > IR_MAX_RANK)
+      return op_refuse(g, "%s: result %u has rank %u in a batch of %u axes; together at most %d", call.name,
+                       i + 1, call.ranks[i], lead, IR_MAX_RANK);
+    for (uint32_t k = 0; k < lead; k++) dims[count++] = ir_src(g, batch, k);
+    for (uint32_t k = 0; k < call.ranks[i]; k++) dims[count++] = own[k];
+  }
+  for (uint32_t i = 0; i < call.results; i++) call.ranks[i] = (uint8_t)(call.ranks[i] + lead);
+  call.batch += lead;
+  return ir_custom_make(g, &call, x, dims, count);
+}
+
+static ir_ref custom_result(physical *p, ir_ref node) {
+  ir_custom_call call;
+  ir_ref from = p->map[ir_src(p->g, node, 0)];
+  return ir_custom_result(p->g, from, ir_custom_of(p->g, from, &call),
+                          (uint32_t)ir_arg_int(ir_get(p->g, node)));
+}
+
 static ir_ref make_physical(physical *p, ir_ref node) {
   ir_op op = ir_op_of(p->g, node);
+  ir_ref batch = 0;
+  if (op == IR_OP_CUSTOM && !ir_batch_of(p->g, IR_OP_RESULT, 0, &node, 1, &batch)) return 0;
+  if (batch) return custom(p, node, batch);
+  if (op == IR_OP_RESULT && ir_op_of(p->g, ir_src(p->g, node, 0)) == IR_OP_CUSTOM)
+    return custom_result(p, node);
   if (calls_in_batch(p->g, node)) {
     ir_fail(p->g->error, IR_ERR_UNSUPPORTED,
             "%s: operands and results in a batch are not possible yet; use vmap inside of the function",

@@ -12,9 +12,13 @@ typedef struct type {
   size_t rank;
 } type;
 
+static void copy_sizes(const ir_graph *g, ir_ref x, ir_ref *out) {
+  for (uint32_t k = 0; k < ir_rank(g, x); k++) out[k] = ir_dim(g, x, k);
+}
+
 static type type_of(const ir_graph *g, ir_ref x) {
   type t = {.dtype = ir_dtype_of(g, x), .rank = ir_rank(g, x)};
-  memcpy(t.dims, op_dims(g, x), t.rank * sizeof *t.dims);
+  copy_sizes(g, x, t.dims);
   return t;
 }
 
@@ -161,7 +165,7 @@ ir_ref op_result(ir_graph *g, ir_ref control, uint32_t number) {
   bool stacked;
   const ir_node *n = ir_get(g, control);
   ir_ref dims[IR_MAX_RANK + 1] = {n->src[n->nsrc - 1]}, like = ir_result_like(g, control, number, &stacked);
-  memcpy(dims + stacked, op_dims(g, like), ir_rank(g, like) * sizeof *dims);
+  copy_sizes(g, like, dims + stacked);
   return op_make(g, IR_OP_RESULT, ir_dtype_of(g, like), dims, ir_rank(g, like) + stacked,
                  ir_pack_arg(number, 0), &control, 1);
 }
@@ -306,7 +310,7 @@ static ir_ref empty_scan(build *b, ir_scan_state s, ir_ref body, ir_ref length) 
     }
     ir_ref dims[IR_MAX_RANK + 1] = {length};
     uint32_t rank = ir_rank(g, f.results[i]);
-    memcpy(dims + 1, op_dims(g, f.results[i]), rank * sizeof *dims);
+    copy_sizes(g, f.results[i], dims + 1);
     ir_ref zero = ir_const(g, ir_dtype_of(g, f.results[i]), (ir_value){.i = 0});
     if (!(b->results[i] = op_full(g, zero, dims, rank + 1))) return 0;
   }

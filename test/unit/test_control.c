@@ -239,6 +239,43 @@ static void test_rounds_are_run_once(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
+/* Sizes and lengths that vary, 0 included, compiled and evaluated, with second derivatives. */
+static void test_sizes_that_vary(void **state) {
+  static const char text[] =
+      "graph @f(%c: f32[n=1..8], %x: f32[n], %w: f32[]) {\n %s = mul %c, %x\n %u = mul %s, %w\n"
+      " %v = tanh %u\n %m = max %v\n return %v, %m\n}\n"
+      "graph @p(%i: i32[], %c: f32[n=1..8]) {\n %k = lt %i, 3\n return %k\n}\n"
+      "graph @b(%i: i32[], %c: f32[n=1..8]) {\n %j = add %i, 1\n %d = sin %c\n return %j, %d\n}\n"
+      "graph @g(%x: f32[m=0..3,n=1..8], %c: f32[n], %w: f32[]) {\n"
+      " %l, %ms = scan %c, %x, %w do=@f carries=1 sliced=1\n"
+      " %i, %z = while 0, %l while=@p do=@b bound=5\n"
+      " %s = sum %z\n %r = sum %ms\n %y = add %s, %r\n return %y\n}\n";
+  vf_context *c = context();
+  vf_graph *g = vf_graph_parse(c, text, strlen(text), "text", NULL, &error);
+  if (!g) fail_msg("%s", error.message);
+  vf_value y = vf_graph_find(g, "y"), first[3], second[3];
+  vf_value in[3] = {vf_graph_find(g, "x"), vf_graph_find(g, "c"), vf_graph_find(g, "w")};
+  vf_grad(y, 3, in, first);
+  vf_grad(vf_add(vf_sum(vf_mul(first[0], first[0]), VF_ALL, false), first[2]), 3, in, second);
+  vf_output(g, "dc", first[1]), vf_output(g, "dw", first[2]), vf_output(g, "ddw", second[2]);
+  if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
+  vf_program *p = vf_compile(g, &error);
+  if (!p) fail_msg("%s", error.message);
+  float x[9] = {0.5f, 0.6f, 0.7f, 0.8f, 0.9f, 1, 1.1f, 1.2f, 1.3f}, start[3] = {0.5f, -0.3f, 0.8f}, w = 1.2f;
+  const void *given[3] = {x, start, &w};
+  for (int64_t m = 0; m <= 3; m++) {
+    float a[4][3] = {{0}}, b[4][3] = {{0}};
+    int64_t variables[2];
+    for (int i = 0; i < 2; i++) variables[i] = vf_variable_name(p, i)[0] == 'm' ? m : 3;
+    assert_int_equal(vf_program_run(p, given, (void *[]){a[0], a[1], a[2], a[3]}, variables, &error), VF_OK);
+    assert_int_equal(vf_evaluate(g, given, (void *[]){b[0], b[1], b[2], b[3]}, variables, &error), VF_OK);
+    for (int i = 0; i < 12; i++)
+      if (!(fabsf(a[i / 3][i % 3] - b[i / 3][i % 3]) < 1e-4)) fail_msg("m %d, element %d", (int)m, i);
+    assert_true((m == 0) == (a[2][0] == 0)); /* without rounds nothing depends on w */
+  }
+  vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
+}
+
 /* the session */
 
 static vf_tensor *kept;
@@ -372,6 +409,7 @@ int main(void) {
       cmocka_unit_test(test_derivatives_of_a_cond),
       cmocka_unit_test(test_checkpoint_computes_again),
       cmocka_unit_test(test_rounds_are_run_once),
+      cmocka_unit_test(test_sizes_that_vary),
       cmocka_unit_test(test_session),
       cmocka_unit_test(test_any_allocation_may_fail),
       cmocka_unit_test(test_rounds_take_no_memory),

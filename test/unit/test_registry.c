@@ -23,7 +23,8 @@ static void test_every_column(void **state) {
     if (!recorded(op)) continue;
     if (row->derivative == OP_DERIVATIVE_MISSING || !row->rule) fail_msg("derivative of %s", ir_ops[op].text);
     bool own = row->batch == OP_BATCH_OWN && row->sharding && !strcmp(row->sharding, "own");
-    if (!row->sharding || !strstr(row->sharding, own || op == IR_OP_RESULT ? "own" : "->")) fail_msg("sharding rule of %s", ir_ops[op].text);
+    if (!row->sharding || !strstr(row->sharding, own || op == IR_OP_RESULT ? "own" : "->"))
+      fail_msg("sharding rule of %s", ir_ops[op].text);
     if ((row->batch == OP_BATCH_NONE) != (row->kind == OP_KIND_LEAF))
       fail_msg("batching of %s", ir_ops[op].text);
     if ((row->cost == OP_COST_NONE) != (row->weight == 0)) fail_msg("cost of %s", ir_ops[op].text);
@@ -66,7 +67,8 @@ static void test_composition_types(void **state) {
     ir_ref y = c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE ? record_line(&r, line) : 0;
     if (y && ir_op_of(&r.g, y) == IR_OP_TUPLE) y = ir_src(&r.g, y, 0);
     bool more = strstr(r.error.text, "operand") != NULL; /* it takes several */
-    if (!y && !more && (c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE)) fail_msg("%s", r.error.text);
+    if (!y && !more && (c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE))
+      fail_msg("%s", r.error.text);
     if (y) {
       if (ir_dtype_of(&r.g, y) != (c->dtype == OP_DTYPE_FLOAT ? IR_F32 : IR_I16))
         fail_msg("dtype of %s", c->name);
