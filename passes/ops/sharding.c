@@ -295,6 +295,7 @@ bool op_sharding_make(ir_graph *g, const op_sharding_ask *ask, op_sharding *out)
     if (done) r.next += 2;
     done = done && read_side(&r, ask->operands, count) && *r.next == '\0';
     if (!done) wrong(&r, "it is the terms of the operands, '->', and the terms of the results");
+    done = done && op_sharding_solve(g, ask, out);
   }
   if (!done) op_sharding_free(out);
   return done;

@@ -74,6 +74,8 @@ ir_op op_sharding_joined_by(ir_op op);
 void op_sharding_print(const op_sharding *rule, ir_text *out);
 /* sharding_refine.c: d[refine] of both sides; true also where nothing is in common */
 bool op_sharding_refine(ir_graph *g, op_sharding *rule, ir_ref from, ir_ref to);
+/* sharding_solve.c: false after failing */
+bool op_sharding_solve(ir_graph *g, const op_sharding_ask *ask, op_sharding *rule);
 /* The factor of that name and size, new or not; -1 after failing: too many, or it has another size. */
 int op_sharding_factor(ir_graph *g, const char *who, op_sharding *rule, const char *name, size_t length,
                        ir_ref size);

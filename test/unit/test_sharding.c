@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "frontend/api.h"
 #include "passes/derive.h"
 #include "passes/ops/sharding.h"
 #include "passes/passes.h"
@@ -133,8 +134,8 @@ static void test_local_sizes(void **state) {
   CHECK_ALL(check_row, rows);
 }
 
-/* A factor of size 1 is not split, so nothing is lost, and nothing added up, when its axis goes. spec:
- * V11.shard */
+/* Factors of size 1 are not split: nothing is lost when such an axis goes, and no part adds it again.
+ * spec: V11.shard */
 static void test_ones(void **state) {
   static const row rows[] = {
       {"squeeze f32[2,1,3] axis=1",
@@ -389,11 +390,62 @@ static void test_gradients(void **state) {
   record_stop(&r);
 }
 
+/* The rule of a custom operation is read from the text that it was registered with, for the shapes of the
+ * call. spec: F20.U F21.U */
+static bool first_type(const vf_op_call *call, vf_op_type *results) {
+  results[0] = (vf_op_type){VF_F32, 1, {vf_op_size(call->operands[0], 0)}};
+  return true;
+}
+
+static void test_custom_rules(void **state) {
+  static const struct {
+    const char *given, *operands, *rule, *message;
+  } cases[] = {
+      {"r k -> r", "f32[4,3]", "r k -> r", NULL},
+      {"r 1 -> 1", "f32[4,3]", "r 1 -> 1", NULL},
+      {"... k -> b0", "f32[4,3]", "b0 k -> b0", NULL},
+      {"r k -> r", "f32[4]", NULL,
+       "leaf: sharding rule 'r k -> r': term 1 has more axes than what it stands for, which has rank 1"},
+      {"k r -> r", "f32[4,3]", NULL,
+       "leaf: factor r of the sharding rule stands for axes of sizes 3 and 4; they are equal"},
+      {NULL, "f32[4,3]", NULL, "leaf: the custom operation has no sharding rule"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    vf_error error = {0};
+    vf_context *c = vf_context_create(NULL, &error);
+    vf_op_description d = {
+        .size = sizeof d, .name = "leaf", .operands = 1, .results = 1, .shape = first_type};
+    d.function = (void (*)(void))first_type; /* never called */
+    d.signature = "void(in0, out0)";
+    d.sharding = cases[i].given;
+    assert_int_equal(vf_register_op(c, &d, &error), VF_OK);
+    char text[128];
+    snprintf(text, sizeof text, "graph @g(%%x: %s) {\n%%y = leaf %%x\nreturn %%y\n}\n", cases[i].operands);
+    vf_graph *g = vf_graph_parse(c, text, strlen(text), "t", NULL, &error);
+    if (!g) fail_msg("%s", error.message);
+    ir_ref node = 1;
+    while (ir_op_of(&g->ir, node) != IR_OP_CUSTOM) node++;
+    op_sharding rule;
+    bool made = op_sharding_of(&g->ir, node, &rule);
+    assert_int_equal(made, cases[i].rule != NULL);
+    if (!made) assert_string_equal(g->error.text, cases[i].message);
+    ir_text out;
+    ir_text_init(&out, &ir_mem_libc);
+    if (made) {
+      op_sharding_print(&rule, &out);
+      assert_string_equal(ir_text_get(&out), cases[i].rule);
+      op_sharding_free(&rule);
+    }
+    ir_text_free(&out);
+    vf_graph_destroy(g), vf_context_destroy(c);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_local_sizes), cmocka_unit_test(test_ones),
                                      cmocka_unit_test(test_whole_axes),  cmocka_unit_test(test_reshapes),
                                      cmocka_unit_test(test_gather),      cmocka_unit_test(test_reductions),
                                      cmocka_unit_test(test_random),      cmocka_unit_test(test_axis_to_batch),
-                                     cmocka_unit_test(test_gradients)};
+                                     cmocka_unit_test(test_gradients),   cmocka_unit_test(test_custom_rules)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
