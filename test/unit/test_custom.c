@@ -481,6 +481,9 @@ static void test_signatures_refused(void **state) {
       {"int(int user)", "at 'int user)': a pointer takes no type"},
       {"int(f16 factor)", "at 'f16 factor)': C has no such type; use f32 or f64"},
       {"int(int factor)", "at 'int factor)': the attribute is no integer"},
+      {"int(in0, i64 out0.count)", "at 'the end': the function gets no pointer to one of its results; each "
+                                   "one of out0, out1 and so on is "
+                                   "a parameter"},
       {"int(other)", "at 'other)': expected in0, out0 and so on, an attribute, user or message"},
   };
   vf_context *c = context();
@@ -578,7 +581,7 @@ static void test_uses_refused(void **state) {
                                 .operands = 1,
                                 .results = 1,
                                 .function = (any_function)scale,
-                                .signature = "void(i64 in0[1])"});
+                                .signature = "void(out0, i64 in0[1])"});
   extern bool mute_shape(const vf_op_call *, vf_op_type *), sizeless_shape(const vf_op_call *, vf_op_type *),
       forget(const vf_op_call *, vf_value *);
   add_op(c, (vf_op_description){.name = "mute",
@@ -586,13 +589,13 @@ static void test_uses_refused(void **state) {
                                 .results = 1,
                                 .shape = mute_shape,
                                 .function = (any_function)scale,
-                                .signature = "void()"});
+                                .signature = "void(out0)"});
   add_op(c, (vf_op_description){.name = "sizeless",
                                 .operands = 1,
                                 .results = 1,
                                 .shape = sizeless_shape,
                                 .function = (any_function)scale,
-                                .signature = "void()"});
+                                .signature = "void(out0)"});
   add_op(c, (vf_op_description){.name = "forgetful", .operands = 1, .results = 1, .compose = forget});
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[256];
@@ -611,6 +614,39 @@ bool sizeless_shape(const vf_op_call *call, vf_op_type *results) {
 }
 bool forget(const vf_op_call *call, vf_value *results);
 bool forget(const vf_op_call *call, vf_value *results) { return true; }
+
+/* An operation that is composed, or derived, of itself is refused, not followed without end. */
+static bool of_itself(const vf_op_call *call, vf_value *results) {
+  results[0] = vf_apply(call->graph, "circle", call->operands, 1, NULL);
+  return true;
+}
+static bool pull_of_itself(const vf_op_call *call, const vf_value *results, const vf_value *cotangents,
+                           vf_value *gradients) {
+  vf_vjp(1, results, cotangents, 1, call->operands, gradients);
+  return true;
+}
+static void test_of_itself(void **state) {
+  vf_context *c = context();
+  add_op(c, (vf_op_description){.name = "circle", .operands = 1, .results = 1, .compose = of_itself});
+  add_op(c, (vf_op_description){.name = "loop",
+                                .operands = 1,
+                                .results = 1,
+                                .function = (any_function)scale,
+                                .signature = "void(in0, out0)",
+                                .vjp = pull_of_itself});
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_value x = vf_input(g, "x", VF_F32, 0, NULL), gradient; /* of rank 0: the result has its type */
+  assert_false(vf_ok(vf_apply(g, "circle", &x, 1, NULL)));
+  assert_string_equal(vf_graph_message(g),
+                      "circle: its functions use operations whose functions are nested more than 64 deep; an "
+                      "operation is not composed, nor derived, of itself");
+  vf_graph_clear_error(g);
+  vf_value y = vf_apply(g, "loop", &x, 1, NULL);
+  assert_true(vf_ok(y) && vf_value_rank(y) == 0);
+  vf_grad(y, 1, &x, &gradient);
+  assert_non_null(strstr(vf_graph_message(g), "nested more than 64 deep"));
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
 
 /* An operation that belongs to no graph's context is unknown there. */
 static void test_contexts_are_apart(void **state) {
@@ -788,6 +824,7 @@ int main(void) {
       cmocka_unit_test(test_signatures_refused),
       cmocka_unit_test(test_registrations_refused),
       cmocka_unit_test(test_uses_refused),
+      cmocka_unit_test(test_of_itself),
       cmocka_unit_test(test_contexts_are_apart),
       cmocka_unit_test(test_sizes_that_vary),
       cmocka_unit_test(test_session),

@@ -207,6 +207,40 @@ static void again(void *user, vf_graph *g, const vf_value *in, const vf_static *
   out[0] = in[0];
 }
 
+/* What a call has no buffers for. */
+static void declares(void *user, vf_graph *g, const vf_value *in, const vf_static *statics, vf_value *out) {
+  const char *what = user;
+  vf_value n;
+  out[0] = vf_neg(in[0]);
+  if (strcmp(what, "input") == 0) out[0] = vf_add(out[0], vf_input(g, "more", VF_F32, VF_LIST(2, 3)));
+  if (strcmp(what, "output") == 0) vf_output(g, "more", out[0]);
+  if (strcmp(what, "variable") == 0)
+    n = vf_variable(g, "more", 1, 4, 1), out[0] = vf_full_sized(vf_number(g, 1), 1, &n);
+}
+
+static void test_declarations_refused(void **state) {
+  char kinds[][12] = {"input", "output", "variable"};
+  test_memory memory = {0};
+  vf_context *c = context(&memory);
+  vf_tensor *x = counting(c, 2, 3), *y = x;
+  for (int i = 0; i < 3; i++) {
+    char want[200];
+    snprintf(
+        want, sizeof want,
+        "jit @f: the function declares %s more; a call has the inputs and results of the options, and the "
+        "variables of dynamic axes",
+        kinds[i]);
+    vf_jit *j = make(
+        c, (vf_jit_options){.name = "f", .function = declares, .user = kinds[i], .inputs = 1, .results = 1});
+    assert_int_equal(vf_jit_call(j, &x, NULL, &y, &error), VF_ERR_INVALID);
+    assert_null(y);
+    assert_string_equal(error.message, want);
+    vf_jit_destroy(j);
+  }
+  vf_tensor_release(x);
+  finish(c, &memory);
+}
+
 static void test_errors(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);
@@ -356,10 +390,15 @@ static void test_parts_share_kernels(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_signatures),          cmocka_unit_test(test_least_recently_used),
-      cmocka_unit_test(test_sixty_four_are_kept), cmocka_unit_test(test_dynamic),
-      cmocka_unit_test(test_one_name_one_size),   cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_memory_fails),        cmocka_unit_test(test_keys),
+      cmocka_unit_test(test_signatures),
+      cmocka_unit_test(test_least_recently_used),
+      cmocka_unit_test(test_sixty_four_are_kept),
+      cmocka_unit_test(test_dynamic),
+      cmocka_unit_test(test_one_name_one_size),
+      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_declarations_refused),
+      cmocka_unit_test(test_memory_fails),
+      cmocka_unit_test(test_keys),
       cmocka_unit_test(test_parts_share_kernels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
