@@ -320,7 +320,8 @@ $(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
 
 # ----------------------------------------------------------------------------------------------------------- install
 .PHONY: install uninstall clean
-INSTALLED = $(BINDIR)/viewfold $(INCLUDEDIR)/viewfold.h $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
+HEADERS := $(sort $(wildcard frontend/viewfold*.h))
+INSTALLED = $(BINDIR)/viewfold $(HEADERS:frontend/%=$(INCLUDEDIR)/%) $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
   $(LIBDIR)/viewfold/viewfold-llvm.so $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
 # Library and command look for the module in viewfold/ beside themselves and in ../lib/viewfold/: where LIBDIR is another
 # folder, the command is shown the way.
@@ -330,7 +331,8 @@ MODULE_ELSEWHERE = $(filter-out $(abspath $(LIBDIR)/viewfold/viewfold-llvm.so),$
 LDCONFIG = $(if $(DESTDIR),,$(Q)! [ "$$(id -u)" = 0 ] || PATH="$$PATH:/sbin:/usr/sbin" ldconfig || true)
 install: all
 	$(Q)install -D -m 755 $(B)/viewfold '$(DESTDIR)$(BINDIR)/viewfold'
-	$(Q)install -D -m 644 frontend/viewfold.h '$(DESTDIR)$(INCLUDEDIR)/viewfold.h'
+	$(Q)install -d '$(DESTDIR)$(INCLUDEDIR)'
+	$(Q)install -m 644 $(HEADERS) '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)install -D -m 755 $(SO) '$(DESTDIR)$(LIBDIR)/libviewfold.so.$(SOVERSION)'
 	$(Q)ln -sf libviewfold.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libviewfold.so'
 	$(Q)install -D -m 755 $(B)/viewfold-llvm.so '$(DESTDIR)$(LIBDIR)/viewfold/viewfold-llvm.so'

@@ -240,223 +240,6 @@ VF_API int vf_apply_all(vf_graph *graph, const char *operation, const vf_value *
                         const char *attributes, int room, vf_value *results);
 
 /* -------------------------------------------------------------------------------------------------------
- * elementwise */
-/* Operands broadcast to one shape as NumPy's do, and promote to one dtype: bool < integers < floats; two
- * integers to the smallest that holds both (u64 with a signed one: error), f16 with bf16 to f32. Arithmetic
- * is not for bool. Integers wrap; dividing one by zero gives 0. Floats follow IEEE 754, each operation
- * rounded to its dtype. */
-
-VF_API vf_value vf_neg(vf_value x);
-VF_API vf_value vf_abs(vf_value x);
-VF_API vf_value vf_relu(vf_value x); /* max(x, 0) */
-/* In f32 for bool and integers, in f64 for those of 64 bits. */
-VF_API vf_value vf_sqrt(vf_value x);
-VF_API vf_value vf_rsqrt(vf_value x);
-VF_API vf_value vf_exp(vf_value x);
-VF_API vf_value vf_exp2(vf_value x);
-VF_API vf_value vf_log(vf_value x);
-VF_API vf_value vf_log2(vf_value x);
-VF_API vf_value vf_sin(vf_value x);
-VF_API vf_value vf_cos(vf_value x);
-VF_API vf_value vf_tanh(vf_value x);
-VF_API vf_value vf_erf(vf_value x);
-VF_API vf_value vf_sigmoid(vf_value x);
-VF_API vf_value vf_expm1(vf_value x);  /* exp(x) - 1, accurate near 0 */
-VF_API vf_value vf_log1p(vf_value x);  /* log(1 + x), likewise */
-VF_API vf_value vf_erfinv(vf_value x); /* the inverse of vf_erf: infinite at -1 and 1, NaN beyond */
-VF_API vf_value vf_tan(vf_value x);
-VF_API vf_value vf_asin(vf_value x);
-VF_API vf_value vf_acos(vf_value x);
-VF_API vf_value vf_atan(vf_value x);
-VF_API vf_value vf_sinh(vf_value x);
-VF_API vf_value vf_cosh(vf_value x);
-VF_API vf_value vf_asinh(vf_value x);
-VF_API vf_value vf_acosh(vf_value x);
-VF_API vf_value vf_atanh(vf_value x);
-/* To an integer; integers stay. vf_round: to nearest, ties to even. */
-VF_API vf_value vf_floor(vf_value x);
-VF_API vf_value vf_ceil(vf_value x);
-VF_API vf_value vf_trunc(vf_value x);
-VF_API vf_value vf_round(vf_value x);
-/* x itself, put in memory by a kernel of its own: what uses it reads it there, and never computes it again.
- */
-VF_API vf_value vf_stored(vf_value x);
-
-VF_API vf_value vf_add(vf_value a, vf_value b);
-VF_API vf_value vf_sub(vf_value a, vf_value b);
-VF_API vf_value vf_mul(vf_value a, vf_value b);
-VF_API vf_value vf_div(vf_value a, vf_value b);      /* of integers in f32, f64 for 64 bits */
-VF_API vf_value vf_floordiv(vf_value a, vf_value b); /* rounds towards minus infinity */
-VF_API vf_value vf_mod(vf_value a, vf_value b);      /* a - b * floordiv(a, b): the sign of b */
-VF_API vf_value vf_pow(vf_value a, vf_value b);      /* of integers: b >= 0 where it is a constant */
-VF_API vf_value vf_min(vf_value a, vf_value b);      /* NaN where either is */
-VF_API vf_value vf_max(vf_value a, vf_value b);
-VF_API vf_value vf_fma(vf_value a, vf_value b, vf_value c); /* a * b + c rounded once; floats only */
-
-/* Results are bool. Comparisons with NaN are false, ne true. */
-VF_API vf_value vf_eq(vf_value a, vf_value b);
-VF_API vf_value vf_ne(vf_value a, vf_value b);
-VF_API vf_value vf_lt(vf_value a, vf_value b);
-VF_API vf_value vf_le(vf_value a, vf_value b);
-VF_API vf_value vf_gt(vf_value a, vf_value b);
-VF_API vf_value vf_ge(vf_value a, vf_value b);
-
-/* Operands become bool: != 0. */
-VF_API vf_value vf_logical_and(vf_value a, vf_value b);
-VF_API vf_value vf_logical_or(vf_value a, vf_value b);
-VF_API vf_value vf_logical_xor(vf_value a, vf_value b);
-VF_API vf_value vf_logical_not(vf_value x);
-/* Bit by bit on integers; on bool the same as above. Not for floats. */
-VF_API vf_value vf_bit_and(vf_value a, vf_value b);
-VF_API vf_value vf_bit_or(vf_value a, vf_value b);
-VF_API vf_value vf_bit_xor(vf_value a, vf_value b);
-VF_API vf_value vf_bit_not(vf_value x);
-/* Integers only. A count of the width or more shifts everything out; one that is negative gives 0, or is
- * refused where it is a constant. vf_shr keeps the sign of signed integers. */
-VF_API vf_value vf_shl(vf_value x, vf_value count);
-VF_API vf_value vf_shr(vf_value x, vf_value count);
-
-/* a where condition, of dtype bool, holds, else b. */
-VF_API vf_value vf_where(vf_value condition, vf_value a, vf_value b);
-/* Float to integer truncates and saturates, NaN gives 0; integer to a narrower one wraps; to a float rounds
- * to nearest even; to bool is != 0. */
-VF_API vf_value vf_cast(vf_value x, vf_dtype dtype);
-/* The same bits as another dtype of the same size; not to bool. */
-VF_API vf_value vf_bitcast(vf_value x, vf_dtype dtype);
-
-/* -----------------------------------------------------------------------------------------------------------
- * views */
-/* No view moves data: it changes how the values that use it compute their indices. Lists have one entry for
- * each axis of x unless said otherwise. */
-
-VF_API vf_value vf_permute(vf_value x, int count,
-                           const int64_t *order); /* axis i of the result is axis order[i] of x */
-VF_API vf_value vf_swap_axes(vf_value x, int axis1, int axis2);
-VF_API vf_value vf_move_axis(vf_value x, int source, int destination);
-/* The same elements in row-major order; at most one size may be -1, which is inferred. */
-VF_API vf_value vf_reshape(vf_value x, int rank, const int64_t *shape);
-VF_API vf_value vf_flatten(vf_value x, int first, int last); /* axes first..last become one */
-/* NumPy's broadcast_to: axes are added in front, sizes of 1 grow. */
-VF_API vf_value vf_expand(vf_value x, int rank, const int64_t *shape);
-VF_API vf_value vf_unsqueeze(vf_value x, int axis); /* a new axis of size 1 */
-VF_API vf_value vf_squeeze(vf_value x, int count,
-                           const int64_t *axes); /* drop axes of size 1; VF_ALL: each that is */
-/* begin, end of each axis, half-open: count is twice the rank. */
-VF_API vf_value vf_shrink(vf_value x, int count, const int64_t *bounds);
-/* size elements from start on; a negative start counts from the end. */
-VF_API vf_value vf_slice(vf_value x, int rank, const int64_t *start, const int64_t *size);
-VF_API vf_value vf_stride(vf_value x, int count,
-                          const int64_t *steps); /* Python's [::step] on each axis; not 0 */
-VF_API vf_value vf_flip(vf_value x, int count, const int64_t *axes); /* any number of axes */
-VF_API vf_value vf_point(vf_value x, int64_t index, int axis);       /* one position of an axis, which goes */
-/* Elements before and after each axis: count is twice the rank. They are zero. */
-VF_API vf_value vf_pad(vf_value x, int count, const int64_t *pads);
-typedef enum vf_pad_mode { VF_PAD_CONSTANT, VF_PAD_EDGE, VF_PAD_REFLECT, VF_PAD_WRAP } vf_pad_mode;
-/* The same with another fill: the scalar constant value (VF_PAD_CONSTANT; its dtype must hold it), or
- * elements of x as numpy.pad has them: the nearest, those mirrored at the edge without repeating it, or those
- * of the other end, again and again where the pad is wider than the axis; value is then the error value. */
-VF_API vf_value vf_pad_with(vf_value x, int count, const int64_t *pads, vf_pad_mode mode, vf_value value);
-/* Operands promote to one dtype. vf_concat: equal sizes but along axis; vf_stack: equal shapes, axis is new.
- */
-VF_API vf_value vf_concat(const vf_value *x, int count, int axis);
-VF_API vf_value vf_stack(const vf_value *x, int count, int axis);
-
-/* The same views with sizes that may be expressions of variables. */
-VF_API vf_value vf_reshape_sized(vf_value x, int rank, const vf_value *shape);
-VF_API vf_value vf_expand_sized(vf_value x, int rank, const vf_value *shape);
-VF_API vf_value vf_shrink_sized(vf_value x, int count, const vf_value *bounds);
-VF_API vf_value vf_pad_sized(vf_value x, int count, const vf_value *pads);
-VF_API vf_value vf_full_sized(vf_value value, int rank, const vf_value *shape);
-
-/* ----------------------------------------------------------------------------------------------- the view
- * algebra */
-/* A vf_view says where an array's elements lie, apart from any array: one or more views (shape; strides;
- * offset; mask), the one next to the buffer first, each later one addressing the elements of the one before
- * in row-major order. A view reads, at position i, element offset + sum(i[k] * strides[k]) where
- * begin[k] <= i[k] < end[k] on every axis, and nothing elsewhere. Strides and offsets count elements; masks
- * are half-open pairs. Sizes, strides, offsets and masks may be expressions of the graph's variables.
- *
- * Whatever one view can say is one view, and it is canonical: axes of size 1 and axes of which the mask
- * leaves one position have stride 0, a mask that leaves everything is none, one that leaves nothing has
- * strides, offset and mask of 0. So two views of numbers are equal exactly when they read the same elements.
- * The algebra is that of tinygrad's ShapeTracker; that a chain which one view can say becomes one is
- * viewfold's.
- *
- * A vf_view is a value of its graph, like vf_value: builders note errors in the graph and pass the error
- * value on; nothing is freed. */
-typedef struct vf_view {
-  vf_graph *graph;
-  uint32_t id;
-  uint32_t epoch;
-} vf_view;
-
-/* strides NULL: row-major. mask: begin, end of each axis, 0 <= begin, end <= size; NULL: none. Refuses
- * negative sizes, ranks above 16, strides and offsets that can leave 64 bits. */
-VF_API vf_view vf_view_create(vf_graph *graph, int rank, const int64_t *shape, const int64_t *strides,
-                              int64_t offset, const int64_t *mask);
-/* The same with expressions of variables; an offset that is the error value stands for 0. */
-VF_API vf_view vf_view_create_sized(vf_graph *graph, int rank, const vf_value *shape, const vf_value *strides,
-                                    vf_value offset, const vf_value *mask);
-/* What a recorded value's views do to the array that they start from, batch axes first. Refuses pads by
- * elements and gathers. */
-VF_API vf_view vf_view_of(vf_value x);
-
-/* As vf_permute, vf_expand (of the same rank), ... do, and with their errors. */
-VF_API vf_view vf_view_permute(vf_view view, int count, const int64_t *order);
-VF_API vf_view vf_view_expand(vf_view view, int rank, const int64_t *shape);
-VF_API vf_view vf_view_reshape(vf_view view, int rank, const int64_t *shape);
-VF_API vf_view vf_view_shrink(vf_view view, int count, const int64_t *bounds);
-VF_API vf_view vf_view_pad(vf_view view, int count, const int64_t *pads);
-VF_API vf_view vf_view_stride(vf_view view, int count, const int64_t *steps); /* -1 flips */
-VF_API vf_view vf_view_expand_sized(vf_view view, int rank, const vf_value *shape);
-VF_API vf_view vf_view_reshape_sized(vf_view view, int rank, const vf_value *shape);
-VF_API vf_view vf_view_shrink_sized(vf_view view, int count, const vf_value *bounds);
-VF_API vf_view vf_view_pad_sized(vf_view view, int count, const vf_value *pads);
-/* Row-major, of the same shape but for size 1 on these axes: what a reduction over them leaves. */
-VF_API vf_view vf_view_reduce(vf_view view, int count, const int64_t *axes);
-
-/* later addresses the elements of nearer, in row-major order. Refuses positions that nearer does not have. */
-VF_API vf_view vf_view_chain(vf_view nearer, vf_view later);
-/* The last view with neighbouring axes that are walked as one made one. */
-VF_API vf_view vf_view_minify(vf_view view);
-/* The view that leads back: vf_view_chain(view, it) reads an array of this shape in order. Checked to do so.
- * An error value (that notes no error) when there is none: elements are repeated or left out. */
-VF_API vf_view vf_view_invert(vf_view view, int rank, const int64_t *shape);
-/* Variables replaced by values. Refuses values outside their bounds, and two for one variable. */
-VF_API vf_view vf_view_bind(vf_view view, int count, const vf_value *variables, const int64_t *values);
-
-VF_API bool vf_view_ok(vf_view view);   /* is it no error value? */
-VF_API int vf_view_count(vf_view view); /* views in the chain; -1 of the error value */
-VF_API int vf_view_rank(vf_view view);  /* axes of the last one; -1 of the error value */
-/* The number-th view from the buffer: returns its rank, or -1 when there is none or it depends on variables.
- * What is not NULL has room for 16 entries, mask for 32. */
-VF_API int vf_view_get(vf_view view, int number, int64_t *shape, int64_t *strides, int64_t *offset,
-                       int64_t *mask);
-VF_API bool vf_view_equal(vf_view a, vf_view b); /* of one graph */
-/* < 0, 0, > 0: an order for sorting, by shape, strides, offset, mask. */
-VF_API int vf_view_compare(vf_view a, vf_view b);
-VF_API bool vf_view_contiguous(vf_view view);  /* every element in order, from the first on */
-VF_API bool vf_view_consecutive(vf_view view); /* the same, from any offset on */
-VF_API int64_t vf_view_size(vf_view view);     /* elements; of variables, the most; -1 of the error value */
-/* How many elements the buffer must have for those that are read; 0 where nothing is. -1 after failing. */
-VF_API int64_t vf_view_real_size(vf_view view, vf_error *error);
-/* How far one step along each axis moves in the buffer. known[k] is false where that depends on the position,
- * on variables, or, unless ignore_valid, where axis k decides whether anything is read. */
-VF_API vf_status vf_view_real_strides(vf_view view, bool ignore_valid, int64_t *strides, bool *known,
-                                      vf_error *error);
-/* Sets of axes, bit k for axis k: those of real stride 1; those that decide whether anything is read. */
-VF_API uint32_t vf_view_unit_axes(vf_view view, bool ignore_valid, vf_error *error);
-VF_API uint32_t vf_view_masked_axes(vf_view view, vf_error *error);
-/* The variables in it, as many as there is room for; returns how many there are, -1 after failing. */
-VF_API int vf_view_variables(vf_view view, int room, vf_value *variables);
-/* `V((4,3);(3,1);-3;((1,3),(0,3)))`, one line for each view; free with vf_text_free. */
-VF_API char *vf_view_text(vf_view view, vf_error *error);
-/* Where a position is read, as `viewfold index` prints it: an expression, and a line `valid: ...` unless it
- * is always. Positions are count sizes, one for each axis, or, where at is NULL, ranges ridx0, ridx1, ...;
- * free with vf_text_free. */
-VF_API char *vf_view_index(vf_view view, int count, const vf_value *at, vf_error *error);
-
-/* -------------------------------------------------------------------------------------------------------
  * batches */
 /* A value may have batch axes before those of its shape: f32[7,5|10,3] has shape (10,3) in a batch of (7,5),
  * and is in memory, and for programs, an array of (7,5,10,3). Every operation is then done for each element
@@ -488,9 +271,9 @@ VF_API vf_value vf_broadcast_to_physical(vf_value x, int rank, const int64_t *sh
 VF_API vf_value vf_moveaxis_physical(vf_value x, int source, int destination);
 
 /* A function that records: it gets arguments, calls builders, and sets every result. It is called while the
- * builder that takes it runs, once or more. Other values of the graph may be used in it: under vf_vmap they are
- * the same for every element, control flow passes them to it as well. It realises no tensor. What fails inside
- * is noted in the graph. */
+ * builder that takes it runs, once or more. Other values of the graph may be used in it: under vf_vmap they
+ * are the same for every element, control flow passes them to it as well. It realises no tensor. What fails
+ * inside is noted in the graph. */
 typedef void (*vf_function)(void *user, const vf_value *arguments, vf_value *results);
 
 #define VF_NOT_MAPPED (-2147483647 - 1)
@@ -534,192 +317,14 @@ VF_API bool vf_vmap_tree(vf_graph *graph, vf_tree_function function, void *user,
                          const vf_axes *in_axes, const vf_axes *out_axes, int64_t axis_size,
                          vf_tree *results);
 
-/* ----------------------------------------------------------------------------------- reductions, products,
- * indirection */
-
-/* Over the axes listed, or VF_ALL. They go, or stay with size 1 if keepdims. Sums and products of bool and
- * integers of up to 32 bits are i32, or u32 of unsigned ones; f16 and bf16 accumulate in f32. The order of
- * combination depends on the shape alone. Of nothing: sum 0, product 1, mean NaN, any false, all true; max
- * and min are refused. */
-VF_API vf_value vf_sum(vf_value x, int count, const int64_t *axes, bool keepdims);
-VF_API vf_value vf_prod(vf_value x, int count, const int64_t *axes, bool keepdims);
-VF_API vf_value vf_mean(vf_value x, int count, const int64_t *axes,
-                        bool keepdims); /* of integers in f32, f64 */
-VF_API vf_value vf_reduce_max(vf_value x, int count, const int64_t *axes,
-                              bool keepdims); /* NaN where there is one */
-VF_API vf_value vf_reduce_min(vf_value x, int count, const int64_t *axes, bool keepdims);
-VF_API vf_value vf_any(vf_value x, int count, const int64_t *axes,
-                       bool keepdims); /* is any element != 0? bool */
-VF_API vf_value vf_all(vf_value x, int count, const int64_t *axes, bool keepdims);
-/* Position of the first largest (smallest) element along axis, or of the first NaN; i64. */
-VF_API vf_value vf_argmax(vf_value x, int axis, bool keepdims);
-VF_API vf_value vf_argmin(vf_value x, int axis, bool keepdims);
-
-/* NumPy's matmul: the last two axes multiply as matrices, those before broadcast; a vector gets an axis that
- * goes again. Accumulates as vf_sum does. */
-VF_API vf_value vf_matmul(vf_value a, vf_value b);
-
-typedef enum vf_gather_mode { VF_GATHER_CHECK, VF_GATHER_CLIP, VF_GATHER_FILL } vf_gather_mode;
-/* x taken along axis at indices of any integer dtype, negative ones from the end; shape x[:axis] ++ indices
- * ++ x[axis+1:]. What is out of range fails the run with VF_ERR_RANGE, is moved to the nearest element, or
- * reads as 0. */
-VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
-/* The same where the first `batch` axes of x and of the indices are shared: equal sizes, all before axis.
- * Shape x[:axis] ++ indices[batch:] ++ x[axis+1:]. */
-VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int batch, vf_gather_mode mode);
-/* x with updates stored, or added, along axis at the indices, in row-major order of the updates: where an
- * index is there twice the last one stays, and sums have one order. Updates broadcast to the shape that
- * vf_gather would give, and have a dtype that that of x holds, which the result keeps; f16 and bf16
- * accumulate in f32, bool does not add up. What is out of range fails the run with VF_ERR_RANGE, whether or
- * not it would be read; goes to the nearest element; or is left out. */
-VF_API vf_value vf_scatter(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
-VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
-
-/* Along one axis, in its order; the shape stays. The result up to each element, that included, of the
- * operations above: dtypes, accumulation and NaN are theirs. Operations backwards: vf_flip before and after;
- * without the element itself: vf_apply(..., "axis=0 exclusive=true"). Gradients of all but vf_cumsum take n^2
- * operations for n elements. */
-VF_API vf_value vf_cumsum(vf_value x, int axis);
-VF_API vf_value vf_cumprod(vf_value x, int axis);
-VF_API vf_value vf_cummax(vf_value x, int axis);
-VF_API vf_value vf_cummin(vf_value x, int axis);
-/* The elements in ascending or descending order, and the positions (i64) that they had. Equal elements keep
- * their order, in either direction; zeros of either sign are equal, and so are NaNs, which are greater than
- * all numbers. An axis of at most 2^32 elements; of a variable size, the cost is that of the largest. */
-VF_API vf_value vf_sort(vf_value x, int axis, bool descending);
-VF_API vf_value vf_argsort(vf_value x, int axis, bool descending);
-/* The first k elements of the axis as vf_sort orders it, descending if largest, into results[0]; their
- * positions into results[1]. 0 <= k <= size. Returns 2, or -1 after failing: both are then error values. */
-VF_API int vf_topk(vf_value x, int k, int axis, bool largest, vf_value results[2]);
-
-/* -----------------------------------------------------------------------------------------------
- * compositions
- */
-/* Recorded as several of the operations above. Where they compute with floats, bool and integers become f32
- * (f64 of 64 bits); f16 and bf16 are computed in f32 and rounded once, at the end. */
-
-/* exp(x) over its sum along axis, its logarithm, and the logarithm of the sum over the axes listed, or
- * VF_ALL: all shifted by the maximum, so that nothing overflows. Of -inf alone: NaN, NaN and -inf. Of
- * nothing: refused. */
-VF_API vf_value vf_softmax(vf_value x, int axis);
-VF_API vf_value vf_log_softmax(vf_value x, int axis);
-VF_API vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims);
-/* Activations. vf_silu: x sigmoid(x). vf_gelu: x Phi(x) by erf, or its approximation by tanh. vf_softplus:
- * log(1 + exp(x)). vf_leaky_relu, vf_elu: x where x > 0, else alpha x, alpha (exp(x) - 1). Those of -inf that
- * are 0 * -inf, of vf_silu and vf_gelu, are NaN. */
-VF_API vf_value vf_silu(vf_value x);
-VF_API vf_value vf_gelu(vf_value x, bool tanh_form);
-VF_API vf_value vf_softplus(vf_value x);
-VF_API vf_value vf_leaky_relu(vf_value x, double alpha);
-VF_API vf_value vf_elu(vf_value x, double alpha);
-/* 1 / x, in f32 or f64 of integers; x * x; -1, 0 or 1, NaN of NaN, in the dtype of x, a constant to
- * derivatives. */
-VF_API vf_value vf_reciprocal(vf_value x);
-VF_API vf_value vf_square(vf_value x);
-VF_API vf_value vf_sign(vf_value x);
-/* vf_min(vf_max(x, low), high); (vf_value){0} for no bound. */
-VF_API vf_value vf_clip(vf_value x, vf_value low, vf_value high);
-/* Attention, softmax(q k^T scale + mask) v, of q [..., n, d], k [..., m, d] and v [..., m, c] with m >= 1;
- * the axes before broadcast, and the result is [..., n, c]. mask broadcasts to [..., n, m]: bool, true where
- * a key takes part, or floats that are added; (vf_value){0} for none. causal: query i takes keys 0 to i
- * alone. scale 0 stands for 1 / sqrt(d). A query that no key is left for gets 0. */
-VF_API vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double scale, bool causal);
-/* Squared deviations from the mean, summed, over max(elements - correction, 0); and the root of that.
- * correction >= 0: 0 for a population, 1 for a sample. */
-VF_API vf_value vf_var(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
-VF_API vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
-/* Over the axes from axis to the last: (x - mean) / sqrt(variance + eps) * weight + bias, and
- * x / sqrt(mean of squares + eps) * weight. weight and bias broadcast to those axes; (vf_value){0} stands for
- * none, a bias comes with a weight. */
-VF_API vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, double eps);
-VF_API vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps);
-
-/* Each line of the axis by indices of its own, as NumPy's take_along_axis and put_along_axis. x and the
- * indices have one rank; their other sizes broadcast, in the second and third to those of x, and updates to
- * what they replace. */
-VF_API vf_value vf_take_along_axis(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
-VF_API vf_value vf_scatter_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
-                                      vf_gather_mode mode);
-VF_API vf_value vf_scatter_add_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
-                                          vf_gather_mode mode);
-/* x with the window that begins at start[count], negative from the end, replaced by the update, which
- * broadcasts to size[count]; NULL: its own size. The window lies within x. */
-VF_API vf_value vf_slice_update(vf_value x, vf_value update, int count, const int64_t *start,
-                                const int64_t *size);
-
-/* Several results, which are views but for vf_minmax. They return how many there are, -1 after failing: all
- * results are then error values. vf_split: equal parts of an axis, as many as results has room for. vf_chunk:
- * the same number, the first size mod chunks of them one longer; none is empty, so there may be fewer.
- * vf_unbind: every position of an axis, which goes; as many as there is room for. vf_minmax: least and
- * greatest, as vf_reduce_min and vf_reduce_max. */
-VF_API int vf_split(vf_value x, int parts, int axis, vf_value *results);
-VF_API int vf_chunk(vf_value x, int chunks, int axis, vf_value *results);
-VF_API int vf_unbind(vf_value x, int axis, int room, vf_value *results);
-VF_API int vf_minmax(vf_value x, int count, const int64_t *axes, bool keepdims, vf_value results[2]);
-
-VF_API vf_value vf_zeros(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape);
-VF_API vf_value vf_ones(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape);
-/* start, start + step, ... before stop; step is not 0. Integers are exact, and must be of the dtype; others
- * are computed in f64 and rounded. Any dtype but bool. */
-VF_API vf_value vf_arange(vf_graph *graph, vf_dtype dtype, int64_t start, int64_t stop, int64_t step);
-VF_API vf_value vf_arange_real(vf_graph *graph, vf_dtype dtype, double start, double stop, double step);
-/* num numbers at equal distances, both ends included; in f64, then rounded. */
-VF_API vf_value vf_linspace(vf_graph *graph, vf_dtype dtype, double start, double stop, int64_t num);
-/* Diagonal k of a matrix is where column - row = k. vf_eye: ones there, zeros elsewhere; vf_tril and vf_triu:
- * x with zeros above, below it, in the last two axes. */
-VF_API vf_value vf_eye(vf_graph *graph, vf_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal);
-VF_API vf_value vf_tril(vf_value x, int64_t diagonal);
-VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
-
-/* Random numbers, by Threefry-2x32 with 20 rounds (Salmon et al. 2011). What is drawn depends on the seed,
- * the shape's row-major order and nothing else: it is the same in every program, on every backend. Draws of
- * one seed are the same numbers, so give each its own. seed: a scalar of any integer dtype, modulo 2^64;
- * vf_integer, or an input that each run supplies.
- *
- * vf_uniform: low <= x < high, of 24 random bits (53 in f64). vf_normal: the inverse of its distribution
- * function at such numbers, halfway between: at most 5.5 standard deviations away (8.3 in f64). dtype is a
- * float dtype. vf_bernoulli: true with probability p, of dtype bool: where vf_uniform of f32, 0 and 1 is less
- * than p. Derivatives take draws for constants; for a mean or bounds that learn, draw with 0 and 1 and
- * compute the rest. */
-VF_API vf_value vf_uniform(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double low,
-                           double high);
-VF_API vf_value vf_normal(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double mean,
-                          double std);
-VF_API vf_value vf_bernoulli(vf_value seed, int rank, const int64_t *shape, double p);
-/* The generator itself: two random words from a key and a counter of two words each, tensors of u32 that
- * broadcast. The words of (seed modulo 2^32, seed // 2^32) and (i, 0), say, are a seed for the i-th part of a
- * program. Returns 2, -1 after failing. */
-VF_API int vf_threefry2x32(const vf_value key[2], const vf_value counter[2], vf_value words[2]);
-
-/* NumPy's einsum, "ij,jk->ik": letters label axes, ... any number of them; without -> the result has the axes
- * of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal; sizes of
- * a label are equal or 1. Accumulates as vf_matmul does. At most 32 operands, contracted from left to right.
- */
-VF_API vf_value vf_einsum(const char *equation, const vf_value *x, int count);
-
-/* Convolutions over count spatial axes: x is [batch, channels, spatial...], weight [channels of the result,
- * channels / groups, extents...] (of a transposed one [channels, channels of the result / groups,
- * extents...]), bias [channels of the result], or (vf_value){0} for none. Lists have one entry for each
- * spatial axis; NULL stands for stride 1, padding 0 (zeros, on both sides), output_padding 0, dilation 1.
- * Accumulate as vf_matmul does. */
-VF_API vf_value vf_conv(vf_value x, vf_value weight, vf_value bias, int count, const int64_t *stride,
-                        const int64_t *padding, const int64_t *dilation, int64_t groups);
-VF_API vf_value vf_conv_transpose(vf_value x, vf_value weight, vf_value bias, int count,
-                                  const int64_t *stride, const int64_t *padding,
-                                  const int64_t *output_padding, const int64_t *dilation, int64_t groups);
-/* The greatest or the mean of each window over the last count axes. stride NULL: that of kernel. Padding is
- * at most half a window; vf_max_pool never takes an element of it, vf_avg_pool counts it as zeros if
- * count_pads. */
-VF_API vf_value vf_max_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
-                            const int64_t *padding, const int64_t *dilation);
-VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
-                            const int64_t *padding, bool count_pads);
 /* ------------------------------------------------------------------------------------------------------
  * control flow */
 /* Functions (vf_function) nest at most 64 deep. In lists an operand may be a constant without a dtype
- * (vf_number): it takes the dtype that the function gives back for it, or its own. Results are error values
- * after failing. Under vf_vmap functions are of single elements, and each element of the batch goes its own
- * way; results have the batch of all operands together. */
+ * (vf_number): it takes the dtype that the function gives back for it, or its own; a function is then
+ * recorded again. The lists hold at least one value between them: it tells the graph. Arguments are values
+ * inside the function alone. Results are error values after failing.
+ * Under vf_vmap functions are of single elements, and each element of the batch goes its own way; results
+ * have the batch of all operands together. */
 
 /* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
  * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text
@@ -770,101 +375,6 @@ VF_API void vf_jvp(int output_count, const vf_value *outputs, int input_count, c
 VF_API void vf_grad(vf_value output, int input_count, const vf_value *inputs, vf_value *gradients);
 /* x, bit by bit, which derivatives take for a constant. "stop_gradient" in text graphs. */
 VF_API vf_value vf_stop_gradient(vf_value x);
-
-/* -------------------------------------------------------------------------------------------------------
- * custom operations */
-/* An operation of one's own: registered in a context by name, it is used like any other: in text graphs, by
- * vf_apply and vf_apply_all, under vf_vjp and vf_jvp, in compiled programs and by vf_evaluate. It is a
- * function of its operands and attributes alone: equal uses may become one call, and what nobody needs is not
- * called. */
-
-/* The value of an attribute: of VF_I64 and VF_BOOL in i, of VF_F64 in f. */
-typedef union vf_op_scalar {
-  int64_t i;
-  double f;
-} vf_op_scalar;
-
-typedef struct vf_op_attribute {
-  const char *name;
-  vf_dtype dtype; /* VF_BOOL, VF_I64 or VF_F64 */
-  bool optional;
-  vf_op_scalar value; /* where it is optional and not given */
-} vf_op_attribute;
-
-/* One use of the operation, for the functions below. They record into the graph, and return false after
- * failing: for a reason that a builder has noted in the graph, or that they write to `message`, which has
- * room for 256 bytes. */
-typedef struct vf_op_call {
-  vf_graph *graph;
-  void *user; /* of the description */
-  const vf_value *operands;
-  const vf_op_scalar *attributes; /* as the description lists them */
-  char *message;
-} vf_op_call;
-
-/* What a result is: sizes are expressions of variables and integers, such as vf_integer makes and vf_op_size
- * takes from an operand. */
-typedef struct vf_op_type {
-  vf_dtype dtype;
-  int rank;
-  vf_value shape[16];
-} vf_op_type;
-VF_API vf_value vf_op_size(vf_value operand, int axis); /* the size of an axis, as an expression */
-
-/* Which operands may be summands of a sum over devices that is still to be taken, so that the results are,
- * too: none; the one there is; all together; one while the others are not; the first. */
-typedef enum vf_op_partial {
-  VF_PARTIAL_NEVER,
-  VF_PARTIAL_ALWAYS,
-  VF_PARTIAL_ALL,
-  VF_PARTIAL_ONE,
-  VF_PARTIAL_FIRST
-} vf_op_partial;
-
-/* What is zero is absent. Strings and lists are copied. Exactly one of function, source and compose says what
- * the operation computes (opencl may stand beside function or source).
- *
- * signature says how `function`, cast to void (*)(void), or the function `symbol` (default: name) in the C
- * text `source` is called: what it returns, void or int (not 0: it has failed, and so has the run, with
- * VF_ERR_DEVICE), and what it takes, such as "int(in0, out0, i64 in0.count, f32 factor, user, message)": in0,
- * out0        const pointer to the elements of operand 0, pointer to those of result 0; all of these are to
- * be written TYPE in0[1]      size of axis 1 of operand 0; TYPE in0.count: number of its elements; TYPE
- * in0.rank; in0.shape: const int64_t pointer to its sizes; the same of results TYPE name        the attribute
- * of that name user             void pointer message          char pointer to 256 bytes, for the reason of a
- * failure TYPE is a dtype (not f16 or bf16), or char, short, int, long, size_t, float, double. A function may
- * be called from several threads at once. A source is compiled by the system's `cc` at its first use, and
- * kept in the cache on disk. */
-typedef struct vf_op_description {
-  size_t size;           /* sizeof(vf_op_description) */
-  const char *name;      /* letters, digits and _, at most 47; no operation has it */
-  int operands, results; /* 0 to 16, 1 to 16 */
-  int attribute_count;   /* at most 16 */
-  const vf_op_attribute *attributes;
-  void *user;
-  void (*release)(void *user); /* called when the context goes */
-  /* dtype and shape of every result; NULL: those of the first operand. */
-  bool (*shape)(const vf_op_call *call, vf_op_type *results);
-  void (*function)(void);
-  const char *signature;
-  const char *source, *symbol;
-  const char *opencl; /* for devices that run it; the CPU does not */
-  /* Records the results with other builders: batches and derivatives follow. */
-  bool (*compose)(const vf_op_call *call, vf_value *results);
-  /* What the cotangents of all results add to that of each operand, of its shape and dtype; the error value
-   * stands for none. vf_vjp and vf_grad need it. */
-  bool (*vjp)(const vf_op_call *call, const vf_value *results, const vf_value *cotangents,
-              vf_value *gradients);
-  /* How the results vary when the operands vary by the tangents. vf_jvp needs it. */
-  bool (*jvp)(const vf_op_call *call, const vf_value *results, const vf_value *tangents, vf_value *varied);
-  const char *sharding; /* factors of axes, such as "m k, k n -> m n": docs/operations.md */
-  vf_op_partial partial;
-  int64_t flops; /* for each element of all results */
-} vf_op_description;
-
-/* VF_ERR_INVALID: a name that is taken or is no name, counts out of range, a signature or sharding rule that
- * cannot be read, not exactly one way to compute. Programs that use the operation are kept on disk by its
- * name: a process that runs one registers it first. */
-VF_API vf_status vf_register_op(vf_context *context, const vf_op_description *description, vf_error *error);
 
 /* -------------------------------------------------------------------------------------------------------
  * programs */
@@ -978,7 +488,8 @@ VF_API vf_status vf_session_collect(vf_context *context, vf_error *error);
 
 /* A function that records the results of `inputs`, which are inputs of a graph of its own; `statics` are as
  * given to the call. Called once for each signature: the dtypes and shapes of the tensors, and the values of
- * the statics. What fails is noted in the graph, as by every builder. */
+ * the statics. It declares no inputs, outputs and variables, and uses no values of other graphs: what it
+ * needs of the session is an input. What fails is noted in the graph, as by every builder. */
 typedef enum vf_static_kind { VF_STATIC_INTEGER, VF_STATIC_REAL, VF_STATIC_TEXT } vf_static_kind;
 typedef struct vf_static {
   vf_static_kind kind;
@@ -1046,4 +557,10 @@ VF_API bool vf_cache_statistics(vf_context *context,
 #ifdef __cplusplus
 }
 #endif
+
+/* Further parts: a builder for each operation, the algebra of views, operations of one's own. */
+#include "viewfold_operations.h"
+#include "viewfold_view.h"
+#include "viewfold_custom.h"
+
 #endif

@@ -229,10 +229,14 @@ static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   out->dtype = ir_dtype_of(run->g, ref);
   if (ir_ops[ir_op_of(run->g, ref)].cls == IR_CLASS_CONTROL)
     return ir_eval_call(run, ref, ir_eval_control, out);
-  if (ir_op_of(run->g, ref) == IR_OP_CUSTOM) return ir_eval_call(run, ref, ir_eval_custom, out);
+  if (ir_op_of(run->g, ref) == IR_OP_CUSTOM) return ir_eval_custom(run, ref, out);
   if (!ir_shape(run->g, ref)) return eval_index_scalar(run, ref, out);
   if (!ir_eval_is_batched(run, ref)) return eval_one(run, ref, out);
   ir_status status = recorded_shape(run, ref, out);
+  if (!status && ir_op_of(run->g, ref) == IR_OP_RESULT) {
+    status = ir_eval_physical(run, ref, out);
+    return status ? status : ir_eval_result_of(run, ref, out);
+  }
   return status ? status : ir_eval_batched(run, ref, eval_one, out);
 }
 

@@ -98,7 +98,7 @@ typedef ir_status (*ir_eval_one)(ir_eval_run *run, ir_ref ref,
 bool ir_eval_is_batched(const ir_eval_run *run, ir_ref ref);
 /* out has the node's dtype and shape. */
 ir_status ir_eval_batched(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out);
-/* A node with results, of operands in a batch or not. */
+/* A node that calls functions, of operands in a batch or not. */
 ir_status ir_eval_call(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out);
 /* Batch sizes before the shape that is in out. */
 ir_status ir_eval_physical(ir_eval_run *run, ir_ref ref, ir_slot *out);

@@ -70,7 +70,7 @@ void ir_put_expr(ir_printer *pr, ir_ref ref);
 void ir_put_operand(ir_printer *pr, ir_ref ref, bool deduced);
 void ir_put_type(ir_printer *pr, ir_ref ref);
 void ir_put_shape(ir_printer *pr, ir_ref shape);
-void ir_put_dims(ir_printer *pr, ir_ref batch, const ir_ref *dims, uint32_t rank);
+void ir_put_dims(ir_printer *pr, ir_ref batch, const ir_ref *dims, uint32_t rank); /* batch 0: none */
 void ir_put_statement(ir_printer *pr, ir_ref ref); /* `op operands attributes` */
 void ir_put_number(ir_printer *pr, ir_ref ref);    /* give it the next number, print it as `%number` */
 uint32_t ir_take_number(ir_printer *pr);           /* the next that is no name */

@@ -371,8 +371,8 @@ void ir_put_dims(ir_printer *pr, ir_ref batch, const ir_ref *dims, uint32_t rank
 }
 
 static void put_shape(ir_printer *pr, ir_ref batch, ir_ref shape) {
-  const ir_node *dims = ir_get(pr->graph, shape);
-  ir_put_dims(pr, batch, dims->src, dims->nsrc);
+  const ir_node *n = ir_get(pr->graph, shape);
+  ir_put_dims(pr, batch, n->src, n->nsrc);
 }
 
 void ir_put_shape(ir_printer *pr, ir_ref shape) { put_shape(pr, 0, shape); }

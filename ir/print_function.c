@@ -138,7 +138,7 @@ void ir_put_result_names(ir_printer *pr, ir_ref control) {
   }
 }
 
-/* All results have the batch of any. */
+/* All results have one batch: that of any which is used. */
 static ir_ref batch_of(const ir_printer *pr, ir_ref control) {
   return pr->links && pr->links[control] ? ir_batch(pr->graph, pr->links[control]) : 0;
 }

@@ -353,7 +353,8 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   const ir_node *n = ir_get(v->graph, ref);
   if (n->op == IR_OP_FUNC) return true; /* verified by itself */
   if (n->op == IR_OP_TUPLE)
-    return ref == v->root || tensor || is_sizes(v->graph, n) || ir_broken(v, ref, "a tuple is the list of results");
+    return ref == v->root || tensor || is_sizes(v->graph, n) ||
+           ir_broken(v, ref, "a tuple is the list of results");
   if (n->op == IR_OP_CUSTOM) return ir_verify_custom(v, ref);
   if (!ir_verify_sources(v, ref)) return false;
   if (n->op == IR_OP_VAR) return verify_var(v, ref);
@@ -367,7 +368,8 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   if (n->dtype == IR_NONE || n->dtype == IR_INDEX) return ir_broken(v, ref, "a tensor has a data dtype");
   if (n->op == IR_OP_RESULT && !verify_batch(v, ref)) return false;
   if (n->op == IR_OP_RESULT)
-    return ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM ? ir_verify_custom(v, ref) : ir_verify_control(v, ref);
+    return ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM ? ir_verify_custom(v, ref)
+                                                         : ir_verify_control(v, ref);
   if (!verify_shapes(v, ref) || !verify_axis(v, ref) || !verify_indirect(v, ref)) return false;
   return ir_verify_elementwise(v, ref);
 }

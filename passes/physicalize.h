@@ -18,8 +18,8 @@ ir_ref pass_physical_aligned(const physical *p, ir_ref x);
 /* Axis `from` of a physical x at the place `to`. */
 ir_ref pass_physical_moved(ir_graph *g, ir_ref x, uint32_t from, uint32_t to);
 
-/* physicalize_call.c: a node that calls functions, with operands in the batch p->batch. A TUPLE of its results
- * in that batch. */
+/* physicalize_call.c: a node that calls functions, with operands in the batch p->batch. A TUPLE of its
+ * results in that batch. */
 ir_ref pass_physical_call(physical *p, ir_ref node);
 /* A custom operation, likewise. */
 ir_ref pass_physical_custom(physical *p, ir_ref node);

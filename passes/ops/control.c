@@ -12,9 +12,13 @@ typedef struct type {
   size_t rank;
 } type;
 
+static void copy_sizes(const ir_graph *g, ir_ref x, ir_ref *out) {
+  for (uint32_t k = 0; k < ir_rank(g, x); k++) out[k] = ir_dim(g, x, k);
+}
+
 static type type_of(const ir_graph *g, ir_ref x) {
   type t = {.dtype = ir_dtype_of(g, x), .rank = ir_rank(g, x)};
-  if (t.rank) memcpy(t.dims, op_dims(g, x), t.rank * sizeof *t.dims);
+  copy_sizes(g, x, t.dims);
   return t;
 }
 
@@ -177,15 +181,25 @@ ir_ref op_result(ir_graph *g, ir_ref control, uint32_t number) {
   bool stacked;
   const ir_node *n = ir_get(g, control);
   ir_ref dims[IR_MAX_RANK + 1] = {n->src[n->nsrc - 1]}, like = ir_result_like(g, control, number, &stacked);
-  if (ir_rank(g, like)) memcpy(dims + stacked, op_dims(g, like), ir_rank(g, like) * sizeof *dims);
+  copy_sizes(g, like, dims + stacked);
   return op_make(g, IR_OP_RESULT, ir_dtype_of(g, like), dims, ir_rank(g, like) + stacked,
                  ir_pack_arg(number, 0), &control, 1);
+}
+
+/* A stack has an axis more than the result that it stacks. */
+static bool can_stack(build *b, ir_ref control, uint32_t number) {
+  ir_graph *g = b->g;
+  bool stacked;
+  ir_ref like = ir_result_like(g, control, number, &stacked);
+  if (!stacked || ir_rank(g, like) < IR_MAX_RANK) return true;
+  return op_refuse(g, "%s: result %u is %s; stacked it has an axis more, and a tensor has at most %d axes",
+                   b->who, number + 1, OP_TYPE(like), IR_MAX_RANK) != 0;
 }
 
 static ir_ref results_of(build *b, ir_ref control) {
   uint32_t count = control ? ir_result_count(b->g, control) : 0;
   for (uint32_t i = 0; i < count; i++)
-    if (!(b->results[i] = op_result(b->g, control, i))) return 0;
+    if (!can_stack(b, control, i) || !(b->results[i] = op_result(b->g, control, i))) return 0;
   return control ? ir_tuple(b->g, b->results, count) : 0;
 }
 
@@ -330,7 +344,7 @@ static ir_ref empty_scan(build *b, ir_scan_state s, ir_ref body, ir_ref length) 
     }
     ir_ref dims[IR_MAX_RANK + 1] = {length};
     uint32_t rank = ir_rank(g, f.results[i]);
-    if (rank) memcpy(dims + 1, op_dims(g, f.results[i]), rank * sizeof *dims);
+    copy_sizes(g, f.results[i], dims + 1);
     ir_ref zero = ir_const(g, ir_dtype_of(g, f.results[i]), (ir_value){.i = 0});
     if (!(b->results[i] = op_full(g, zero, dims, rank + 1))) return 0;
   }

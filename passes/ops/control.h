@@ -22,8 +22,8 @@ ir_ref op_while(ir_graph *g, const ir_ref *x, size_t n, size_t carries, ir_ref c
  * of what is sliced. Of length 0 the state stays. */
 ir_ref op_scan(ir_graph *g, const ir_ref *x, size_t n, ir_scan_state state, ir_ref body, ir_ref length);
 
-/* Has it neither parameters nor results in a batch? A function is of single elements; a call of it is of those
- * of the batch that its operands have together, which all results get. False after failing. */
+/* Has it neither parameters nor results in a batch? A function is of single elements; a call of it is of
+ * those of the batch that its operands have together, which all results get. False after failing. */
 bool op_is_function(ir_graph *g, const char *who, ir_ref func);
 
 /* The RESULT of a node, and its type. */

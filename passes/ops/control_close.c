@@ -70,9 +70,10 @@ static bool is_inner(const closing *c, ir_ref ref) {
   return inner;
 }
 
+/* Inputs are the graph's, even one that the function declares. */
 static bool is_outside(const closing *c, ir_ref ref) {
-  bool older =
-      ref < c->f->floor || (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
+  bool older = ref < c->f->floor || ir_op_of(c->g, ref) == IR_OP_INPUT ||
+               (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
   return older && !is_inner(c, ref);
 }
 

@@ -108,36 +108,23 @@ static bool find_types(const op_custom_site *s, ir_custom_call *call, ir_ref (*d
   return true;
 }
 
-/* The node: as any other it is of single elements of the batch that the operands have together. lead: axes in
- * front of all operands and results that the types do not know of. */
-static ir_ref record_call(const op_custom_site *s, const ir_ref *x, const ir_ref *lead, uint32_t count) {
+static ir_ref record_call(const op_custom_site *s) {
   ir_graph *g = s->g;
   const op_custom *c = s->custom;
-  ir_ref dims[IR_CUSTOM_MAX][IR_MAX_RANK], flat[IR_CUSTOM_MAX * IR_MAX_RANK], *at = flat;
-  ir_ref results[IR_CUSTOM_MAX], batch = 0;
+  ir_ref dims[IR_CUSTOM_MAX][IR_MAX_RANK], flat[IR_CUSTOM_MAX * IR_MAX_RANK], results[IR_CUSTOM_MAX];
   ir_custom_call call;
+  uint32_t count = 0;
   memset(&call, 0, sizeof call);
   snprintf(call.name, sizeof call.name, "%s", c->base.name);
   call.operands = c->base.operands, call.results = c->base.results, call.attributes = c->base.attribute_count;
   if (call.attributes) memcpy(call.values, s->values, call.attributes * sizeof *call.values);
-  if (!find_types(s, &call, dims) || !op_batches_align(g, c->base.name, x, call.operands) ||
-      !ir_batch_of(g, IR_OP_STACK, 0, x, call.operands, &batch))
-    return 0;
-  call.batch = count;
-  for (uint32_t i = 0; i < call.results; i++) {
-    uint32_t own = call.ranks[i], around = count + (batch ? ir_get(g, batch)->nsrc : 0);
-    if (around + own > IR_MAX_RANK)
-      return op_refuse(g, "%s: result %u has rank %u in a batch of %u axes; together at most %d",
-                       c->base.name, i + 1, own, around, IR_MAX_RANK);
-    if (count) memcpy(at, lead, count * sizeof *at);
-    memcpy(at + count, dims[i], own * sizeof *at);
-    call.ranks[i] = (uint8_t)(own + count);
-    at += own + count;
-  }
-  ir_ref node = ir_custom_make(g, &call, x, flat, (uint32_t)(at - flat));
-  for (uint32_t i = 0; i < call.results && node; i++)
-    if (!(results[i] = ir_custom_result(g, node, &call, i))) return 0;
+  if (!find_types(s, &call, dims)) return 0;
+  for (uint32_t i = 0; i < call.results; i++)
+    for (uint32_t k = 0; k < call.ranks[i]; k++) flat[count++] = dims[i][k];
+  ir_ref node = ir_custom_make(g, &call, s->operands, flat, count);
   if (!node) return 0;
+  for (uint32_t i = 0; i < call.results; i++)
+    if (!(results[i] = ir_custom_result(g, node, &call, i))) return 0;
   return call.results == 1 ? results[0] : ir_tuple(g, results, call.results);
 }
 
@@ -151,22 +138,20 @@ static ir_ref record_composed(const op_custom_site *s) {
   return s->custom->base.results == 1 ? results[0] : ir_tuple(s->g, results, s->custom->base.results);
 }
 
-/* As a dump has it: the operands are arrays of a batch of so many axes, all alike, and so are the results. */
+/* As a dump has it: the operands are arrays of a batch, and so are the results. */
 static ir_ref record_physical(const op_custom_site *s, int64_t lead) {
-  ir_ref x[IR_CUSTOM_MAX], dims[2 * IR_MAX_RANK], grown[IR_CUSTOM_MAX], batch = 0;
+  ir_ref x[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX];
   op_custom_site inside = *s;
+  uint32_t count = s->custom->base.results;
   inside.operands = x;
   for (uint32_t i = 0; i < s->custom->base.operands; i++)
     if (!(x[i] = op_rebatch(s->g, s->operands[i], lead))) return 0;
-  if (!op_batches_align(s->g, s->custom->base.name, x, s->custom->base.operands) ||
-      !ir_batch_of(s->g, IR_OP_STACK, 0, x, s->custom->base.operands, &batch))
-    return 0;
-  if (batch) memcpy(dims, ir_get(s->g, batch)->src, (size_t)lead * sizeof *dims);
-  for (uint32_t i = 0; i < s->custom->base.operands; i++) {
-    ir_ref whole = batch ? op_broadcast_batch_dims(s->g, x[i], dims, (size_t)lead) : x[i];
-    if (!whole || !(grown[i] = op_rebatch(s->g, whole, 0))) return 0;
+  ir_ref made = record_call(&inside);
+  for (uint32_t i = 0; i < count && made; i++) {
+    results[i] = op_rebatch(s->g, count == 1 ? made : ir_src(s->g, made, i), 0);
+    if (!results[i]) return 0;
   }
-  return record_call(&inside, grown, dims, (uint32_t)lead);
+  return !made ? 0 : count == 1 ? results[0] : ir_tuple(s->g, results, count);
 }
 
 /* The attribute batch_dims, which every operation with a function has, is read and taken away. */
@@ -194,7 +179,7 @@ ir_ref op_custom_apply(ir_graph *g, const op_custom *c, const ir_ref *operands, 
     if (!(x[i] = op_firm(g, operands[i]))) return 0;
   op_custom_site site = {g, c, x, values};
   if (c->compose) return record_composed(&site);
-  return physical ? record_physical(&site, physical) : record_call(&site, x, NULL, 0);
+  return physical ? record_physical(&site, physical) : record_call(&site);
 }
 
 /* derivatives */
@@ -202,41 +187,29 @@ ir_ref op_custom_apply(ir_graph *g, const op_custom *c, const ir_ref *operands, 
 typedef struct direction {
   ir_custom_call call;
   op_custom_site site;
-  const ir_ref *x;                                        /* operands of the node */
-  ir_ref y[IR_CUSTOM_MAX];                                /* its results */
-  ir_ref operands[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX]; /* the same in their batch, for the user */
+  ir_ref results[IR_CUSTOM_MAX];
 } direction;
-
-static ir_ref in_batch(const direction *d, ir_ref x) {
-  return d->call.batch ? op_rebatch(d->site.g, x, d->call.batch) : x;
-}
 
 static bool begin(direction *d, ir_graph *g, ir_ref node) {
   ir_custom_of(g, node, &d->call);
   const op_custom *c = op_custom_find(g, d->call.name, strlen(d->call.name));
-  d->x = ir_get(g, node)->src;
-  d->site = (op_custom_site){g, c, d->operands, d->call.values};
+  d->site = (op_custom_site){g, c, ir_get(g, node)->src, d->call.values};
   if (!c || c->base.operands != d->call.operands || c->base.results != d->call.results)
     return op_refuse(g, "%s: no custom operation of that name and form is registered", d->call.name) != 0;
   for (uint32_t i = 0; i < d->call.results; i++)
-    if (!(d->y[i] = ir_custom_result(g, node, &d->call, i)) || !(d->results[i] = in_batch(d, d->y[i])))
-      return false;
-  for (uint32_t i = 0; i < d->call.operands; i++)
-    if (!(d->operands[i] = in_batch(d, d->x[i]))) return false;
+    if (!(d->results[i] = ir_custom_result(g, node, &d->call, i))) return false;
   return true;
 }
 
-/* What a rule made for x, which is `inside` in its batch, has its type; then it becomes of the type of x. */
-static bool check_part(const direction *d, const char *rule, uint32_t number, ir_ref inside, ir_ref *part) {
+/* What a rule made for x has its shape and dtype; its batch is the walk's matter. */
+static bool check_part(const direction *d, const char *rule, uint32_t number, ir_ref x, ir_ref *part) {
   ir_graph *g = d->site.g;
   if (!*part) return true;
-  if (ir_get(g, *part)->weak && !(*part = op_convert(g, d->call.name, *part, ir_dtype_of(g, inside))))
+  if (ir_get(g, *part)->weak && !(*part = op_convert(g, d->call.name, *part, ir_dtype_of(g, x))))
     return false;
-  if (ir_shape(g, *part) != ir_shape(g, inside) || ir_dtype_of(g, *part) != ir_dtype_of(g, inside))
-    return op_refuse(g, "%s: its %s gives part %u the shape %s; what it belongs to has %s", d->call.name,
-                     rule, number + 1, OP_TYPE(*part), OP_TYPE(inside)) != 0;
-  if (d->call.batch) *part = op_rebatch(g, op_in_batch_of(g, *part, inside, 0), 0);
-  return *part != 0;
+  if (ir_shape(g, *part) == ir_shape(g, x) && ir_dtype_of(g, *part) == ir_dtype_of(g, x)) return true;
+  return op_refuse(g, "%s: its %s gives part %u the shape %s; what it belongs to has %s", d->call.name, rule,
+                   number + 1, OP_TYPE(*part), OP_TYPE(x)) != 0;
 }
 
 /* Cotangents or tangents, zeros where none is given; 0 of what is no float. */
@@ -246,9 +219,7 @@ static bool fill_in(const direction *d, const ir_ref *given, const ir_ref *like,
   for (uint32_t i = 0; i < count; i++) {
     bool real = ir_is_float(ir_dtype_of(g, like[i]));
     out[i] = given[i];
-    if (!out[i] && real) out[i] = op_zeros_like(g, like[i]);
-    if (out[i]) out[i] = in_batch(d, out[i]);
-    if (real && !out[i]) return false;
+    if (!out[i] && real && !(out[i] = op_zeros_like(g, like[i]))) return false;
   }
   return true;
 }
@@ -265,7 +236,7 @@ bool op_custom_pull(ir_graph *g, ir_ref node, const ir_ref *cotangents, ir_ref *
                "%s: the custom operation has no vjp; register one, compose it of other operations, or keep "
                "derivatives away with stop_gradient",
                c->base.name) != 0;
-  if (!fill_in(&d, cotangents, d.y, d.call.results, given)) return false;
+  if (!fill_in(&d, cotangents, d.results, d.call.results, given)) return false;
   if (!c->pull(&d.site, d.results, given, parts, why))
     return failed(g, c, "its vjp failed without a reason", why);
   for (uint32_t i = 0; i < d.call.operands; i++) {
@@ -285,7 +256,7 @@ bool op_custom_push(ir_graph *g, ir_ref node, const ir_ref *tangents, ir_ref *pa
     return op_refuse(g,
                      "%s: the custom operation has no jvp; register one, or compose it of other operations",
                      c->base.name) != 0;
-  if (!fill_in(&d, tangents, d.x, d.call.operands, given)) return false;
+  if (!fill_in(&d, tangents, d.site.operands, d.call.operands, given)) return false;
   if (!c->push(&d.site, d.results, given, parts, why))
     return failed(g, c, "its jvp failed without a reason", why);
   for (uint32_t i = 0; i < d.call.results; i++)
@@ -298,7 +269,7 @@ bool op_custom_sharding(ir_graph *g, ir_ref node, op_sharding *out) {
   ir_ref shapes[2 * IR_CUSTOM_MAX];
   *out = (op_sharding){0};
   if (!begin(&d, g, node)) return false;
-  for (uint32_t i = 0; i < d.call.operands; i++) shapes[i] = ir_shape(g, d.operands[i]);
+  for (uint32_t i = 0; i < d.call.operands; i++) shapes[i] = ir_shape(g, d.site.operands[i]);
   for (uint32_t i = 0; i < d.call.results; i++) shapes[d.call.operands + i] = ir_shape(g, d.results[i]);
   if (!d.site.custom->sharding)
     return op_refuse(g, "%s: the custom operation has no sharding rule", d.call.name) != 0;

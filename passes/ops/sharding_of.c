@@ -41,7 +41,8 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
       .who = ir_ops[n->op].text, .rule = op_registry[n->op].sharding, .operands = operands, .results = 1};
   memset(out, 0, sizeof *out);
   if (!strcmp(ask.rule, "own"))
-    return op_refuse(g, "%s: the operation has no sharding rule of its own; its functions have", ask.who) != 0;
+    return op_refuse(g, "%s: the operation has no sharding rule of its own; its functions have", ask.who) !=
+           0;
   ir_ref *shapes = ir_alloc(g->mem, (operands + 1) * sizeof *shapes);
   if (!shapes) {
     ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory for a sharding rule", ask.who);
@@ -58,4 +59,15 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
   bool done = op_sharding_make(g, &ask, out);
   ir_free(g->mem, shapes, (operands + 1) * sizeof *shapes);
   return done;
+}
+
+ir_op op_sharding_joined_by(ir_op op) {
+  switch ((int)op) {
+  case IR_OP_PROD: return IR_OP_MUL;
+  case IR_OP_REDUCE_MAX: return IR_OP_MAX;
+  case IR_OP_REDUCE_MIN: return IR_OP_MIN;
+  case IR_OP_ANY: return IR_OP_OR;
+  case IR_OP_ALL: return IR_OP_AND;
+  default: return IR_OP_ADD;
+  }
 }

@@ -131,11 +131,12 @@ class Library:
 
     def parse(self, text, which=None):
         raw = text.encode()
-        return self.must(self.c.vf_graph_parse, self.context, raw, len(raw), b"graph", which and which.encode())
+        which = which and which.encode()
+        return self.must(self.c.vf_graph_parse, self.context, raw, len(raw), b"graph", which)
 
     def run_text(self, text, inputs, names, compiled, which=None):
-        """The results of these names of a graph, for inputs in order: by a compiled program, or by the reference
-        evaluator."""
+        """The results of these names of a graph, for inputs in order: by a compiled program, or by the
+        reference evaluator."""
         read, program = self.parse(text, which), None
         try:
             values = [Value(self, self.c.vf_graph_find(read, name.encode()), None) for name in names]
@@ -172,8 +173,8 @@ def attribute_text(value):
 
 
 class Value:
-    """A tensor of a graph: its batch sizes, its shape and its dtype. recipe is how it was recorded, so that it
-    can be recorded again elsewhere."""
+    """A tensor of a graph: its batch sizes, its shape and its dtype. recipe is how it was recorded, so that
+    it can be recorded again elsewhere."""
 
     def __init__(self, graph, raw, recipe):
         self.graph, self.raw, self.recipe = graph, raw, recipe

@@ -7,7 +7,9 @@
  * nested inside it; and written out, with rounds unrolled and both branches computed and chosen from. In f64,
  * by the reference evaluator, they agree: values, gradients, forward derivatives, and gradients of the
  * gradients. The text of the first reads back as itself, verifies, and now and then the compiled program
- * gives what the evaluator gives. */
+ * gives what the evaluator gives.
+ *
+ * spec: F13.U F14.U F15.U */
 #include "frontend/api.h"
 #include "ir/ir.h"
 #include "test/lib/random_control.h"

@@ -358,7 +358,7 @@ static bool try_chain(const char *chain, measures *out) {
   if (!good) failed(chain, error.text, 0);
   if (good) {
     good = plan.step_count == 1 ? measure_kernel(chain, &g, plan.steps[0].kernel, &want, out)
-                                  : failed(chain, "kernels", (int64_t)plan.step_count);
+                                : failed(chain, "kernels", (int64_t)plan.step_count);
     ir_plan_free(&plan);
   }
   ir_graph_free(&g);

@@ -76,6 +76,7 @@ typedef struct type_case {
 } type_case;
 static void check_type_case(const type_case *k) { check_type(k->params, k->body, k->type, k->message); }
 
+/* spec: V1 V2 V3 V4 V7.batch V11.batch */
 static void test_types(void **state) {
   static const type_case cases[] = {
       /* V1: batch axes lead; the shape is the rest */
@@ -120,6 +121,7 @@ static void test_types(void **state) {
   CHECK_ALL(check_type_case, cases);
 }
 
+/* spec: B11.U V20.batch */
 static void test_alignment(void **state) {
   static const type_case cases[] = {
       {"%x: f32[5|3], %a: f32[3]", "%y = mul %x, %a", "f32[5|3]", NULL},
@@ -141,7 +143,7 @@ static void test_alignment(void **state) {
   CHECK_ALL(check_type_case, cases);
 }
 
-/* B1..B9, each with its numbers. */
+/* Each with its numbers. spec: B1 B1.U B2 B2.U B3 B4 B5 B6 B7 B8 B9 */
 static void test_views(void **state) {
   static const type_case cases[] = {
       {"%x: f32[4,8]", "%y = unsqueeze_physical %x axis=-1", "f32[4,8,1]", NULL},
@@ -194,7 +196,7 @@ static void test_views(void **state) {
   CHECK_ALL(check_type_case, cases);
 }
 
-/* What elements are where: each of these is a permutation, told by positions in memory. */
+/* What elements are where: each of these is a permutation, told by positions in memory. spec: B3 B6 B7 B9 */
 static void test_elements(void **state) {
   check_result("graph @f(%x: f32[3,5|2,4]) {\n"
                "%a = move_axis_from_batch_dims %x batch_axis=0 logical_destination=1\n"
@@ -217,6 +219,7 @@ static void test_elements(void **state) {
       (const float[]){0, 1, 1, 2, 4, 5, 5, 6}, 8);
 }
 
+/* spec: B11 V20.batch V22.batch */
 static void test_operations(void **state) {
   /* B11: f32[2|3] and f32[3]; the batch of 2 gets the same y */
   check_result("graph @f(%x: f32[2|3], %y: f32[3]) {\n%z = add %x, %y\nreturn %z\n}\n",
@@ -254,7 +257,7 @@ static void test_indirect(void **state) {
                (const float[]){0, 202, 2, 0, 206, 2}, 6);
 }
 
-/* V5: attributes stay logical in the graph, and are adapted where it is compiled. */
+/* Attributes stay logical in the graph, and are adapted where it is compiled. spec: V5 */
 static void test_physical_text(void **state) {
   ir_error e = {0};
   ir_graph g;
@@ -294,7 +297,7 @@ static void test_nothing_to_do(void **state) {
   ir_graph_free(&g);
 }
 
-/* Two batches of one shape are two programs: the key has the batch. */
+/* Two batches of one shape are two programs: the key has the batch. spec: H2.U */
 static void test_keys(void **state) {
   vf_context *c = context();
   for (int n = 2; n <= 3; n++) {

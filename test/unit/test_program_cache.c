@@ -79,8 +79,7 @@ static void canonical_bytes_make_the_same_kernel(void **state) {
   p_two_kernels(&m, p_variable(&m));
   rt_kernel_key key[2], again;
   for (int i = 0; i < 2; i++) {
-    assert_int_equal(rt_kernel_key_make(&ir_mem_libc, &m.g, m.p.steps[i].kernel, &key[i], &m.error),
-                     IR_OK);
+    assert_int_equal(rt_kernel_key_make(&ir_mem_libc, &m.g, m.p.steps[i].kernel, &key[i], &m.error), IR_OK);
     ir_graph copy;
     ir_ref kernel;
     assert_int_equal(ir_graph_init(&copy, &ir_mem_libc, &m.error), IR_OK);

@@ -23,7 +23,8 @@ static void test_every_column(void **state) {
     if (!recorded(op)) continue;
     if (row->derivative == OP_DERIVATIVE_MISSING || !row->rule) fail_msg("derivative of %s", ir_ops[op].text);
     bool own = row->batch == OP_BATCH_OWN && row->sharding && !strcmp(row->sharding, "own");
-    if (!row->sharding || !strstr(row->sharding, own || op == IR_OP_RESULT ? "own" : "->")) fail_msg("sharding rule of %s", ir_ops[op].text);
+    if (!row->sharding || !strstr(row->sharding, own || op == IR_OP_RESULT ? "own" : "->"))
+      fail_msg("sharding rule of %s", ir_ops[op].text);
     if ((row->batch == OP_BATCH_NONE) != (row->kind == OP_KIND_LEAF))
       fail_msg("batching of %s", ir_ops[op].text);
     if ((row->cost == OP_COST_NONE) != (row->weight == 0)) fail_msg("cost of %s", ir_ops[op].text);
@@ -66,7 +67,8 @@ static void test_composition_types(void **state) {
     ir_ref y = c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE ? record_line(&r, line) : 0;
     if (y && ir_op_of(&r.g, y) == IR_OP_TUPLE) y = ir_src(&r.g, y, 0);
     bool more = strstr(r.error.text, "operand") != NULL; /* it takes several */
-    if (!y && !more && (c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE)) fail_msg("%s", r.error.text);
+    if (!y && !more && (c->shape == OP_SHAPE_SAME || c->shape == OP_SHAPE_REDUCE))
+      fail_msg("%s", r.error.text);
     if (y) {
       if (ir_dtype_of(&r.g, y) != (c->dtype == OP_DTYPE_FLOAT ? IR_F32 : IR_I16))
         fail_msg("dtype of %s", c->name);
@@ -139,6 +141,9 @@ static const rule_case rules[] = {
     {"concat f32[2,3] f32[4,3] f32[5,3] axis=0", "1 d1, 1 d1, 1 d1 -> 1 d1"},
     {"concat f32[2,3] f32[2,4] axis=-1", "d0 1, d0 1 -> d0 1"},
     {"stack f32[2,3] f32[2,3] axis=1", "d0 d1, d0 d1 -> d0 1 d1"},
+    {"unsqueeze f32[] axis=0", "1 -> new_dim"},
+    {"stack f32[] f32[] axis=0", "1, 1 -> 1"},
+    {"stack f32[2,3] axis=0", "d0 d1 -> 1 d0 d1"},
     {"split f32[4,6] parts=2 axis=1", "d0 1 -> d0 1"},
     {"unbind f32[4,2] axis=-1", "d0 1 -> d0"},
     {"sum f32[2,3,4] axes=[1]", "d0 d1 d2 -> d0 d2"},
@@ -152,7 +157,9 @@ static const rule_case rules[] = {
     {"matmul f32[2,4,32,64] f32[2,4,64,128]", "b0 b1 m k, b0 b1 k n -> b0 b1 m n"},
     {"gather f32[2,3,4] i32[5,6] axis=1", "d0 d1 d2, i0 i1 -> d0 i0 i1 d2"},
     {"gather f32[5,4,2] i32[5,3] axis=1 batch=1", "b0 d1 d2, b0 i1 -> b0 i1 d2"},
-    {"scatter f32[2,3,4] i32[5] f32[2,5,4] axis=1", "d0 d1 d2, i0, d0 i0 d2 -> d0 d1 d2"},
+    {"scatter f32[2,3,4] i32[5] f32[2,5,4] axis=1",
+     "d0 d1 d2, 1, d0 1 d2 -> d0 d1 d2"}, /* the last one wins */
+    {"scatter_add f32[2,3,4] i32[5] f32[2,5,4] axis=1", "d0 d1 d2, i0, d0 i0 d2 -> d0 d1 d2"},
     {"cumsum f32[2,3] axis=1", "d0 1 -> d0 1"},
     {"argsort f32[2,3] axis=-2", "1 d1 -> 1 d1"},
     {"gather f32[2,3] i32[] axis=0", "d0 d1, 1 -> d1"},
@@ -224,6 +231,29 @@ static const ask_case asks[] = {
      3},
     {"p i, p j -> p i j", "p i, p j -> p i j", 2, 0, 0, {{2, 3}, {2, 4}, {2, 3, 4}}, 3},
     {"(a b) c -> a b c", "(a b) c -> a b c", 1, 0, 0, {{8, 3}, {2, 4, 3}}, 2},
+    {"(a b) c -> a c", "(a b) c -> a c", 1, 0, 0, {{8, 3}, {2, 3}}, 2},
+    {"(b c) -> (a b) a", "(b c) -> (a b) a", 1, 0, 0, {{12}, {8, 2}}, 2},
+    {"(a b) c -> a b c",
+     "sharding rule '(a b) c -> a b c': the factors of an axis of size 9 make 8; their product is the size",
+     1,
+     0,
+     0,
+     {{9, 3}, {2, 4, 3}},
+     2},
+    {"(a b) c -> a c",
+     "sharding rule '(a b) c -> a c': the factors of an axis of size 8 make 3; their product is the size",
+     1,
+     0,
+     0,
+     {{8, 3}, {3, 3}},
+     2},
+    {"(a b) -> 1",
+     "the size of a factor is not known; of each axis with several, all but one stand elsewhere",
+     1,
+     0,
+     0,
+     {{8}, {4}},
+     2},
     {"a b -> a 1, a 1", "a b -> a 1, a 1", 1, 0, 0, {{4, 6}, {4, 3}, {4, 3}}, 3},
     {"m k, k n -> m n",
      "factor k of the sharding rule stands for axes of sizes 3 and 4; they are equal",
@@ -260,7 +290,7 @@ static const ask_case asks[] = {
     {"(a 1) -> a", "in parentheses stand names", 1, 0, 0, {{4}, {4}}, 2},
     {"q[:] -> q[:]", "only d and i take axes in brackets, such as d[:]", 1, 0, 0, {{4}, {4}}, 2},
     {"d[: -> d", "']' is missing", 1, 0, 0, {{4}, {4}}, 2},
-    {"d[x] -> d[x]", "in brackets stands one of : :a a: a+1: ~ - order bcast", 1, 0, 0, {{4}, {4}}, 2},
+    {"d[x] -> d[x]", "in brackets stands one of : :a a: a+1: 1 ~ - order bcast", 1, 0, 0, {{4}, {4}}, 2},
     {"* -> a", "'*' stands alone, after another term", 1, 0, 0, {{4}, {4}}, 2},
     {"a", "it is the terms of the operands, '->', and the terms of the results", 1, 0, 0, {{4}, {4}}, 2},
     {"", "it is the terms of the operands, '->', and the terms of the results", 0, 0, 0, {{4}}, 1},

@@ -96,6 +96,7 @@ static void check_rows(bench *b) {
   }
 }
 
+/* spec: B10 */
 static void test_one_axis(void **state) {
   bench b;
   start(&b);
@@ -133,7 +134,7 @@ static void test_axes_in_and_out(void **state) {
   stop(&b);
 }
 
-/* results that are not mapped, or do not depend on what is mapped */
+/* results that are not mapped, or do not depend on what is mapped; spec: B10.U */
 
 static void mixed(void *user, const vf_value *x, vf_value *y) {
   y[0] = vf_neg(x[1]);                    /* the same for every element */
@@ -238,7 +239,7 @@ static void type_outside(void *user, const vf_value *x, vf_value *y) {
   map2(user, type_inside, NULL, 1, x, NULL, 1, y, NULL);
 }
 
-/* B10: x (3,4) is f32[3|4] in the outer function, f32[4,3|] in the inner one. */
+/* spec: B10. x (3,4) is f32[3|4] in the outer function, f32[4,3|] in the inner one. */
 static void test_types_inside(void **state) {
   bench b;
   start(&b);
@@ -566,7 +567,7 @@ static void test_short_memory(void **state) {
   }
 }
 
-/* what is refused */
+/* what is refused; spec: B10 B10.U */
 
 static void identity(void *user, const vf_value *x, vf_value *y) { y[0] = x[0]; }
 static void nothing(void *user, const vf_value *x, vf_value *y) {}

@@ -33,13 +33,6 @@ def full_like(n, value, number):
     return n.do("full", shape=value.shape, value=number, dtype=value.dtype)
 
 
-def sign(n):
-    x = n[0]
-    one, zero = full_like(n, x, 1), full_like(n, x, 0)
-    minus = n.do("neg", one)
-    return choose(n, n.do("gt", x, 0), one, choose(n, n.do("lt", x, 0), minus, zero))
-
-
 def divide(n):
     """Integers truncate towards zero."""
     if is_float(n[0]):
@@ -75,10 +68,6 @@ def exp_minus_one(n, x, scale):
     return n.do("mul", n.do("sub", n.do("exp", x), 1.0), scale)
 
 
-def elu(n):
-    return choose(n, n.do("lt", n[0], 0.0), exp_minus_one(n, n[0], n.get("alpha", 1.0)), n[0])
-
-
 def celu(n):
     alpha = n.get("alpha", 1.0)
     low = exp_minus_one(n, n.do("div", n[0], alpha), alpha)
@@ -106,22 +95,6 @@ def shrink(n):
 
 def mean_of(n):
     return n.do("div", folded("add")(n), float(len(n.inputs)))
-
-
-def exponentials(n, sign_of_second):
-    """(exp(x) + or - exp(-x)) / 2"""
-    return n.do("mul", n.do(sign_of_second, n.do("exp", n[0]), n.do("exp", n.do("neg", n[0]))), 0.5)
-
-
-def area(n, inner):
-    """log(x + sqrt(x*x + inner))"""
-    root = n.do("sqrt", n.do("add", n.do("mul", n[0], n[0]), inner))
-    return n.do("log", n.do("add", n[0], root))
-
-
-def area_tangent(n):
-    ratio = n.do("div", n.do("add", n[0], 1.0), n.do("sub", 1.0, n[0]))
-    return n.do("mul", n.do("log", ratio), 0.5)
 
 
 def is_inf(n):
@@ -155,22 +128,24 @@ def dropped(n):
 TABLE = {
     "Abs": same("abs"), "Neg": same("neg"), "Sqrt": same("sqrt"), "Exp": same("exp"), "Log": same("log"),
     "Sin": same("sin"), "Cos": same("cos"), "Tanh": same("tanh"), "Erf": same("erf"),
-    "Sigmoid": same("sigmoid"), "Relu": same("relu"), "Floor": same("floor"), "Ceil": same("ceil"),
-    "Round": same("round"), "Not": same("not"), "And": same("and"), "Or": same("or"), "Xor": same("xor"), "BitShift": shifted,
+    "Tan": same("tan"), "Asin": same("asin"), "Acos": same("acos"), "Atan": same("atan"),
+    "Sinh": same("sinh"), "Cosh": same("cosh"), "Asinh": same("asinh"), "Acosh": same("acosh"),
+    "Atanh": same("atanh"), "Sigmoid": same("sigmoid"), "Relu": same("relu"), "Floor": same("floor"),
+    "Ceil": same("ceil"), "Round": same("round"), "Not": same("not"), "And": same("and"), "Or": same("or"),
+    "Xor": same("xor"),
+    "BitShift": shifted,
     "Add": same("add"), "Sub": same("sub"), "Mul": same("mul"), "Div": divide, "Mod": modulo, "Pow": power,
     "Equal": same("eq"), "Less": same("lt"), "LessOrEqual": same("le"), "Greater": same("gt"),
     "GreaterOrEqual": same("ge"), "Where": same("where"),
     "Max": folded("maximum"), "Min": folded("minimum"), "Sum": folded("add"), "Mean": mean_of,
-    "Identity": lambda n: n[0], "Dropout": dropped, "Sign": sign, "Clip": clip,
+    "Identity": lambda n: n[0], "Dropout": dropped, "Sign": same("sign"), "Clip": clip,
     "Cast": cast, "CastLike": lambda n: n.like(n[0], n[1].dtype),
-    "Reciprocal": lambda n: n.do("div", 1.0, n[0]),
-    "Tan": lambda n: n.do("div", n.do("sin", n[0]), n.do("cos", n[0])),
-    "Sinh": lambda n: exponentials(n, "sub"), "Cosh": lambda n: exponentials(n, "add"),
-    "Asinh": lambda n: area(n, 1.0), "Acosh": lambda n: area(n, -1.0), "Atanh": area_tangent,
-    "Softplus": lambda n: n.do("log", n.do("add", n.do("exp", n[0]), 1.0)),
+    "Reciprocal": same("reciprocal"), "Softplus": same("softplus"),
     "Softsign": lambda n: n.do("div", n[0], n.do("add", n.do("abs", n[0]), 1.0)),
-    "Elu": elu, "Celu": celu, "Selu": selu, "Shrink": shrink,
-    "LeakyRelu": lambda n: leaky(n, n.get("alpha", 0.01)), "PRelu": lambda n: leaky(n, n[1]),
+    "Elu": lambda n: n.do("elu", n[0], alpha=n.get("alpha", 1.0)),
+    "Celu": celu, "Selu": selu, "Shrink": shrink,
+    "LeakyRelu": lambda n: n.do("leaky_relu", n[0], alpha=n.get("alpha", 0.01)),
+    "PRelu": lambda n: leaky(n, n[1]),
     "ThresholdedRelu":
         lambda n: choose(n, n.do("gt", n[0], n.get("alpha", 1.0)), n[0], full_like(n, n[0], 0)),
     "HardSigmoid": lambda n: hard_sigmoid(n, n[0], n.get("alpha", 0.2), n.get("beta", 0.5)),

@@ -14,6 +14,7 @@ a: u32[3] = [1797259609, 481924860, 3297917596]
 b: u32[3] = [2579123966, 3137350631, 1212020640]
 
 == draws of one seed
+# spec: F11
 <<< draws.vf
 graph @draws() {
   %a = uniform shape=[2,3] seed=7

@@ -1,6 +1,7 @@
 # Control flow that cannot be.
 
 == branches of different types: spec F13
+# spec: F13.U
 <<< g.vf
 graph @a(%x: f32[3]) {
   %s = sum %x

@@ -1,6 +1,7 @@
 # cond, while_loop, scan, checkpoint: values, compiled and by the reference evaluator.
 
 == scan: the running sums of spec F15, and from the end
+# spec: F15 F15.U
 <<< sums.vf
 graph @add(%c: i32[], %x: i32[]) {
   %s = add %c, %x
@@ -93,6 +94,7 @@ check a: 1 element, bit-equal
 check as: 5 elements, bit-equal
 
 == cond: one branch, whatever the other one would come to
+# spec: F13
 <<< branch.vf
 graph @root(%x: f32[2]) {
   %r = sqrt %x
@@ -157,6 +159,7 @@ y: f16[] = 0.0
 check y: 1 element, bit-equal
 
 == while_loop: Euclid's algorithm
+# spec: F14
 <<< gcd.vf
 graph @more(%a: i32[], %b: i32[]) {
   %p = ne %b, 0

@@ -1,0 +1,113 @@
+/* Operations of the user's; part of viewfold.h. */
+#ifndef VIEWFOLD_CUSTOM_H
+#define VIEWFOLD_CUSTOM_H
+
+#include "viewfold.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -------------------------------------------------------------------------------------------------------
+ * custom operations */
+/* An operation of one's own: registered in a context by name, it is used like any other: in text graphs, by
+ * vf_apply and vf_apply_all, under vf_vjp and vf_jvp, in compiled programs and by vf_evaluate. It is a
+ * function of its operands and attributes alone: equal uses may become one call, and what nobody needs is not
+ * called. */
+
+/* The value of an attribute: of VF_I64 and VF_BOOL in i, of VF_F64 in f. */
+typedef union vf_op_scalar {
+  int64_t i;
+  double f;
+} vf_op_scalar;
+
+typedef struct vf_op_attribute {
+  const char *name;
+  vf_dtype dtype; /* VF_BOOL, VF_I64 or VF_F64 */
+  bool optional;
+  vf_op_scalar value; /* where it is optional and not given */
+} vf_op_attribute;
+
+/* One use of the operation, for the functions below. They record into the graph, and return false after
+ * failing: for a reason that a builder has noted in the graph, or that they write to `message`, which has
+ * room for 256 bytes. */
+typedef struct vf_op_call {
+  vf_graph *graph;
+  void *user; /* of the description */
+  const vf_value *operands;
+  const vf_op_scalar *attributes; /* as the description lists them */
+  char *message;
+} vf_op_call;
+
+/* What a result is: sizes are expressions of variables and integers, such as vf_integer makes and vf_op_size
+ * takes from an operand. */
+typedef struct vf_op_type {
+  vf_dtype dtype;
+  int rank;
+  vf_value shape[16];
+} vf_op_type;
+VF_API vf_value vf_op_size(vf_value operand, int axis); /* the size of an axis, as an expression */
+
+/* Which operands may be summands of a sum over devices that is still to be taken, so that the results are,
+ * too: none; the one there is; all together; one while the others are not; the first. */
+typedef enum vf_op_partial {
+  VF_PARTIAL_NEVER,
+  VF_PARTIAL_ALWAYS,
+  VF_PARTIAL_ALL,
+  VF_PARTIAL_ONE,
+  VF_PARTIAL_FIRST
+} vf_op_partial;
+
+/* What is zero is absent. Strings and lists are copied. Exactly one of function, source and compose says what
+ * the operation computes (opencl may stand beside function or source).
+ *
+ * signature says how `function`, cast to void (*)(void), or the function `symbol` (default: name) in the C
+ * text `source` is called: what it returns, void or int (not 0: it has failed, and so has the run, with
+ * VF_ERR_DEVICE), and what it takes, such as "int(in0, out0, i64 in0.count, f32 factor, user, message)":
+ * - in0, out0: const pointer to the elements of operand 0, pointer to those of result 0. Every result is
+ *   among the parameters, and all of it is to be written;
+ * - TYPE in0[1]: size of axis 1 of operand 0; TYPE in0.count: number of its elements; TYPE in0.rank;
+ *   in0.shape: const int64_t pointer to its sizes; the same of results;
+ * - TYPE name: the attribute of that name;
+ * - user: void pointer;
+ * - message: char pointer to 256 bytes, for the reason of a failure.
+ * TYPE is a dtype (not f16 or bf16), or char, short, int, long, size_t, float, double. Elements have the
+ * dtype of the operand: a function for one dtype goes with a `shape` that refuses others. A function may be
+ * called from several threads at once. A source is compiled by the system's `cc` at its first use, and kept
+ * in the cache on disk. */
+typedef struct vf_op_description {
+  size_t size;           /* sizeof(vf_op_description) */
+  const char *name;      /* letters, digits and _, at most 47; no operation has it */
+  int operands, results; /* 0 to 16, 1 to 16 */
+  int attribute_count;   /* at most 16 */
+  const vf_op_attribute *attributes;
+  void *user;
+  void (*release)(void *user); /* called when the context goes */
+  /* dtype and shape of every result; NULL: those of the first operand. */
+  bool (*shape)(const vf_op_call *call, vf_op_type *results);
+  void (*function)(void);
+  const char *signature;
+  const char *source, *symbol;
+  const char *opencl; /* for devices that run it; the CPU does not */
+  /* Records the results with other builders: batches and derivatives follow. */
+  bool (*compose)(const vf_op_call *call, vf_value *results);
+  /* What the cotangents of all results add to that of each operand, of its shape and dtype; the error value
+   * stands for none. vf_vjp and vf_grad need it. */
+  bool (*vjp)(const vf_op_call *call, const vf_value *results, const vf_value *cotangents,
+              vf_value *gradients);
+  /* How the results vary when the operands vary by the tangents. vf_jvp needs it. */
+  bool (*jvp)(const vf_op_call *call, const vf_value *results, const vf_value *tangents, vf_value *varied);
+  const char *sharding; /* factors of axes, such as "m k, k n -> m n": docs/operations.md */
+  vf_op_partial partial;
+  int64_t flops; /* for each element of all results */
+} vf_op_description;
+
+/* VF_ERR_INVALID: a name that is taken or is no name, counts out of range, a signature or sharding rule that
+ * cannot be read, not exactly one way to compute. Programs that use the operation are kept on disk by its
+ * name: a process that runs one registers it first. */
+VF_API vf_status vf_register_op(vf_context *context, const vf_op_description *description, vf_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

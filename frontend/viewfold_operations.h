@@ -1,0 +1,324 @@
+/* Builders of operations, one function each; part of viewfold.h. */
+#ifndef VIEWFOLD_OPERATIONS_H
+#define VIEWFOLD_OPERATIONS_H
+
+#include "viewfold.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* -------------------------------------------------------------------------------------------------------
+ * elementwise */
+/* Operands broadcast to one shape as NumPy's do, and promote to one dtype: bool < integers < floats; two
+ * integers to the smallest that holds both (u64 with a signed one: error), f16 with bf16 to f32. Arithmetic
+ * is not for bool. Integers wrap; dividing one by zero gives 0. Floats follow IEEE 754, each operation
+ * rounded to its dtype. */
+
+VF_API vf_value vf_neg(vf_value x);
+VF_API vf_value vf_abs(vf_value x);
+VF_API vf_value vf_relu(vf_value x); /* max(x, 0) */
+/* In f32 for bool and integers, in f64 for those of 64 bits. */
+VF_API vf_value vf_sqrt(vf_value x);
+VF_API vf_value vf_rsqrt(vf_value x);
+VF_API vf_value vf_exp(vf_value x);
+VF_API vf_value vf_exp2(vf_value x);
+VF_API vf_value vf_log(vf_value x);
+VF_API vf_value vf_log2(vf_value x);
+VF_API vf_value vf_sin(vf_value x);
+VF_API vf_value vf_cos(vf_value x);
+VF_API vf_value vf_tanh(vf_value x);
+VF_API vf_value vf_erf(vf_value x);
+VF_API vf_value vf_sigmoid(vf_value x);
+VF_API vf_value vf_expm1(vf_value x);  /* exp(x) - 1, accurate near 0 */
+VF_API vf_value vf_log1p(vf_value x);  /* log(1 + x), likewise */
+VF_API vf_value vf_erfinv(vf_value x); /* the inverse of vf_erf: infinite at -1 and 1, NaN beyond */
+VF_API vf_value vf_tan(vf_value x);
+VF_API vf_value vf_asin(vf_value x);
+VF_API vf_value vf_acos(vf_value x);
+VF_API vf_value vf_atan(vf_value x);
+VF_API vf_value vf_sinh(vf_value x);
+VF_API vf_value vf_cosh(vf_value x);
+VF_API vf_value vf_asinh(vf_value x);
+VF_API vf_value vf_acosh(vf_value x);
+VF_API vf_value vf_atanh(vf_value x);
+/* To an integer; integers stay. vf_round: to nearest, ties to even. */
+VF_API vf_value vf_floor(vf_value x);
+VF_API vf_value vf_ceil(vf_value x);
+VF_API vf_value vf_trunc(vf_value x);
+VF_API vf_value vf_round(vf_value x);
+/* x itself, put in memory by a kernel of its own: what uses it reads it there, and never computes it again.
+ */
+VF_API vf_value vf_stored(vf_value x);
+
+VF_API vf_value vf_add(vf_value a, vf_value b);
+VF_API vf_value vf_sub(vf_value a, vf_value b);
+VF_API vf_value vf_mul(vf_value a, vf_value b);
+VF_API vf_value vf_div(vf_value a, vf_value b);      /* of integers in f32, f64 for 64 bits */
+VF_API vf_value vf_floordiv(vf_value a, vf_value b); /* rounds towards minus infinity */
+VF_API vf_value vf_mod(vf_value a, vf_value b);      /* a - b * floordiv(a, b): the sign of b */
+VF_API vf_value vf_pow(vf_value a, vf_value b);      /* of integers: b >= 0 where it is a constant */
+VF_API vf_value vf_min(vf_value a, vf_value b);      /* NaN where either is */
+VF_API vf_value vf_max(vf_value a, vf_value b);
+VF_API vf_value vf_fma(vf_value a, vf_value b, vf_value c); /* a * b + c rounded once; floats only */
+
+/* Results are bool. Comparisons with NaN are false, ne true. */
+VF_API vf_value vf_eq(vf_value a, vf_value b);
+VF_API vf_value vf_ne(vf_value a, vf_value b);
+VF_API vf_value vf_lt(vf_value a, vf_value b);
+VF_API vf_value vf_le(vf_value a, vf_value b);
+VF_API vf_value vf_gt(vf_value a, vf_value b);
+VF_API vf_value vf_ge(vf_value a, vf_value b);
+
+/* Operands become bool: != 0. */
+VF_API vf_value vf_logical_and(vf_value a, vf_value b);
+VF_API vf_value vf_logical_or(vf_value a, vf_value b);
+VF_API vf_value vf_logical_xor(vf_value a, vf_value b);
+VF_API vf_value vf_logical_not(vf_value x);
+/* Bit by bit on integers; on bool the same as above. Not for floats. */
+VF_API vf_value vf_bit_and(vf_value a, vf_value b);
+VF_API vf_value vf_bit_or(vf_value a, vf_value b);
+VF_API vf_value vf_bit_xor(vf_value a, vf_value b);
+VF_API vf_value vf_bit_not(vf_value x);
+/* Integers only. A count of the width or more shifts everything out; one that is negative gives 0, or is
+ * refused where it is a constant. vf_shr keeps the sign of signed integers. */
+VF_API vf_value vf_shl(vf_value x, vf_value count);
+VF_API vf_value vf_shr(vf_value x, vf_value count);
+
+/* a where condition, of dtype bool, holds, else b. */
+VF_API vf_value vf_where(vf_value condition, vf_value a, vf_value b);
+/* Float to integer truncates and saturates, NaN gives 0; integer to a narrower one wraps; to a float rounds
+ * to nearest even; to bool is != 0. */
+VF_API vf_value vf_cast(vf_value x, vf_dtype dtype);
+/* The same bits as another dtype of the same size; not to bool. */
+VF_API vf_value vf_bitcast(vf_value x, vf_dtype dtype);
+
+/* -----------------------------------------------------------------------------------------------------------
+ * views */
+/* No view moves data: it changes how the values that use it compute their indices. Lists have one entry for
+ * each axis of x unless said otherwise. */
+
+VF_API vf_value vf_permute(vf_value x, int count,
+                           const int64_t *order); /* axis i of the result is axis order[i] of x */
+VF_API vf_value vf_swap_axes(vf_value x, int axis1, int axis2);
+VF_API vf_value vf_move_axis(vf_value x, int source, int destination);
+/* The same elements in row-major order; at most one size may be -1, which is inferred. */
+VF_API vf_value vf_reshape(vf_value x, int rank, const int64_t *shape);
+VF_API vf_value vf_flatten(vf_value x, int first, int last); /* axes first..last become one */
+/* NumPy's broadcast_to: axes are added in front, sizes of 1 grow. */
+VF_API vf_value vf_expand(vf_value x, int rank, const int64_t *shape);
+VF_API vf_value vf_unsqueeze(vf_value x, int axis); /* a new axis of size 1 */
+VF_API vf_value vf_squeeze(vf_value x, int count,
+                           const int64_t *axes); /* drop axes of size 1; VF_ALL: each that is */
+/* begin, end of each axis, half-open: count is twice the rank. */
+VF_API vf_value vf_shrink(vf_value x, int count, const int64_t *bounds);
+/* size elements from start on; a negative start counts from the end. */
+VF_API vf_value vf_slice(vf_value x, int rank, const int64_t *start, const int64_t *size);
+VF_API vf_value vf_stride(vf_value x, int count,
+                          const int64_t *steps); /* Python's [::step] on each axis; not 0 */
+VF_API vf_value vf_flip(vf_value x, int count, const int64_t *axes); /* any number of axes */
+VF_API vf_value vf_point(vf_value x, int64_t index, int axis);       /* one position of an axis, which goes */
+/* Elements before and after each axis: count is twice the rank. They are zero. */
+VF_API vf_value vf_pad(vf_value x, int count, const int64_t *pads);
+typedef enum vf_pad_mode { VF_PAD_CONSTANT, VF_PAD_EDGE, VF_PAD_REFLECT, VF_PAD_WRAP } vf_pad_mode;
+/* The same with another fill: the scalar constant value (VF_PAD_CONSTANT; its dtype must hold it), or
+ * elements of x as numpy.pad has them: the nearest, those mirrored at the edge without repeating it, or those
+ * of the other end, again and again where the pad is wider than the axis; value is then the error value. */
+VF_API vf_value vf_pad_with(vf_value x, int count, const int64_t *pads, vf_pad_mode mode, vf_value value);
+/* Operands promote to one dtype. vf_concat: equal sizes but along axis; vf_stack: equal shapes, axis is new.
+ */
+VF_API vf_value vf_concat(const vf_value *x, int count, int axis);
+VF_API vf_value vf_stack(const vf_value *x, int count, int axis);
+
+/* The same views with sizes that may be expressions of variables. */
+VF_API vf_value vf_reshape_sized(vf_value x, int rank, const vf_value *shape);
+VF_API vf_value vf_expand_sized(vf_value x, int rank, const vf_value *shape);
+VF_API vf_value vf_shrink_sized(vf_value x, int count, const vf_value *bounds);
+VF_API vf_value vf_pad_sized(vf_value x, int count, const vf_value *pads);
+VF_API vf_value vf_full_sized(vf_value value, int rank, const vf_value *shape);
+
+/* ----------------------------------------------------------------------------------- reductions, products,
+ * indirection */
+
+/* Over the axes listed, or VF_ALL. They go, or stay with size 1 if keepdims. Sums and products of bool and
+ * integers of up to 32 bits are i32, or u32 of unsigned ones; f16 and bf16 accumulate in f32. The order of
+ * combination depends on the shape alone. Of nothing: sum 0, product 1, mean NaN, any false, all true; max
+ * and min are refused. */
+VF_API vf_value vf_sum(vf_value x, int count, const int64_t *axes, bool keepdims);
+VF_API vf_value vf_prod(vf_value x, int count, const int64_t *axes, bool keepdims);
+VF_API vf_value vf_mean(vf_value x, int count, const int64_t *axes,
+                        bool keepdims); /* of integers in f32, f64 */
+VF_API vf_value vf_reduce_max(vf_value x, int count, const int64_t *axes,
+                              bool keepdims); /* NaN where there is one */
+VF_API vf_value vf_reduce_min(vf_value x, int count, const int64_t *axes, bool keepdims);
+VF_API vf_value vf_any(vf_value x, int count, const int64_t *axes,
+                       bool keepdims); /* is any element != 0? bool */
+VF_API vf_value vf_all(vf_value x, int count, const int64_t *axes, bool keepdims);
+/* Position of the first largest (smallest) element along axis, or of the first NaN; i64. */
+VF_API vf_value vf_argmax(vf_value x, int axis, bool keepdims);
+VF_API vf_value vf_argmin(vf_value x, int axis, bool keepdims);
+
+/* NumPy's matmul: the last two axes multiply as matrices, those before broadcast; a vector gets an axis that
+ * goes again. Accumulates as vf_sum does. */
+VF_API vf_value vf_matmul(vf_value a, vf_value b);
+
+typedef enum vf_gather_mode { VF_GATHER_CHECK, VF_GATHER_CLIP, VF_GATHER_FILL } vf_gather_mode;
+/* x taken along axis at indices of any integer dtype, negative ones from the end; shape x[:axis] ++ indices
+ * ++ x[axis+1:]. What is out of range fails the run with VF_ERR_RANGE, is moved to the nearest element, or
+ * reads as 0. */
+VF_API vf_value vf_gather(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
+/* The same where the first `batch` axes of x and of the indices are shared: equal sizes, all before axis.
+ * Shape x[:axis] ++ indices[batch:] ++ x[axis+1:]. */
+VF_API vf_value vf_gather_batched(vf_value x, vf_value indices, int axis, int batch, vf_gather_mode mode);
+/* x with updates stored, or added, along axis at the indices, in row-major order of the updates: where an
+ * index is there twice the last one stays, and sums have one order. Updates broadcast to the shape that
+ * vf_gather would give, and have a dtype that that of x holds, which the result keeps; f16 and bf16
+ * accumulate in f32, bool does not add up. What is out of range fails the run with VF_ERR_RANGE, whether or
+ * not it would be read; goes to the nearest element; or is left out. */
+VF_API vf_value vf_scatter(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
+VF_API vf_value vf_scatter_add(vf_value x, vf_value indices, vf_value updates, int axis, vf_gather_mode mode);
+
+/* Along one axis, in its order; the shape stays. The result up to each element, that included, of the
+ * operations above: dtypes, accumulation and NaN are theirs. Operations backwards: vf_flip before and after;
+ * without the element itself: vf_apply(..., "axis=0 exclusive=true"). Gradients of all but vf_cumsum take n^2
+ * operations for n elements. */
+VF_API vf_value vf_cumsum(vf_value x, int axis);
+VF_API vf_value vf_cumprod(vf_value x, int axis);
+VF_API vf_value vf_cummax(vf_value x, int axis);
+VF_API vf_value vf_cummin(vf_value x, int axis);
+/* The elements in ascending or descending order, and the positions (i64) that they had. Equal elements keep
+ * their order, in either direction; zeros of either sign are equal, and so are NaNs, which are greater than
+ * all numbers. An axis of at most 2^32 elements; of a variable size, the cost is that of the largest. */
+VF_API vf_value vf_sort(vf_value x, int axis, bool descending);
+VF_API vf_value vf_argsort(vf_value x, int axis, bool descending);
+/* The first k elements of the axis as vf_sort orders it, descending if largest, into results[0]; their
+ * positions into results[1]. 0 <= k <= size. Returns 2, or -1 after failing: both are then error values. */
+VF_API int vf_topk(vf_value x, int k, int axis, bool largest, vf_value results[2]);
+
+/* -----------------------------------------------------------------------------------------------
+ * compositions
+ */
+/* Recorded as several of the operations above. Where they compute with floats, bool and integers become f32
+ * (f64 of 64 bits); f16 and bf16 are computed in f32 and rounded once, at the end. */
+
+/* exp(x) over its sum along axis, its logarithm, and the logarithm of the sum over the axes listed, or
+ * VF_ALL: all shifted by the maximum, so that nothing overflows. Of -inf alone: NaN, NaN and -inf. Of
+ * nothing: refused. */
+VF_API vf_value vf_softmax(vf_value x, int axis);
+VF_API vf_value vf_log_softmax(vf_value x, int axis);
+VF_API vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims);
+/* Activations. vf_silu: x sigmoid(x). vf_gelu: x Phi(x) by erf, or its approximation by tanh. vf_softplus:
+ * log(1 + exp(x)). vf_leaky_relu, vf_elu: x where x > 0, else alpha x, alpha (exp(x) - 1). Those of -inf that
+ * are 0 * -inf, of vf_silu and vf_gelu, are NaN. */
+VF_API vf_value vf_silu(vf_value x);
+VF_API vf_value vf_gelu(vf_value x, bool tanh_form);
+VF_API vf_value vf_softplus(vf_value x);
+VF_API vf_value vf_leaky_relu(vf_value x, double alpha);
+VF_API vf_value vf_elu(vf_value x, double alpha);
+/* 1 / x, in f32 or f64 of integers; x * x; -1, 0 or 1, NaN of NaN, in the dtype of x, a constant to
+ * derivatives. */
+VF_API vf_value vf_reciprocal(vf_value x);
+VF_API vf_value vf_square(vf_value x);
+VF_API vf_value vf_sign(vf_value x);
+/* vf_min(vf_max(x, low), high); (vf_value){0} for no bound. */
+VF_API vf_value vf_clip(vf_value x, vf_value low, vf_value high);
+/* Attention, softmax(q k^T scale + mask) v, of q [..., n, d], k [..., m, d] and v [..., m, c] with m >= 1;
+ * the axes before broadcast, and the result is [..., n, c]. mask broadcasts to [..., n, m]: bool, true where
+ * a key takes part, or floats that are added; (vf_value){0} for none. causal: query i takes keys 0 to i
+ * alone. scale 0 stands for 1 / sqrt(d). A query that no key is left for gets 0. */
+VF_API vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double scale, bool causal);
+/* Squared deviations from the mean, summed, over max(elements - correction, 0); and the root of that.
+ * correction >= 0: 0 for a population, 1 for a sample. */
+VF_API vf_value vf_var(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
+VF_API vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims, double correction);
+/* Over the axes from axis to the last: (x - mean) / sqrt(variance + eps) * weight + bias, and
+ * x / sqrt(mean of squares + eps) * weight. weight and bias broadcast to those axes; (vf_value){0} stands for
+ * none, a bias comes with a weight. */
+VF_API vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, double eps);
+VF_API vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps);
+
+/* Each line of the axis by indices of its own, as NumPy's take_along_axis and put_along_axis. x and the
+ * indices have one rank; their other sizes broadcast, in the second and third to those of x, and updates to
+ * what they replace. */
+VF_API vf_value vf_take_along_axis(vf_value x, vf_value indices, int axis, vf_gather_mode mode);
+VF_API vf_value vf_scatter_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
+                                      vf_gather_mode mode);
+VF_API vf_value vf_scatter_add_along_axis(vf_value x, vf_value indices, vf_value updates, int axis,
+                                          vf_gather_mode mode);
+/* x with the window that begins at start[count], negative from the end, replaced by the update, which
+ * broadcasts to size[count]; NULL: its own size. The window lies within x. */
+VF_API vf_value vf_slice_update(vf_value x, vf_value update, int count, const int64_t *start,
+                                const int64_t *size);
+
+/* Several results, which are views but for vf_minmax. They return how many there are, -1 after failing: all
+ * results are then error values. vf_split: equal parts of an axis, as many as results has room for. vf_chunk:
+ * the same number, the first size mod chunks of them one longer; none is empty, so there may be fewer.
+ * vf_unbind: every position of an axis, which goes; as many as there is room for. vf_minmax: least and
+ * greatest, as vf_reduce_min and vf_reduce_max. */
+VF_API int vf_split(vf_value x, int parts, int axis, vf_value *results);
+VF_API int vf_chunk(vf_value x, int chunks, int axis, vf_value *results);
+VF_API int vf_unbind(vf_value x, int axis, int room, vf_value *results);
+VF_API int vf_minmax(vf_value x, int count, const int64_t *axes, bool keepdims, vf_value results[2]);
+
+VF_API vf_value vf_zeros(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape);
+VF_API vf_value vf_ones(vf_graph *graph, vf_dtype dtype, int rank, const int64_t *shape);
+/* start, start + step, ... before stop; step is not 0. Integers are exact, and must be of the dtype; others
+ * are computed in f64 and rounded. Any dtype but bool. */
+VF_API vf_value vf_arange(vf_graph *graph, vf_dtype dtype, int64_t start, int64_t stop, int64_t step);
+VF_API vf_value vf_arange_real(vf_graph *graph, vf_dtype dtype, double start, double stop, double step);
+/* num numbers at equal distances, both ends included; in f64, then rounded. */
+VF_API vf_value vf_linspace(vf_graph *graph, vf_dtype dtype, double start, double stop, int64_t num);
+/* Diagonal k of a matrix is where column - row = k. vf_eye: ones there, zeros elsewhere; vf_tril and vf_triu:
+ * x with zeros above, below it, in the last two axes. */
+VF_API vf_value vf_eye(vf_graph *graph, vf_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal);
+VF_API vf_value vf_tril(vf_value x, int64_t diagonal);
+VF_API vf_value vf_triu(vf_value x, int64_t diagonal);
+
+/* Random numbers, by Threefry-2x32 with 20 rounds (Salmon et al. 2011). What is drawn depends on the seed,
+ * the shape's row-major order and nothing else: it is the same in every program, on every backend. Draws of
+ * one seed are the same numbers, so give each its own. seed: a scalar of any integer dtype, modulo 2^64;
+ * vf_integer, or an input that each run supplies.
+ *
+ * vf_uniform: low <= x < high, of 24 random bits (53 in f64). vf_normal: the inverse of its distribution
+ * function at such numbers, halfway between: at most 5.5 standard deviations away (8.3 in f64). dtype is a
+ * float dtype. vf_bernoulli: true with probability p, of dtype bool: where vf_uniform of f32, 0 and 1 is less
+ * than p. Derivatives take draws for constants; for a mean or bounds that learn, draw with 0 and 1 and
+ * compute the rest. */
+VF_API vf_value vf_uniform(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double low,
+                           double high);
+VF_API vf_value vf_normal(vf_value seed, vf_dtype dtype, int rank, const int64_t *shape, double mean,
+                          double std);
+VF_API vf_value vf_bernoulli(vf_value seed, int rank, const int64_t *shape, double p);
+/* The generator itself: two random words from a key and a counter of two words each, tensors of u32 that
+ * broadcast. The words of (seed modulo 2^32, seed // 2^32) and (i, 0), say, are a seed for the i-th part of a
+ * program. Returns 2, -1 after failing. */
+VF_API int vf_threefry2x32(const vf_value key[2], const vf_value counter[2], vf_value words[2]);
+
+/* NumPy's einsum, "ij,jk->ik": letters label axes, ... any number of them; without -> the result has the axes
+ * of ... and the letters that stand once, in ASCII's order. A label twice in a term is its diagonal; sizes of
+ * a label are equal or 1. Accumulates as vf_matmul does. At most 32 operands, contracted from left to right.
+ */
+VF_API vf_value vf_einsum(const char *equation, const vf_value *x, int count);
+
+/* Convolutions over count spatial axes: x is [batch, channels, spatial...], weight [channels of the result,
+ * channels / groups, extents...] (of a transposed one [channels, channels of the result / groups,
+ * extents...]), bias [channels of the result], or (vf_value){0} for none. Lists have one entry for each
+ * spatial axis; NULL stands for stride 1, padding 0 (zeros, on both sides), output_padding 0, dilation 1.
+ * Accumulate as vf_matmul does. */
+VF_API vf_value vf_conv(vf_value x, vf_value weight, vf_value bias, int count, const int64_t *stride,
+                        const int64_t *padding, const int64_t *dilation, int64_t groups);
+VF_API vf_value vf_conv_transpose(vf_value x, vf_value weight, vf_value bias, int count,
+                                  const int64_t *stride, const int64_t *padding,
+                                  const int64_t *output_padding, const int64_t *dilation, int64_t groups);
+/* The greatest or the mean of each window over the last count axes. stride NULL: that of kernel. Padding is
+ * at most half a window; vf_max_pool never takes an element of it, vf_avg_pool counts it as zeros if
+ * count_pads. */
+VF_API vf_value vf_max_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
+                            const int64_t *padding, const int64_t *dilation);
+VF_API vf_value vf_avg_pool(vf_value x, int count, const int64_t *kernel, const int64_t *stride,
+                            const int64_t *padding, bool count_pads);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
