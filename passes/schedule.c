@@ -30,7 +30,8 @@ enum {
   REDUCTION_COST = 16,
   MAX_RECOMPUTE = 24,
   WIDE_JOIN = 32,
-  MAX_WALK = 768
+  MAX_WALK = 768,
+  MAX_USES = 255
 };
 enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE_STORED };
 
@@ -110,31 +111,54 @@ static void collect_uses(scheduler *s) {
       ir_ref operand = n->src[k];
       s->flags[operand] |=
           below | (passes_on ? SHARED : 0) | (schedule_scatters((ir_op)n->op) && k > 0 ? REPEATED : 0);
-      if (s->uses[operand] < 2) s->uses[operand]++;
+      if (s->uses[operand] < MAX_USES) s->uses[operand]++;
     }
   }
 }
 
-/* Operations and remaps that are fused into r, each counted once however often it is used; false, and nothing
- * counted, when they are very many. */
-static bool count_once(scheduler *s, ir_ref r, unsigned *cost, unsigned *views) {
-  ir_ref met[MAX_WALK];
-  size_t count = 0, next = 0;
-  unsigned operations = 0, remapped = 0;
+/* What is fused into r, r first, each once however often it is used, with its uses in there counted; 0 when
+ * that is very much. */
+static size_t fused_into(scheduler *s, ir_ref r, ir_ref met[MAX_WALK]) {
+  size_t count = 0;
   met[count++] = r;
-  for (s->sharing.walk++; next < count; next++) {
+  s->sharing.walk++;
+  for (size_t next = 0; next < count; next++) {
     const ir_node *n = ir_get(s->g, met[next]);
-    operations += (unsigned)own_cost(n), remapped += remaps(s, n);
     for (uint32_t k = 0; k < ir_operand_count(n) && !schedule_is_leaf((ir_op)n->op); k++) {
       ir_ref operand = n->src[k];
-      if (s->flags[operand] & STORED || s->sharing.seen[operand] == s->sharing.walk) continue;
-      if (count == MAX_WALK) return false;
-      s->sharing.seen[operand] = s->sharing.walk;
-      met[count++] = operand;
+      if (s->flags[operand] & STORED) continue;
+      if (s->sharing.seen[operand] != s->sharing.walk) {
+        if (count == MAX_WALK) return 0;
+        s->sharing.seen[operand] = s->sharing.walk;
+        s->sharing.within[operand] = 0;
+        met[count++] = operand;
+      }
+      if (s->sharing.within[operand] < MAX_USES) s->sharing.within[operand]++;
     }
   }
-  *cost = operations, *views = remapped;
-  return true;
+  return count;
+}
+
+/* Operations and remaps in there, in place of what counts them once for each use. */
+static void count_once(scheduler *s, ir_ref r, unsigned *cost, unsigned *views) {
+  ir_ref met[MAX_WALK];
+  size_t count = fused_into(s, r, met);
+  if (count) *cost = *views = 0;
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(s->g, met[i]);
+    *cost += (unsigned)own_cost(n), *views += remaps(s, n);
+  }
+}
+
+/* r is where a kernel was cut off that would have grown too large. What it is made of, and others use as
+ * well, would now be computed in both parts. */
+static void store_shared(scheduler *s, ir_ref r) {
+  ir_ref met[MAX_WALK];
+  size_t count = fused_into(s, r, met);
+  for (size_t i = 1; i < count; i++)
+    if (is_elementwise(ir_get(s->g, met[i])) && s->uses[met[i]] > s->sharing.within[met[i]] &&
+        s->cost[met[i]] > MAX_RECOMPUTE)
+      s->flags[met[i]] |= STORED;
 }
 
 static void bound_fusion(scheduler *s) {
@@ -155,6 +179,7 @@ static void bound_fusion(scheduler *s) {
     if ((views > MAX_REMAPS || wide) && !schedule_is_leaf((ir_op)n->op)) s->flags[r] |= STORED;
     s->cost[r] = saturated(cost);
     s->remaps[r] = saturated(views);
+    if (is_elementwise(n) && cost > MAX_FUSED) store_shared(s, r);
   }
 }
 

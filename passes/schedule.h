@@ -18,7 +18,7 @@ typedef struct scheduler {
   uint8_t *flags;
   uint16_t *cost;   /* operations fused into one element of the value, saturating */
   uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
-  uint8_t *uses;    /* saturating at 2 */
+  uint8_t *uses;    /* saturating */
   pass_sharing sharing;
   uint32_t *slot_of; /* slot + 1 */
   uint32_t *data_of; /* of DATA, for all functions: slot + 1 */

@@ -14,7 +14,8 @@ bool pass_sharing_init(pass_sharing *s, ir_graph *g, size_t nodes) {
   s->place = zeros(g->mem, nodes * sizeof *s->place);
   s->again = zeros(g->mem, nodes * sizeof *s->again);
   s->seen = zeros(g->mem, nodes * sizeof *s->seen);
-  return s->place && s->again && s->seen;
+  s->within = zeros(g->mem, nodes * sizeof *s->within);
+  return s->place && s->again && s->seen && s->within;
 }
 
 void pass_sharing_free(pass_sharing *s) {
@@ -22,6 +23,7 @@ void pass_sharing_free(pass_sharing *s) {
   ir_free(s->g->mem, s->place, s->nodes * sizeof *s->place);
   ir_free(s->g->mem, s->again, s->nodes * sizeof *s->again);
   ir_free(s->g->mem, s->seen, s->nodes * sizeof *s->seen);
+  ir_free(s->g->mem, s->within, s->nodes * sizeof *s->within);
 }
 
 void pass_sharing_begin(pass_sharing *s, const ir_ref *nodes, size_t count) {
