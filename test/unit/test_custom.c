@@ -151,6 +151,7 @@ static void add_bump(vf_context *c) {
 
 /* tests */
 
+/* spec: F21 */
 static void test_text_and_attributes(void **state) {
   vf_context *c = context();
   add_scale(c);
@@ -163,6 +164,7 @@ static void test_text_and_attributes(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
+/* spec: F20 F21 */
 static void test_several_results(void **state) {
   vf_context *c = context();
   add_rows(c);
@@ -222,6 +224,7 @@ static void check_derivative(vf_context *c, const char *body, bool forward) {
   vf_program_destroy(p), vf_graph_destroy(g);
 }
 
+/* spec: F20.U F21 */
 static void test_derivatives(void **state) {
   vf_context *c = context();
   add_scale(c), add_rows(c), add_bump(c);
@@ -305,6 +308,7 @@ static void gradient_of(void *user, const vf_value *arguments, vf_value *results
   vf_value y = vf_apply(arguments[0].graph, "pair", arguments, 2, NULL);
   vf_grad(y, 2, arguments, results);
 }
+/* spec: F20.U */
 static void test_batches(void **state) {
   vf_context *c = context();
   add_op(c, (vf_op_description){.name = "pair",
@@ -354,6 +358,29 @@ static int fails_above(const float *x, float *y, int64_t n, const double *limit,
 static int releases;
 static void released(void *user) { releases += user != NULL; }
 
+/* By the rule `r k -> r, r` rows may be in parts: what the parts give, one after another, is the whole.
+ * test_sharding.c reads the rule. spec: F20.U F21.U */
+static void test_parts(void **state) {
+  vf_context *c = context();
+  add_rows(c);
+  vf_graph *g = parse(c, "graph @g(n=1..5, %x: f32[n,3]) {\n%s, %p = rows %x\nreturn %s, %p\n}\n");
+  const float x[15] = {1, 5, 2, 7, 0, 3, -1, -2, -3, 4, 4, 9, 0, 1, 0};
+  const float sums[5] = {8, 10, -6, 17, 1};
+  const int64_t places[5] = {1, 0, 0, 2, 1};
+  for (int64_t part = 1; part <= 5; part++) {
+    float sum[5] = {0};
+    int64_t place[5] = {0};
+    for (int64_t at = 0; at < 5; at += part) {
+      int64_t n = at + part < 5 ? part : 5 - at;
+      if (vf_evaluate(g, (const void *[]){x + 3 * at}, (void *[]){sum + at, place + at}, &n, &error))
+        fail_msg("%s", error.message);
+    }
+    assert_memory_equal(sum, sums, sizeof sum);
+    assert_memory_equal(place, places, sizeof place);
+  }
+  vf_graph_destroy(g), vf_context_destroy(c);
+}
+
 static void test_failures_are_told(void **state) {
   vf_context *c = context();
   double limit = 2;
@@ -402,6 +429,7 @@ static void run_cube(uint32_t flags, vf_status want, const char *source) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
+/* spec: F20 */
 static void test_source(void **state) {
   char once[sizeof cube_source + 64]; /* a text that no run before has left in the cache */
   struct timespec now;
@@ -789,6 +817,7 @@ int main(void) {
       cmocka_unit_test(test_derivatives_that_are_not_there),
       cmocka_unit_test(test_inside_scan),
       cmocka_unit_test(test_batches),
+      cmocka_unit_test(test_parts),
       cmocka_unit_test(test_failures_are_told),
       cmocka_unit_test(test_source),
       cmocka_unit_test(test_opencl_alone),
