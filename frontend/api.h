@@ -89,8 +89,8 @@ typedef struct fe_call {
 bool fe_begin(fe_call *call, const char *who, const vf_value *operands, size_t count);
 bool fe_begin_in(fe_call *call, const char *who, vf_graph *graph);       /* an operation without operands */
 bool fe_operands(fe_call *call, const vf_value *operands, size_t count); /* further ones */
-/* The same of other values: `what`, such as "result", names one in messages. */
-bool fe_values(fe_call *call, const char *what, const vf_value *values, size_t count);
+/* The same of one other value: `what` and number, such as "result" and 1, name it in messages. */
+bool fe_is_value(fe_call *call, const char *what, size_t number, vf_value value);
 bool fe_refuse(fe_call *call, const char *format, ...) IR_PRINTF(2, 3); /* always false */
 vf_value fe_end(fe_call *call, ir_ref made);
 /* Of a TUPLE, or one value: as many results as there is room for, error values in the rest of the room.

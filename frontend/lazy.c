@@ -15,6 +15,17 @@ static bool no_memory(ir_error *error) {
   return false;
 }
 
+/* A program of the session calls the user's functions, which cannot change what it works on. */
+static bool is_running(const vf_context *c, const char *who, ir_error *error) {
+  if (!c->lazy.running) return false;
+  ir_fail(
+      error, IR_ERR_INVALID,
+      "%s: called from the function of an operation while tensors are realised; what it computes with are "
+      "its operands",
+      who);
+  return true;
+}
+
 /* notes and storages */
 
 ir_ref fe_lazy_resolve(const fe_lazy *l, ir_ref node) {
@@ -69,6 +80,7 @@ ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t
   ir_graph *g = &c->session->ir;
   ir_error *noted = g->error;
   fe_storage storage = {0};
+  if (is_running(c, "tensor", error)) return 0;
   g->error = error;
   ir_ref buffer = op_buffer(g, dtype, shape, rank);
   g->error = noted;
@@ -229,6 +241,7 @@ ir_status fe_lazy_collect(vf_context *c, ir_error *error) {
   if (c->session->recording)
     return ir_fail(error, IR_ERR_INVALID,
                    "session: a function is being recorded; collect before or after it");
+  if (is_running(c, "session", error)) return error->status;
   c->session->epoch++;
   move(c, error);
   return error->status;
@@ -348,8 +361,11 @@ static void run(vf_context *c, walk *w, size_t root_count, const rt_program *pro
   }
   memset(made, 0, root_count * sizeof *made);
   if (prepare(c, root_count, made, error) &&
-      (gather_pointers(c, w, program, made, root_count) || no_memory(error)))
+      (gather_pointers(c, w, program, made, root_count) || no_memory(error))) {
+    l->running = true;
     rt_program_run(program, l->pointers, l->pointers + rt_program_input_count(program), NULL, error);
+    l->running = false;
+  }
   if (!error->status) commit(c, root_count, made);
   else
     for (size_t i = 0; i < root_count; i++) ir_free(&c->mem, made[i].block, made[i].block_bytes);
@@ -381,6 +397,7 @@ ir_status fe_lazy_realise(vf_context *c, vf_tensor *const *tensors, size_t count
     return ir_fail(error, IR_ERR_INVALID,
                    "realise: a function is being recorded, whose values have no elements; realise before or "
                    "after it");
+  if (is_running(c, "realise", error)) return error->status;
   c->session->epoch++;
   move_if_worthwhile(c, bytes);
   realise(c, tensors, count, error);

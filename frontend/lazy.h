@@ -41,6 +41,7 @@ typedef struct fe_lazy {
   size_t note_cap;
   size_t bytes;                  /* of all storages */
   size_t live_nodes, live_bytes; /* after the last move to a fresh graph */
+  bool running;                  /* a program, which may call functions of the user's */
   /* room for one walk, kept from one to the next */
   ir_ref *map, *roots, *leaves;
   fe_frame *frames;

@@ -23,25 +23,26 @@ bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
   return !c->failed_before;
 }
 
-bool fe_values(fe_call *c, const char *what, const vf_value *x, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (!x[i].graph)
-      return fe_refuse(c, "%s %zu is no value; a value is what a builder returned", what, i + 1);
-    if (x[i].graph != c->graph)
-      return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
-                       i + 1, x[i].graph->name, c->graph->name, what);
-    if (x[i].epoch != c->graph->epoch)
-      return fe_refuse(c,
-                       "%s %zu is a value from before the session last realised a tensor; take it again with "
-                       "vf_tensor_value",
-                       what, i + 1);
-    if (x[i].id == 0 || x[i].id >= c->ir->count)
-      return fe_refuse(c, "%s %zu is the error value of an earlier failure", what, i + 1);
-  }
+bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
+  if (!x.graph) return fe_refuse(c, "%s %zu is no value; a value is what a builder returned", what, number);
+  if (x.graph != c->graph)
+    return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
+                     number, x.graph->name, c->graph->name, what);
+  if (x.epoch != c->graph->epoch)
+    return fe_refuse(c,
+                     "%s %zu is a value from before the session last realised a tensor; take it again with "
+                     "vf_tensor_value",
+                     what, number);
+  if (x.id == 0 || x.id >= c->ir->count)
+    return fe_refuse(c, "%s %zu is the error value of an earlier failure", what, number);
   return true;
 }
 
-bool fe_operands(fe_call *c, const vf_value *x, size_t count) { return fe_values(c, "operand", x, count); }
+bool fe_operands(fe_call *c, const vf_value *x, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!fe_is_value(c, "operand", i + 1, x[i])) return false;
+  return true;
+}
 
 bool fe_begin(fe_call *c, const char *who, const vf_value *x, size_t count) {
   vf_graph *graph = NULL;

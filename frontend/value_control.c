@@ -85,11 +85,10 @@ static ir_ref parameter(control *k, size_t i) {
 
 /* The results that a function has set. */
 static bool take_results(control *k, const vf_value *results, size_t count, ir_ref *out) {
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; i++) {
     if (!results[i].graph)
       return fe_refuse(&k->c, "result %zu was not given; a function sets all its results", i + 1);
-  if (!fe_values(&k->c, "result", results, count)) return false;
-  for (size_t i = 0; i < count; i++) {
+    if (!fe_is_value(&k->c, "result", i + 1, results[i])) return false;
     if (!ir_shape(k->c.ir, results[i].id))
       return fe_refuse(&k->c, "result %zu is an expression of sizes, not a tensor", i + 1);
     out[i] = results[i].id;

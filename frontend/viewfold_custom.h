@@ -73,8 +73,8 @@ typedef enum vf_op_partial {
  * - message: char pointer to 256 bytes, for the reason of a failure.
  * TYPE is a dtype (not f16 or bf16), or char, short, int, long, size_t, float, double. Elements have the
  * dtype of the operand: a function for one dtype goes with a `shape` that refuses others. A function may be
- * called from several threads at once. A source is compiled by the system's `cc` at its first use, and kept
- * in the cache on disk. */
+ * called from several threads at once, and realises, makes and collects no tensors. A source is compiled by
+ * the system's `cc` at its first use, and kept in the cache on disk. */
 typedef struct vf_op_description {
   size_t size;           /* sizeof(vf_op_description) */
   const char *name;      /* letters, digits and _, at most 47; no operation has it */

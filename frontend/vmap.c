@@ -46,7 +46,7 @@ static bool take_size(mapping *m, size_t number, ir_ref x, int axis) {
 
 /* Values of the graph, tensors all; firm. */
 static bool take_leaf(mapping *m, const char *what, size_t number, vf_value *leaf) {
-  if (!fe_operands(&m->call, leaf, 1)) return false;
+  if (!fe_is_value(&m->call, what, number + 1, *leaf)) return false;
   if (!ir_shape(m->call.ir, leaf->id))
     return fe_refuse(&m->call, "%s %zu is an expression of sizes, not a tensor", what, number + 1);
   return (leaf->id = op_firm(m->call.ir, leaf->id)) != 0;
@@ -82,6 +82,8 @@ static bool enter(mapping *m, const fe_leaves *leaves, int64_t axis_size) {
 static bool leave_one(mapping *m, size_t number, const fe_leaf *leaf) {
   ir_graph *g = m->call.ir;
   op_words type;
+  if (leaf->value->graph == m->graph && !leaf->value->id)
+    return fe_refuse(&m->call, "result %zu was not given; a function sets all its results", number + 1);
   if (!take_leaf(m, "result", number, leaf->value)) return false;
   ir_ref x = leaf->value->id;
   int64_t rank = ir_rank(g, x);

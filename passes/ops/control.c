@@ -61,7 +61,8 @@ static ir_ref agree(ir_graph *g, const char *who, const agreement *a, size_t num
   ir_ref left = 0, right = 0;
   op_words have, want;
   bool sizes = same_sizes(g, &own, t, &left, &right), whole = own.rank == ir_rank(g, x);
-  if (sizes && ir_get(g, x)->weak) return op_convert(g, who, x, t->dtype);
+  bool number_as_bool = t->dtype == IR_BOOL && own.dtype != IR_BOOL; /* would be whether it is not 0 */
+  if (sizes && ir_get(g, x)->weak && !number_as_bool) return op_convert(g, who, x, t->dtype);
   if (!sizes || own.dtype != t->dtype)
     return op_refuse(g, "%s: %s %zu%s is %s%s, %s%s%s; both have one shape and dtype%s", who, a->what,
                      number + 1, a->of, words_type(g, &own, &have), a->here, a->other,
@@ -213,6 +214,12 @@ static ir_ref inlined(build *b, ir_ref func, const ir_ref *x) {
 
 /* cond */
 
+/* Of two constants without a dtype, one that has the dtype of both. */
+static ir_ref wider(ir_graph *g, ir_ref a, ir_ref b) {
+  if (!(a = op_firm(g, a)) || !(b = op_firm(g, b))) return 0;
+  return op_promote(ir_dtype_of(g, a), ir_dtype_of(g, b)) == ir_dtype_of(g, a) ? a : b;
+}
+
 /* One type for each result: a constant without a dtype takes that of the other branch. */
 static bool fit_branches(build *b, ir_ref *then, ir_ref *otherwise) {
   ir_graph *g = b->g;
@@ -224,7 +231,7 @@ static bool fit_branches(build *b, ir_ref *then, ir_ref *otherwise) {
   }
   for (uint32_t i = 0; i < f.result_count; i++) {
     bool weak = ir_get(g, f.results[i])->weak;
-    like[i] = weak && ir_get(g, h.results[i])->weak ? op_firm(g, f.results[i])
+    like[i] = weak && ir_get(g, h.results[i])->weak ? wider(g, f.results[i], h.results[i])
               : weak                                ? h.results[i]
                                                     : f.results[i];
   }

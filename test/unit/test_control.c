@@ -69,6 +69,41 @@ static void test_constants_take_the_dtype_that_rounds_give(void **state) {
   vf_graph_destroy(g), vf_context_destroy(c);
 }
 
+static void three(void *user, const vf_value *a, vf_value *r) {
+  r[0] = vf_integer(user, 3), r[1] = vf_boolean(user, true);
+}
+static void half(void *user, const vf_value *a, vf_value *r) {
+  r[0] = vf_number(user, 2.5), r[1] = vf_boolean(user, false);
+}
+static void three_twice(void *user, const vf_value *a, vf_value *r) { r[0] = r[1] = vf_integer(user, 3); }
+
+/* Constants of two branches: whichever comes first, one dtype that holds both; and a number is no bool. */
+static void test_constants_of_branches(void **state) {
+  for (int k = 0; k < 2; k++) {
+    vf_context *c = context();
+    vf_graph *g = vf_graph_create(c, "g", &error);
+    vf_value p = vf_input(g, "p", VF_BOOL, 0, NULL), y[2];
+    vf_cond(p, 0, NULL, k ? half : three, k ? three : half, g, 2, y);
+    assert_int_equal(vf_value_dtype(y[0]), VF_F32);
+    assert_int_equal(vf_value_dtype(y[1]), VF_BOOL);
+    vf_output(g, "y", y[0]);
+    for (int holds = 0; holds < 2; holds++) {
+      bool in = holds;
+      float out;
+      evaluate(g, (const void *[]){&in}, (void *[]){&out});
+      assert_true(out == (holds != k ? 3 : 2.5F));
+    }
+    vf_cond(p, 0, NULL, k ? three_twice : three, k ? three : three_twice, g, 2, y);
+    assert_string_equal(
+        vf_graph_message(g),
+        k ? "cond: result 2 is i64[] in the first branch, bool[] in the second; both have one "
+            "shape and dtype"
+          : "cond: result 2 is i64[] in the second branch, bool[] in the first; both have one "
+            "shape and dtype");
+    vf_graph_destroy(g), vf_context_destroy(c);
+  }
+}
+
 /* The text of a graph of one use of `f`, in the middle of which exp stands where it belongs. */
 static void test_values_from_outside_are_operands(void **state) {
   vf_context *c = context();
@@ -485,6 +520,7 @@ static void test_rounds_take_no_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_constants_take_the_dtype_that_rounds_give),
+      cmocka_unit_test(test_constants_of_branches),
       cmocka_unit_test(test_values_from_outside_are_operands),
       cmocka_unit_test(test_refused),
       cmocka_unit_test(test_what_escapes_is_told),

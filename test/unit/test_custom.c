@@ -706,6 +706,41 @@ static void test_session(void **state) {
   vf_context_destroy(c);
 }
 
+/* A function of an operation cannot change the session that runs it; it may read what is realised. */
+static vf_tensor *elsewhere, *realised;
+static int meddle(const float *x, float *y, int64_t n, void *user, char *message) {
+  vf_error inner;
+  assert_null(vf_tensor_data(elsewhere, &inner));
+  assert_int_equal(inner.status, VF_ERR_INVALID);
+  assert_string_equal(inner.message,
+                      "realise: called from the function of an operation while tensors are realised; what it "
+                      "computes with are its operands");
+  assert_null(vf_tensor_create(user, VF_F32, 0, NULL, NULL, &inner));
+  assert_int_equal(vf_session_collect(user, &inner), VF_ERR_INVALID);
+  for (int64_t i = 0; i < n; i++) y[i] = x[i] + *(const float *)vf_tensor_data(realised, NULL);
+  return 0;
+}
+static void test_session_inside_a_run(void **state) {
+  vf_context *c = context();
+  const float two = 2;
+  add_op(c, (vf_op_description){.name = "meddle",
+                                .operands = 1,
+                                .results = 1,
+                                .user = c,
+                                .function = (any_function)meddle,
+                                .signature = "int(in0, out0, i64 in0.count, user, message)"});
+  realised = vf_tensor_create(c, VF_F32, 0, NULL, &two, &error);
+  vf_value v = vf_tensor_value(realised);
+  elsewhere = vf_tensor_keep(vf_mul(v, v), &error);
+  vf_tensor *y = vf_tensor_keep(vf_apply(v.graph, "meddle", &v, 1, NULL), &error);
+  const float *elements = vf_tensor_data(y, &error);
+  if (!elements) fail_msg("%s", error.message);
+  assert_float_equal(*elements, 4, 0);
+  assert_float_equal(*(const float *)vf_tensor_data(elsewhere, &error), 4, 0);
+  vf_tensor_release(y), vf_tensor_release(elsewhere), vf_tensor_release(realised);
+  vf_context_destroy(c);
+}
+
 /* threads */
 
 typedef struct worker {
@@ -828,6 +863,7 @@ int main(void) {
       cmocka_unit_test(test_contexts_are_apart),
       cmocka_unit_test(test_sizes_that_vary),
       cmocka_unit_test(test_session),
+      cmocka_unit_test(test_session_inside_a_run),
       cmocka_unit_test(test_threads),
       cmocka_unit_test(test_short_memory),
   };

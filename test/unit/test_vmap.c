@@ -577,6 +577,8 @@ static void nested_leak(void *user, const vf_value *x, vf_value *y) {
   map2(user, leaks, &kept, 1, x, NULL, 1, &result, NULL);
   y[0] = kept;
 }
+static vf_graph *other;
+static void elsewhere(void *user, const vf_value *x, vf_value *y) { y[0] = vf_boolean(other, true); }
 static void fails(void *user, const vf_value *x, vf_value *y) { y[0] = vf_reshape(x[0], VF_LIST(7)); }
 
 typedef struct refusal {
@@ -634,7 +636,13 @@ static void test_refused(void **state) {
        2,
        -1,
        "vmap: out axis 2 of result 1 is out of range; it has shape f32[4|3]; the axis lies in -2..1"},
-      {nothing, 1, {0}, 0, -1, "vmap: operand 1 is the error value of an earlier failure"},
+      {nothing, 1, {0}, 0, -1, "vmap: result 1 was not given; a function sets all its results"},
+      {elsewhere,
+       1,
+       {0},
+       0,
+       -1,
+       "vmap: result 1 belongs to graph @other, others to @test; results belong to one graph"},
       {fails,
        1,
        {0},
@@ -655,12 +663,13 @@ static void test_refused(void **state) {
     const refusal *k = &cases[i];
     bench b;
     start(&b);
+    other = vf_graph_create(b.c, "other", &error);
     vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_ALL)}, y = x[0];
     vf_map map = {sizeof map, k->n, 1, k->in_axes, &k->out_axis, k->axis_size};
     if (vf_vmap(b.g, &map, k->f, &b, x, &y)) fail_msg("accepted: %s", k->message);
     assert_string_equal(vf_graph_message(b.g), k->message);
     assert_false(vf_ok(y));
-    stop(&b);
+    vf_graph_destroy(other), stop(&b);
   }
   vf_value x = {0}, y;
   vf_map map = {sizeof map, 1, 1, NULL, NULL, -1};
