@@ -261,41 +261,61 @@ ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t leve
 
 /* derivatives */
 
-/* x without the batch axes that `like` does not have, by sums, but for those in the set. */
-static ir_ref sum_batch(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
-  uint32_t lead = ir_batch_rank(g, x), want = ir_batch_rank(g, like), count = 0, gone = 0;
-  ir_ref axes[IR_MAX_RANK];
-  bool leading = true; /* what is summed at the front goes, anything else becomes 1 */
-  for (uint32_t i = 0; i < lead; i++) {
-    uint32_t level = lead - i;
-    ir_ref own = ir_src(g, ir_batch(g, x), i);
-    bool there = level <= want && (ir_src(g, ir_batch(g, like), want - level) == own ||
-                                   !op_is_one(g, ir_src(g, ir_batch(g, like), want - level)));
-    bool summed = !there && !(keep >> (level - 1) & 1);
-    leading = leading && summed && level > want;
-    if (summed) axes[count++] = ir_index(g, i);
-    gone += leading;
-  }
-  if (count == 0) return x;
-  ir_dtype dtype = ir_dtype_of(g, x);
-  x = op_reduce(g, IR_OP_SUM, rebatch(g, x, 0), axes, count, true);
-  if (!x || gone == 0) return rebatch(g, op_cast(g, x, dtype), lead);
-  x = op_cast(g, op_reshape_known(g, x, op_dims(g, x) + gone, ir_rank(g, x) - gone), dtype);
-  return rebatch(g, x, lead - gone);
+/* Both ways are recorded so that they have derivatives inside of a further vmap, of each element by itself:
+ * nothing here is a view of physical axes that what is differentiated goes through. */
+
+static ir_ref size_at(ir_graph *g, ir_ref x, uint32_t level) {
+  uint32_t lead = ir_batch_rank(g, x);
+  return level <= lead ? ir_src(g, ir_batch(g, x), lead - level) : ir_index(g, 1);
 }
 
-ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
+/* x summed over those levels of a set, of which `lowest` is the least; other axes go back to their levels. */
+static ir_ref sum_levels(ir_graph *g, ir_ref x, uint32_t lowest, uint32_t summed) {
+  ir_ref axes[IR_MAX_RANK], sizes[IR_MAX_RANK];
+  uint32_t lead = ir_batch_rank(g, x), count = 0;
+  ir_dtype dtype = ir_dtype_of(g, x);
+  for (uint32_t level = lead; level >= lowest; level--) { /* in front of the shape, the least level first */
+    sizes[level - 1] = size_at(g, x, level);
+    if (!(x = op_unbatch(g, x, sizes[level - 1], 0, level))) return 0;
+    if (op_is_one(g, sizes[level - 1])) summed |= 1u << (level - 1);
+  }
+  for (uint32_t level = lowest; level <= lead; level++)
+    if (summed >> (level - 1) & 1) axes[count++] = ir_index(g, level - lowest);
+  x = op_cast(g, op_reduce(g, IR_OP_SUM, x, axes, count, false), dtype);
+  for (uint32_t level = lowest; level <= lead && x; level++)
+    if (!(summed >> (level - 1) & 1)) x = op_batch(g, x, 0, level);
+  return x;
+}
+
+/* x without the batch axes that `like` does not have, by sums, but for those in the set. */
+static ir_ref sum_batch(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
+  uint32_t lowest = 0, summed = 0;
+  for (uint32_t level = ir_batch_rank(g, x); level >= 1; level--) {
+    bool more = !op_is_one(g, size_at(g, x, level)) && op_is_one(g, size_at(g, like, level));
+    if (keep >> (level - 1) & 1 || !(more || level > ir_batch_rank(g, like))) continue;
+    lowest = level;
+    summed |= 1u << (level - 1);
+  }
+  return lowest ? sum_levels(g, x, lowest, summed) : x;
+}
+
+/* x at every place of a batch that it lacks axes of. A product with ones, in that batch, is x to the bit. */
+static ir_ref repeated(ir_graph *g, ir_ref x, const ir_ref *batch, uint32_t rank) {
+  ir_ref one = op_firm(g, ir_float(g, ir_dtype_of(g, x), 1));
+  return op_binary(g, IR_OP_MUL, x, op_broadcast_batch_dims(g, one, batch, rank));
+}
+
+ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep, uint32_t inside) {
   if (!x || ir_batch(g, x) == ir_batch(g, like)) return x;
   x = sum_batch(g, x, like, keep);
   if (!x || !ir_batch(g, like)) return x;
-  ir_ref dims[IR_MAX_RANK];
-  uint32_t lead = ir_batch_rank(g, x), want = ir_batch_rank(g, like), rank = lead > want ? lead : want;
-  bool same = rank == lead;
-  for (uint32_t level = 1; level <= rank; level++) {
-    ir_ref own = level <= lead ? ir_src(g, ir_batch(g, x), lead - level) : 0;
-    ir_ref wanted = level <= want ? ir_src(g, ir_batch(g, like), want - level) : 0;
-    dims[rank - level] = wanted && (!own || op_is_one(g, own)) ? wanted : own;
-    same &= dims[rank - level] == own;
+  ir_ref dims[IR_MAX_RANK], batch[IR_MAX_RANK];
+  uint32_t rank = 0;
+  for (uint32_t level = 1; level <= ir_batch_rank(g, like); level++) {
+    bool lacks = !(inside >> (level - 1) & 1) && op_is_one(g, size_at(g, x, level));
+    dims[level - 1] = lacks ? size_at(g, like, level) : ir_index(g, 1);
+    if (!op_is_one(g, dims[level - 1]) || (lacks && level > ir_batch_rank(g, x))) rank = level;
   }
-  return same ? x : op_broadcast_batch_dims(g, x, dims, rank);
+  for (uint32_t level = 1; level <= rank; level++) batch[rank - level] = dims[level - 1];
+  return rank ? repeated(g, x, batch, rank) : x;
 }

@@ -224,8 +224,9 @@ ir_ref op_moveaxis_physical(ir_graph *g, ir_ref x, int64_t source, int64_t desti
 ir_ref op_batch(ir_graph *g, ir_ref x, int64_t axis, int64_t level);
 ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t level);
 /* x, known to have the shape of `like`, in its batch: axes that `like` does not have are summed unless the
- * set `keep` holds their level (bit 0: level 1); axes that x lacks are repeated. */
-ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep);
+ * set `keep` holds their level (bit 0: level 1); axes that x lacks are repeated, but for those of the set
+ * `inside`, along which it is the same. */
+ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep, uint32_t inside);
 
 /* promote.c: the rules on their own */
 ir_dtype op_promote(ir_dtype a, ir_dtype b); /* IR_NONE: u64 with a signed integer */
