@@ -142,12 +142,16 @@ static bool has_symbol(pass_build *b, const pass_linear *in) {
 
 bool pass_linear_below(pass_build *b, const pass_linear *in) {
   if (pass_linear_bounds(b, in).hi < 0) return true;
-  return has_symbol(b, in) && eliminated(b, in, true).hi < 0;
+  if (!has_symbol(b, in)) return false;
+  if (eliminated(b, in, true).hi < 0) return true;
+  pass_linear less = *in; /* in <= -1 is -in - 1 >= 0 */
+  return pass_linear_scale(&less, -1) && ir_sub_ok(less.constant, 1, &less.constant) &&
+         pass_polynomial_at_least(b, &less);
 }
 
 bool pass_linear_at_least(pass_build *b, const pass_linear *in) {
   if (pass_linear_bounds(b, in).lo >= 0) return true;
-  return has_symbol(b, in) && eliminated(b, in, false).lo >= 0;
+  return has_symbol(b, in) && (eliminated(b, in, false).lo >= 0 || pass_polynomial_at_least(b, in));
 }
 
 /* facts of a validity */

@@ -192,6 +192,8 @@ ir_bounds pass_bounds(pass_build *b, ir_ref ref);
 pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in); /* index_system.c; facts included */
 bool pass_linear_below(pass_build *b, const pass_linear *in); /* proves in <= -1, symbolic extents included */
 bool pass_linear_at_least(pass_build *b, const pass_linear *in); /* proves in >= 0 */
+bool pass_polynomial_at_least(pass_build *b,
+                              const pass_linear *in); /* index_polynomial.c; the same, of products */
 void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out);
 void pass_facts_clause(pass_build *b, ir_ref clause, pass_facts *out); /* one clause more */
 void pass_facts_add(pass_build *b, pass_facts *to, ir_ref node, int64_t lo, int64_t hi);

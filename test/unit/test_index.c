@@ -202,6 +202,22 @@ static void test_symbolic_sizes(void **state) {
   CHECK_ROWS(rows);
 }
 
+/* Products of sizes, multiplied out; and such as may be negative. */
+static void test_products_of_sizes(void **state) {
+  static const row rows[] = {
+      {"n=2..64 m=2..64 n*m-2*n-2*m+4>=0", "True"},
+      {"n=2..64 n*n-n*(n//2)*2+(n//2)*(n//2)>=0", "True"},
+      {"n=2..64 n*n-n*(n//2)*2+(n//2)*(n//2)>=1", "True"},
+      {"n=2..64 n*n-n*(n//2)*2+(n//2)*(n//2)+n-n//2-2>=0", "True"},
+      {"n=3..64 4*n-n*n<4", "True"},
+      {"n=5..64 m=1..64 n*n*m-10*n*m+25*m>=0", "True"},
+      {"n=1..64 m=2..64 n*m-2*n-2*m+4<0", "((((m*2)+(n*2))+((m*n)*-1))>=5)"},
+      {"n=2..64 n*n-n*(n//2)*2+(n//2)*(n//2)<2", "((((n*n)+((n*(n//2))*-2))+((n//2)*(n//2)))<2)"},
+      {"n=-9..9 m=-9..9 n*m+81<1", "((m*n)<-80)"},
+  };
+  CHECK_ROWS(rows);
+}
+
 static ir_ref range(bench *b, ir_ref extent, int axis) {
   return ir_make(&b->g, IR_OP_RANGE, IR_INDEX, axis, &extent, 1);
 }
@@ -394,6 +410,7 @@ int main(void) {
       cmocka_unit_test(test_connectives),
       cmocka_unit_test(test_choices),
       cmocka_unit_test(test_symbolic_sizes),
+      cmocka_unit_test(test_products_of_sizes),
       cmocka_unit_test(test_symbolic_ranges),
       cmocka_unit_test(test_views),
       cmocka_unit_test(test_index_given_its_validity),

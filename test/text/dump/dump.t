@@ -147,3 +147,26 @@ $ VIEWFOLD_DEVICE=abacus viewfold dump --stage=graph 'f32[2]'
 ! viewfold dump: unknown device 'abacus'; expected cpu or opencl[:N]
 ! Try 'viewfold dump --help'.
 ? 2
+
+== merged axes whose size is a product, multiplied out, read back
+<<< windows.vf
+graph @windows(%x: f32[b=1..8,n=2..64,m=3..64]) {
+  %s = shrink %x bounds=[[0,b],[1,n],[1,m-1]]
+  %f = reshape %s shape=[b,(n-1)*(m-2)]
+  return %f
+}
+graph @diagonals(%x: f32[n=2..64]) {
+  %h = shrink %x bounds=[[0,n-n//2]]
+  %a = unsqueeze %h axis=0
+  %b = unsqueeze %h axis=1
+  %p = mul %a, %b
+  %q = stack %p, %p axis=0
+  %d = einsum %q equation="bii->bi"
+  return %d
+}
+>>>
+$ viewfold dump --stage=graph windows.vf >once
+$ viewfold dump --stage=graph once >twice
+$ cmp once twice
+$ grep -c reshape once
+3
