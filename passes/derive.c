@@ -103,14 +103,14 @@ void pass_derivation_end(pass_derivation *w) {
 
 bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part) {
   ir_ref *sum = &w->sums[pass_derivation_leaf(w, node)];
-  if (w->g->batches_cap) part = op_in_batch_of(w->g, part, node, w->keep, w->of->levels);
+  if (w->g->batches_cap) part = op_in_batch_of(w->g, part, node, w->keep);
   *sum = *sum && part ? op_binary(w->g, IR_OP_ADD, *sum, part) : part;
   return *sum != 0;
 }
 
 ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node) {
   ir_ref sum = w->sums[pass_derivation_leaf(w, node)];
-  return sum ? sum : op_in_batch_of(w->g, op_zeros_like(w->g, node), node, 0, w->of->levels);
+  return sum ? sum : op_in_batch_of(w->g, op_zeros_like(w->g, node), node, w->keep);
 }
 
 /* The batch that it belongs to, where it has one; and along levels that the caller stands inside of, any. */

@@ -56,8 +56,7 @@ void pass_derivation_end(pass_derivation *w);
 /* May a node of this operation and dtype carry what one of its operands carries? */
 bool pass_derivation_varies(const ir_node *node);
 ir_ref pass_derivation_leaf(const pass_derivation *w, ir_ref node);
-/* Add to what has reached a node, in the node's batch but for levels that the caller stands inside of, whose
- * axes it may lack. False after failing. */
+/* Add to what has reached a node, in the node's batch. False after failing. */
 bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part);
 /* The sum that has reached a node, zeros if none; 0 after failing. */
 ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node);

@@ -261,61 +261,69 @@ ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t leve
 
 /* derivatives */
 
-/* Both ways are recorded so that they have derivatives inside of a further vmap, of each element by itself:
- * nothing here is a view of physical axes that what is differentiated goes through. */
+/* One level of a batch: its size, 0 where there is no axis, before it is summed or once it is repeated. */
+typedef struct level_plan {
+  ir_ref made;
+  bool summed;
+} level_plan;
 
-static ir_ref size_at(ir_graph *g, ir_ref x, uint32_t level) {
-  uint32_t lead = ir_batch_rank(g, x);
-  return level <= lead ? ir_src(g, ir_batch(g, x), lead - level) : ir_index(g, 1);
+/* Levels from `low` on become ordinary axes, are summed or repeated, and become batch axes again: by levels,
+ * so that it holds for single elements of batches outside of these levels as it does for all. */
+static ir_ref change_levels(ir_graph *g, ir_ref x, const level_plan *plan, uint32_t low, uint32_t high) {
+  ir_ref axes[IR_MAX_RANK];
+  uint32_t count = 0, place = 0;
+  ir_dtype dtype = ir_dtype_of(g, x);
+  for (uint32_t level = high; level >= low && x; level--)
+    if (plan[level].made) x = op_unbatch(g, x, plan[level].made, 0, level);
+  for (uint32_t level = low; level <= high; level++) {
+    if (plan[level].summed) axes[count++] = ir_index(g, place);
+    place += plan[level].made != 0;
+  }
+  if (count && x) x = op_cast(g, op_reduce(g, IR_OP_SUM, x, axes, count, false), dtype);
+  for (uint32_t level = low; level <= high && x; level++)
+    if (plan[level].made && !plan[level].summed) x = op_batch(g, x, 0, level);
+  return x;
 }
 
-/* x summed over those levels of a set, of which `lowest` is the least; other axes go back to their levels. */
-static ir_ref sum_levels(ir_graph *g, ir_ref x, uint32_t lowest, uint32_t summed) {
-  ir_ref axes[IR_MAX_RANK], sizes[IR_MAX_RANK];
-  uint32_t lead = ir_batch_rank(g, x), count = 0;
-  ir_dtype dtype = ir_dtype_of(g, x);
-  for (uint32_t level = lead; level >= lowest; level--) { /* in front of the shape, the least level first */
-    sizes[level - 1] = size_at(g, x, level);
-    if (!(x = op_unbatch(g, x, sizes[level - 1], 0, level))) return 0;
-    if (op_is_one(g, sizes[level - 1])) summed |= 1u << (level - 1);
-  }
-  for (uint32_t level = lowest; level <= lead; level++)
-    if (summed >> (level - 1) & 1) axes[count++] = ir_index(g, level - lowest);
-  x = op_cast(g, op_reduce(g, IR_OP_SUM, x, axes, count, false), dtype);
-  for (uint32_t level = lowest; level <= lead && x; level++)
-    if (!(summed >> (level - 1) & 1)) x = op_batch(g, x, 0, level);
-  return x;
+static void own_levels(const ir_graph *g, ir_ref x, ir_ref *sizes) {
+  uint32_t lead = ir_batch_rank(g, x);
+  memset(sizes, 0, (IR_MAX_RANK + 1) * sizeof *sizes);
+  for (uint32_t level = 1; level <= lead; level++) sizes[level] = ir_src(g, ir_batch(g, x), lead - level);
 }
 
 /* x without the batch axes that `like` does not have, by sums, but for those in the set. */
 static ir_ref sum_batch(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
-  uint32_t lowest = 0, summed = 0;
-  for (uint32_t level = ir_batch_rank(g, x); level >= 1; level--) {
-    bool more = !op_is_one(g, size_at(g, x, level)) && op_is_one(g, size_at(g, like, level));
-    if (keep >> (level - 1) & 1 || !(more || level > ir_batch_rank(g, like))) continue;
-    lowest = level;
-    summed |= 1u << (level - 1);
+  uint32_t low = 0, lead = ir_batch_rank(g, x);
+  ir_ref own[IR_MAX_RANK + 1], wanted[IR_MAX_RANK + 1];
+  level_plan plan[IR_MAX_RANK + 1];
+  own_levels(g, x, own), own_levels(g, like, wanted);
+  for (uint32_t level = lead; level >= 1; level--) {
+    bool there = wanted[level] && (wanted[level] == own[level] || !op_is_one(g, wanted[level]));
+    bool summed = !there && !(keep >> (level - 1) & 1);
+    plan[level] = (level_plan){own[level], summed};
+    if (summed) low = level;
   }
-  return lowest ? sum_levels(g, x, lowest, summed) : x;
+  return low ? change_levels(g, x, plan, low, lead) : x;
 }
 
-/* x at every place of a batch that it lacks axes of. A product with ones, in that batch, is x to the bit. */
-static ir_ref repeated(ir_graph *g, ir_ref x, const ir_ref *batch, uint32_t rank) {
-  ir_ref one = op_firm(g, ir_float(g, ir_dtype_of(g, x), 1));
-  return op_binary(g, IR_OP_MUL, x, op_broadcast_batch_dims(g, one, batch, rank));
+ir_ref op_repeat_batch(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
+  uint32_t low = 0, lead = ir_batch_rank(g, x), high = lead;
+  ir_ref own[IR_MAX_RANK + 1], wanted[IR_MAX_RANK + 1];
+  level_plan plan[IR_MAX_RANK + 1];
+  own_levels(g, x, own), own_levels(g, like, wanted);
+  for (uint32_t level = IR_MAX_RANK; level >= 1; level--) {
+    bool grows = wanted[level] && !op_is_one(g, wanted[level]) && (!own[level] || op_is_one(g, own[level])) &&
+                 !(keep >> (level - 1) & 1);
+    plan[level] = (level_plan){grows ? wanted[level] : own[level], false};
+    if (!grows) continue;
+    low = level;
+    if (level > high) high = level;
+  }
+  return low ? change_levels(g, x, plan, low, high) : x;
 }
 
-ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep, uint32_t inside) {
+ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
   if (!x || ir_batch(g, x) == ir_batch(g, like)) return x;
   x = sum_batch(g, x, like, keep);
-  if (!x || !ir_batch(g, like)) return x;
-  ir_ref dims[IR_MAX_RANK], batch[IR_MAX_RANK];
-  uint32_t rank = 0;
-  for (uint32_t level = 1; level <= ir_batch_rank(g, like); level++) {
-    bool lacks = !(inside >> (level - 1) & 1) && op_is_one(g, size_at(g, x, level));
-    dims[level - 1] = lacks ? size_at(g, like, level) : ir_index(g, 1);
-    if (!op_is_one(g, dims[level - 1]) || (lacks && level > ir_batch_rank(g, x))) rank = level;
-  }
-  for (uint32_t level = 1; level <= rank; level++) batch[rank - level] = dims[level - 1];
-  return rank ? repeated(g, x, batch, rank) : x;
+  return x && ir_batch(g, like) ? op_repeat_batch(g, x, like, keep) : x;
 }

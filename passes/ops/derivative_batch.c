@@ -4,7 +4,7 @@
 #define RULE(name) ir_ref op_derivative_##name(op_call *c, uint32_t i, ir_ref d)
 
 ir_ref op_physical_like(ir_graph *g, ir_ref d, ir_ref x) {
-  if (!(d = op_in_batch_of(g, d, x, UINT32_MAX, 0))) return 0;
+  if (!d || !(d = op_repeat_batch(g, d, x, 0))) return 0;
   uint32_t rank = ir_batch_rank(g, d);
   bool same = rank == ir_batch_rank(g, x);
   for (uint32_t k = 0; k < rank && same; k++)

@@ -724,7 +724,7 @@ static void test_realising_inside(void **state) {
   vf_tensor_release(t), vf_tensor_release(u), vf_tensor_release(r), vf_context_destroy(c);
 }
 
-/* x [3] mapped, c [3] and d [3] not: 3c is how 3x pulls c back, and c gets 3x of sum(3c * x), in each
+/* x [3] mapped, c [3] not: 3c is how 3x pulls c back, and c gets 3x of sum(3c * x), in each
  * element. By the tangents, c of sin x is cos(x) c, which varies by cos(x) x when c varies by x. */
 static void by_shared(void *user, const vf_value *in, vf_value *out) {
   vf_graph *g = in[0].graph;
@@ -735,6 +735,8 @@ static void by_shared(void *user, const vf_value *in, vf_value *out) {
   vf_jvp(1, &pushed, 1, &c, &x, &out[1]);
   vf_jvp(1, &y, 1, &x, &c, &pushed); /* does not depend on x */
   vf_jvp(1, &pushed, 1, &c, &x, &out[2]);
+  y = vf_decr_batch_dims(x); /* a view of physical axes, [4,3], whose rows all vary by c */
+  vf_jvp(1, &y, 1, &x, &c, &out[3]);
 }
 
 static void check_by_shared(bench *b) {
@@ -743,6 +745,7 @@ static void check_by_shared(bench *b) {
     near(b->out[0][i], 3 * x, "pulled", i);
     near(b->out[1][i], cos(x) * x, "pushed", i);
     near(b->out[2][i], 3 * x, "pushed of what is linear", i);
+    near(b->out[3][i], b->in[1][i % 3], "pushed of all rows", i);
   }
 }
 
@@ -750,9 +753,10 @@ static void check_by_shared(bench *b) {
 static void test_second_order_by_shared(void **state) {
   bench b;
   start(&b);
-  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3))}, y[3];
-  assert_true(map2(&b, by_shared, NULL, 2, x, (int[]){0, VF_NOT_MAPPED}, 3, y, NULL));
-  for (int k = 0; k < 3; k++) {
+  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3))}, y[4];
+  const int out_axes[] = {0, 0, 0, VF_NOT_MAPPED};
+  assert_true(map2(&b, by_shared, NULL, 2, x, (int[]){0, VF_NOT_MAPPED}, 4, y, out_axes));
+  for (int k = 0; k < 4; k++) {
     expect_shape(y[k], VF_LIST(4, 3));
     output(&b, y[k]);
   }
