@@ -25,7 +25,7 @@ static bool align_one(ir_graph *g, const char *who, const ir_ref *x, size_t at, 
   return true;
 }
 
-static bool batches_align(ir_graph *g, const char *who, const ir_ref *x, uint32_t count) {
+bool op_batches_align(ir_graph *g, const char *who, const ir_ref *x, uint32_t count) {
   ir_ref dims[IR_MAX_RANK];
   uint32_t rank = 0;
   for (uint32_t i = 0; i < count; i++)
@@ -47,7 +47,7 @@ bool op_batches_fit(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, s
   for (size_t i = 0; i < nsrc; i++)
     if (src[i] == 0) return false;
   uint32_t operands = ir_operands_of(op, (uint32_t)nsrc);
-  if (!batches_align(g, who, src, operands) || !ir_batch_of(g, op, arg, src, (uint32_t)nsrc, &batch))
+  if (!op_batches_align(g, who, src, operands) || !ir_batch_of(g, op, arg, src, (uint32_t)nsrc, &batch))
     return false;
   if (!batch) return true;
   size_t lead = ir_get(g, batch)->nsrc;

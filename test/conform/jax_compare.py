@@ -92,7 +92,7 @@ def main():
     failed = excused = results = 0
     cases = range(o.count) if o.case is None else [o.case]
     for case in cases:
-        program, f = composition(random.Random(f"{o.seed}/{case}"), o.depth, o.steps, False, o.only)
+        program, f = composition(random.Random(f"{o.seed}/{case}"), o.depth, o.steps, o.only)
         clock.lap("drawing")
         values = np.random.default_rng([o.seed, case])
         inputs = [values.uniform(-1, 1, s).astype(np.float32).astype(np.float64) for s in f.shapes]
