@@ -102,7 +102,7 @@ def main():
         used.update({name for name, _, _ in program.steps})
         excused, results, failed = excused + ill, results + count, failed + bool(wrong)
         for dtype, why in wrong.items():
-            print(f"--seed {o.seed} --case {case}, {dtype}: {'; '.join(why)}\n  {shown(program, f)}")
+            print(f"--seed {o.seed} --case {case}, {dtype}: {'; '.join(why)}\n  {shown(program, f)}", flush=True)
         if case % FORGET == FORGET - 1:
             jax.clear_caches()
     print(f"seed {o.seed}, jax {jax.__version__}: {len(cases)} compositions of {len(used)} of {len(ROWS)} rows, {results} "
