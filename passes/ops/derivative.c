@@ -58,7 +58,7 @@ static ir_ref on_tangents(op_call *c, const ir_ref *tangents, int64_t at) {
       good = (src[i] = tangents[i] ? tangents[i] : op_zeros_like(g, src[i])) != 0;
   if (c->n->op == IR_OP_PAD && good) /* what a pad adds does not vary */
     good = (src[1] = ir_const(g, (ir_dtype)c->n->dtype, (ir_value){.i = 0})) != 0;
-  if (good && c->n->op == IR_OP_REBATCH) good = op_physical_alike(g, src[0], c->n->src[0]);
+  if (good && c->n->op == IR_OP_REBATCH) good = (src[0] = op_physical_like(g, src[0], c->n->src[0])) != 0;
   if (good)
     made = ir_make_tensor(g, (ir_op)c->n->op, (ir_dtype)c->n->dtype, ir_shape(g, c->y), c->n->arg, src,
                           c->n->nsrc);

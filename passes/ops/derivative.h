@@ -57,9 +57,9 @@ ir_dtype op_wide(ir_dtype dtype);
  * more; otherwise those before and those behind become one each, so that there are four. */
 uint32_t op_split_axis(ir_graph *g, const ir_ref *dims, uint32_t rank, uint32_t axis, ir_ref a, ir_ref b,
                        ir_ref *out); /* room for IR_MAX_RANK */
-/* derivative_batch.c: a view of physical axes is of x and what has its type. Is d of the batch of x? False
- * after failing. */
-bool op_physical_alike(ir_graph *g, ir_ref d, ir_ref x);
+/* derivative_batch.c: a view of physical axes is of x and what has its type. d, repeated along axes of x's
+ * batch that it lacks; 0 after failing: it has others. */
+ir_ref op_physical_like(ir_graph *g, ir_ref d, ir_ref x);
 /* derivative_reduce.c: a value of y's shape at every element of its operand that went into it */
 ir_ref op_spread(const op_call *c, ir_ref value);
 

@@ -92,7 +92,7 @@ def main():
     failed = excused = results = 0
     cases = range(o.count) if o.case is None else [o.case]
     for case in cases:
-        program, f = composition(random.Random(f"{o.seed}/{case}"), o.depth, o.steps, False, o.only)
+        program, f = composition(random.Random(f"{o.seed}/{case}"), o.depth, o.steps, o.only)
         clock.lap("drawing")
         values = np.random.default_rng([o.seed, case])
         inputs = [values.uniform(-1, 1, s).astype(np.float32).astype(np.float64) for s in f.shapes]
@@ -102,7 +102,7 @@ def main():
         used.update({name for name, _, _ in program.steps})
         excused, results, failed = excused + ill, results + count, failed + bool(wrong)
         for dtype, why in wrong.items():
-            print(f"--seed {o.seed} --case {case}, {dtype}: {'; '.join(why)}\n  {shown(program, f)}")
+            print(f"--seed {o.seed} --case {case}, {dtype}: {'; '.join(why)}\n  {shown(program, f)}", flush=True)
         if case % FORGET == FORGET - 1:
             jax.clear_caches()
     print(f"seed {o.seed}, jax {jax.__version__}: {len(cases)} compositions of {len(used)} of {len(ROWS)} rows, {results} "

@@ -733,6 +733,46 @@ static void test_realising_inside(void **state) {
   vf_tensor_release(t), vf_tensor_release(u), vf_tensor_release(r), vf_context_destroy(c);
 }
 
+/* x [3] mapped, c [3] not: 3c is how 3x pulls c back, and c gets 3x of sum(3c * x), in each
+ * element. By the tangents, c of sin x is cos(x) c, which varies by cos(x) x when c varies by x. */
+static void by_shared(void *user, const vf_value *in, vf_value *out) {
+  vf_graph *g = in[0].graph;
+  vf_value x = in[0], c = in[1], y = vf_mul(x, vf_number(g, 3)), s = vf_sin(x), pulled, pushed;
+  vf_vjp(1, &y, &c, 1, &x, &pulled);
+  vf_grad(vf_sum(vf_mul(pulled, x), VF_ALL, false), 1, &c, &out[0]);
+  vf_jvp(1, &s, 1, &x, &c, &pushed);
+  vf_jvp(1, &pushed, 1, &c, &x, &out[1]);
+  vf_jvp(1, &y, 1, &x, &c, &pushed); /* does not depend on x */
+  vf_jvp(1, &pushed, 1, &c, &x, &out[2]);
+  y = vf_decr_batch_dims(x); /* a view of physical axes, [4,3], whose rows all vary by c */
+  vf_jvp(1, &y, 1, &x, &c, &out[3]);
+}
+
+static void check_by_shared(bench *b) {
+  for (int i = 0; i < 12; i++) {
+    double x = b->in[0][i];
+    near(b->out[0][i], 3 * x, "pulled", i);
+    near(b->out[1][i], cos(x) * x, "pushed", i);
+    near(b->out[2][i], 3 * x, "pushed of what is linear", i);
+    near(b->out[3][i], b->in[1][i % 3], "pushed of all rows", i);
+  }
+}
+
+/* A cotangent or tangent that is the same for every element has a derivative of each element by itself. */
+static void test_second_order_by_shared(void **state) {
+  bench b;
+  start(&b);
+  vf_value x[2] = {input(&b, VF_LIST(4, 3)), input(&b, VF_LIST(3))}, y[4];
+  const int out_axes[] = {0, 0, 0, VF_NOT_MAPPED};
+  assert_true(map2(&b, by_shared, NULL, 2, x, (int[]){0, VF_NOT_MAPPED}, 4, y, out_axes));
+  for (int k = 0; k < 4; k++) {
+    expect_shape(y[k], VF_LIST(4, 3));
+    output(&b, y[k]);
+  }
+  run(&b, check_by_shared);
+  stop(&b);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_one_axis),
@@ -754,6 +794,7 @@ int main(void) {
       cmocka_unit_test(test_unequal_sizes),
       cmocka_unit_test(test_finished_vmap),
       cmocka_unit_test(test_realising_inside),
+      cmocka_unit_test(test_second_order_by_shared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

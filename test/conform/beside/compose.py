@@ -97,10 +97,10 @@ def grown(shape, axis, size):
 WRAPS = {"jvp": jvp_of, "vjp": vjp_of, "vmap": vmap_of}
 
 
-def composition(random, depth, steps, control, only=""):
-    """A program, and it wrapped one to `depth` times. control: whether functions may be called in a batch."""
+def composition(random, depth, steps, only=""):
+    """A program, and it wrapped one to `depth` times."""
     wraps = [random.choice(list(WRAPS)) for _ in range(random.randint(1, depth))]
-    program = Program(random, steps, control or "vmap" not in wraps, only)
+    program = Program(random, steps, only)
     f = Function("f", program.inputs, program.jax, program.viewfold)
     for wrap in wraps:
         f = WRAPS[wrap](f, random)

@@ -18,15 +18,14 @@ def listed(made):
 class Program:
     """Steps (row, operand numbers, attributes) over `inputs`, and the numbers of the results, floats."""
 
-    def __init__(self, random, most_steps, control, only=""):
+    def __init__(self, random, most_steps, only=""):
         self.inputs = [random.choice(SHAPES) for _ in range(random.randint(1, 3))]
         self.steps, draw = [], Draw(random, [Known(s, "f") for s in self.inputs])
-        groups = {k: v for k, v in GROUPS.items() if control or k != "control"}
         wanted = random.randint(4, most_steps)
         while len(self.steps) < wanted or not self.loose(draw.known):
             if only and random.random() < 0.5:
                 self.add(draw, only)
-            rows, _ = groups[random.choices(list(groups), [often for _, often in groups.values()])[0]]
+            rows, _ = GROUPS[random.choices(list(GROUPS), [often for _, often in GROUPS.values()])[0]]
             self.add(draw, random.choice(list(rows)))
         loose = self.loose(draw.known)
         self.results = sorted(random.sample(loose, min(random.choice([1, 2, 2, 3]), len(loose))))
