@@ -34,6 +34,7 @@ struct vf_graph {
       levels; /* of the vmap whose function is being called, 0 outside; all that are around (bit 0: 1) */
   uint32_t explicit_batch; /* most batch axes of values that no vmap gave them */
   unsigned recording;      /* functions: nothing may be realised meanwhile */
+  unsigned visits;         /* of functions of custom operations, one in another */
   const char *name;        /* names are interned in ir */
   size_t name_length;
   ir_named *inputs, *outputs, *variables; /* in order of declaration */
@@ -88,7 +89,9 @@ typedef struct fe_call {
 bool fe_begin(fe_call *call, const char *who, const vf_value *operands, size_t count);
 bool fe_begin_in(fe_call *call, const char *who, vf_graph *graph);       /* an operation without operands */
 bool fe_operands(fe_call *call, const vf_value *operands, size_t count); /* further ones */
-bool fe_refuse(fe_call *call, const char *format, ...) IR_PRINTF(2, 3);  /* always false */
+/* The same of other values: `what`, such as "result", names one in messages. */
+bool fe_values(fe_call *call, const char *what, const vf_value *values, size_t count);
+bool fe_refuse(fe_call *call, const char *format, ...) IR_PRINTF(2, 3); /* always false */
 vf_value fe_end(fe_call *call, ir_ref made);
 /* Of a TUPLE, or one value: as many results as there is room for, error values in the rest of the room.
  * Returns how many there are, -1 after failing. */
@@ -100,6 +103,11 @@ bool fe_list(fe_call *call, const char *what, int count, const int64_t *list, ir
 /* A list of sizes: expressions of variables and integers. */
 bool fe_list_sized(fe_call *call, const char *what, int count, const vf_value *list, ir_ref out[FE_LIST_MAX]);
 ir_ref fe_as_size(ir_graph *g, ir_ref value); /* 0 when it is none, or memory is short */
+
+/* Why a BUFFER without elements cannot be read. */
+#define FE_ESCAPED                                                                                           \
+  "an argument of a function is used outside of that function (of a scan, a cond, a loop, a checkpoint), "   \
+  "where it has no value; take what the function returns"
 
 /* value_index.c: arithmetic on sizes. True when the operation is one: *made is its result, or 0 after
  * failing. */

@@ -21,13 +21,28 @@ static void wrap(vf_graph *g, const ir_ref *refs, uint32_t count, vf_value *out)
   for (uint32_t i = 0; i < count; i++) out[i] = (vf_value){g, refs[i], g->epoch};
 }
 
-static void begin(visit *v, const op_custom_site *site, char *why) {
+/* False, with a reason, where the user's functions call each other without end. */
+static bool begin(visit *v, const op_custom_site *site, char *why) {
   memset(v, 0, sizeof *v);
   v->custom = (const fe_custom *)site->custom;
   v->graph = graph_of(site->g);
   wrap(v->graph, site->operands, site->custom->base.operands, v->operands);
   v->call =
       (vf_op_call){v->graph, v->custom->given.user, v->operands, (const vf_op_scalar *)site->values, why};
+  if (v->graph->visits >= IR_MAX_DEPTH) {
+    snprintf(why, OP_CUSTOM_WHY,
+             "its functions use operations whose functions are nested more than %d deep; an operation is not "
+             "composed, nor derived, of itself",
+             IR_MAX_DEPTH);
+    return false;
+  }
+  v->graph->visits++;
+  return true;
+}
+
+static bool end(const visit *v, bool good) {
+  v->graph->visits--;
+  return good;
 }
 
 /* What it made, as refs: 0 stands for the error value. */
@@ -53,10 +68,10 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
   uint32_t in[IR_CUSTOM_MAX];
   ir_graph *g = site->g;
   const ir_custom *c = &site->custom->base;
-  begin(&v, site, why);
+  if (!begin(&v, site, why)) return false;
   for (uint32_t i = 0; i < c->operands; i++) in[i] = ir_rank(g, site->operands[i]);
   if (v.custom->given.shape) {
-    if (!v.custom->given.shape(&v.call, results) || g->error->status) return false;
+    if (!end(&v, v.custom->given.shape(&v.call, results)) || g->error->status) return false;
     for (uint32_t i = 0; i < c->results; i++) {
       if (results[i].rank < 0 || results[i].rank > IR_MAX_RANK) {
         snprintf(why, OP_CUSTOM_WHY, "its function for shapes gives result %u the rank %d", i + 1,
@@ -76,10 +91,11 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
       }
     }
   } else {
+    end(&v, true);
     for (uint32_t i = 0; i < c->results; i++) {
       dtypes[i] = ir_dtype_of(g, site->operands[0]);
       ranks[i] = in[0];
-      memcpy(dims[i], ir_get(g, ir_shape(g, site->operands[0]))->src, ranks[i] * sizeof *dims[i]);
+      for (uint32_t k = 0; k < ranks[i]; k++) dims[i][k] = ir_dim(g, site->operands[0], k);
     }
   }
   return rt_native_fits(&v.custom->native, c->name, in, ranks, g->error);
@@ -87,28 +103,27 @@ static bool types(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks,
 
 static bool compose(const op_custom_site *site, ir_ref *results, char *why) {
   visit v;
-  begin(&v, site, why);
-  return v.custom->given.compose(&v.call, v.made) &&
+  return begin(&v, site, why) && end(&v, v.custom->given.compose(&v.call, v.made)) &&
          unwrap(&v, "result", site->custom->base.results, results, why);
 }
 
 static bool pull(const op_custom_site *site, const ir_ref *results, const ir_ref *cotangents, ir_ref *parts,
                  char *why) {
   visit v;
-  begin(&v, site, why);
+  if (!begin(&v, site, why)) return false;
   wrap(v.graph, results, site->custom->base.results, v.first);
   wrap(v.graph, cotangents, site->custom->base.results, v.second);
-  return v.custom->given.vjp(&v.call, v.first, v.second, v.made) &&
+  return end(&v, v.custom->given.vjp(&v.call, v.first, v.second, v.made)) &&
          unwrap(&v, "gradient", site->custom->base.operands, parts, why);
 }
 
 static bool push(const op_custom_site *site, const ir_ref *results, const ir_ref *tangents, ir_ref *parts,
                  char *why) {
   visit v;
-  begin(&v, site, why);
+  if (!begin(&v, site, why)) return false;
   wrap(v.graph, results, site->custom->base.results, v.first);
   wrap(v.graph, tangents, site->custom->base.operands, v.second);
-  return v.custom->given.jvp(&v.call, v.first, v.second, v.made) &&
+  return end(&v, v.custom->given.jvp(&v.call, v.first, v.second, v.made)) &&
          unwrap(&v, "tangent", site->custom->base.results, parts, why);
 }
 

@@ -257,6 +257,22 @@ static vf_value trace_input(vf_jit *j, vf_graph *g, int input, const vf_tensor *
   return vf_input_sized(g, name, vf_tensor_dtype(t), rank, sizes);
 }
 
+/* What a call supplies is what the tensors are: the function may declare nothing more. */
+static void refuse_declarations(vf_jit *j, vf_graph *g, size_t variables) {
+  bool inputs = g->input_count > (size_t)j->inputs, outputs = g->output_count > 0;
+  if (vf_graph_status(g) != VF_OK || !(inputs || outputs || g->variable_count > variables)) return;
+  ir_fail(&g->error, IR_ERR_INVALID,
+          "jit @%.60s: the function declares %s %.60s; a call has the inputs and results of the options, and "
+          "the variables of dynamic axes",
+          j->name,
+          inputs    ? "input"
+          : outputs ? "output"
+                    : "variable",
+          inputs    ? g->inputs[j->inputs].name
+          : outputs ? g->outputs[0].name
+                    : g->variables[variables].name);
+}
+
 static void name_results(vf_jit *j, vf_graph *g, const vf_value *results) {
   char name[NAME];
   for (int i = 0; i < j->results; i++) {
@@ -280,7 +296,9 @@ static vf_program *trace(vf_jit *j, vf_tensor *const *inputs, const vf_static *s
   }
   memset(j->values, 0, (size_t)(j->inputs + j->results) * sizeof *j->values);
   for (int i = 0; i < j->inputs; i++) j->values[i] = trace_input(j, g, i, inputs[i]);
+  size_t variables = g->variable_count;
   j->function(j->user, g, j->values, statics, j->values + j->inputs);
+  refuse_declarations(j, g, variables);
   name_results(j, g, j->values + j->inputs);
   int64_t traced = now();
   vf_program *p = vf_compile(g, error);

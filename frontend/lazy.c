@@ -261,12 +261,23 @@ static bool list_roots(vf_context *c, vf_tensor *const *tensors, size_t count, s
   return true;
 }
 
+/* All that is read has elements; what has none is the parameter of a function. */
+static bool leaves_known(const fe_lazy *l, const walk *w, ir_error *error) {
+  for (size_t i = 0; i < w->leaf_count; i++)
+    if (!fe_lazy_storage(l, l->leaves[i])) {
+      ir_fail(error, IR_ERR_INVALID, "realise: " FE_ESCAPED);
+      return false;
+    }
+  return true;
+}
+
 /* One program for all roots: their copies lie behind the roots. */
 static ir_status compile(vf_context *c, walk *w, size_t root_count, rt_program **program, ir_error *error) {
   fe_lazy *l = &c->lazy;
   ir_ref *copies = l->roots + root_count, results = 0, *inputs;
   bool good = true;
   for (size_t i = 0; i < root_count && good; i++) good = (copies[i] = walk_from(w, l->roots[i])) != 0;
+  if (good && !leaves_known(l, w, error)) return error->status;
   if (good) results = ir_tuple(w->to, copies, (uint32_t)root_count);
   inputs = results ? ir_alloc(w->mem, w->leaf_count * sizeof *inputs) : NULL;
   if (!inputs) return ir_fail(error, IR_ERR_MEMORY, "out of memory realising a tensor");

@@ -138,9 +138,10 @@ static bool match(vf_program *p, const vf_graph *g, ir_error *error) {
     size_t k = 0;
     while (k < p->counts[VF_INPUT] && strcmp(p->ports[k].name, name) != 0) k++;
     if (k == p->counts[VF_INPUT]) {
-      ir_fail(error, IR_ERR_INVALID,
-              "graph @%.60s reads %s, which is no input of it; declare it with vf_input", g->name,
-              *name ? name : "a buffer");
+      if (*name)
+        ir_fail(error, IR_ERR_INVALID,
+                "graph @%.60s reads %s, which is no input of it; declare it with vf_input", g->name, name);
+      else ir_fail(error, IR_ERR_INVALID, "graph @%.60s: " FE_ESCAPED, g->name);
       return false;
     }
     p->inputs_from[i] = (uint32_t)k;

@@ -23,25 +23,25 @@ bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
   return !c->failed_before;
 }
 
-bool fe_operands(fe_call *c, const vf_value *x, size_t count) {
+bool fe_values(fe_call *c, const char *what, const vf_value *x, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (!x[i].graph)
-      return fe_refuse(c, "operand %zu is no value; a value is what a builder returned", i + 1);
+      return fe_refuse(c, "%s %zu is no value; a value is what a builder returned", what, i + 1);
     if (x[i].graph != c->graph)
-      return fe_refuse(c,
-                       "operand %zu belongs to graph @%.60s, others to @%.60s; operands belong to one graph",
-                       i + 1, x[i].graph->name, c->graph->name);
+      return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
+                       i + 1, x[i].graph->name, c->graph->name, what);
     if (x[i].epoch != c->graph->epoch)
-      return fe_refuse(
-          c,
-          "operand %zu is a value from before the session last realised a tensor; take it again with "
-          "vf_tensor_value",
-          i + 1);
+      return fe_refuse(c,
+                       "%s %zu is a value from before the session last realised a tensor; take it again with "
+                       "vf_tensor_value",
+                       what, i + 1);
     if (x[i].id == 0 || x[i].id >= c->ir->count)
-      return fe_refuse(c, "operand %zu is the error value of an earlier failure", i + 1);
+      return fe_refuse(c, "%s %zu is the error value of an earlier failure", what, i + 1);
   }
   return true;
 }
+
+bool fe_operands(fe_call *c, const vf_value *x, size_t count) { return fe_values(c, "operand", x, count); }
 
 bool fe_begin(fe_call *c, const char *who, const vf_value *x, size_t count) {
   vf_graph *graph = NULL;

@@ -83,6 +83,20 @@ static ir_ref parameter(control *k, size_t i) {
   return op_buffer(k->c.ir, k->dtypes[i], dims->src + skip, dims->nsrc - skip);
 }
 
+/* The results that a function has set. */
+static bool take_results(control *k, const vf_value *results, size_t count, ir_ref *out) {
+  for (size_t i = 0; i < count; i++)
+    if (!results[i].graph)
+      return fe_refuse(&k->c, "result %zu was not given; a function sets all its results", i + 1);
+  if (!fe_values(&k->c, "result", results, count)) return false;
+  for (size_t i = 0; i < count; i++) {
+    if (!ir_shape(k->c.ir, results[i].id))
+      return fe_refuse(&k->c, "result %zu is an expression of sizes, not a tensor", i + 1);
+    out[i] = results[i].id;
+  }
+  return true;
+}
+
 /* Call the user's function with these arguments; its results into out. */
 static bool call(control *k, vf_function f, void *user, const ir_ref *params, size_t result_count,
                  ir_ref *out) {
@@ -96,12 +110,7 @@ static bool call(control *k, vf_function f, void *user, const ir_ref *params, si
   f(user, values, results);
   g->recording--;
   bool good = !g->error.status;
-  for (size_t i = 0; i < result_count && good; i++) {
-    good = results[i].graph
-               ? fe_operands(&k->c, &results[i], 1)
-               : fe_refuse(&k->c, "result %zu was not given; a function sets all its results", i + 1);
-    out[i] = results[i].id;
-  }
+  good = good && take_results(k, results, result_count, out);
   ir_free(k->mem, values, room * sizeof *values);
   return good;
 }
@@ -109,6 +118,10 @@ static bool call(control *k, vf_function f, void *user, const ir_ref *params, si
 /* Record function `number`, perhaps not for the first time. */
 static bool record(control *k, int number, vf_function f, void *user, size_t result_count) {
   if (!f) return fe_refuse(&k->c, "function %d is NULL", number + 1);
+  if (k->c.graph->recording >= IR_MAX_DEPTH) /* a function that calls itself has no other end */
+    return fe_refuse(&k->c, "functions are nested %u deep; they nest at most %d deep",
+                     k->c.graph->recording + 1, IR_MAX_DEPTH);
+  if (result_count == 0) return fe_refuse(&k->c, "there are no results; a function has at least one");
   if (!k->params[number]) {
     k->params[number] = ir_alloc(k->mem, k->count * sizeof *k->params[number]);
     k->results[number] = ir_alloc(k->mem, result_count * sizeof *k->results[number]);

@@ -320,8 +320,9 @@ VF_API bool vf_vmap_tree(vf_graph *graph, vf_tree_function function, void *user,
 /* ------------------------------------------------------------------------------------------------------
  * control flow */
 /* Functions (vf_function) nest at most 64 deep. In lists an operand may be a constant without a dtype
- * (vf_number): it takes the dtype that the function gives back for it, or its own. Results are error values
- * after failing. */
+ * (vf_number): it takes the dtype that the function gives back for it, or its own; a function is then
+ * recorded again. The lists hold at least one value between them: it tells the graph. Arguments are values
+ * inside the function alone. Results are error values after failing. */
 
 /* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
  * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text
@@ -485,7 +486,8 @@ VF_API vf_status vf_session_collect(vf_context *context, vf_error *error);
 
 /* A function that records the results of `inputs`, which are inputs of a graph of its own; `statics` are as
  * given to the call. Called once for each signature: the dtypes and shapes of the tensors, and the values of
- * the statics. What fails is noted in the graph, as by every builder. */
+ * the statics. It declares no inputs, outputs and variables, and uses no values of other graphs: what it
+ * needs of the session is an input. What fails is noted in the graph, as by every builder. */
 typedef enum vf_static_kind { VF_STATIC_INTEGER, VF_STATIC_REAL, VF_STATIC_TEXT } vf_static_kind;
 typedef struct vf_static {
   vf_static_kind kind;

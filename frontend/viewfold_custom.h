@@ -63,14 +63,18 @@ typedef enum vf_op_partial {
  *
  * signature says how `function`, cast to void (*)(void), or the function `symbol` (default: name) in the C
  * text `source` is called: what it returns, void or int (not 0: it has failed, and so has the run, with
- * VF_ERR_DEVICE), and what it takes, such as "int(in0, out0, i64 in0.count, f32 factor, user, message)": in0,
- * out0        const pointer to the elements of operand 0, pointer to those of result 0; all of these are to
- * be written TYPE in0[1]      size of axis 1 of operand 0; TYPE in0.count: number of its elements; TYPE
- * in0.rank; in0.shape: const int64_t pointer to its sizes; the same of results TYPE name        the attribute
- * of that name user             void pointer message          char pointer to 256 bytes, for the reason of a
- * failure TYPE is a dtype (not f16 or bf16), or char, short, int, long, size_t, float, double. A function may
- * be called from several threads at once. A source is compiled by the system's `cc` at its first use, and
- * kept in the cache on disk. */
+ * VF_ERR_DEVICE), and what it takes, such as "int(in0, out0, i64 in0.count, f32 factor, user, message)":
+ * - in0, out0: const pointer to the elements of operand 0, pointer to those of result 0. Every result is
+ *   among the parameters, and all of it is to be written;
+ * - TYPE in0[1]: size of axis 1 of operand 0; TYPE in0.count: number of its elements; TYPE in0.rank;
+ *   in0.shape: const int64_t pointer to its sizes; the same of results;
+ * - TYPE name: the attribute of that name;
+ * - user: void pointer;
+ * - message: char pointer to 256 bytes, for the reason of a failure.
+ * TYPE is a dtype (not f16 or bf16), or char, short, int, long, size_t, float, double. Elements have the
+ * dtype of the operand: a function for one dtype goes with a `shape` that refuses others. A function may be
+ * called from several threads at once. A source is compiled by the system's `cc` at its first use, and kept
+ * in the cache on disk. */
 typedef struct vf_op_description {
   size_t size;           /* sizeof(vf_op_description) */
   const char *name;      /* letters, digits and _, at most 47; no operation has it */

@@ -156,6 +156,15 @@ static bool read_param(reader *r, rt_native_param *p) {
   return true;
 }
 
+static bool all_written(reader *r, const rt_native *n) {
+  uint32_t written = 0;
+  for (uint32_t i = 0; i < n->count; i++)
+    if (n->params[i].kind == RT_NATIVE_DATA && n->params[i].result) written |= 1u << n->params[i].number;
+  return written == (1u << r->custom->results) - 1 ||
+         wrong(r, "the function gets no pointer to one of its results; each one of out0, out1 and so on is a "
+                  "parameter");
+}
+
 ir_status rt_native_read(const ir_custom *custom, const char *signature, rt_native *out, ir_error *error) {
   reader r = {.custom = custom, .all = signature, .at = signature, .error = error};
   *out = (rt_native){0};
@@ -174,6 +183,7 @@ ir_status rt_native_read(const ir_custom *custom, const char *signature, rt_nati
   }
   skip(&r);
   if (good && *r.at) good = wrong(&r, "expected the end");
+  good = good && all_written(&r, out);
   if (good && ffi_prep_cif(&out->cif, FFI_DEFAULT_ABI, out->count,
                            out->reports ? &ffi_type_sint : &ffi_type_void, out->types) != FFI_OK)
     ir_fail(error, IR_ERR_UNSUPPORTED, "%s: libffi cannot call a function of signature '%.200s'",

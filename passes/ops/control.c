@@ -170,10 +170,20 @@ ir_ref op_result(ir_graph *g, ir_ref control, uint32_t number) {
                  ir_pack_arg(number, 0), &control, 1);
 }
 
+/* A stack has an axis more than the result that it stacks. */
+static bool can_stack(build *b, ir_ref control, uint32_t number) {
+  ir_graph *g = b->g;
+  bool stacked;
+  ir_ref like = ir_result_like(g, control, number, &stacked);
+  if (!stacked || ir_rank(g, like) < IR_MAX_RANK) return true;
+  return op_refuse(g, "%s: result %u is %s; stacked it has an axis more, and a tensor has at most %d axes",
+                   b->who, number + 1, OP_TYPE(like), IR_MAX_RANK) != 0;
+}
+
 static ir_ref results_of(build *b, ir_ref control) {
   uint32_t count = control ? ir_result_count(b->g, control) : 0;
   for (uint32_t i = 0; i < count; i++)
-    if (!(b->results[i] = op_result(b->g, control, i))) return 0;
+    if (!can_stack(b, control, i) || !(b->results[i] = op_result(b->g, control, i))) return 0;
   return control ? ir_tuple(b->g, b->results, count) : 0;
 }
 

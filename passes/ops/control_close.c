@@ -55,8 +55,10 @@ static bool is_param(const closing *c, ir_ref ref) {
   return false;
 }
 
+/* Inputs are the graph's, even one that the function declares. */
 static bool is_outside(const closing *c, ir_ref ref) {
-  return ref < c->f->floor || (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
+  return ref < c->f->floor || ir_op_of(c->g, ref) == IR_OP_INPUT ||
+         (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
 }
 
 /* Upwards: what depends on parameters, and what may fail. */

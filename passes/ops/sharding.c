@@ -127,6 +127,12 @@ static bool add_changed(reader *r, char letter, uint32_t from, uint32_t to, bool
   return true;
 }
 
+static bool add_unsplit(reader *r, uint32_t from, uint32_t to) {
+  for (uint32_t i = from; i < to; i++)
+    if (!add_numbered(r, 'd', -1)) return false;
+  return true;
+}
+
 /* d[bcast]: axis k of the tensor is axis k + shift of the result. */
 static bool add_grown(reader *r, char letter) {
   const ir_node *from = shape_at(r, r->at), *to = shape_at(r, r->ask->operands);
@@ -166,11 +172,12 @@ static bool add_picked(reader *r, const token *t) {
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
     if (is(t->pick, t->pick_length, ranges[i].pick))
       return add_range(r, letter, ranges[i].from, ranges[i].to);
+  if (is(t->pick, t->pick_length, "1")) return add_unsplit(r, from, to);
   if (is(t->pick, t->pick_length, "~")) return add_changed(r, letter, from, to, true);
   if (is(t->pick, t->pick_length, "-")) return add_changed(r, letter, from, to, r->ask->kept);
   if (is(t->pick, t->pick_length, "bcast")) return add_grown(r, letter);
   if (is(t->pick, t->pick_length, "order") && r->ask->order) return add_ordered(r, letter, from, to);
-  return wrong(r, "in brackets stands one of : :a a: a+1: ~ - order bcast");
+  return wrong(r, "in brackets stands one of : :a a: a+1: 1 ~ - order bcast");
 }
 
 /* How many axes the rest of a term stands for, if no token of it spreads; -1 if one does. */
@@ -252,8 +259,8 @@ static bool read_side(reader *r, uint32_t from, uint32_t to) {
     skip_blanks(&r->next);
     if (*r->next != ',') break;
   }
-  if (*r->next == ',' && r->next[1 + strspn(r->next + 1, " ")] == '*') { /* nothing is left for it */
-    r->next += 2 + strspn(r->next + 1, " ");
+  if (*r->next == '*' && r->at == to) { /* behind the last comma, and nothing is left for it */
+    r->next++;
     skip_blanks(&r->next);
   }
   return r->at == to || wrong(r, "it has fewer terms than there are operands or results");
@@ -265,7 +272,8 @@ static void measure(reader *r) {
   uint32_t first = 0;
   while (first < ask->operands && shape_at(r, first)->nsrc == 0) first++;
   if (strstr(ask->rule, "[bcast]")) first = ask->operands;
-  r->axes_of_d = first < ask->operands + ask->results ? shape_at(r, first)->nsrc : 0;
+  bool scalars = ask->operands > 0 && first == ask->operands && !strstr(ask->rule, "[bcast]");
+  r->axes_of_d = !scalars && first < ask->operands + ask->results ? shape_at(r, first)->nsrc : 0;
   r->axes_of_i = ask->operands > 1 ? shape_at(r, 1)->nsrc : 0;
 }
 
@@ -287,6 +295,7 @@ bool op_sharding_make(ir_graph *g, const op_sharding_ask *ask, op_sharding *out)
     if (done) r.next += 2;
     done = done && read_side(&r, ask->operands, count) && *r.next == '\0';
     if (!done) wrong(&r, "it is the terms of the operands, '->', and the terms of the results");
+    done = done && op_sharding_solve(g, ask, out);
   }
   if (!done) op_sharding_free(out);
   return done;

@@ -60,3 +60,14 @@ bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
   ir_free(g->mem, shapes, (operands + 1) * sizeof *shapes);
   return done;
 }
+
+ir_op op_sharding_joined_by(ir_op op) {
+  switch ((int)op) {
+  case IR_OP_PROD: return IR_OP_MUL;
+  case IR_OP_REDUCE_MAX: return IR_OP_MAX;
+  case IR_OP_REDUCE_MIN: return IR_OP_MIN;
+  case IR_OP_ANY: return IR_OP_OR;
+  case IR_OP_ALL: return IR_OP_AND;
+  default: return IR_OP_ADD;
+  }
+}

@@ -297,7 +297,7 @@ static void test_nothing_to_do(void **state) {
   ir_graph_free(&g);
 }
 
-/* Two batches of one shape are two programs: the key has the batch. */
+/* Two batches of one shape are two programs: the key has the batch. spec: H2.U */
 static void test_keys(void **state) {
   vf_context *c = context();
   for (int n = 2; n <= 3; n++) {

@@ -100,7 +100,18 @@ typedef struct refusal {
   const char *what, *message;
 } refusal;
 
-static void record_refused(vf_graph *g, const char *what) {
+static void escaping(void *user, const vf_value *a, vf_value *r) { r[0] = *(vf_value *)user = vf_neg(a[0]); }
+static void foreign(void *user, const vf_value *a, vf_value *r) { r[0] = *(vf_value *)user; }
+static void a_size(void *user, const vf_value *a, vf_value *r) {
+  r[0] = vf_variable(a[0].graph, "n", 1, 8, 1);
+}
+static void errs(void *user, const vf_value *a, vf_value *r) { r[0] = (vf_value){.graph = a[0].graph}; }
+static void with_old(void *user, const vf_value *a, vf_value *r) { r[0] = vf_neg(a[0]), r[1] = a[0]; }
+static void without_end(void *user, const vf_value *a, vf_value *r) {
+  vf_scan(without_end, user, 1, a, 0, NULL, 0, 2, false, r, NULL);
+}
+
+static void record_refused(vf_context *c, vf_graph *g, const char *what) {
   vf_value x = vf_input(g, "x", VF_F32, VF_LIST(3)), s = vf_input(g, "s", VF_F32, 0, NULL), y, z,
            zero = vf_number(g, 0);
   vf_value p = vf_input(g, "p", VF_BOOL, 0, NULL), i = vf_integer(g, 0);
@@ -113,6 +124,20 @@ static void record_refused(vf_graph *g, const char *what) {
   if (strcmp(what, "condition") == 0) vf_while_loop(square, square, NULL, 1, &s, 5, &y);
   if (strcmp(what, "length") == 0) vf_scan(running_sum, NULL, 1, &zero, 1, &x, 1, 4, false, &y, &z);
   if (strcmp(what, "axis") == 0) vf_scan(running_sum, NULL, 1, &zero, 1, &s, 1, -1, false, &y, &z);
+  if (strcmp(what, "foreign") == 0) {
+    vf_graph *other = vf_graph_create(c, "other", &error);
+    vf_value q = vf_input(other, "q", VF_F32, 0, NULL);
+    vf_checkpoint(foreign, &q, 1, &x, 1, &y);
+    vf_graph_destroy(other);
+  }
+  if (strcmp(what, "size") == 0) vf_checkpoint(a_size, NULL, 1, &x, 1, &y);
+  if (strcmp(what, "error") == 0) vf_checkpoint(errs, NULL, 1, &x, 1, &y);
+  if (strcmp(what, "none") == 0) vf_checkpoint(nothing, NULL, 1, &x, 0, NULL);
+  if (strcmp(what, "itself") == 0) without_end(NULL, &x, &y);
+  if (strcmp(what, "ranks") == 0) {
+    vf_value all = vf_zeros(g, VF_F32, VF_LIST(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1));
+    vf_scan(with_old, NULL, 1, &all, 0, NULL, 1, 2, false, &y, &z);
+  }
   if (strcmp(what, "endless") == 0) {
     vf_value init[2] = {i, s}, out[2], gradient;
     vf_while_loop(count_below, count_and_square, &three, 2, init, -1, out);
@@ -139,6 +164,13 @@ static void test_refused(void **state) {
        "scan: operand 2 is f32[3], the length is 4; what is sliced has as many elements along its first "
        "axis"},
       {"axis", "scan: operand 2 has no axis; a slice is taken along the first one"},
+      {"foreign", "checkpoint: result 1 belongs to graph @other, others to @g; results belong to one graph"},
+      {"size", "checkpoint: result 1 is an expression of sizes, not a tensor"},
+      {"error", "checkpoint: result 1 is the error value of an earlier failure"},
+      {"none", "checkpoint: there are no results; a function has at least one"},
+      {"itself", "scan: functions are nested 65 deep; they nest at most 64 deep"},
+      {"ranks", "scan: result 2 is f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]; stacked it has an axis more, and a "
+                "tensor has at most 16 axes"},
       {"endless",
        "grad: while_loop has no declared bound; its derivative in reverse keeps the state of each round, "
        "so it needs one: declare the largest number of rounds"},
@@ -146,11 +178,61 @@ static void test_refused(void **state) {
   vf_context *c = context();
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     vf_graph *g = vf_graph_create(c, "g", &error);
-    record_refused(g, cases[k].what);
+    record_refused(c, g, cases[k].what);
     assert_string_equal(vf_graph_message(g), cases[k].message);
     vf_graph_destroy(g);
   }
   vf_context_destroy(c);
+}
+
+/* A value of a function has none outside: said when it is asked for, in a graph and in the session. */
+static void test_what_escapes_is_told(void **state) {
+  static const char want[] =
+      ": an argument of a function is used outside of that function (of a scan, a cond, a loop, a "
+      "checkpoint), where it has no value; take what the function returns";
+  vf_context *c = context();
+  vf_graph *g = vf_graph_create(c, "g", &error);
+  vf_value x = vf_input(g, "x", VF_F32, 0, NULL), kept_inside, y;
+  vf_checkpoint(escaping, &kept_inside, 1, &x, 1, &y);
+  vf_output(g, "y", vf_add(y, kept_inside));
+  assert_null(vf_compile(g, &error));
+  assert_int_equal(error.status, VF_ERR_INVALID);
+  assert_string_equal(strstr(error.message, ": an argument"), want);
+  vf_graph_destroy(g);
+  float one = 1;
+  vf_tensor *t = vf_tensor_create(c, VF_F32, 0, NULL, &one, &error);
+  x = vf_tensor_value(t);
+  vf_checkpoint(escaping, &kept_inside, 1, &x, 1, &y);
+  vf_tensor *sum = vf_tensor_keep(vf_add(y, kept_inside), &error);
+  assert_null(vf_tensor_data(sum, &error));
+  assert_int_equal(error.status, VF_ERR_INVALID);
+  assert_string_equal(strstr(error.message, ": an argument"), want);
+  vf_tensor_release(sum), vf_tensor_release(t), vf_context_destroy(c);
+}
+
+static void declaring(void *user, const vf_value *a, vf_value *r) {
+  vf_value twice = vf_graph_find(a[0].graph, "w");
+  r[0] = vf_mul(a[0], vf_ok(twice) ? twice : vf_input(a[0].graph, "w", VF_F32, 0, NULL));
+}
+
+/* An input that a function declares is one of the graph, as if it had been declared before. */
+static void test_inputs_declared_inside(void **state) {
+  for (int kind = 0; kind < 3; kind++) {
+    vf_context *c = context();
+    vf_graph *g = vf_graph_create(c, "g", &error);
+    vf_value x = vf_input(g, "x", VF_F32, 0, NULL), p = vf_gt(x, vf_number(g, 0)), y;
+    if (kind == 0) vf_checkpoint(declaring, NULL, 1, &x, 1, &y);
+    if (kind == 1) vf_cond(p, 1, &x, square, declaring, NULL, 1, &y);
+    if (kind == 2) vf_scan(declaring, NULL, 1, &x, 0, NULL, 0, 1, false, &y, NULL);
+    vf_output(g, "y", y);
+    vf_program *program = vf_compile(g, &error);
+    if (!program) fail_msg("%s", error.message);
+    float in = -3, weight = 2, out = 0;
+    assert_int_equal(vf_program_run(program, (const void *[]){&in, &weight}, (void *[]){&out}, NULL, &error),
+                     VF_OK);
+    assert_true(out == -6);
+    vf_program_destroy(program), vf_graph_destroy(g), vf_context_destroy(c);
+  }
 }
 
 /* derivatives */
@@ -405,6 +487,8 @@ int main(void) {
       cmocka_unit_test(test_constants_take_the_dtype_that_rounds_give),
       cmocka_unit_test(test_values_from_outside_are_operands),
       cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_what_escapes_is_told),
+      cmocka_unit_test(test_inputs_declared_inside),
       cmocka_unit_test(test_derivatives_of_a_while_loop),
       cmocka_unit_test(test_derivatives_of_a_cond),
       cmocka_unit_test(test_checkpoint_computes_again),

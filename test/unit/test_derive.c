@@ -179,6 +179,59 @@ static void test_views_and_indices(void **state) {
   CHECK_ALL(check_values, cases);
 }
 
+/* Axes of a batch that were added, or moved. Where one is put behind the batch, the gradient is summed there,
+ * not at axis 0; one that came from the middle of the batch goes back there. spec: B3.U B7.U B9.U */
+static void test_batches(void **state) {
+  static const double counting[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
+                                    13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
+  value_case cases[] = {
+      {"[2,3]",
+       "%a = rebatch %x batch_dims=1\n%b = broadcast_to_physical %a shape=[2,4,3]\n%y = rebatch %b "
+       "batch_dims=0",
+       {0},
+       {0},
+       {22, 26, 30, 70, 74, 78},
+       6},
+      {"[2,1]",
+       "%a = rebatch %x batch_dims=1\n%b = broadcast_to_physical %a shape=[2,3]\n%y = rebatch %b "
+       "batch_dims=0",
+       {0},
+       {0},
+       {6, 15},
+       2},
+      {"[3]", "%y = broadcast_to_physical %x shape=[2,3]", {0}, {0}, {5, 7, 9}, 3},
+      {"[2,3,2]",
+       "%a = rebatch %x batch_dims=2\n%b = move_axis_from_batch_dims %a batch_axis=1 logical_destination=1\n"
+       "%y = rebatch %b batch_dims=0",
+       {0},
+       {0},
+       {1, 4, 2, 5, 3, 6, 7, 10, 8, 11, 9, 12},
+       12},
+      {"[3,2,2]",
+       "%a = rebatch %x batch_dims=2\n%b = move_axis_from_batch_dims %a batch_axis=0 logical_destination=0\n"
+       "%y = rebatch %b batch_dims=0",
+       {0},
+       {0},
+       {1, 2, 7, 8, 3, 4, 9, 10, 5, 6, 11, 12},
+       12},
+      {"[3]",
+       "%a = broadcast_batch_dims %x batch_shape=[2]\n%y = rebatch %a batch_dims=0",
+       {0},
+       {0},
+       {5, 7, 9},
+       3},
+      {"[2,2]",
+       "%a = rebatch %x batch_dims=1\n%b = broadcast_batch_dims %a batch_shape=[2,2]\n%y = rebatch %b "
+       "batch_dims=0",
+       {0},
+       {0},
+       {6, 8, 10, 12},
+       4},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) memcpy(cases[i].given, counting, sizeof counting);
+  CHECK_ALL(check_values, cases);
+}
+
 static void test_along_an_axis(void **state) {
   static const value_case cases[] = {
       {"[3]", "%y = cumsum %x axis=0", {0}, {1, 2, 4}, {7, 6, 4}, 3},
@@ -469,6 +522,7 @@ int main(void) {
       cmocka_unit_test(test_zeros),
       cmocka_unit_test(test_views_and_indices),
       cmocka_unit_test(test_along_an_axis),
+      cmocka_unit_test(test_batches),
       cmocka_unit_test(test_full_rank),
       cmocka_unit_test(test_infinities_stay),
       cmocka_unit_test(test_higher),

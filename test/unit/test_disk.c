@@ -249,7 +249,8 @@ static void damaged_entries_are_misses(void **state) {
   rt_disk_close(disk);
 }
 
-/* Entries under another's name, of another kind's name, others' files, and things that are no files. */
+/* Entries under another's name, as of an equal digest, of another kind's name, others' files, and things that
+ * are no files. spec: H3.U */
 static void foreign_entries_are_misses(void **state) {
   rt_disk *disk = fresh(0);
   char path[256], other[256], plan[256];

@@ -1,5 +1,5 @@
 /* Functions compiled when called: which calls share a program, what is forgotten, what is refused; and the
- * keys of programs (spec rows H1 to H6 but sharding). */
+ * keys of programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,6 +75,7 @@ static void expect(vf_jit *j, vf_tensor *x, double scale, float first, int axis_
   vf_tensor_release(y);
 }
 
+/* Elements are no part of a key. spec: H2 H5 H6 */
 static void test_signatures(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);
@@ -101,6 +102,7 @@ static void test_signatures(void **state) {
   finish(c, &memory);
 }
 
+/* spec: H5 H6 */
 static void test_least_recently_used(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);
@@ -124,6 +126,7 @@ static void test_least_recently_used(void **state) {
   finish(c, &memory);
 }
 
+/* spec: H5 */
 static void test_sixty_four_are_kept(void **state) {
   test_memory memory = {0};
   vf_context *c = context(&memory);
@@ -202,6 +205,40 @@ static void again(void *user, vf_graph *g, const vf_value *in, const vf_static *
   assert_int_equal(inner.status, VF_ERR_INVALID);
   assert_non_null(strstr(inner.message, "called while it traces"));
   out[0] = in[0];
+}
+
+/* What a call has no buffers for. */
+static void declares(void *user, vf_graph *g, const vf_value *in, const vf_static *statics, vf_value *out) {
+  const char *what = user;
+  vf_value n;
+  out[0] = vf_neg(in[0]);
+  if (strcmp(what, "input") == 0) out[0] = vf_add(out[0], vf_input(g, "more", VF_F32, VF_LIST(2, 3)));
+  if (strcmp(what, "output") == 0) vf_output(g, "more", out[0]);
+  if (strcmp(what, "variable") == 0)
+    n = vf_variable(g, "more", 1, 4, 1), out[0] = vf_full_sized(vf_number(g, 1), 1, &n);
+}
+
+static void test_declarations_refused(void **state) {
+  char kinds[][12] = {"input", "output", "variable"};
+  test_memory memory = {0};
+  vf_context *c = context(&memory);
+  vf_tensor *x = counting(c, 2, 3), *y = x;
+  for (int i = 0; i < 3; i++) {
+    char want[200];
+    snprintf(
+        want, sizeof want,
+        "jit @f: the function declares %s more; a call has the inputs and results of the options, and the "
+        "variables of dynamic axes",
+        kinds[i]);
+    vf_jit *j = make(
+        c, (vf_jit_options){.name = "f", .function = declares, .user = kinds[i], .inputs = 1, .results = 1});
+    assert_int_equal(vf_jit_call(j, &x, NULL, &y, &error), VF_ERR_INVALID);
+    assert_null(y);
+    assert_string_equal(error.message, want);
+    vf_jit_destroy(j);
+  }
+  vf_tensor_release(x);
+  finish(c, &memory);
 }
 
 static void test_errors(void **state) {
@@ -291,6 +328,7 @@ static uint32_t compiled(vf_context *c, const char *text, int64_t *hits) {
   return s.launches;
 }
 
+/* spec: H1 H2 H2.U H3 H6 */
 static void test_keys(void **state) {
   static const struct {
     const char *text;
@@ -306,6 +344,12 @@ static void test_keys(void **state) {
       {"graph @g(%x: f32[4,4]) {\n%r = sum %x axes=[1]\nreturn %r\n}", false}, /* another attribute */
       {"graph @h(%x: f32[4,4]) {\n%r = sum %x axes=[-1]\nreturn %r\n}",
        true}, /* the same, written otherwise */
+      {"graph @k(%x: f32[2|3]) {\n%r = sum %x\nreturn %r\n}", false},
+      {"graph @l(%x: f32[3|3]) {\n%r = sum %x\nreturn %r\n}", false}, /* another batch of the same shape */
+      {"graph @n(%x: f32[4]) {\n%r = neg %x\nreturn %r\n}", false},
+      {"graph @o(%x: f32[4]) {\n%r = abs %x\nreturn %r\n}", false}, /* another operation */
+      {"graph @p(%x: f32[3,3]) {\n%r = sub %x, 1\nreturn %r\n}", false},
+      {"graph @q(%x: f32[3,3]) {\n%r = sub 1, %x\nreturn %r\n}", false}, /* another order of operands */
       {"graph @i(%x: f32[4]) {\n%a = add %x, 1\n%b = mul %x, 2\nreturn %a, %b\n}", false},
       {"graph @j(%x: f32[4]) {\n%a = add %x, 1\n%b = mul %x, 2\nreturn %b, %a\n}", false}, /* another order */
   };
@@ -320,17 +364,42 @@ static void test_keys(void **state) {
   vf_cache_stats s = {.size = sizeof s};
   assert_true(vf_cache_statistics(c, &s));
   assert_int_equal(s.memory_hits, 2);
-  assert_int_equal(s.programs, 8);
+  assert_int_equal(s.programs, 14);
   assert_true(s.kernels > 0 && s.invalidations == 0 && s.disk_hits == 0);
+  finish(c, &memory);
+}
+
+/* The parts of f32[10,6] in four, of which three have one shape: two different kernels. spec: H5.shard */
+static void test_parts_share_kernels(void **state) {
+  static const char text[] = "graph @parts(%a: f32[3,6], %b: f32[3,6], %c: f32[3,6], %d: f32[1,6]) {\n"
+                             "%p = exp %a\n%q = exp %b\n%r = exp %c\n%s = exp %d\nreturn %p, %q, %r, %s\n}";
+  test_memory memory = {0};
+  vf_context *c = context(&memory);
+  vf_graph *g = vf_graph_parse(c, text, sizeof text - 1, "t", NULL, &error);
+  assert_non_null(g);
+  vf_program *p = vf_compile(g, &error);
+  assert_non_null(p);
+  vf_stats s = {.size = sizeof s};
+  assert_true(vf_program_stats(p, &s));
+  assert_int_equal(s.launches, 4);
+  assert_int_equal(s.kernels, 2);
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
   finish(c, &memory);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_signatures),          cmocka_unit_test(test_least_recently_used),
-      cmocka_unit_test(test_sixty_four_are_kept), cmocka_unit_test(test_dynamic),
-      cmocka_unit_test(test_one_name_one_size),   cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_memory_fails),        cmocka_unit_test(test_keys),
+      cmocka_unit_test(test_signatures),
+      cmocka_unit_test(test_least_recently_used),
+      cmocka_unit_test(test_sixty_four_are_kept),
+      cmocka_unit_test(test_dynamic),
+      cmocka_unit_test(test_one_name_one_size),
+      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_declarations_refused),
+      cmocka_unit_test(test_memory_fails),
+      cmocka_unit_test(test_keys),
+      cmocka_unit_test(test_parts_share_kernels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,3 +323,19 @@ graph @ends(%x: f32[2,2]) {
 $ viewfold run ends.vf --in x=[[3,-1],[7,0]]
 min: f32[] = -1.0
 max: f32[] = 7.0
+
+== the remainder of floats is a - floor(a/b)*b as it stands
+<<< mod.vf
+graph @mod(%x: f32[4]) {
+  %a = mod %x, 3.0
+  %b = mod %x, -3.0
+  %c = mod %x, inf
+  %d = mod %x, -inf
+  return %a, %b, %c, %d
+}
+>>>
+$ viewfold run mod.vf --in x=[1,-1,0,7.5]
+a: f32[4] = [1.0, 2.0, 0.0, 1.5]
+b: f32[4] = [-2.0, -1.0, 0.0, -1.5]
+c: f32[4] = [nan, nan, nan, nan]
+d: f32[4] = [nan, nan, nan, nan]
