@@ -128,6 +128,8 @@ static bool record(control *k, int number, vf_function f, void *user, size_t res
     k->result_counts[number] = result_count;
   }
   ir_ref *params = k->params[number], *results = k->results[number], floor = k->c.ir->count;
+  const vf_graph *g = k->c.graph;
+  uint32_t level = g->level > g->explicit_batch ? g->level : g->explicit_batch;
   if (!params || !results) return no_memory(k);
   for (size_t i = 0; i < k->count; i++)
     if (!(params[i] = parameter(k, i))) return false;
@@ -136,7 +138,8 @@ static bool record(control *k, int number, vf_function f, void *user, size_t res
                                       .params = params,
                                       .result_count = (uint32_t)result_count,
                                       .param_count = (uint32_t)k->count,
-                                      .floor = floor};
+                                      .floor = floor,
+                                      .level = level};
   return true;
 }
 

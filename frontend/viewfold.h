@@ -322,7 +322,9 @@ VF_API bool vf_vmap_tree(vf_graph *graph, vf_tree_function function, void *user,
 /* Functions (vf_function) nest at most 64 deep. In lists an operand may be a constant without a dtype
  * (vf_number): it takes the dtype that the function gives back for it, or its own; a function is then
  * recorded again. The lists hold at least one value between them: it tells the graph. Arguments are values
- * inside the function alone. Results are error values after failing. */
+ * inside the function alone. Results are error values after failing.
+ * Under vf_vmap functions are of single elements, and each element of the batch goes its own way; results
+ * have the batch of all operands together. */
 
 /* results[i] = the i-th result of `then` where predicate, a bool of rank 0, holds, else of `otherwise`. Both
  * are recorded, and only the one taken is run; each result has one shape and dtype in both. "cond" in text

@@ -85,8 +85,7 @@ bool ir_batch_of(ir_graph *g, ir_op op, int64_t arg, const ir_ref *src, uint32_t
   if (op == IR_OP_BATCH) return pushed(g, src[0], arg, batch);
   if (op == IR_OP_UNBATCH) return popped(g, src[0], arg, batch);
   if (g->batches_cap == 0) return true;
-  if (op ==
-      IR_OP_RESULT) { /* functions are of single elements of the batch that their callers' operands have */
+  if (op == IR_OP_RESULT) { /* functions are of single elements of the batch that operands have */
     const ir_node *control = ir_get(g, src[0]);
     return merged(g, control->src, ir_operand_count(control), batch);
   }

@@ -216,7 +216,9 @@ static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
     return status ? status : eval_input(run, ref, out);
   case IR_OP_DATA: return eval_data(run, ref, out);
   case IR_OP_IOTA: return eval_iota(run, ref, out);
-  case IR_OP_RESULT: return ir_eval_result_of(run, ref, out);
+  case IR_OP_RESULT:
+    status = ir_eval_physical(run, ref, out);
+    return status ? status : ir_eval_result_of(run, ref, out);
   default:
     return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: node %u is no tensor operation", ir_ops[op].text,
                    ref);
@@ -225,8 +227,8 @@ static ir_status eval_one(ir_eval_run *run, ir_ref ref, ir_slot *out) {
 
 static ir_status eval_node(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   out->dtype = ir_dtype_of(run->g, ref);
-  if (ir_eval_refuse_calls(run, ref) != IR_OK) return run->error->status;
-  if (ir_ops[ir_op_of(run->g, ref)].cls == IR_CLASS_CONTROL) return ir_eval_control(run, ref, out);
+  if (ir_ops[ir_op_of(run->g, ref)].cls == IR_CLASS_CONTROL)
+    return ir_eval_call(run, ref, ir_eval_control, out);
   if (ir_op_of(run->g, ref) == IR_OP_CUSTOM) return ir_eval_custom(run, ref, out);
   if (!ir_shape(run->g, ref)) return eval_index_scalar(run, ref, out);
   if (!ir_eval_is_batched(run, ref)) return eval_one(run, ref, out);

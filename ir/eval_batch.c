@@ -145,17 +145,23 @@ static void put_slices(ir_eval_run *run, const slicing *s, ir_ref ref, const int
 }
 
 /* The result for one element of the batch goes to its place in the whole. */
+static ir_status put_element(ir_eval_run *run, ir_ref ref, const ir_slot *part, int64_t number,
+                             ir_slot *out) {
+  if (part->taint && !out->taint) {
+    size_t bytes = (size_t)out->count * sizeof *out->taint;
+    if (!(out->taint = ir_alloc(run->mem, bytes))) return ir_eval_no_memory(run, ref);
+    memset(out->taint, 0, bytes);
+  }
+  if (part->bytes) memcpy(out->data + (size_t)number * part->bytes, part->data, part->bytes);
+  for (int64_t i = 0; part->taint && i < part->count; i++)
+    out->taint[number * part->count + i] = part->taint[i];
+  return IR_OK;
+}
+
 static ir_status eval_element(ir_eval_run *run, ir_ref ref, ir_eval_one one, int64_t number, ir_slot *out) {
   ir_slot part = {.dtype = out->dtype};
   ir_status status = one(run, ref, &part);
-  if (!status && part.taint && !out->taint) {
-    size_t bytes = (size_t)out->count * sizeof *out->taint;
-    if ((out->taint = ir_alloc(run->mem, bytes))) memset(out->taint, 0, bytes);
-    else status = ir_eval_no_memory(run, ref);
-  }
-  if (!status && part.bytes) memcpy(out->data + (size_t)number * part.bytes, part.data, part.bytes);
-  for (int64_t i = 0; !status && part.taint && i < part.count; i++)
-    out->taint[number * part.count + i] = part.taint[i];
+  if (!status) status = put_element(run, ref, &part, number, out);
   ir_free(run->mem, part.data, part.bytes);
   ir_free(run->mem, part.taint, (size_t)part.count * sizeof *part.taint);
   return status;
@@ -184,18 +190,85 @@ static bool is_view_of_batches(ir_op op) {
   return op == IR_OP_REBATCH || op == IR_OP_BATCH || op == IR_OP_UNBATCH;
 }
 
-ir_status ir_eval_refuse_calls(ir_eval_run *run, ir_ref ref) {
-  const ir_node *n = ir_get(run->g, ref);
-  for (uint32_t i = 0; i < ir_operand_count(n) && ir_ops[n->op].cls == IR_CLASS_CONTROL; i++)
-    if (ir_batch(run->g, n->src[i]))
-      return ir_fail(run->error, IR_ERR_UNSUPPORTED, "%s: operands in a batch are not possible yet",
-                     ir_ops[n->op].text);
-  return IR_OK;
+/* nodes with several results: for each element a call of its own */
+
+/* The batch of the operands; false where they have none. */
+static bool sizes_of_operands(const ir_eval_run *run, ir_ref ref, slicing *s) {
+  for (uint32_t i = 0; i < s->count; i++) {
+    uint32_t lead = ir_batch_rank(run->g, ir_src(run->g, ref, i));
+    if (lead > s->rank) s->rank = lead;
+  }
+  for (uint32_t k = 0; k < s->rank; k++) s->sizes[k] = 1;
+  for (uint32_t i = 0; i < s->count; i++) {
+    uint32_t lead = ir_batch_rank(run->g, ir_src(run->g, ref, i));
+    for (uint32_t k = 0; k < lead; k++) {
+      int64_t own = ir_eval_operand(run, ref, i)->shape[k], *all = &s->sizes[s->rank - lead + k];
+      if (*all == 1) *all = own;
+    }
+  }
+  return s->rank > 0;
+}
+
+/* Room for a result of the whole batch, of which each element gives one like `part`. */
+static ir_status start_result(ir_eval_run *run, ir_ref ref, const slicing *s, const ir_slot *part,
+                              ir_slot *out) {
+  if (s->rank + part->rank > IR_MAX_RANK)
+    return ir_fail(run->error, IR_ERR_INTERNAL, "%s: node %u has too many axes",
+                   ir_ops[ir_op_of(run->g, ref)].text, ref);
+  *out = (ir_slot){.dtype = part->dtype, .rank = s->rank + part->rank};
+  memcpy(out->shape, s->sizes, s->rank * sizeof *out->shape);
+  memcpy(out->shape + s->rank, part->shape, part->rank * sizeof *out->shape);
+  return allocate(run, ref, out, false);
+}
+
+static ir_status call_element(ir_eval_run *run, ir_ref ref, const slicing *s, ir_eval_one one, int64_t number,
+                              ir_slot *out) {
+  ir_slot parts = {0};
+  ir_status status = one(run, ref, &parts);
+  for (uint32_t i = 0; i < out->result_count && !status; i++) {
+    ir_slot *part = &parts.results[i], *whole = &out->results[i];
+    if (number == 0) status = start_result(run, ref, s, part, whole);
+    if (!status) status = put_element(run, ref, part, number, whole);
+  }
+  ir_eval_release(run, &parts);
+  return status;
+}
+
+/* Of a batch without elements nothing is called: its RESULTs make results of their shapes. */
+static ir_status call_elements(ir_eval_run *run, ir_ref ref, slicing *s, ir_eval_one one, ir_slot *out) {
+  int64_t at[IR_MAX_RANK] = {0}, number = 0, count = 1;
+  ir_status status = IR_OK;
+  for (uint32_t k = 0; k < s->rank; k++) count *= s->sizes[k];
+  bool more = count > 0;
+  for (uint32_t i = 0; i < s->count; i++) s->saved[i] = *ir_eval_operand(run, ref, i);
+  for (; more && !status; more = ir_eval_next(at, s->sizes, s->rank)) {
+    put_slices(run, s, ref, at);
+    status = call_element(run, ref, s, one, number++, out);
+  }
+  put_slices(run, s, ref, NULL);
+  return status;
+}
+
+ir_status ir_eval_call(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out) {
+  slicing s = {.count = ir_operand_count(ir_get(run->g, ref))};
+  if (!sizes_of_operands(run, ref, &s)) return one(run, ref, out);
+  uint32_t results = ir_result_count(run->g, ref);
+  s.saved = ir_alloc(run->mem, s.count * sizeof *s.saved);
+  out->results = ir_alloc(run->mem, results * sizeof *out->results);
+  if (out->results) {
+    memset(out->results, 0, results * sizeof *out->results);
+    out->result_count = results;
+  }
+  ir_status status =
+      s.saved && out->results ? call_elements(run, ref, &s, one, out) : ir_eval_no_memory(run, ref);
+  ir_free(run->mem, s.saved, s.count * sizeof *s.saved);
+  return status;
 }
 
 bool ir_eval_is_batched(const ir_eval_run *run, ir_ref ref) {
   ir_op op = ir_op_of(run->g, ref);
-  return is_view_of_batches(op) || (ir_batch(run->g, ref) && ir_ops[op].cls != IR_CLASS_LEAF);
+  return is_view_of_batches(op) ||
+         (ir_batch(run->g, ref) && ir_ops[op].cls != IR_CLASS_LEAF && op != IR_OP_RESULT);
 }
 
 ir_status ir_eval_batched(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out) {

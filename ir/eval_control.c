@@ -282,6 +282,12 @@ ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out) {
   ir_slot *all = &run->slots[run->position[n->src[0]]], *value = NULL;
   int64_t number = ir_arg_int(n);
   if (all->results && number >= 0 && number < all->result_count) value = &all->results[number];
+  if (value && !value->data && ir_batch(run->g, ref)) { /* of a batch without elements nothing was called */
+    *value = *out;
+    bool fits = ir_eval_count(out->shape, out->rank, ir_dtypes[out->dtype].bytes, &value->count) == IR_OK;
+    value->bytes = 0;
+    value->data = fits && value->count == 0 ? ir_alloc(run->mem, 0) : NULL;
+  }
   if (!value || !value->data || value->dtype != out->dtype || value->rank != out->rank ||
       memcmp(value->shape, out->shape, out->rank * sizeof *out->shape) != 0)
     return ir_fail(run->error, IR_ERR_INTERNAL, "result: node %u is not result %" PRId64 " of its source",

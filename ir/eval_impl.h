@@ -96,9 +96,10 @@ void ir_eval_free_programs(ir_eval_run *run);
 typedef ir_status (*ir_eval_one)(ir_eval_run *run, ir_ref ref,
                                  ir_slot *out); /* a node on unbatched operands */
 bool ir_eval_is_batched(const ir_eval_run *run, ir_ref ref);
-ir_status ir_eval_refuse_calls(ir_eval_run *run, ir_ref ref); /* of functions, with operands in a batch */
 /* out has the node's dtype and shape. */
 ir_status ir_eval_batched(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out);
+/* A node that calls functions, of operands in a batch or not. */
+ir_status ir_eval_call(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out);
 /* Batch sizes before the shape that is in out. */
 ir_status ir_eval_physical(ir_eval_run *run, ir_ref ref, ir_slot *out);
 /* eval.c: the parts of a run */

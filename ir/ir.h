@@ -252,7 +252,8 @@ ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t 
 
 /* function.c: functions and the nodes that call them. A function is made of values that depend on its
  * parameters and on constants (CONST, DATA, IOTA, VAR): what else it needs is passed to it. Several functions
- * may have the same parameters: each call is a scope of its own. */
+ * may have the same parameters: each call is a scope of its own. A function is of single elements, without a
+ * batch; a call is one for each element of the batch that its operands have together. */
 typedef struct ir_function {
   const ir_ref *results, *params;
   uint32_t result_count, param_count;

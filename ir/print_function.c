@@ -138,27 +138,28 @@ void ir_put_result_names(ir_printer *pr, ir_ref control) {
   }
 }
 
-static void put_stacked(ir_printer *pr, ir_ref control, ir_ref like) {
-  const ir_graph *g = pr->graph;
-  const ir_node *n = ir_get(g, control);
-  ir_textf(pr->out, "%s[", ir_dtypes[ir_dtype_of(g, like)].name);
-  ir_put_expr(pr, n->src[ir_operand_count(n) + 1]);
-  for (uint32_t k = 0; k < ir_rank(g, like); k++) {
-    ir_text_str(pr->out, ",");
-    ir_put_expr(pr, ir_dim(g, like, k));
-  }
-  ir_text_str(pr->out, "]");
+/* All results have one batch: that of any which is used. */
+static ir_ref batch_of(const ir_printer *pr, ir_ref control) {
+  return pr->links && pr->links[control] ? ir_batch(pr->graph, pr->links[control]) : 0;
 }
 
-/* All results have one batch: that of any which is used. */
+static void put_like(ir_printer *pr, ir_ref control, ir_ref like, bool stacked) {
+  const ir_graph *g = pr->graph;
+  const ir_node *n = ir_get(g, control), *own = ir_get(g, ir_shape(g, like));
+  ir_ref dims[IR_MAX_RANK + 1];
+  uint32_t rank = own->nsrc < IR_MAX_RANK ? own->nsrc : IR_MAX_RANK;
+  if (stacked) dims[0] = n->src[ir_operand_count(n) + 1];
+  if (rank) memcpy(dims + stacked, own->src, rank * sizeof *dims);
+  ir_text_str(pr->out, ir_dtypes[ir_dtype_of(g, like)].name);
+  ir_put_dims(pr, batch_of(pr, control), dims, rank + stacked);
+}
+
 static void put_custom_types(ir_printer *pr, ir_ref custom) {
   ir_custom_call call;
   ir_custom_of(pr->graph, custom, &call);
-  ir_ref used = pr->links ? pr->links[custom] : 0;
   for (uint32_t i = 0; i < call.results; i++) {
     ir_textf(pr->out, "%s%s", i ? ", " : "", ir_dtypes[call.dtypes[i]].name);
-    ir_put_dims(pr, used ? ir_batch(pr->graph, used) : 0, ir_custom_dims(pr->graph, custom, &call, i),
-                call.ranks[i]);
+    ir_put_dims(pr, batch_of(pr, custom), ir_custom_dims(pr->graph, custom, &call, i), call.ranks[i]);
   }
 }
 
@@ -171,7 +172,7 @@ void ir_put_result_types(ir_printer *pr, ir_ref control) {
     bool stacked;
     ir_ref result = result_node(pr, control, i), like = ir_result_like(pr->graph, control, i, &stacked);
     if (i) ir_text_str(pr->out, ", ");
-    if (result || !stacked) ir_put_type(pr, result ? result : like);
-    else put_stacked(pr, control, like);
+    if (result) ir_put_type(pr, result);
+    else put_like(pr, control, like, stacked);
   }
 }

@@ -366,6 +366,7 @@ static bool verify_tensor(ir_verifier *v, ir_ref ref, bool tensor) {
   }
   if (ir_ops[n->op].cls == IR_CLASS_CONTROL) return ir_verify_control(v, ref);
   if (n->dtype == IR_NONE || n->dtype == IR_INDEX) return ir_broken(v, ref, "a tensor has a data dtype");
+  if (n->op == IR_OP_RESULT && !verify_batch(v, ref)) return false;
   if (n->op == IR_OP_RESULT)
     return ir_op_of(v->graph, n->src[0]) == IR_OP_CUSTOM ? ir_verify_custom(v, ref)
                                                          : ir_verify_control(v, ref);

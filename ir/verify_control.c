@@ -107,6 +107,9 @@ bool ir_verify_function(ir_verifier *v, ir_ref func, const ir_ref *nodes, size_t
     return ir_broken(v, func, "functions nest at most %d deep", IR_MAX_DEPTH);
   for (uint32_t i = 0; i < f.param_count; i++)
     if (ir_op_of(g, f.params[i]) != IR_OP_BUFFER) return ir_broken(v, func, "parameters are buffers");
+  for (uint32_t i = 0; i < f.result_count + f.param_count; i++)
+    if (ir_batch(g, ir_src(g, func, i)))
+      return ir_broken(v, func, "parameters and results of a function have no batch");
   for (size_t i = 0; i < count; i++) {
     ir_op op = ir_op_of(g, nodes[i]);
     uint32_t k = 0;

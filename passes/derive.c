@@ -110,7 +110,7 @@ bool pass_derivation_add(pass_derivation *w, ir_ref node, ir_ref part) {
 
 ir_ref pass_derivation_sum(pass_derivation *w, ir_ref node) {
   ir_ref sum = w->sums[pass_derivation_leaf(w, node)];
-  return sum ? sum : op_in_batch_of(w->g, op_zeros_like(w->g, node), node, 0);
+  return sum ? sum : op_in_batch_of(w->g, op_zeros_like(w->g, node), node, w->keep);
 }
 
 /* The batch that it belongs to, where it has one; and along levels that the caller stands inside of, any. */

@@ -63,7 +63,7 @@ static size_t place_of(const ir_ref *nodes, size_t count, ir_ref ref) {
   return lo;
 }
 
-bool pass_flow(ir_graph *g, ir_ref func, const uint8_t *varies, uint8_t *reached) {
+bool pass_flow(ir_graph *g, ir_ref func, bool whole, const uint8_t *varies, uint8_t *reached) {
   ir_function f = ir_function_of(g, func);
   ir_ref *nodes = NULL;
   size_t count = 0, cap = 0;
@@ -77,7 +77,7 @@ bool pass_flow(ir_graph *g, ir_ref func, const uint8_t *varies, uint8_t *reached
   }
   for (size_t i = 0; i < count && active; i++) {
     const ir_node *n = ir_get(g, nodes[i]);
-    for (uint32_t k = 0; k < ir_operand_count(n) && pass_derivation_varies(n); k++)
+    for (uint32_t k = 0; k < ir_operand_count(n) && (whole || pass_derivation_varies(n)); k++)
       active[i] |= active[place_of(nodes, count, n->src[k])];
   }
   for (uint32_t i = 0; i < f.result_count && active; i++)
@@ -92,8 +92,8 @@ bool pass_flow_all(pass_control *c) {
   bool more = true, good = true;
   while (more && good) {
     more = false;
-    good = pass_flow(c->g, c->func, c->varies, c->reached) &&
-           (c->op != IR_OP_COND || pass_flow(c->g, c->other, c->varies, c->reached));
+    good = pass_flow(c->g, c->func, c->whole, c->varies, c->reached) &&
+           (c->op != IR_OP_COND || pass_flow(c->g, c->other, c->whole, c->varies, c->reached));
     for (uint32_t i = 0; i < c->s.carries && good; i++) {
       if (c->reached[i] && !c->varies[i]) c->varies[i] = 1, more = true;
       if (c->varies[i]) c->reached[i] = 1; /* in no rounds */
@@ -102,7 +102,9 @@ bool pass_flow_all(pass_control *c) {
   return good;
 }
 
-ir_ref pass_param_like(ir_graph *g, ir_ref x) { return op_buffer_like(g, x); }
+ir_ref pass_param_like(ir_graph *g, ir_ref x) {
+  return op_buffer(g, ir_dtype_of(g, x), op_dims(g, x), ir_rank(g, x));
+}
 
 /* tangents of a function */
 

@@ -31,15 +31,17 @@ typedef struct pass_control {
   uint8_t *varies, *reached; /* operands; results */
   ir_ref *with;              /* tangents of operands, cotangents of results; 0 for zero */
   size_t room;
+  bool whole; /* flow is of any values, not of floats alone */
 } pass_control;
 bool pass_control_begin(pass_control *c, ir_graph *g, const char *who, ir_ref node);
 void pass_control_end(pass_control *c);
 
-/* reached: results of func that depend on operands which vary, by floats; added to what is there. */
-bool pass_flow(ir_graph *g, ir_ref func, const uint8_t *varies, uint8_t *reached);
+/* reached: results of func that depend on operands which vary, by floats unless `whole`; added to what is
+ * there. */
+bool pass_flow(ir_graph *g, ir_ref func, bool whole, const uint8_t *varies, uint8_t *reached);
 /* varies, reached: as far as they get in any number of rounds, or in either branch. */
 bool pass_flow_all(pass_control *c);
-/* A parameter of the type of x. */
+/* A parameter of the dtype and shape of x. */
 ir_ref pass_param_like(ir_graph *g, ir_ref x);
 
 #endif

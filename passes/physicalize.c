@@ -5,21 +5,14 @@
  * batch axes by what they are called, which one table says; operations for which that is not enough are
  * another table. A graph without a batch stays as it is, node for node; batches inside of functions go, too.
  */
-#include "passes.h"
+#include "physicalize.h"
 
-#include "ir/custom.h"
 #include "ir/print.h"
 #include "ops/check.h"
+#include "ops/control.h"
+#include "passes.h"
 
 #include <string.h>
-
-typedef struct physical {
-  ir_graph *g;
-  ir_ref *map; /* by old node */
-  size_t map_size;
-  uint32_t rank; /* batch axes of the node at hand */
-  ir_ref src[2 + 4 * IR_MAX_RANK];
-} physical;
 
 /* A node of x with axes of another order, sizes, or number. */
 static ir_ref view(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, uint32_t rank, const ir_ref *list,
@@ -35,12 +28,11 @@ static ir_ref shape_of(ir_graph *g, ir_ref node) {
   return ir_tuple(g, dims, rank);
 }
 
-/* The operand in the batch of the node. */
-static ir_ref aligned(const physical *p, ir_ref node, ir_ref x) {
+ir_ref pass_physical_aligned(const physical *p, ir_ref x) {
   ir_graph *g = p->g;
   ir_ref dims[2 * IR_MAX_RANK], made = p->map[x];
-  if (ir_batch(g, x) == ir_batch(g, node)) return made;
-  memcpy(dims, ir_get(g, ir_batch(g, node))->src, p->rank * sizeof *dims);
+  if (ir_batch(g, x) == p->batch) return made;
+  memcpy(dims, ir_get(g, p->batch)->src, p->rank * sizeof *dims);
   if (ir_rank(g, x)) memcpy(dims + p->rank, ir_get(g, ir_shape(g, x))->src, ir_rank(g, x) * sizeof *dims);
   return op_grow(g, made, dims, p->rank + ir_rank(g, x));
 }
@@ -120,7 +112,7 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
     return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical"), 0;
   bool scalars = op_registry[n->op].shape == OP_SHAPE_BROADCAST, good = true;
   for (uint32_t i = 0; i < operands && good; i++) {
-    src[i] = scalars && op_is_const(g, n->src[i]) ? n->src[i] : aligned(p, node, n->src[i]);
+    src[i] = scalars && op_is_const(g, n->src[i]) ? n->src[i] : pass_physical_aligned(p, n->src[i]);
     good = src[i] != 0;
   }
   for (const char *column = ir_ops[n->op].attributes;
@@ -145,8 +137,7 @@ static ir_ref by_attributes(physical *p, ir_ref node) {
 
 static ir_ref rebatch(physical *p, ir_ref node) { return p->map[ir_src(p->g, node, 0)]; }
 
-/* Axis `from` of x at the place `to`. */
-static ir_ref moved(ir_graph *g, ir_ref x, uint32_t from, uint32_t to) {
+ir_ref pass_physical_moved(ir_graph *g, ir_ref x, uint32_t from, uint32_t to) {
   ir_ref order[IR_MAX_RANK], dims[IR_MAX_RANK];
   if (!x || from == to) return x;
   uint32_t rank = ir_rank(g, x);
@@ -170,7 +161,7 @@ static ir_ref reshaped(ir_graph *g, ir_ref x, ir_ref node) {
 static ir_ref batch(physical *p, ir_ref node) {
   ir_ref x = ir_src(p->g, node, 0);
   uint32_t axis = ir_batch_rank(p->g, x) + (uint32_t)ir_arg_int(ir_get(p->g, node));
-  return reshaped(p->g, moved(p->g, p->map[x], axis, 0), node);
+  return reshaped(p->g, pass_physical_moved(p->g, p->map[x], axis, 0), node);
 }
 
 static ir_ref unbatch(physical *p, ir_ref node) {
@@ -184,7 +175,7 @@ static ir_ref unbatch(physical *p, ir_ref node) {
   }
   dims[0] = n->src[1];
   made = op_grow(g, made, dims, rank);
-  return reshaped(g, moved(g, made, 0, lead - 1 + axis), node);
+  return reshaped(g, pass_physical_moved(g, made, 0, lead - 1 + axis), node);
 }
 
 /* Positions of one batch, data without: its axes become the first of the result afterwards. */
@@ -198,7 +189,7 @@ static ir_ref gather_anywhere(physical *p, ir_ref node) {
   for (uint32_t i = 0; i < width; i++) dims[count++] = places[i];
   for (uint32_t i = axis + 1; i < rank; i++) dims[count++] = ir_dim(g, n->src[0], i);
   ir_ref made = ir_make_tensor(g, IR_OP_GATHER, (ir_dtype)n->dtype, ir_tuple(g, dims, count), n->arg, src, 2);
-  for (uint32_t i = 0; i < p->rank; i++) made = moved(g, made, axis + i, i);
+  for (uint32_t i = 0; i < p->rank; i++) made = pass_physical_moved(g, made, axis + i, i);
   return made;
 }
 
@@ -212,7 +203,7 @@ static ir_ref indirect(physical *p, ir_ref node) {
     return gather_anywhere(p, node);
   ir_ref src[3];
   for (uint32_t i = 0; i < n->nsrc && i < 3; i++)
-    src[i] = i == 1 && !shared ? p->map[n->src[i]] : aligned(p, node, n->src[i]);
+    src[i] = i == 1 && !shared ? p->map[n->src[i]] : pass_physical_aligned(p, n->src[i]);
   int64_t arg =
       ir_pack_args(ir_arg_int(n) + p->rank, ir_arg_mode(n), shared ? ir_arg_small(n) + (int)p->rank : 0);
   return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(g, node), arg, src, n->nsrc);
@@ -225,13 +216,6 @@ ir_ref pass_physical_leaf(ir_graph *g, ir_ref node) {
 }
 
 static ir_ref leaf(physical *p, ir_ref node) { return pass_physical_leaf(p->g, node); }
-
-typedef ir_ref (*rule)(physical *p, ir_ref node);
-static const rule rules[IR_OP_COUNT] = {
-    [IR_OP_INPUT] = leaf,       [IR_OP_BUFFER] = leaf,          [IR_OP_REBATCH] = rebatch,
-    [IR_OP_BATCH] = batch,      [IR_OP_UNBATCH] = unbatch,      [IR_OP_GATHER] = indirect,
-    [IR_OP_SCATTER] = indirect, [IR_OP_SCATTER_ADD] = indirect,
-};
 
 static bool is_of_batches(ir_op op) {
   return op == IR_OP_REBATCH || op == IR_OP_BATCH || op == IR_OP_UNBATCH;
@@ -253,66 +237,51 @@ static ir_ref without_batch(physical *p, ir_ref node) {
   return made;
 }
 
-/* What calls functions, or code of the user's: those are of single elements. And functions whose results have
- * a batch of their own. */
-static bool calls_in_batch(const ir_graph *g, ir_ref node) {
-  const ir_node *n = ir_get(g, node);
-  bool batched = false;
-  if (ir_shape(g, node) || n->op == IR_OP_TUPLE) return false;
-  for (uint32_t i = 0; i < ir_operand_count(n) && !batched; i++) batched = ir_batch(g, n->src[i]) != 0;
-  return batched;
+static ir_ref result(physical *p, ir_ref node) {
+  const ir_node *n = ir_get(p->g, node);
+  return ir_src(p->g, p->map[n->src[0]], (uint32_t)ir_arg_int(n));
 }
 
-/* A call of a custom operation in a batch: its function is called for each element of leading axes. */
-static ir_ref custom(physical *p, ir_ref node, ir_ref batch) {
+typedef ir_ref (*rule)(physical *p, ir_ref node);
+static const rule rules[IR_OP_COUNT] = {
+    [IR_OP_INPUT] = leaf,
+    [IR_OP_BUFFER] = leaf,
+    [IR_OP_REBATCH] = rebatch,
+    [IR_OP_BATCH] = batch,
+    [IR_OP_UNBATCH] = unbatch,
+    [IR_OP_GATHER] = indirect,
+    [IR_OP_SCATTER] = indirect,
+    [IR_OP_SCATTER_ADD] = indirect,
+    [IR_OP_COND] = pass_physical_call,
+    [IR_OP_WHILE] = pass_physical_call,
+    [IR_OP_SCAN] = pass_physical_call,
+    [IR_OP_CUSTOM] = pass_physical_custom,
+    [IR_OP_RESULT] = result,
+};
+
+/* The batch of the node, or of its results; false after failing. Is there room for it, also within functions,
+ * which were recorded without it? */
+static bool take_batch(physical *p, ir_ref node) {
   ir_graph *g = p->g;
-  ir_custom_call call;
-  ir_ref x[IR_CUSTOM_MAX], dims[IR_CUSTOM_MAX * 2 * IR_MAX_RANK];
-  uint32_t count = 0, lead = ir_get(g, batch)->nsrc;
-  ir_custom_of(g, node, &call);
-  for (uint32_t i = 0; i < call.operands; i++) {
-    ir_ref operand = ir_src(g, node, i), want[2 * IR_MAX_RANK];
-    uint32_t rank = ir_rank(g, operand);
-    memcpy(want, ir_get(g, batch)->src, lead * sizeof *want);
-    if (rank) memcpy(want + lead, op_dims(g, operand), rank * sizeof *want);
-    x[i] = p->map[operand];
-    if (ir_batch(g, operand) != batch) x[i] = op_grow(g, x[i], want, lead + rank);
-    if (!x[i]) return 0;
-  }
-  for (uint32_t i = 0; i < call.results; i++) {
-    const ir_ref *own = ir_custom_dims(g, node, &call, i);
-    if (lead + call.ranks[i] > IR_MAX_RANK)
-      return op_refuse(g, "%s: result %u has rank %u in a batch of %u axes; together at most %d", call.name,
-                       i + 1, call.ranks[i], lead, IR_MAX_RANK);
-    for (uint32_t k = 0; k < lead; k++) dims[count++] = ir_src(g, batch, k);
-    for (uint32_t k = 0; k < call.ranks[i]; k++) dims[count++] = own[k];
-  }
-  for (uint32_t i = 0; i < call.results; i++) call.ranks[i] = (uint8_t)(call.ranks[i] + lead);
-  call.batch += lead;
-  return ir_custom_make(g, &call, x, dims, count);
-}
-
-static ir_ref custom_result(physical *p, ir_ref node) {
-  ir_custom_call call;
-  ir_ref from = p->map[ir_src(p->g, node, 0)];
-  return ir_custom_result(p->g, from, ir_custom_of(p->g, from, &call),
-                          (uint32_t)ir_arg_int(ir_get(p->g, node)));
+  const ir_node *n = ir_get(g, node);
+  ir_ref dims[2 * IR_MAX_RANK];
+  p->batch = ir_shape(g, node) ? ir_batch(g, node) : 0;
+  if (n->op == IR_OP_FUNC && !op_is_function(g, "func", node)) return false;
+  if (ir_has_results((ir_op)n->op) && !ir_batch_of(g, IR_OP_RESULT, 0, &node, 1, &p->batch)) return false;
+  p->rank = p->batch ? ir_get(g, p->batch)->nsrc : 0;
+  if (!p->batch || !ir_shape(g, node)) return true;
+  uint32_t rank = ir_physical(g, node, dims);
+  if (rank <= IR_MAX_RANK && op_bytes_fit(g, (ir_dtype)n->dtype, dims, rank)) return true;
+  op_refuse(g,
+            "%s: %s has %u axes in all, or too many bytes; a tensor has at most %d axes and less than "
+            "2^63 bytes",
+            ir_ops[n->op].text, OP_TYPE(node), rank, IR_MAX_RANK);
+  return false;
 }
 
 static ir_ref make_physical(physical *p, ir_ref node) {
   ir_op op = ir_op_of(p->g, node);
-  ir_ref batch = 0;
-  if (op == IR_OP_CUSTOM && !ir_batch_of(p->g, IR_OP_RESULT, 0, &node, 1, &batch)) return 0;
-  if (batch) return custom(p, node, batch);
-  if (op == IR_OP_RESULT && ir_op_of(p->g, ir_src(p->g, node, 0)) == IR_OP_CUSTOM)
-    return custom_result(p, node);
-  if (calls_in_batch(p->g, node)) {
-    ir_fail(p->g->error, IR_ERR_UNSUPPORTED,
-            "%s: operands and results in a batch are not possible yet; use vmap inside of the function",
-            ir_ops[op].text);
-    return 0;
-  }
-  p->rank = ir_batch_rank(p->g, node);
+  if (!take_batch(p, node)) return 0;
   if (p->rank == 0 && !is_of_batches(op)) return without_batch(p, node);
   return rules[op] ? rules[op](p, node) : by_attributes(p, node);
 }

@@ -25,7 +25,7 @@ static bool align_one(ir_graph *g, const char *who, const ir_ref *x, size_t at, 
   return true;
 }
 
-static bool batches_align(ir_graph *g, const char *who, const ir_ref *x, uint32_t count) {
+bool op_batches_align(ir_graph *g, const char *who, const ir_ref *x, uint32_t count) {
   ir_ref dims[IR_MAX_RANK];
   uint32_t rank = 0;
   for (uint32_t i = 0; i < count; i++)
@@ -47,7 +47,7 @@ bool op_batches_fit(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, s
   for (size_t i = 0; i < nsrc; i++)
     if (src[i] == 0) return false;
   uint32_t operands = ir_operands_of(op, (uint32_t)nsrc);
-  if (!batches_align(g, who, src, operands) || !ir_batch_of(g, op, arg, src, (uint32_t)nsrc, &batch))
+  if (!op_batches_align(g, who, src, operands) || !ir_batch_of(g, op, arg, src, (uint32_t)nsrc, &batch))
     return false;
   if (!batch) return true;
   size_t lead = ir_get(g, batch)->nsrc;
@@ -261,41 +261,69 @@ ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t leve
 
 /* derivatives */
 
+/* One level of a batch: its size, 0 where there is no axis, before it is summed or once it is repeated. */
+typedef struct level_plan {
+  ir_ref made;
+  bool summed;
+} level_plan;
+
+/* Levels from `low` on become ordinary axes, are summed or repeated, and become batch axes again: by levels,
+ * so that it holds for single elements of batches outside of these levels as it does for all. */
+static ir_ref change_levels(ir_graph *g, ir_ref x, const level_plan *plan, uint32_t low, uint32_t high) {
+  ir_ref axes[IR_MAX_RANK];
+  uint32_t count = 0, place = 0;
+  ir_dtype dtype = ir_dtype_of(g, x);
+  for (uint32_t level = high; level >= low && x; level--)
+    if (plan[level].made) x = op_unbatch(g, x, plan[level].made, 0, level);
+  for (uint32_t level = low; level <= high; level++) {
+    if (plan[level].summed) axes[count++] = ir_index(g, place);
+    place += plan[level].made != 0;
+  }
+  if (count && x) x = op_cast(g, op_reduce(g, IR_OP_SUM, x, axes, count, false), dtype);
+  for (uint32_t level = low; level <= high && x; level++)
+    if (plan[level].made && !plan[level].summed) x = op_batch(g, x, 0, level);
+  return x;
+}
+
+static void own_levels(const ir_graph *g, ir_ref x, ir_ref *sizes) {
+  uint32_t lead = ir_batch_rank(g, x);
+  memset(sizes, 0, (IR_MAX_RANK + 1) * sizeof *sizes);
+  for (uint32_t level = 1; level <= lead; level++) sizes[level] = ir_src(g, ir_batch(g, x), lead - level);
+}
+
 /* x without the batch axes that `like` does not have, by sums, but for those in the set. */
 static ir_ref sum_batch(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
-  uint32_t lead = ir_batch_rank(g, x), want = ir_batch_rank(g, like), count = 0, gone = 0;
-  ir_ref axes[IR_MAX_RANK];
-  bool leading = true; /* what is summed at the front goes, anything else becomes 1 */
-  for (uint32_t i = 0; i < lead; i++) {
-    uint32_t level = lead - i;
-    ir_ref own = ir_src(g, ir_batch(g, x), i);
-    bool there = level <= want && (ir_src(g, ir_batch(g, like), want - level) == own ||
-                                   !op_is_one(g, ir_src(g, ir_batch(g, like), want - level)));
+  uint32_t low = 0, lead = ir_batch_rank(g, x);
+  ir_ref own[IR_MAX_RANK + 1], wanted[IR_MAX_RANK + 1];
+  level_plan plan[IR_MAX_RANK + 1];
+  own_levels(g, x, own), own_levels(g, like, wanted);
+  for (uint32_t level = lead; level >= 1; level--) {
+    bool there = wanted[level] && (wanted[level] == own[level] || !op_is_one(g, wanted[level]));
     bool summed = !there && !(keep >> (level - 1) & 1);
-    leading = leading && summed && level > want;
-    if (summed) axes[count++] = ir_index(g, i);
-    gone += leading;
+    plan[level] = (level_plan){own[level], summed};
+    if (summed) low = level;
   }
-  if (count == 0) return x;
-  ir_dtype dtype = ir_dtype_of(g, x);
-  x = op_reduce(g, IR_OP_SUM, rebatch(g, x, 0), axes, count, true);
-  if (!x || gone == 0) return rebatch(g, op_cast(g, x, dtype), lead);
-  x = op_cast(g, op_reshape_known(g, x, op_dims(g, x) + gone, ir_rank(g, x) - gone), dtype);
-  return rebatch(g, x, lead - gone);
+  return low ? change_levels(g, x, plan, low, lead) : x;
+}
+
+ir_ref op_repeat_batch(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
+  uint32_t low = 0, lead = ir_batch_rank(g, x), high = lead;
+  ir_ref own[IR_MAX_RANK + 1], wanted[IR_MAX_RANK + 1];
+  level_plan plan[IR_MAX_RANK + 1];
+  own_levels(g, x, own), own_levels(g, like, wanted);
+  for (uint32_t level = IR_MAX_RANK; level >= 1; level--) {
+    bool grows = wanted[level] && !op_is_one(g, wanted[level]) && (!own[level] || op_is_one(g, own[level])) &&
+                 !(keep >> (level - 1) & 1);
+    plan[level] = (level_plan){grows ? wanted[level] : own[level], false};
+    if (!grows) continue;
+    low = level;
+    if (level > high) high = level;
+  }
+  return low ? change_levels(g, x, plan, low, high) : x;
 }
 
 ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep) {
   if (!x || ir_batch(g, x) == ir_batch(g, like)) return x;
   x = sum_batch(g, x, like, keep);
-  if (!x || !ir_batch(g, like)) return x;
-  ir_ref dims[IR_MAX_RANK];
-  uint32_t lead = ir_batch_rank(g, x), want = ir_batch_rank(g, like), rank = lead > want ? lead : want;
-  bool same = rank == lead;
-  for (uint32_t level = 1; level <= rank; level++) {
-    ir_ref own = level <= lead ? ir_src(g, ir_batch(g, x), lead - level) : 0;
-    ir_ref wanted = level <= want ? ir_src(g, ir_batch(g, like), want - level) : 0;
-    dims[rank - level] = wanted && (!own || op_is_one(g, own)) ? wanted : own;
-    same &= dims[rank - level] == own;
-  }
-  return same ? x : op_broadcast_batch_dims(g, x, dims, rank);
+  return x && ir_batch(g, like) ? op_repeat_batch(g, x, like, keep) : x;
 }

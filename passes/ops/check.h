@@ -63,6 +63,7 @@ bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank);
  * False after failing. */
 bool op_batches_fit(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
                     const ir_ref *src, size_t nsrc);
+bool op_batches_align(ir_graph *g, const char *who, const ir_ref *x, uint32_t count); /* the first of both */
 ir_ref op_numel(ir_graph *g, const ir_ref *dims, size_t rank);
 const ir_ref *op_dims(const ir_graph *g, ir_ref x);
 /* An axis in [-count, count) made >= 0, or -1 after failing; x is named in the message. */

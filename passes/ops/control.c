@@ -72,6 +72,22 @@ static ir_ref agree(ir_graph *g, const char *who, const agreement *a, size_t num
 
 /* functions */
 
+bool op_is_function(ir_graph *g, const char *who, ir_ref func) {
+  ir_function f = ir_function_of(g, func);
+  for (uint32_t i = 0; i < f.result_count + f.param_count; i++) {
+    bool param = i >= f.result_count;
+    ir_ref x = param ? f.params[i - f.result_count] : f.results[i];
+    if (!ir_batch(g, x)) continue;
+    op_refuse(
+        g,
+        "%s: %s %u of a function is %s; a function is of single elements, without a batch: operands in a "
+        "batch are taken apart for it",
+        who, param ? "parameter" : "result", (param ? i - f.result_count : i) + 1, OP_TYPE(x));
+    return false;
+  }
+  return true;
+}
+
 static bool is_function(ir_graph *g, const char *who, const char *what, ir_ref func, size_t operands) {
   if (!func) return false;
   ir_function f = ir_function_of(g, func);
@@ -82,7 +98,7 @@ static bool is_function(ir_graph *g, const char *who, const char *what, ir_ref f
     op_refuse(g, "%s: %s takes %u operand%s, %zu given; it takes what is given", who, what, f.param_count,
               f.param_count == 1 ? "" : "s", operands);
   else if (f.result_count == 0) op_refuse(g, "%s: %s has no results; it has at least one", who, what);
-  else return op_tensors(g, who, f.results, f.result_count);
+  else return op_tensors(g, who, f.results, f.result_count) && op_is_function(g, who, func);
   return false;
 }
 
@@ -120,7 +136,7 @@ static bool start(build *b, ir_graph *g, const char *who, ir_ref predicate, cons
   }
   b->src[0] = predicate;
   if (n) memcpy(b->src + all - n, x, n * sizeof *x);
-  return true;
+  return op_batches_align(g, who, b->src, (uint32_t)all);
 }
 
 static ir_ref finish(build *b, ir_ref made) {
@@ -220,6 +236,14 @@ static bool fit_branches(build *b, ir_ref *then, ir_ref *otherwise) {
   return alone && *then && *otherwise;
 }
 
+static bool in_batch(const build *b) {
+  for (size_t i = 0; i < b->n; i++)
+    if (ir_batch(b->g, b->src[i])) return true;
+  return false;
+}
+
+/* A branch that is known is the call's results; but its own batches are none of those around it, so that with
+ * operands in a batch it stays a function. */
 static ir_ref build_cond(build *b, ir_ref then, ir_ref otherwise) {
   ir_graph *g = b->g;
   ir_scan_state none = {0};
@@ -227,7 +251,7 @@ static ir_ref build_cond(build *b, ir_ref then, ir_ref otherwise) {
   if (!fit_branches(b, &then, &otherwise) || !fit_operands(b, "the first branch takes ", then, 1, none) ||
       !fit_operands(b, "the second branch takes ", otherwise, 1, none))
     return 0;
-  if (op_is_const(g, predicate) || then == otherwise)
+  if ((op_is_const(g, predicate) || then == otherwise) && !in_batch(b))
     return inlined(b, ir_is_false(g, predicate) ? otherwise : then, b->src + 1);
   b->src[b->n] = then, b->src[b->n + 1] = otherwise;
   return results_of(b, ir_make(g, IR_OP_COND, IR_NONE, 0, b->src, (uint32_t)b->n + 2));

@@ -22,6 +22,10 @@ ir_ref op_while(ir_graph *g, const ir_ref *x, size_t n, size_t carries, ir_ref c
  * of what is sliced. Of length 0 the state stays. */
 ir_ref op_scan(ir_graph *g, const ir_ref *x, size_t n, ir_scan_state state, ir_ref body, ir_ref length);
 
+/* Has it neither parameters nor results in a batch? A function is of single elements; a call of it is of
+ * those of the batch that its operands have together, which all results get. False after failing. */
+bool op_is_function(ir_graph *g, const char *who, ir_ref func);
+
 /* The RESULT of a node, and its type. */
 ir_ref op_result(ir_graph *g, ir_ref control, uint32_t number);
 
@@ -35,6 +39,7 @@ typedef struct op_recorded {
   const ir_ref *results, *params;
   uint32_t result_count, param_count;
   ir_ref floor;
+  uint32_t level; /* batch axes of the vmaps around the call: more are of a vmap inside of the function */
 } op_recorded;
 /* Values from outside that functions use: operands behind those that they have parameters for. */
 typedef struct op_captured {

@@ -19,6 +19,7 @@ bool op_physical_alike(ir_graph *g, ir_ref d, ir_ref x) {
 }
 
 RULE(rebatch) {
+  d = op_repeat_batch(c->g, d, c->y, 0);
   if (!op_physical_alike(c->g, d, c->y)) return 0;
   return op_rebatch(c->g, d, ir_batch_rank(c->g, c->n->src[i]));
 }

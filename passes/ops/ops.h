@@ -224,8 +224,10 @@ ir_ref op_moveaxis_physical(ir_graph *g, ir_ref x, int64_t source, int64_t desti
 ir_ref op_batch(ir_graph *g, ir_ref x, int64_t axis, int64_t level);
 ir_ref op_unbatch(ir_graph *g, ir_ref x, ir_ref size, int64_t axis, int64_t level);
 /* x, known to have the shape of `like`, in its batch: axes that `like` does not have are summed unless the
- * set `keep` holds their level (bit 0: level 1); axes that x lacks are repeated. */
+ * set `keep` holds their level (bit 0: level 1); axes that x lacks are repeated, unless it does: there a
+ * value without an axis stands for the same one all along. */
 ir_ref op_in_batch_of(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep);
+ir_ref op_repeat_batch(ir_graph *g, ir_ref x, ir_ref like, uint32_t keep); /* the second half of that */
 
 /* promote.c: the rules on their own */
 ir_dtype op_promote(ir_dtype a, ir_dtype b); /* IR_NONE: u64 with a signed integer */
