@@ -160,6 +160,13 @@ static LLVMValueRef float_to_int(cg_emitter *e, ir_dtype to, uint32_t width, LLV
   return cg_intrinsic(e, cg_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2, &a, 1);
 }
 
+/* Lanes of truth values as 0 and 1: chosen, not widened, because LLVM 19 does not come to an end where it
+ * combines widened lanes, some of which are known to be false, pairwise (AVX-512). */
+static LLVMValueRef bool_to_int(cg_emitter *e, ir_dtype to, uint32_t width, LLVMValueRef a) {
+  unsigned bits = to == IR_INDEX ? 64 : cg_dtype_bits(to);
+  return cg_select(e, a, INT(bits, 1), INT(bits, 0));
+}
+
 LLVMValueRef cg_cast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a) {
   if (to == IR_BOOL && from == IR_BOOL) return a;
   if (to == IR_BOOL && ir_is_float(from))
@@ -168,5 +175,6 @@ LLVMValueRef cg_cast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, 
   if (ir_is_float(from))
     return ir_is_float(to) ? float_to_float(e, from, to, width, a) : float_to_int(e, to, width, a);
   if (ir_is_float(to)) return int_to_float(e, from, to, width, a);
+  if (from == IR_BOOL && width > 1) return bool_to_int(e, to, width, a);
   return cg_resize(e, a, to == IR_INDEX ? 64 : cg_dtype_bits(to), width, cg_is_signed(from));
 }

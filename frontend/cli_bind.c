@@ -61,6 +61,15 @@ static int check_type(cli_binder *b, size_t param) {
   return CLI_OK;
 }
 
+/* A list that ends at an axis of size 0, as [] of shape [0,3] does, has the parameter's sizes from there on.
+ */
+static void complete_empty(const ir_graph *g, ir_ref param, fe_array *a) {
+  int batch = (int)ir_batch_rank(g, param), rank = batch + (int)ir_rank(g, param);
+  const ir_node *dims = ir_get(g, ir_shape(g, param));
+  if (a->rank == 0 || a->shape[a->rank - 1] != 0 || a->rank < batch) return;
+  while (a->rank < rank && ir_is_const(g, dims->src[a->rank - batch], &a->shape[a->rank])) a->rank++;
+}
+
 static int read_arrays(cli_binder *b) {
   for (size_t i = 0; i < b->block->param_count; i++) {
     const ir_named *param = &b->block->params[i];
@@ -73,6 +82,7 @@ static int read_arrays(cli_binder *b) {
       char source[80];
       snprintf(source, sizeof source, "--in %.60s", param->name);
       cli_read_literal(source, pair->text, ir_dtype_of(&b->s->g, param->ref), out, &b->s->error);
+      if (!b->s->error.status) complete_empty(&b->s->g, param->ref, out);
     } else {
       fe_npy_read(pair->text, &cli_array_mem, out, &b->s->error);
     }

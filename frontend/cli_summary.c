@@ -28,22 +28,30 @@ static void put_element(const fe_array *a, int64_t i, ir_text *out) {
   else ir_print_value(out, v, a->dtype);
 }
 
-/* [[0.0, 1.0], [2.0, 3.0]] */
-static void put_whole(const fe_array *a, ir_text *out) {
-  int64_t count = count_of(a), index[FE_MAX_RANK] = {0};
-  for (int k = 0; k < a->rank; k++) ir_text_str(out, "[");
-  for (int64_t i = 0; i < count; i++) {
-    put_element(a, i, out);
-    int axis = a->rank - 1;
+/* The axes before the first one of size 0, all if there is none, and how many positions they have. */
+static int axes_with_elements(const fe_array *a, int64_t *positions) {
+  int axes = 0;
+  for (*positions = 1; axes < a->rank && a->shape[axes] > 0 && *positions <= WHOLE; axes++)
+    *positions *= a->shape[axes];
+  return axes;
+}
+
+/* [[0.0, 1.0], [2.0, 3.0]]; [[], []] of shape [2,0]. At most WHOLE positions. */
+static void put_whole(const fe_array *a, int axes, int64_t positions, ir_text *out) {
+  int64_t index[FE_MAX_RANK] = {0};
+  for (int k = 0; k < axes; k++) ir_text_str(out, "[");
+  for (int64_t i = 0; i < positions; i++) {
+    if (axes < a->rank) ir_text_str(out, "[]");
+    else put_element(a, i, out);
+    int axis = axes - 1;
     while (axis >= 0 && ++index[axis] == a->shape[axis]) {
       index[axis--] = 0;
       ir_text_str(out, "]");
     }
-    if (i + 1 == count) return;
+    if (i + 1 == positions) return;
     ir_text_str(out, ", ");
-    for (; axis < a->rank - 1; axis++) ir_text_str(out, "[");
+    for (; axis < axes - 1; axis++) ir_text_str(out, "[");
   }
-  for (int k = 0; k < a->rank; k++) ir_text_str(out, "]"); /* no elements */
 }
 
 static void put_statistics(const fe_array *a, ir_text *out) {
@@ -79,9 +87,13 @@ void cli_summary(const char *name, const fe_array *a, ir_text *out) {
   ir_textf(out, "%s: %s[", name, ir_dtypes[a->dtype].name);
   for (int i = 0; i < a->rank; i++) ir_textf(out, i ? ",%lld" : "%lld", (long long)a->shape[i]);
   ir_text_str(out, "]");
-  if (count_of(a) <= WHOLE) {
+  int64_t positions;
+  int axes = axes_with_elements(a, &positions);
+  if (positions <= WHOLE) {
     ir_text_str(out, " = ");
-    put_whole(a, out);
+    put_whole(a, axes, positions, out);
+  } else if (count_of(a) == 0) {
+    ir_text_str(out, " without elements");
   } else {
     put_statistics(a, out);
   }

@@ -8,12 +8,20 @@
 /* How values are used by those that are fused with what uses them. */
 typedef struct usage {
   unsigned users;
-  bool repeated, masked, reduced, taken; /* taken: by control flow */
+  bool repeated, masked, reduced;
+  bool taken;    /* by control flow */
+  bool returned; /* by a function */
 } usage;
 
 static void out_of_memory(const fe_explained *e) { e->out->failed = true; }
 
 static bool is_reduction(const ir_node *n) { return ir_ops[n->op].cls == IR_CLASS_REDUCE; }
+
+static bool is_result(ir_function f, ir_ref value) {
+  uint32_t i = 0;
+  while (i < f.result_count && f.results[i] != value) i++;
+  return i < f.result_count;
+}
 
 static usage usage_of(const fe_explained *e, ir_ref value) {
   usage u = {0};
@@ -29,6 +37,7 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
     bool uses = false;
     for (uint32_t i = 0; i < ir_operand_count(n); i++) uses |= n->src[i] < e->nodes && above[n->src[i]];
     u.taken |= uses && ir_ops[n->op].cls == IR_CLASS_CONTROL;
+    u.returned |= n->op == IR_OP_FUNC && is_result(ir_function_of(e->g, r), value);
     if (!uses || !ir_shape(e->g, r)) continue;
     for (uint32_t i = 0; i < ir_operand_count(n); i++) u.users += n->src[i] == value;
     u.repeated |= n->op == IR_OP_EXPAND || n->op == IR_OP_GATHER;
@@ -67,11 +76,11 @@ static void put_reason(const fe_explained *e, size_t number) {
     ir_text_str(e->out, "a kernel of its own, because it is a result\n");
     return;
   }
-  if (slot->value != value) {
+  usage u = usage_of(e, value);
+  if (slot->value != value || u.returned) {
     ir_text_str(e->out, "a kernel of its own, because it is a result of its function\n");
     return;
   }
-  usage u = usage_of(e, value);
   if (u.taken) {
     ir_text_str(e->out, "stored and not fused: control flow takes its operands from memory\n");
     return;

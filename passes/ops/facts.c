@@ -73,6 +73,7 @@ static bool difference(const fact *f, ir_ref var, int64_t value, int64_t *out) {
 static bool single(const fact *f, declaration *d) {
   int64_t lo = -ir_floor_div(-d->lo, d->div), hi = ir_floor_div(d->hi, d->div), at_lo, at, found;
   if (lo > hi || !difference(f, d->var, lo * d->div, &at_lo)) return false;
+  if (at_lo == 0) hi = lo;
   while (lo < hi) { /* the side of lo changes at or before hi */
     int64_t middle = lo + (hi - lo) / 2;
     if (!difference(f, d->var, middle * d->div, &at)) return false;

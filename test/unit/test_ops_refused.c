@@ -179,7 +179,7 @@ static void test_view_refusals(void **state) {
        "once"},
       {"squeeze f32[n]",
        "squeeze: axis 0 has size n; x has shape f32[n]; only an axis of size 1 can go; needs n == 1, known: "
-       "1 <= n <= 8"},
+       "1 <= n <= 8; declare n=1..1"},
       {"shrink f32[6] bounds=[[2,7]]",
        "shrink: bounds [2,7] do not fit axis 0; x has shape f32[6]; takes 0 <= begin <= end "
        "<= 6"},
@@ -420,6 +420,8 @@ static void test_names_and_attributes(void **state) {
        "pad: attribute pads holds a list of 3; it is a list of pairs [before,after], such as "
        "[[1,1],[0,2]]"},
       {"unsqueeze f32[2] axis=[0]", "unsqueeze: attribute axis is a list of 1; it is an axis, such as 0"},
+      {"unbatch f32[3] size=w axis=0 level=1",
+       "unbatch: attribute size is w; it is a size, or a list of sizes such as [3,2]"},
       {"unsqueeze f32[2] axis=n", "unsqueeze: attribute axis is n; it is an axis, such as 0"},
       {"add f32[2]", "add: 1 operand given; takes 2"},
       {"neg f32[2] f32[2]", "neg: 2 operands given; takes 1"},

@@ -47,7 +47,7 @@ graph @none(%x: i32[0], %c: i32[]) {
 >>>
 $ viewfold run none.vf --in x=[] --in c=7 --check
 last: i32[] = 7
-ys: i32[0,2] = [[]]
+ys: i32[0,2] = []
 check last: 1 element, bit-equal
 check ys: 0 elements, bit-equal
 

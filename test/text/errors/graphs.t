@@ -488,3 +488,14 @@ $ viewfold run g.vf
 ! viewfold run: g.vf holds no tensor graph
 ! Try 'viewfold run --help'.
 ? 2
+
+== one value of a variable decides, be it the least
+<<< g.vf
+graph @g(%x: f32[n=4..9], %y: f32[4]) {
+  %z = add %x, %y
+  return %z
+}
+>>>
+$ viewfold run g.vf --in x=[1,2,3,4] --in y=[1,2,3,4]
+! g.vf:2:3: error: add: shapes f32[n] and f32[4] do not broadcast: size n meets 4 at axis -1; sizes must be equal or 1; needs n == 4, known: 4 <= n <= 9; declare n=4..4
+? 2

@@ -59,3 +59,24 @@ $ viewfold explain --graph none rows.vf
 ! [..]
 ! Try 'viewfold explain --help'.
 ? 2
+
+== the condition of a loop is a result, too
+<<< loop.vf
+graph @less(%i: i32[]) {
+  %p = lt %i, 5
+  return %p
+}
+graph @next(%i: i32[]) {
+  %j = add %i, 1
+  return %j
+}
+graph @loop(%i: i32[]) {
+  %j = while_loop %i while=@less do=@next
+  return %j
+}
+>>>
+$ viewfold explain loop.vf | grep -E 'fuses|why'
+      fuses   lt
+      why     a kernel of its own, because it is a result of its function
+      fuses   add
+      why     a kernel of its own, because it is a result of its function

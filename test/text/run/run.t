@@ -200,3 +200,34 @@ graph @g(%y: u64[9]) {
 >>>
 $ viewfold run g.vf --in y=[1,2,3,4,5,6,7,8,9]
 r: f64[9] = [nan, nan, nan, nan, nan, nan, nan, nan, nan]
+
+== arrays without elements
+<<< g.vf
+graph @g(%a: f32[0,3], %b: f32[2,n=0..9], %c: i8[2,0,3], %d: f32[m=0..20,0], %e: f32[m]) {
+  return %a, %b, %c, %d
+}
+>>>
+$ viewfold run g.vf --in a=[] --in b=[[],[]] --in c=[[],[]] --in d=[] --in e=[]
+a: f32[0,3] = []
+b: f32[2,0] = [[], []]
+c: i8[2,0,3] = [[], []]
+d: f32[0,0] = []
+$ viewfold run g.vf --in a=[] --in b=[[],[]] --in c=[] --in d=[] --in e=[]
+! viewfold run: %c is i8[2,0,3], but the value given holds i8[0,0,3]: axis 0 has to be 2
+? 2
+$ viewfold run 'f32[1,2].expand(20,2).shrink((0,20),(1,1))' --in x=[[1,2]]
+y: f32[20,0] without elements
+
+== lanes of truth values that are partly known
+<<< g.vf
+graph @g(%a: bool[1], %b: bool[7]) {
+  %p = pad %a pads=[[1,0]]
+  %s = sum %p
+  %q = pad %b pads=[[3,6]]
+  %t = sum %q
+  return %s, %t
+}
+>>>
+$ viewfold run g.vf --in a=[true] --in b=[true,true,false,true,true,true,true]
+s: i32[] = 1
+t: i32[] = 6
