@@ -140,6 +140,8 @@ static bool check(const vf_context *c, const vf_op_description *d, ir_error *err
                   "exactly one of function, source (or opencl alone) and compose says what it computes");
   if ((d->function || d->source) && !d->signature)
     return refuse(error, d->name, "a function needs a signature, such as int(in0, out0, i64 in0.count)");
+  if (d->compose && d->batch)
+    return refuse(error, d->name, "what is composed of other operations has no rule for batches: they have");
   if (d->operands == 0 && !d->shape && !d->compose)
     return refuse(error, d->name, "without operands, a function for shapes says what the results are");
   if ((unsigned)d->partial > VF_PARTIAL_FIRST || d->flops < 0)

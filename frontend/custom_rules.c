@@ -107,6 +107,12 @@ static bool compose(const op_custom_site *site, ir_ref *results, char *why) {
          unwrap(&v, "result", site->custom->base.results, results, why);
 }
 
+static bool batched(const op_custom_site *site, uint32_t lead, ir_ref *results, char *why) {
+  visit v;
+  return begin(&v, site, why) && end(&v, v.custom->given.batch(&v.call, (int)lead, v.made)) &&
+         unwrap(&v, "result", site->custom->base.results, results, why);
+}
+
 static bool pull(const op_custom_site *site, const ir_ref *results, const ir_ref *cotangents, ir_ref *parts,
                  char *why) {
   visit v;
@@ -130,6 +136,7 @@ static bool push(const op_custom_site *site, const ir_ref *results, const ir_ref
 void fe_custom_rules(fe_custom *c) {
   c->base.types = types;
   c->base.compose = c->given.compose ? compose : NULL;
+  c->base.batched = c->given.batch ? batched : NULL;
   c->base.pull = c->given.vjp ? pull : NULL;
   c->base.push = c->given.jvp ? push : NULL;
 }

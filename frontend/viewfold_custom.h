@@ -100,6 +100,10 @@ typedef struct vf_op_description {
   const char *sharding; /* factors of axes, such as "m k, k n -> m n": docs/operations.md */
   vf_op_partial partial;
   int64_t flops; /* for each element of all results */
+  /* For operands in a batch: those of the call are arrays whose first batch_dims axes are the batch, the same
+   * of all. Records the results, with these axes first, by other builders, or by the operation itself where
+   * it takes such arrays. Without it the function is called for each element. */
+  bool (*batch)(const vf_op_call *call, int batch_dims, vf_value *results);
 } vf_op_description;
 
 /* VF_ERR_INVALID: a name that is taken or is no name, counts out of range, a signature or sharding rule that

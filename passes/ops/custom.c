@@ -138,6 +138,34 @@ static ir_ref record_composed(const op_custom_site *s) {
   return s->custom->base.results == 1 ? results[0] : ir_tuple(s->g, results, s->custom->base.results);
 }
 
+/* With a rule for batches: arrays without one, and the results are of the batch again. */
+static ir_ref record_batched(const op_custom_site *s, ir_ref batch) {
+  ir_graph *g = s->g;
+  ir_ref x[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX] = {0};
+  uint32_t lead = ir_get(g, batch)->nsrc, count = s->custom->base.results;
+  char why[OP_CUSTOM_WHY] = "";
+  op_custom_site inside = *s;
+  inside.operands = x;
+  for (uint32_t i = 0; i < s->custom->base.operands; i++) {
+    ir_ref whole = op_broadcast_batch_dims(g, s->operands[i], ir_get(g, batch)->src, lead);
+    if (!(x[i] = whole ? op_rebatch(g, whole, 0) : 0)) return 0;
+  }
+  if (!s->custom->batched(&inside, lead, results, why))
+    return failed(g, s->custom, "its rule for batches failed without a reason", why);
+  for (uint32_t i = 0; i < count; i++) {
+    if (!results[i]) return failed(g, s->custom, "its rule for batches left out a result", why);
+    if (!(results[i] = op_firm(g, results[i]))) return 0;
+    bool leads = ir_rank(g, results[i]) >= lead;
+    for (uint32_t k = 0; k < lead && leads; k++) leads = ir_dim(g, results[i], k) == ir_src(g, batch, k);
+    if (!leads)
+      return op_refuse(
+          g, "%s: its rule for batches gave a result of shape %s; the first %u axes are those of the batch",
+          s->custom->base.name, OP_TYPE(results[i]), lead);
+    if (!(results[i] = op_rebatch(g, results[i], lead))) return 0;
+  }
+  return count == 1 ? results[0] : ir_tuple(g, results, count);
+}
+
 /* As a dump has it: the operands are arrays of a batch, and so are the results. */
 static ir_ref record_physical(const op_custom_site *s, int64_t lead) {
   ir_ref x[IR_CUSTOM_MAX], results[IR_CUSTOM_MAX];
@@ -179,6 +207,11 @@ ir_ref op_custom_apply(ir_graph *g, const op_custom *c, const ir_ref *operands, 
     if (!(x[i] = op_firm(g, operands[i]))) return 0;
   op_custom_site site = {g, c, x, values};
   if (c->compose) return record_composed(&site);
+  ir_ref batch = 0;
+  if (c->batched && (!op_batches_align(g, c->base.name, x, (uint32_t)n) ||
+                     !ir_batch_of(g, IR_OP_STACK, 0, x, (uint32_t)n, &batch)))
+    return 0;
+  if (batch) return record_batched(&site, batch);
   return physical ? record_physical(&site, physical) : record_call(&site);
 }
 

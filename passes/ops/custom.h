@@ -25,6 +25,9 @@ typedef struct op_custom {
                 char *why);
   /* the results recorded by other builders; NULL: the operation has a function to run */
   bool (*compose)(const op_custom_site *site, ir_ref *results, char *why);
+  /* for operands in a batch: they are arrays whose first `lead` axes are the batch, which the results,
+   * recorded by other builders, have as well; NULL: the operation is called for each element */
+  bool (*batched)(const op_custom_site *site, uint32_t lead, ir_ref *results, char *why);
   /* what the cotangents of the results (0: of one that is no float) add to those of the operands; 0: nothing.
    * NULL: there is no such rule, here and below */
   bool (*pull)(const op_custom_site *site, const ir_ref *results, const ir_ref *cotangents, ir_ref *parts,

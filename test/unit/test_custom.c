@@ -284,6 +284,65 @@ static void test_inside_scan(void **state) {
   vf_program_destroy(p), vf_graph_destroy(g), vf_context_destroy(c);
 }
 
+/* A rule for batches: one call for all of it, also of a vmap inside another; results that are none are
+ * refused. */
+static atomic_int doubled_calls;
+static void doubled(const float *x, float *out, int64_t n) {
+  atomic_fetch_add(&doubled_calls, 1);
+  for (int64_t i = 0; i < n; i++) out[i] = 2 * x[i];
+}
+static bool doubled_batch(const vf_op_call *call, int batch_dims, vf_value *results) {
+  results[0] = batch_dims == *(int *)call->user ? vf_apply(call->graph, "doubled", call->operands, 1, NULL)
+                                                : vf_number(call->graph, 0);
+  return true;
+}
+static bool doubled_pull(const vf_op_call *call, const vf_value *results, const vf_value *cotangents,
+                         vf_value *gradients) {
+  gradients[0] = vf_mul(cotangents[0], vf_number(call->graph, 2));
+  return true;
+}
+static void double_it(void *user, const vf_value *arguments, vf_value *results) {
+  results[0] = vf_apply(arguments[0].graph, "doubled", arguments, 1, NULL);
+}
+static void double_each(void *user, const vf_value *arguments, vf_value *results) {
+  vf_map map = {.size = sizeof map, .arguments = 1, .results = 1, .axis_size = -1};
+  vf_vmap(arguments[0].graph, &map, double_it, NULL, arguments, results);
+}
+
+static void test_rule_for_batches(void **state) {
+  vf_context *c = context();
+  int lead = 2;
+  add_op(c, (vf_op_description){.name = "doubled",
+                                .operands = 1,
+                                .results = 1,
+                                .user = &lead,
+                                .function = (any_function)doubled,
+                                .signature = "void(in0, out0, i64 in0.count)",
+                                .vjp = doubled_pull,
+                                .batch = doubled_batch});
+  vf_graph *g = vf_graph_create(c, "batch", &error);
+  vf_value x = vf_input(g, "x", VF_F32, VF_LIST(2, 3, 2)), y, gradient;
+  vf_map map = {.size = sizeof map, .arguments = 1, .results = 1, .axis_size = -1};
+  assert_true(vf_vmap(g, &map, double_each, NULL, &x, &y));
+  vf_grad(vf_sum(vf_mul(y, x), VF_ALL, false), 1, &x, &gradient);
+  vf_output(g, "y", y), vf_output(g, "gradient", gradient);
+  if (vf_graph_status(g)) fail_msg("%s", vf_graph_message(g));
+  vf_program *program = vf_compile(g, &error);
+  float in[12], out[12], slope[12];
+  for (int i = 0; i < 12; i++) in[i] = (float)i;
+  atomic_store(&doubled_calls, 0);
+  if (!program || vf_program_run(program, (const void *[]){in}, (void *[]){out, slope}, NULL, &error))
+    fail_msg("%s", error.message);
+  assert_int_equal(atomic_load(&doubled_calls), 1);
+  for (int i = 0; i < 12; i++) assert_true(out[i] == 2 * in[i] && slope[i] == 4 * in[i]);
+  lead = 7;
+  assert_false(vf_vmap(g, &map, double_it, NULL, &x, &y));
+  assert_string_equal(vf_graph_message(g),
+                      "doubled: its rule for batches gave a result of shape f32[]; the first "
+                      "1 axes are those of the batch");
+  vf_program_destroy(program), vf_graph_destroy(g), vf_context_destroy(c);
+}
+
 /* Once for each element of a batch: of a vmap, of one inside another, and of what is the same for all. */
 static void pair_sum(const float *x, const float *y, float *out, int64_t n) {
   *out = 0;
@@ -852,6 +911,7 @@ int main(void) {
       cmocka_unit_test(test_derivatives_that_are_not_there),
       cmocka_unit_test(test_inside_scan),
       cmocka_unit_test(test_batches),
+      cmocka_unit_test(test_rule_for_batches),
       cmocka_unit_test(test_parts),
       cmocka_unit_test(test_failures_are_told),
       cmocka_unit_test(test_source),
