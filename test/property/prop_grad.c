@@ -178,6 +178,35 @@ static const operation operations[] = {
     {"%y = sort %a axis=0 descending=true", SIGNED},
     {"%y, %i = topk %a k=2", SIGNED},
 
+    /* compositions */
+    {"%y = softmax %a axis=1", SIGNED},
+    {"%y = log_softmax %a axis=0", SIGNED},
+    {"%y = logsumexp %a axes=[1]", SIGNED},
+    {"%y = var %a axes=[0] correction=1", SIGNED},
+    {"%w = data values=[[1,2,3,4],[2,1,4,3],[4,3,1,2]] dtype=f64\n%t = add %a, %w\n%y = std %t axes=[1]",
+     SIGNED},
+    {"%w = shrink %b bounds=[[0,1],[0,4]]\n%v = reshape %w shape=[4]\n%y = layer_norm %a, %v axis=1", SIGNED},
+    {"%w = shrink %b bounds=[[1,2],[0,4]]\n%v = reshape %w shape=[4]\n%y = rms_norm %a, %v axis=1", SIGNED},
+    {"%f, %g = split %a parts=2 axis=1\n%y = mul %f, %g", SIGNED},
+    {"%f, %g = chunk %a chunks=2 axis=0\n%y = mul %f, %g", SIGNED},
+    {"%f, %g, %h = unbind %a axis=0\n%t = mul %f, %g\n%y = sub %t, %h", SIGNED},
+    {"%f, %g = minmax %a axes=[1]\n%y = mul %f, %g", SIGNED},
+    {"%t = mul %a, %b\n%y = tril %t diagonal=1", SIGNED},
+    {"%t = mul %a, %b\n%y = triu %t", SIGNED},
+    {"%i = data values=[5,0,5,-1] dtype=i64\n%y = take %a, %i", SIGNED},
+    {"%y = einsum %a, %b equation=\"ij,kj->ik\"", SIGNED},
+    {"%y = einsum %a, %b, %c equation=\"ij,ij,kj->k\"", SIGNED},
+    {"%x = reshape %a shape=[1,2,6]\n%w = reshape %b shape=[2,2,3]\n%y = conv %x, %w stride=[2] padding=[1]",
+     SIGNED},
+    {"%x = reshape %a shape=[1,2,3,2]\n%w = reshape %b shape=[2,1,3,2]\n"
+     "%y = conv %x, %w padding=[1,1] dilation=[1,2] groups=2",
+     SIGNED},
+    {"%x = reshape %a shape=[1,2,6]\n%w = reshape %b shape=[2,2,3]\n%y = conv_transpose %x, %w stride=[2]",
+     SIGNED},
+    {"%x = reshape %a shape=[1,3,4]\n%y = max_pool %x kernel=[2] stride=[1]", SIGNED},
+    {"%x = reshape %a shape=[1,3,4]\n%y = avg_pool %x kernel=[3] stride=[1] padding=[1]", SIGNED},
+    {"%t = mul %a, %b\n%y = stored %t", SIGNED},
+
     /* together */
     {"%m = max %a axes=[1] keepdims=true\n%t = sub %a, %m\n%e = exp %t\n%s = sum %e axes=[1] keepdims=true\n"
      "%y = div %e, %s",
