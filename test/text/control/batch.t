@@ -126,9 +126,9 @@ check c: 6 elements, bit-equal
 check d: 12 elements, bit-equal
 $ viewfold run scans.vf --in 'x=[[],[]]' --in w=[[1],[10],[0]] --check
 a: f32[3,2] = [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
-b: f32[3,2,0] = [[[]]]
+b: f32[3,2,0] = [[[], []], [[], []], [[], []]]
 c: f32[3,2] = [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
-d: f32[3,2,0] = [[[]]]
+d: f32[3,2,0] = [[[], []], [[], []], [[], []]]
 check a: 6 elements, bit-equal
 check b: 0 elements, bit-equal
 check c: 6 elements, bit-equal
