@@ -253,7 +253,7 @@ PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
 
 test:
 	@CC='$(firstword $(CC))' sh .ci/deps install build test
-	@sh .ci/deps install conform || test -z "$$CI"
+	@sh .ci/deps install conform || true
 	+$(Q)$(MAKE) --no-print-directory test-build
 	@$(RUN_TESTS) $(PARTS)
 ifneq ($(SAN),)
