@@ -102,7 +102,7 @@ _FUNCTIONS = {  # name: (result, arguments)
 }
 
 
-class Library:
+class Context:
     """One context of libviewfold, which keeps nothing on disk and runs on one thread."""
 
     def __init__(self, build):
@@ -111,7 +111,7 @@ class Library:
             function = getattr(self.c, name)
             function.restype, function.argtypes = result, arguments
         options = _Options(size=ctypes.sizeof(_Options), threads=1, flags=1)
-        self.context = self.must(self.c.vf_context_create, ctypes.byref(options))
+        self.raw = self.must(self.c.vf_context_create, ctypes.byref(options))
 
     def must(self, function, *arguments):
         """Calls a function whose last argument is the error and whose falsity (or status) is failure."""
@@ -127,12 +127,12 @@ class Library:
         try:
             return ctypes.string_at(text).decode()
         finally:
-            self.c.vf_text_free(self.context, text)
+            self.c.vf_text_free(self.raw, text)
 
     def parse(self, text, which=None):
-        raw = text.encode()
+        written = text.encode()
         which = which and which.encode()
-        return self.must(self.c.vf_graph_parse, self.context, raw, len(raw), b"graph", which)
+        return self.must(self.c.vf_graph_parse, self.raw, written, len(written), b"graph", which)
 
     def run_text(self, text, inputs, names, compiled, which=None):
         """The results of these names of a graph, for inputs in order: by a compiled program, or by the
@@ -194,15 +194,15 @@ class Value:
         an attribute here."""
         if self.recipe[0] == "input":
             return self.recipe[1].wide()
-        copy = Graph(self.graph.library)
+        copy = Graph(self.graph.context)
         copy.output(copy.again(self, {}))
         return copy.run(compiled=False)[0].wide()
 
 
 class Graph:
-    def __init__(self, library, name="conform"):
-        self.library, self.c, self.inputs, self.outputs = library, library.c, [], []
-        self.raw = library.must(self.c.vf_graph_create, library.context, name.encode())
+    def __init__(self, context, name="conform"):
+        self.context, self.c, self.inputs, self.outputs = context, context.c, [], []
+        self.raw = context.must(self.c.vf_graph_create, context.raw, name.encode())
 
     def __del__(self):
         if getattr(self, "raw", None):
@@ -273,9 +273,9 @@ class Graph:
         self.outputs.append(value)
 
     def text(self):
-        return self.library.text(self.raw)
+        return self.context.text(self.raw)
 
     def run(self, compiled=True):
         """The outputs, computed from the graph's own text."""
         names = [f"y{k}" for k in range(len(self.outputs))]
-        return self.library.run_text(self.text(), self.inputs, names, compiled)
+        return self.context.run_text(self.text(), self.inputs, names, compiled)

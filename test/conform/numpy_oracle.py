@@ -46,10 +46,10 @@ def seed_of(seed, name, number):
     return np.random.default_rng([seed, number] + list(name.encode()))
 
 
-def recorded(library, row, operation, random):
+def recorded(context, row, operation, random):
     """One case as text: (text, inputs, names of results, wants)."""
     aliases, attributes = operation
-    graph = binding.Graph(library)
+    graph = binding.Graph(context)
     draw = Draw(random, graph, attributes)
     name = draw.one(aliases)
     case = row(draw)
@@ -61,10 +61,10 @@ def recorded(library, row, operation, random):
     return graph.text(), graph.inputs, [f"y{k}" for k in range(len(results))], case.wants
 
 
-def run_case(library, row, operation, random):
+def run_case(context, row, operation, random):
     """None, or what was wrong, with the graph."""
     try:
-        text, inputs, names, wants = recorded(library, row, operation, random)
+        text, inputs, names, wants = recorded(context, row, operation, random)
     except binding.Refused as why:
         return f"refused: {why}"
     if len(names) != len(wants):
@@ -73,7 +73,7 @@ def run_case(library, row, operation, random):
     for compiled in (True, False):
         how = "compiled" if compiled else "evaluated"
         try:
-            outputs = library.run_text(text, inputs, names, compiled, which)
+            outputs = context.run_text(text, inputs, names, compiled, which)
         except binding.Refused as why:
             return f"{how}: {why}\n{text}"
         for number, (got, want) in enumerate(zip(outputs, wants)):
@@ -93,7 +93,7 @@ def main():
     options.add_argument("--only", default="")
     options = options.parse_args()
     np.seterr(all="ignore")
-    library = binding.Library(options.build)
+    context = binding.Context(options.build)
     every, failures, passed = names(), collections.Counter(), 0
     for name in sorted(every.keys() - ROWS.keys()):
         print(f"{name}: no row in test/conform/oracle/: add one")
@@ -105,7 +105,7 @@ def main():
         if options.only not in ("", name):
             continue
         for number in range(options.count):
-            wrong = run_case(library, ROWS[name], every[name], seed_of(options.seed, name, number))
+            wrong = run_case(context, ROWS[name], every[name], seed_of(options.seed, name, number))
             if wrong:
                 failures[name] += 1
                 if failures[name] <= MOST_SHOWN:

@@ -67,8 +67,8 @@ def covered(model):
             raise Uncovered(nodes.MISSING.get(node.op_type, "operator " + node.op_type))
 
 
-def translate(library, model, inputs):
-    graph = binding.Graph(library)
+def translate(context, model, inputs):
+    graph = binding.Graph(context)
     opsets = {o.domain: o.version for o in model.opset_import}
     values = {i.name: graph.input(a) for i, a in zip(model.graph.input, inputs)}
     for proto in model.graph.initializer:
@@ -100,7 +100,7 @@ def compare(name, got, want):
     return f"{name}{list(map(int, at))}: {a[at]}, expected {b[at]} ({np.count_nonzero(~close)} of {a.size})"
 
 
-def run_test(library, folder):
+def run_test(context, folder):
     """None when it passes, else what was wrong. Raises Uncovered."""
     if os.path.basename(folder) in WRONG:
         raise Uncovered("wrong in the suite: " + WRONG[os.path.basename(folder)])
@@ -109,7 +109,7 @@ def run_test(library, folder):
     for data in sorted(d for d in os.listdir(folder) if d.startswith("test_data_set_")):
         inputs = load_tensors(os.path.join(folder, data), "input", model.graph.input)
         wanted = load_tensors(os.path.join(folder, data), "output", model.graph.output)
-        graph = translate(library, model, inputs)
+        graph = translate(context, model, inputs)
         for compiled in (True, False):
             how, results = "compiled" if compiled else "evaluated", graph.run(compiled)
             if len(results) != len(wanted):
@@ -132,13 +132,13 @@ def main():
     if not os.path.isdir(options.data):
         print(f"skip: no node tests in {options.data} (package libonnx-testdata)")
         return 77
-    library = binding.Library(options.build)
+    context = binding.Context(options.build)
     passed, failed, reasons = [], [], collections.defaultdict(list)
     for name in sorted(n for n in os.listdir(options.data) if options.only in n):
         if options.verbose:
             print(name, flush=True)
         try:
-            wrong = run_test(library, os.path.join(options.data, name))
+            wrong = run_test(context, os.path.join(options.data, name))
         except Uncovered as why:
             reasons[str(why)].append(name)
             continue
