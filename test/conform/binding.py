@@ -56,7 +56,8 @@ def to_dtype(array, dtype):
     return Typed(rounded.astype(np.uint16), "bf16")
 
 
-class _Value(ctypes.Structure):
+class Raw(ctypes.Structure):
+    """A vf_value."""
     _fields_ = [("graph", ctypes.c_void_p), ("id", ctypes.c_uint32), ("epoch", ctypes.c_uint32)]
 
 
@@ -71,6 +72,16 @@ class _Options(ctypes.Structure):
                 ("device", ctypes.c_char_p), ("cache_bytes", ctypes.c_int64)]
 
 
+class Map(ctypes.Structure):
+    """A vf_map."""
+    _fields_ = [("size", ctypes.c_size_t), ("arguments", ctypes.c_int), ("results", ctypes.c_int),
+                ("in_axes", ctypes.POINTER(ctypes.c_int)), ("out_axes", ctypes.POINTER(ctypes.c_int)),
+                ("axis_size", ctypes.c_int64)]
+
+
+NOT_MAPPED = -2**31
+_VALUES = ctypes.POINTER(Raw)
+Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, _VALUES, _VALUES)  # a vf_function
 _POINTER, _TEXT, _INT, _SIZES = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(ctypes.c_int64)
 _FUNCTIONS = {  # name: (result, arguments)
     "vf_context_create": (_POINTER, [_POINTER, _POINTER]),
@@ -83,18 +94,26 @@ _FUNCTIONS = {  # name: (result, arguments)
     "vf_graph_status": (_INT, [_POINTER]),
     "vf_graph_message": (_TEXT, [_POINTER]),
     "vf_graph_clear_error": (None, [_POINTER]),
-    "vf_graph_find": (_Value, [_POINTER, _TEXT]),
-    "vf_output": (_Value, [_POINTER, _TEXT, _Value]),
-    "vf_ok": (ctypes.c_bool, [_Value]),
-    "vf_value_dtype": (_INT, [_Value]),
-    "vf_value_rank": (_INT, [_Value]),
-    "vf_value_shape": (_INT, [_Value, _SIZES]),
-    "vf_value_batch": (_INT, [_Value, _SIZES]),
-    "vf_input": (_Value, [_POINTER, _TEXT, _INT, _INT, _SIZES]),
-    "vf_number": (_Value, [_POINTER, ctypes.c_double]),
-    "vf_integer": (_Value, [_POINTER, ctypes.c_int64]),
-    "vf_apply_all": (_INT, [_POINTER, _TEXT, ctypes.POINTER(_Value), _INT, _TEXT, _INT,
-                            ctypes.POINTER(_Value)]),
+    "vf_graph_find": (Raw, [_POINTER, _TEXT]),
+    "vf_output": (Raw, [_POINTER, _TEXT, Raw]),
+    "vf_ok": (ctypes.c_bool, [Raw]),
+    "vf_value_dtype": (_INT, [Raw]),
+    "vf_value_rank": (_INT, [Raw]),
+    "vf_value_shape": (_INT, [Raw, _SIZES]),
+    "vf_value_batch": (_INT, [Raw, _SIZES]),
+    "vf_input": (Raw, [_POINTER, _TEXT, _INT, _INT, _SIZES]),
+    "vf_number": (Raw, [_POINTER, ctypes.c_double]),
+    "vf_integer": (Raw, [_POINTER, ctypes.c_int64]),
+    "vf_data": (Raw, [_POINTER, _INT, _INT, _SIZES, _POINTER, ctypes.c_size_t]),
+    "vf_apply_all": (_INT, [_POINTER, _TEXT, _VALUES, _INT, _TEXT, _INT, _VALUES]),
+    "vf_vjp": (None, [_INT, _VALUES, _VALUES, _INT, _VALUES, _VALUES]),
+    "vf_jvp": (None, [_INT, _VALUES, _INT, _VALUES, _VALUES, _VALUES]),
+    "vf_vmap": (ctypes.c_bool, [_POINTER, ctypes.POINTER(Map), Function, _POINTER, _VALUES, _VALUES]),
+    "vf_cond": (None, [Raw, _INT, _VALUES, Function, Function, _POINTER, _INT, _VALUES]),
+    "vf_while_loop": (None, [Function, Function, _POINTER, _INT, _VALUES, ctypes.c_int64, _VALUES]),
+    "vf_scan": (None, [Function, _POINTER, _INT, _VALUES, _INT, _VALUES, _INT, ctypes.c_int64, ctypes.c_bool,
+                       _VALUES, _VALUES]),
+    "vf_checkpoint": (None, [Function, _POINTER, _INT, _VALUES, _INT, _VALUES]),
     "vf_compile": (_POINTER, [_POINTER, _POINTER]),
     "vf_program_destroy": (None, [_POINTER]),
     "vf_program_run": (_INT, [_POINTER, _POINTER, _POINTER, _SIZES, _POINTER]),
@@ -134,30 +153,46 @@ class Context:
         which = which and which.encode()
         return self.must(self.c.vf_graph_parse, self.raw, written, len(written), b"graph", which)
 
-    def run_text(self, text, inputs, names, compiled, which=None):
-        """The results of these names of a graph, for inputs in order: by a compiled program, or by the
+    def run(self, graph, inputs, values, compiled):
+        """What these values, outputs of the graph, are for inputs in order: by a compiled program, or by the
         reference evaluator."""
-        read, program = self.parse(text, which), None
+        outputs, program = [np.empty(v.batch + v.shape, NUMPY[v.dtype]) for v in values], None
+        if compiled:
+            program = self.must(self.c.vf_compile, graph)
+        run, what = (self.c.vf_program_run, program) if compiled else (self.c.vf_evaluate, graph)
         try:
-            values = [Value(self, self.c.vf_graph_find(read, name.encode()), None) for name in names]
-            outputs = [np.empty(v.batch + v.shape, NUMPY[v.dtype]) for v in values]
-            if compiled:
-                program = self.must(self.c.vf_compile, read)
-            run, what = (self.c.vf_program_run, program) if compiled else (self.c.vf_evaluate, read)
-            self.must(run, what, _pointers([x.array for x in inputs]), _pointers(outputs), None)
-            return [Typed(a, v.dtype, len(v.batch)) for a, v in zip(outputs, values)]
+            self.must(run, what, pointers([x.array for x in inputs]), pointers(outputs), None)
         finally:
             if program:
                 self.c.vf_program_destroy(program)
+        return [Typed(a, v.dtype, len(v.batch)) for a, v in zip(outputs, values)]
+
+    def run_text(self, text, inputs, names, compiled, which=None):
+        """The same of a graph as text, and of outputs by name."""
+        read = self.parse(text, which)
+        try:
+            values = [Value(self, self.c.vf_graph_find(read, name.encode()), None) for name in names]
+            return self.run(read, inputs, values, compiled)
+        finally:
             self.c.vf_graph_destroy(read)
 
 
-def _sizes(shape):
+def sizes(shape):
     return (ctypes.c_int64 * max(len(shape), 1))(*shape)
 
 
-def _pointers(arrays):
+def pointers(arrays):
     return (ctypes.c_void_p * max(len(arrays), 1))(*[a.ctypes.data for a in arrays])
+
+
+def copied(raw):
+    """Of its own, where the array that it stands in goes."""
+    return Raw(raw.graph, raw.id, raw.epoch)
+
+
+def attributes_text(attributes):
+    """As text graphs write them; None is left out."""
+    return " ".join(f"{k}={attribute_text(v)}" for k, v in attributes.items() if v is not None)
 
 
 def attribute_text(value):
@@ -217,7 +252,7 @@ class Graph:
         array = typed(array)
         name = f"x{len(self.inputs)}"
         raw = self.c.vf_input(self.raw, name.encode(), DTYPES.index(array.dtype), len(array.shape),
-                              _sizes(array.shape))
+                              sizes(array.shape))
         if not self.c.vf_ok(raw):
             raise self.refused()
         self.inputs.append(array)
@@ -235,15 +270,13 @@ class Graph:
     def apply_all(self, operation, *operands, **attributes):
         """All results of an operation by its text name; Python numbers are literals, None attributes left
         out."""
-        raw = (_Value * max(len(operands), 1))(*[self._operand(x) for x in operands])
-        results = (_Value * MOST_RESULTS)()
-        text = " ".join(f"{k}={attribute_text(v)}" for k, v in attributes.items() if v is not None)
-        count = self.c.vf_apply_all(self.raw, operation.encode(), raw, len(operands), text.encode() or None,
-                                    MOST_RESULTS, results)
+        raw = (Raw * max(len(operands), 1))(*[self._operand(x) for x in operands])
+        results = (Raw * MOST_RESULTS)()
+        count = self.c.vf_apply_all(self.raw, operation.encode(), raw, len(operands),
+                                    attributes_text(attributes).encode() or None, MOST_RESULTS, results)
         if count < 0:
             raise self.refused()
-        return [Value(self, _Value(results[i].graph, results[i].id, results[i].epoch),
-                      (operation, operands, attributes, i)) for i in range(count)]
+        return [Value(self, copied(results[i]), (operation, operands, attributes, i)) for i in range(count)]
 
     def apply(self, operation, *operands, **attributes):
         return self.apply_all(operation, *operands, **attributes)[0]

@@ -29,7 +29,8 @@ except ImportError as missing:
 
 jax.config.update("jax_enable_x64", True)
 
-import viewfold_api
+import binding
+import recorder
 from beside import ROWS
 from beside.compose import composition
 from beside.judge import Truth, judged
@@ -61,8 +62,8 @@ def compared(context, f, inputs, clock):
         wrong, excused = {}, 0
         for dtype in ("f64", "f32"):
             try:
-                mine = context.run(f.viewfold, inputs, dtype)
-            except viewfold_api.Failed as why:
+                mine = recorder.run(context, f.viewfold, inputs, dtype)
+            except binding.Refused as why:
                 wrong[dtype] = [str(why)]
                 continue
             finally:
@@ -88,7 +89,7 @@ def options():
 
 def main():
     o = options()
-    context, clock, used = viewfold_api.Context(os.path.join(o.build, "libviewfold.so.0")), Clock(), collections.Counter()
+    context, clock, used = binding.Context(o.build), Clock(), collections.Counter()
     failed = excused = results = 0
     cases = range(o.count) if o.case is None else [o.case]
     for case in cases:
