@@ -232,7 +232,6 @@ void ir_print_python(const ir_graph *graph, ir_ref ref,
 /* `graph @name(%x: f32[2,3], ...) { ... }` for a tensor TUPLE of results, or the listing of a kernel */
 void ir_print_graph(const ir_graph *graph, const char *name, ir_ref root, ir_text *out);
 void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out);    /* "f32[480,640]", "f32[8|480,640]" */
-void ir_print_shape(const ir_graph *graph, ir_ref shape, ir_text *out); /* "[480,640]" */
 
 /* verify.c: checks every node reachable from root against its level's rules */
 ir_status ir_verify(ir_graph *graph, ir_ref root, int level, ir_error *error);

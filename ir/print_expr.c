@@ -440,12 +440,6 @@ void ir_print_python(const ir_graph *g, ir_ref ref, ir_text *out) {
   ir_printer_free(&pr);
 }
 
-void ir_print_shape(const ir_graph *g, ir_ref shape, ir_text *out) {
-  ir_printer pr = bare(g, out);
-  ir_put_shape(&pr, shape);
-  ir_printer_free(&pr);
-}
-
 void ir_print_type(const ir_graph *g, ir_ref ref, ir_text *out) {
   ir_printer pr = bare(g, out);
   ir_put_type(&pr, ref);
