@@ -131,17 +131,12 @@ static bool print_json(void) {
 }
 
 int cli_ops(int argc, char **argv) {
-  static const cli_option options[] = {{"--json", NULL}};
-  bool json = false;
-  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = 1};
-  for (int next; (next = cli_next(&args)) != CLI_END;) {
-    if (next == CLI_WRONG) return CLI_BAD_INPUT;
-    if (next == CLI_HELP) {
-      fputs(help_text, stdout);
-      return CLI_OK;
-    }
-    if (next < 0) return cli_usage("ops", "no arguments expected, found '%s'", args.value);
-    json = true;
+  bool json;
+  int found = cli_only_json("ops", argc, argv, &json);
+  if (found == CLI_WRONG) return CLI_BAD_INPUT;
+  if (found == CLI_HELP) {
+    fputs(help_text, stdout);
+    return CLI_OK;
   }
   if (!json) print_table();
   return !json || print_json() ? CLI_OK : CLI_DEVICE;

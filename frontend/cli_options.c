@@ -57,3 +57,14 @@ int cli_next(cli_args *a) {
   }
   return unknown(a, word, length);
 }
+
+int cli_only_json(const char *command, int argc, char **argv, bool *json) {
+  static const cli_option options[] = {{"--json", NULL}};
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = 1};
+  int next;
+  *json = false;
+  while ((next = cli_next(&args)) >= 0) *json = true;
+  if (next != CLI_WORD) return next;
+  cli_usage(command, "no arguments expected, found '%s'", args.value);
+  return CLI_WRONG;
+}

@@ -3,6 +3,7 @@
 #ifndef VIEWFOLD_FRONTEND_CLI_OPTIONS_H
 #define VIEWFOLD_FRONTEND_CLI_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct cli_option {
@@ -28,6 +29,10 @@ typedef struct cli_args {
 
 /* The next argument: the number of an option in the table, or one of the above. */
 int cli_next(cli_args *args);
+
+/* The arguments of a command that takes --json and nothing else. CLI_END: *json says whether it was given;
+ * CLI_HELP: asked for; CLI_WRONG: reported. */
+int cli_only_json(const char *command, int argc, char **argv, bool *json);
 
 /* `viewfold COMMAND: message` and where to find help, on standard error. Returns CLI_BAD_INPUT. */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
