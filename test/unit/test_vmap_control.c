@@ -11,11 +11,10 @@
 #include <cmocka.h>
 
 #include "frontend/viewfold.h"
-#include "test/lib/memory.h"
+#include "test/lib/short_memory.h"
 
 enum { MOST = 64 };
 static vf_error error;
-static test_memory memory;
 
 typedef struct bench {
   vf_context *c;
@@ -265,27 +264,7 @@ static bool record_once(vf_context *c) {
   return good;
 }
 
-static void test_short_memory(void **state) {
-  bool good = false;
-  for (long fail_at = 1; !good; fail_at++) {
-    memory = (test_memory){0};
-    vf_options options = {.size = sizeof options,
-                          .allocator = test_memory_hook,
-                          .allocator_user = &memory,
-                          .flags = VF_NO_DISK};
-    vf_context *c = vf_context_create(&options, &error);
-    assert_non_null(c);
-    memory.fail_at = memory.allocations + fail_at;
-    good = record_once(c);
-    if (!good) assert_int_equal(error.status, VF_ERR_MEMORY);
-    bool reached = memory.allocations >= memory.fail_at;
-    if (good && reached) good = false; /* the failure was of no consequence */
-    memory.fail_at = 0;
-    vf_context_destroy(c);
-    assert_int_equal(memory.live, 0);
-    assert_int_equal(memory.wrong_sizes, 0);
-  }
-}
+static void test_short_memory(void **state) { short_memory_everywhere(record_once, &error); }
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -1,0 +1,31 @@
+#include "short_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "memory.h"
+
+void short_memory_everywhere(bool (*attempt)(vf_context *context), const vf_error *error) {
+  bool good = false;
+  for (long fail_at = 1; !good; fail_at++) {
+    test_memory memory = {0};
+    vf_options options = {.size = sizeof options,
+                          .allocator = test_memory_hook,
+                          .allocator_user = &memory,
+                          .flags = VF_NO_DISK};
+    vf_context *c = vf_context_create(&options, NULL);
+    assert_non_null(c);
+    memory.fail_at = memory.allocations + fail_at;
+    good = attempt(c);
+    if (!good) assert_int_equal(error->status, VF_ERR_MEMORY);
+    bool reached = memory.allocations >= memory.fail_at;
+    if (good && reached) good = false; /* the failure was of no consequence */
+    memory.fail_at = 0;
+    vf_context_destroy(c);
+    assert_int_equal(memory.live, 0);
+    assert_int_equal(memory.wrong_sizes, 0);
+  }
+}
