@@ -313,3 +313,19 @@ bool op_custom_sharding(ir_graph *g, ir_ref node, op_sharding *out) {
                          .results = d.call.results};
   return op_sharding_make(g, &ask, out);
 }
+
+bool op_custom_partial(ir_graph *g, ir_ref node, op_partial_rule *out) {
+  direction d;
+  if (!begin(&d, g, node)) return false;
+  *out = (op_partial_rule)d.site.custom->partial;
+  return true;
+}
+
+ir_ref op_custom_flops(ir_graph *g, ir_ref node) {
+  direction d;
+  ir_ref all = ir_index(g, 0);
+  if (!begin(&d, g, node)) return 0;
+  for (uint32_t i = 0; i < d.call.results; i++)
+    all = pass_add(g, all, op_numel(g, op_dims(g, d.results[i]), ir_rank(g, d.results[i])));
+  return pass_mul(g, all, ir_index(g, d.site.custom->flops));
+}

@@ -47,8 +47,11 @@ const op_custom *op_custom_find(const ir_graph *g, const char *name, size_t leng
  * is none; parts have the type of what they belong to. False after failing. */
 bool op_custom_pull(ir_graph *g, ir_ref node, const ir_ref *cotangents, ir_ref *parts);
 bool op_custom_push(ir_graph *g, ir_ref node, const ir_ref *tangents, ir_ref *parts);
-/* The rule for sharding of a CUSTOM node. */
+/* What the registration of a CUSTOM node says; false, or 0, where there is none: the rule for sharding, which
+ * operands may be parts of a sum, and what its results cost in all. */
 struct op_sharding;
 bool op_custom_sharding(ir_graph *g, ir_ref node, struct op_sharding *out);
+bool op_custom_partial(ir_graph *g, ir_ref node, op_partial_rule *out);
+ir_ref op_custom_flops(ir_graph *g, ir_ref node);
 
 #endif

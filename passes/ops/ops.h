@@ -83,13 +83,15 @@ typedef enum op_partial_rule {
   OP_PARTIAL_FILL,   /* likewise, where what is filled in is zero */
   OP_PARTIAL_ALL,    /* in all operands together: if every one is partial */
   OP_PARTIAL_ONE,    /* in each operand alone: if one is partial and the others are not */
-  OP_PARTIAL_FIRST   /* in its first operand alone: a numerator, or what is indexed */
+  OP_PARTIAL_FIRST,  /* in its first operand alone: a numerator, or what is indexed */
+  OP_PARTIAL_OWN     /* a registration says it */
 } op_partial_rule;
 typedef enum op_cost_basis {
-  OP_COST_NONE,    /* moves data or nothing at all */
-  OP_COST_OUTPUT,  /* elements of the result */
-  OP_COST_INPUT,   /* elements of the first operand */
-  OP_COST_PRODUCTS /* elements of the result times the length of the contraction */
+  OP_COST_NONE,     /* moves data or nothing at all */
+  OP_COST_OUTPUT,   /* elements of the result */
+  OP_COST_INPUT,    /* elements of the first operand */
+  OP_COST_PRODUCTS, /* elements of the result times the length of the contraction */
+  OP_COST_OWN       /* a registration says it */
 } op_cost_basis;
 
 struct op_call;

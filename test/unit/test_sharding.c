@@ -418,6 +418,8 @@ static void test_custom_rules(void **state) {
     d.function = (void (*)(void))first_type; /* never called */
     d.signature = "void(in0, out0)";
     d.sharding = cases[i].given;
+    d.partial = VF_PARTIAL_ALWAYS;
+    d.flops = 5;
     assert_int_equal(vf_register_op(c, &d, &error), VF_OK);
     char text[128];
     snprintf(text, sizeof text, "graph @g(%%x: %s) {\n%%y = leaf %%x\nreturn %%y\n}\n", cases[i].operands);
@@ -425,6 +427,9 @@ static void test_custom_rules(void **state) {
     if (!g) fail_msg("%s", error.message);
     ir_ref node = 1;
     while (ir_op_of(&g->ir, node) != IR_OP_CUSTOM) node++;
+    int64_t flops;
+    assert_true(op_defers(&g->ir, node, &(bool){true})); /* as the registration says */
+    assert_true(ir_is_const(&g->ir, op_flops(&g->ir, node), &flops) && flops == 5 * 4);
     op_sharding rule;
     bool made = op_sharding_of(&g->ir, node, &rule);
     assert_int_equal(made, cases[i].rule != NULL);
