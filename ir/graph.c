@@ -194,6 +194,14 @@ ir_ref ir_make_tensor(ir_graph *g, ir_op op, ir_dtype dtype, ir_ref shape, int64
   return ref;
 }
 
+ir_ref ir_remake(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc) {
+  const ir_node *n = ir_get(g, node);
+  ir_ref shape = ir_shape(g, node);
+  if (n->nsrc == nsrc && (nsrc == 0 || memcmp(n->src, src, nsrc * sizeof *src) == 0)) return node;
+  return shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, nsrc)
+               : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, nsrc);
+}
+
 ir_ref ir_make_weak(ir_graph *g, ir_dtype dtype, ir_value value) {
   ir_ref shape = ir_tuple(g, NULL, 0), ref = intern(g, IR_OP_CONST, dtype, true, value.i, NULL, 0);
   if (ref) g->shapes[ref] = shape;
@@ -332,6 +340,16 @@ ir_status ir_reachable_above(const ir_graph *g, const ir_ref *roots, size_t n, i
                              const ir_ref *stops, size_t stop_count, ir_ref **out, size_t *count,
                              size_t *cap) {
   return reach_all((reach){.g = g, .floor = floor}, roots, n, stops, stop_count, out, count, cap);
+}
+
+size_t ir_place(const ir_ref *ascending, size_t count, ir_ref ref) {
+  size_t lo = 0, hi = count;
+  while (lo < hi) {
+    size_t middle = lo + (hi - lo) / 2;
+    if (ascending[middle] < ref) lo = middle + 1;
+    else hi = middle;
+  }
+  return lo;
 }
 
 static bool arg_is_name(ir_op op) {

@@ -125,6 +125,8 @@ ir_ref ir_make(ir_graph *graph, ir_op op, ir_dtype dtype, int64_t arg, const ir_
 /* The same, for a tensor node of the given shape (a TUPLE); its batch follows from its operands. */
 ir_ref ir_make_tensor(ir_graph *graph, ir_op op, ir_dtype dtype, ir_ref shape, int64_t arg, const ir_ref *src,
                       uint32_t nsrc);
+/* The node on other sources, of the same shape; the node itself on its own. */
+ir_ref ir_remake(ir_graph *graph, ir_ref node, const ir_ref *src, uint32_t nsrc);
 ir_ref ir_make_weak(ir_graph *graph, ir_dtype dtype,
                     ir_value value); /* rank-0 constant without a firm dtype */
 /* Copy everything reachable from roots[0..n) into dst; roots are replaced by their copies. map, when not
@@ -231,7 +233,7 @@ void ir_print_python(const ir_graph *graph, ir_ref ref,
                      ir_text *out); /* the same, with choices as Python writes them, `(a if c else b)` */
 /* `graph @name(%x: f32[2,3], ...) { ... }` for a tensor TUPLE of results, or the listing of a kernel */
 void ir_print_graph(const ir_graph *graph, const char *name, ir_ref root, ir_text *out);
-void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out);    /* "f32[480,640]", "f32[8|480,640]" */
+void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out); /* "f32[480,640]", "f32[8|480,640]" */
 
 /* verify.c: checks every node reachable from root against its level's rules */
 ir_status ir_verify(ir_graph *graph, ir_ref root, int level, ir_error *error);
@@ -243,6 +245,8 @@ ir_status ir_reachable(const ir_graph *graph, const ir_ref *roots, size_t n, ir_
                        size_t *cap);
 ir_status ir_reachable_inside(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref **out,
                               size_t *count, size_t *cap);
+/* The place of a ref in such a list: of the first that is not below it, `count` if there is none. */
+size_t ir_place(const ir_ref *ascending, size_t count, ir_ref ref);
 /* The same as ir_reachable, but what is older than `floor` and what is in stops[] is listed and not followed.
  */
 ir_status ir_reachable_above(const ir_graph *graph, const ir_ref *roots, size_t n, ir_ref floor,

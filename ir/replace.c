@@ -12,35 +12,17 @@ typedef struct replacer {
   size_t scratch_cap;
 } replacer;
 
-/* The place of a node among those walked, ascending. */
-static size_t place_of(const replacer *r, ir_ref ref) {
-  size_t lo = 0, hi = r->count;
-  while (lo < hi) {
-    size_t middle = lo + (hi - lo) / 2;
-    if (r->nodes[middle] < ref) lo = middle + 1;
-    else hi = middle;
-  }
-  return lo;
-}
-
 static ir_ref mapped(const replacer *r, ir_ref ref) {
-  return ref < r->floor ? ref : r->map[place_of(r, ref)];
+  return ref < r->floor ? ref : r->map[ir_place(r->nodes, r->count, ref)];
 }
 
 static ir_ref rebuild(replacer *r, ir_ref ref) {
   ir_graph *g = r->g;
   const ir_node *n = ir_get(g, ref);
-  bool changed = false;
   if (ref < r->floor || n->op == IR_OP_FUNC) return ref;
   if (!IR_RESERVE(g->mem, r->scratch, r->scratch_cap, n->nsrc)) return 0;
-  for (uint32_t i = 0; i < n->nsrc; i++) {
-    r->scratch[i] = mapped(r, n->src[i]);
-    changed |= r->scratch[i] != n->src[i];
-  }
-  if (!changed) return ref;
-  ir_ref shape = ir_shape(g, ref);
-  if (!shape) return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, r->scratch, n->nsrc);
-  return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, r->scratch, n->nsrc);
+  for (uint32_t i = 0; i < n->nsrc; i++) r->scratch[i] = mapped(r, n->src[i]);
+  return ir_remake(g, ref, r->scratch, n->nsrc);
 }
 
 ir_status ir_replace(ir_graph *g, const ir_ref *from, const ir_ref *to, size_t count, ir_ref *roots,
@@ -55,7 +37,7 @@ ir_status ir_replace(ir_graph *g, const ir_ref *from, const ir_ref *to, size_t c
   good = r.map != NULL;
   if (good) memset(r.map, 0, walked * sizeof *r.map);
   for (size_t i = 0; i < count && good; i++) {
-    size_t at = place_of(&r, from[i]);
+    size_t at = ir_place(r.nodes, r.count, from[i]);
     if (at < walked && r.nodes[at] == from[i]) r.map[at] = to[i];
   }
   for (size_t i = 0; i < walked && good; i++)

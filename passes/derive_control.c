@@ -53,16 +53,6 @@ void pass_control_end(pass_control *c) {
 
 /* what depends on what */
 
-static size_t place_of(const ir_ref *nodes, size_t count, ir_ref ref) {
-  size_t lo = 0, hi = count;
-  while (lo < hi) {
-    size_t middle = lo + (hi - lo) / 2;
-    if (nodes[middle] < ref) lo = middle + 1;
-    else hi = middle;
-  }
-  return lo;
-}
-
 bool pass_flow(ir_graph *g, ir_ref func, bool whole, const uint8_t *varies, uint8_t *reached) {
   ir_function f = ir_function_of(g, func);
   ir_ref *nodes = NULL;
@@ -72,16 +62,16 @@ bool pass_flow(ir_graph *g, ir_ref func, bool whole, const uint8_t *varies, uint
   if (active) memset(active, 0, count);
   else ir_fail(g->error, IR_ERR_MEMORY, "out of memory deriving a function");
   for (uint32_t i = 0; i < f.param_count && active; i++) {
-    size_t at = place_of(nodes, count, f.params[i]);
+    size_t at = ir_place(nodes, count, f.params[i]);
     if (at < count && nodes[at] == f.params[i]) active[at] = varies[i];
   }
   for (size_t i = 0; i < count && active; i++) {
     const ir_node *n = ir_get(g, nodes[i]);
     for (uint32_t k = 0; k < ir_operand_count(n) && (whole || pass_derivation_varies(n)); k++)
-      active[i] |= active[place_of(nodes, count, n->src[k])];
+      active[i] |= active[ir_place(nodes, count, n->src[k])];
   }
   for (uint32_t i = 0; i < f.result_count && active; i++)
-    reached[i] |= active[place_of(nodes, count, f.results[i])];
+    reached[i] |= active[ir_place(nodes, count, f.results[i])];
   bool good = active != NULL;
   ir_free(g->mem, active, count);
   ir_free(g->mem, nodes, cap * sizeof *nodes);

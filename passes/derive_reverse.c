@@ -140,13 +140,8 @@ static bool mark_used(reverse *r) {
     if (r->t.gradients[i]) pass_refs_add(&roots, r->t.gradients[i]);
   bool good = !roots.failed && ir_reachable(g, roots.at, roots.count, &nodes, &count, &cap) == IR_OK;
   for (uint32_t i = 0; i < r->f.param_count && good; i++) {
-    size_t lo = 0, hi = count;
-    while (lo < hi) {
-      size_t middle = lo + (hi - lo) / 2;
-      if (nodes[middle] < r->f.params[i]) lo = middle + 1;
-      else hi = middle;
-    }
-    r->used[i] = lo < count && nodes[lo] == r->f.params[i];
+    size_t at = ir_place(nodes, count, r->f.params[i]);
+    r->used[i] = at < count && nodes[at] == r->f.params[i];
   }
   ir_free(g->mem, nodes, cap * sizeof *nodes);
   pass_refs_free(&roots);

@@ -37,15 +37,7 @@ static bool find_need(ir_graph *g, const ir_ref *roots, size_t n, bool *needed) 
   return good;
 }
 
-static ir_ref mapped(const guard *w, ir_ref ref) {
-  size_t lo = 0, hi = w->count;
-  while (lo < hi) {
-    size_t middle = lo + (hi - lo) / 2;
-    if (w->nodes[middle] < ref) lo = middle + 1;
-    else hi = middle;
-  }
-  return w->map[lo];
-}
+static ir_ref mapped(const guard *w, ir_ref ref) { return w->map[ir_place(w->nodes, w->count, ref)]; }
 
 static bool take_sources(guard *w, const ir_node *n) {
   if (!IR_RESERVE(w->g->mem, w->src, w->src_cap, (size_t)n->nsrc + 1)) return false;
@@ -92,27 +84,24 @@ static bool guard_call(guard *w, const ir_node *n, bool *more) {
 static ir_ref rebuild(guard *w, ir_ref ref) {
   ir_graph *g = w->g;
   const ir_node *n = ir_get(g, ref);
-  bool calls = ir_ops[n->op].cls == IR_CLASS_CONTROL, changed = false, more = false;
+  bool calls = ir_ops[n->op].cls == IR_CLASS_CONTROL, more = false;
   if (n->op == IR_OP_FUNC) return ref;
   if (!take_sources(w, n)) return 0;
   if (is_checked(n) && !(w->src[1] = guarded_positions(w, w->src[1]))) return 0;
   if (calls && !guard_call(w, n, &more)) return 0;
-  for (uint32_t i = 0; i < n->nsrc; i++) changed |= w->src[i] != n->src[i];
-  if (!changed && !more) return ref;
-  ir_ref shape = ir_shape(g, ref);
-  return shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, w->src, n->nsrc)
-               : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, w->src, n->nsrc + more);
+  return ir_remake(g, ref, w->src, n->nsrc + more);
 }
 
 static ir_ref guarded(guard *w, const ir_function *f) {
   ir_graph *g = w->g;
   size_t room = (size_t)f->result_count + f->param_count + 1;
-  ir_ref made = 0, *all = ir_alloc(g->mem, room * sizeof *all), *params = all + f->result_count;
+  ir_ref made = 0, *all = ir_alloc(g->mem, room * sizeof *all);
   bool good = all && (w->active = op_buffer(g, IR_BOOL, NULL, 0)) &&
               ir_reachable(g, f->results, f->result_count, &w->nodes, &w->count, &w->cap) == IR_OK &&
               (w->map = ir_alloc(g->mem, w->count * sizeof *w->map));
   for (size_t i = 0; i < w->count && good; i++) good = (w->map[i] = rebuild(w, w->nodes[i])) != 0;
   if (good) {
+    ir_ref *params = all + f->result_count;
     for (uint32_t i = 0; i < f->result_count; i++) all[i] = mapped(w, f->results[i]);
     if (f->param_count) memcpy(params, f->params, f->param_count * sizeof *params);
     params[f->param_count] = w->active;

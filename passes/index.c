@@ -136,13 +136,6 @@ static bool same_sources(const ir_node *n, const ir_ref *src, uint32_t nsrc) {
   return true;
 }
 
-static ir_ref as_written(ir_graph *g, const ir_node *n, ir_ref node, const ir_ref *src, uint32_t nsrc) {
-  if (same_sources(n, src, nsrc)) return node;
-  ir_ref shape = ir_shape(g, node);
-  return shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, nsrc)
-               : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, nsrc);
-}
-
 /* an n-ary sum in one go, so that partial sums leave no nodes behind */
 static ir_ref sum_of(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsrc) {
   pass_linear sum, part;
@@ -154,7 +147,7 @@ static ir_ref sum_of(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsr
     for (uint32_t j = 1; j < nsrc; j++) r = pass_make_add(b, r, src[j]);
     return r;
   }
-  if (!pass_linear_worthwhile(b->g, &sum, nsrc)) return as_written(b->g, ir_get(b->g, node), node, src, nsrc);
+  if (!pass_linear_worthwhile(b->g, &sum, nsrc)) return ir_remake(b->g, node, src, nsrc);
   return pass_linear_node(b, &sum);
 }
 
@@ -183,7 +176,7 @@ ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t ns
   for (uint32_t i = 0; i < nsrc; i++)
     if (!src[i]) return 0;
   if (pass_tired(b->g) && !b->facts && same_sources(n, src, nsrc)) return node;
-  if (n->weak || ir_rank(b->g, node) > 0 || nsrc == 0) return as_written(b->g, n, node, src, nsrc);
+  if (n->weak || ir_rank(b->g, node) > 0 || nsrc == 0) return ir_remake(b->g, node, src, nsrc);
   bool index = n->dtype == IR_INDEX, boolean = n->dtype == IR_BOOL;
   if (op == IR_OP_WHERE) return pass_make_where(b, src[0], src[1], src[2]);
   if (op == IR_OP_LOAD && ir_is_false(b->g, src[2])) return src[3];
@@ -202,7 +195,7 @@ ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t ns
     if (ir_ops[op].cls == IR_CLASS_COMPARE && ir_dtype_of(b->g, src[0]) == IR_INDEX)
       return pass_make_compare(b, op, src[0], src[1]);
   }
-  return as_written(b->g, n, node, src, nsrc);
+  return ir_remake(b->g, node, src, nsrc);
 }
 
 ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc) {

@@ -170,11 +170,7 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;
   if (!src) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph"), 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[n->src[i]];
-  ir_ref shape = ir_shape(g, old);
-  if (wide) made = lower_join(g, n, src, shape);
-  else
-    made = shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, n->nsrc)
-                 : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
+  made = wide ? lower_join(g, n, src, ir_shape(g, old)) : ir_remake(g, old, src, n->nsrc);
   ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
 }

@@ -225,14 +225,10 @@ static bool is_of_batches(ir_op op) {
 static ir_ref without_batch(physical *p, ir_ref node) {
   ir_graph *g = p->g;
   const ir_node *n = ir_get(g, node);
-  bool changed = false;
-  for (uint32_t i = 0; i < n->nsrc; i++) changed |= p->map[n->src[i]] != n->src[i];
-  if (!changed) return node;
-  ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), shape = ir_shape(g, node), made;
+  ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;
   if (!src) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical"), 0;
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = p->map[n->src[i]];
-  made = shape ? ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape, n->arg, src, n->nsrc)
-               : ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
+  made = ir_remake(g, node, src, n->nsrc);
   ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
 }

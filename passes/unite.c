@@ -21,15 +21,7 @@ typedef struct scope {
   size_t count, cap;
 } scope;
 
-static size_t place_of(const scope *s, ir_ref ref) {
-  size_t lo = 0, hi = s->count;
-  while (lo < hi) {
-    size_t middle = lo + (hi - lo) / 2;
-    if (s->nodes[middle] < ref) lo = middle + 1;
-    else hi = middle;
-  }
-  return lo;
-}
+static size_t place_of(const scope *s, ir_ref ref) { return ir_place(s->nodes, s->count, ref); }
 
 static bool same_rounds(const ir_graph *g, ir_ref a, ir_ref b) {
   const ir_node *x = ir_get(g, a), *y = ir_get(g, b);
@@ -101,19 +93,15 @@ static ir_ref rebuild(scope *s, ir_ref node, ir_ref func) {
   const ir_node *n = ir_get(g, node);
   ir_ref few[8], *src = few, made = 0;
   if (n->nsrc > sizeof few / sizeof *few && !(src = ir_alloc(g->mem, n->nsrc * sizeof *src))) return 0;
-  bool changed = false, good = true;
+  bool good = true;
   for (uint32_t i = 0; i < n->nsrc && good; i++) {
     bool is_function = ir_op_of(g, n->src[i]) == IR_OP_FUNC;
     src[i] = !is_function ? s->map[place_of(s, n->src[i])]
              : func       ? unite_function(g, func, s->done)
                           : unite_function(g, n->src[i], s->done);
-    changed |= src[i] != n->src[i];
     good = src[i] != 0;
   }
-  if (good && !changed) made = node;
-  else if (good && ir_shape(g, node))
-    made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, ir_shape(g, node), n->arg, src, n->nsrc);
-  else if (good) made = ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
+  if (good) made = ir_remake(g, node, src, n->nsrc);
   if (src != few) ir_free(g->mem, src, n->nsrc * sizeof *src);
   return made;
 }

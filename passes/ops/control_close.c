@@ -45,16 +45,6 @@ static bool is_small_constant(const ir_graph *g, ir_ref root) {
   return true;
 }
 
-static size_t place_of(const closing *c, ir_ref ref) {
-  size_t lo = 0, hi = c->count;
-  while (lo < hi) {
-    size_t middle = lo + (hi - lo) / 2;
-    if (c->nodes[middle] < ref) lo = middle + 1;
-    else hi = middle;
-  }
-  return lo;
-}
-
 static bool is_param(const closing *c, ir_ref ref) {
   for (uint32_t i = 0; i < c->f->param_count; i++)
     if (c->f->params[i] == ref) return true;
@@ -92,7 +82,7 @@ static void mark_dependence(closing *c) {
     if (ir_ops[n->op].cls == IR_CLASS_INDIRECT || ir_ops[n->op].cls == IR_CLASS_CONTROL)
       c->flags[i] |= MAY_FAIL;
     for (uint32_t s = 0; s < n->nsrc; s++)
-      c->flags[i] |= c->flags[place_of(c, n->src[s])] & (DEPENDS | MAY_FAIL | SEES_BATCH);
+      c->flags[i] |= c->flags[ir_place(c->nodes, c->count, n->src[s])] & (DEPENDS | MAY_FAIL | SEES_BATCH);
   }
 }
 
@@ -125,7 +115,8 @@ static bool capture(closing *c, ir_ref ref) {
 
 /* Downwards from the results: a value that does not depend on parameters is captured whole. */
 static bool capture_all(closing *c) {
-  for (uint32_t i = 0; i < c->f->result_count; i++) c->flags[place_of(c, c->f->results[i])] |= NEEDED;
+  for (uint32_t i = 0; i < c->f->result_count; i++)
+    c->flags[ir_place(c->nodes, c->count, c->f->results[i])] |= NEEDED;
   for (size_t i = c->count; i-- > 0;) {
     ir_ref ref = c->nodes[i];
     const ir_node *n = ir_get(c->g, ref);
@@ -140,7 +131,7 @@ static bool capture_all(closing *c) {
     if (n->op == IR_OP_BUFFER && !capture(c, ref)) return false; /* of a function that has ended */
     for (uint32_t s = 0; s < ir_operand_count(n); s++)
       if (ir_shape(c->g, n->src[s]) || ir_has_results(ir_op_of(c->g, n->src[s])))
-        c->flags[place_of(c, n->src[s])] |= NEEDED;
+        c->flags[ir_place(c->nodes, c->count, n->src[s])] |= NEEDED;
   }
   return true;
 }
