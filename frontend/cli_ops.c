@@ -9,21 +9,22 @@
 #include "frontend/cli_options.h"
 #include "ir/ir.h"
 
-static const char help_text[] = "Usage: viewfold ops [--json]\n"
-                                "\n"
-                                "Prints what is known of each operation: its kind, the rules for the dtype "
-                                "and the shape of its result, how it is\n"
-                                "batched and differentiated, which axes are sharded together, which operands "
-                                "may be partial sums, and what it\n"
-                                "costs; then the compositions, which record other operations. "
-                                "docs/operations.md says what the words mean.\n"
-                                "\n"
-                                "  $ viewfold ops | grep '^| matmul '\n"
-                                "  | matmul | | contract | sum | matmul | own | bilinear | `... m k, ... k n "
-                                "-> ... m n` | one | 2 * products |\n"
-                                "\n"
-                                "Options:\n"
-                                "  --json   print one object per line; lists are words separated by blanks\n";
+static const char help_text[] =
+    "Usage: viewfold ops [--json]\n"
+    "\n"
+    "Prints what is known of each operation: its kind, the rules for the dtype "
+    "and the shape of its result, how it is\n"
+    "batched and differentiated, which axes are sharded together, which operands "
+    "may be partial sums, and what it\n"
+    "costs; then the compositions, which record other operations. "
+    "docs/operations.md says what the words mean.\n"
+    "\n"
+    "  $ viewfold ops | grep '^| matmul '\n"
+    "  | matmul | | contract | sum | matmul | leading | bilinear | `... m k, ... k n "
+    "-> ... m n` | one | 2 * products |\n"
+    "\n"
+    "Options:\n"
+    "  --json   print one object per line; lists are words separated by blanks\n";
 
 typedef struct row {
   int op; /* ir_op; IR_OP_ERROR: a composition */

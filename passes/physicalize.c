@@ -255,6 +255,8 @@ static const rule rules[IR_OP_COUNT] = {
     [IR_OP_RESULT] = result,
 };
 
+bool pass_batches_by_rule(ir_op op) { return rules[op] != NULL; }
+
 /* The batch of the node, or of its results; false after failing. Is there room for it, also within functions,
  * which were recorded without it? */
 static bool take_batch(physical *p, ir_ref node) {

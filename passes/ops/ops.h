@@ -73,7 +73,7 @@ typedef enum op_shape_rule {
 typedef enum op_batch_rule {
   OP_BATCH_NONE,    /* no operands, so nothing to batch: a leaf is the same for every element */
   OP_BATCH_LEADING, /* batch axes in front of all operands and results; axes, sizes and pads move along */
-  OP_BATCH_OWN      /* operands of unequal shapes, some of which have batch axes of their own */
+  OP_BATCH_OWN      /* physicalize.c has a rule for it: batch axes of some operands alone, functions, types */
 } op_batch_rule;
 /* A partial operand: each device holds a summand, and the value is the sum over devices. The result may stay
  * partial as well where the operation is linear, which is: */

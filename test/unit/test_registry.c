@@ -11,6 +11,7 @@
 #include "passes/ops/args.h"
 #include "passes/ops/derivative.h"
 #include "passes/ops/sharding.h"
+#include "passes/passes.h"
 #include "test/lib/record.h"
 
 /* columns */
@@ -27,6 +28,8 @@ static void test_every_column(void **state) {
       fail_msg("sharding rule of %s", ir_ops[op].text);
     if ((row->batch == OP_BATCH_NONE) != (row->kind == OP_KIND_LEAF))
       fail_msg("batching of %s", ir_ops[op].text);
+    if (row->kind != OP_KIND_LEAF && (row->batch == OP_BATCH_OWN) != pass_batches_by_rule((ir_op)op))
+      fail_msg("batching of %s is not as physicalize.c does it", ir_ops[op].text);
     if ((row->cost == OP_COST_NONE) != (row->weight == 0)) fail_msg("cost of %s", ir_ops[op].text);
   }
 }
