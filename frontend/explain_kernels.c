@@ -53,8 +53,7 @@ static usage usage_of(const fe_explained *e, ir_ref value) {
 static ir_ref scatter_of(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
   const ir_step *step = &e->plan->steps[number];
-  bool scatters = value && ir_ops[ir_op_of(e->g, value)].cls == IR_CLASS_INDIRECT &&
-                  ir_op_of(e->g, value) != IR_OP_GATHER;
+  bool scatters = value && ir_scatters(ir_op_of(e->g, value));
   bool filled = number && step[-1].kind == IR_STEP_KERNEL && step[-1].slots[0] == step->slots[0];
   return scatters && filled ? value : 0;
 }
@@ -121,7 +120,7 @@ static ir_ref operations_of(const fe_explained *e, ir_ref value) {
     const ir_node *n = ir_get(e->g, r);
     ir_class cls = (ir_class)ir_ops[n->op].cls;
     if (!inside[r] || (r != value && e->stored[r])) continue;
-    bool updates = r == value && ir_ops[n->op].cls == IR_CLASS_INDIRECT && n->op != IR_OP_GATHER;
+    bool updates = r == value && ir_scatters((ir_op)n->op);
     for (uint32_t i = updates; i < ir_operand_count(n); i++)
       if (ir_shape(e->g, n->src[i])) inside[n->src[i]] = 1;
     if (cls == IR_CLASS_REDUCE) total = pass_add(e->g, total, elements_of(e->g, n->src[0]));

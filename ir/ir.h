@@ -162,6 +162,9 @@ ir_ref ir_index(ir_graph *graph, int64_t value);                  /* index const
 ir_ref ir_bool(ir_graph *graph, bool value);
 ir_ref ir_float(ir_graph *graph, ir_dtype dtype, double value);
 ir_ref ir_int(ir_graph *graph, ir_dtype dtype, int64_t value);
+/* Updates its first operand at positions that are computed: two kernels, of which the first fills the buffer.
+ */
+static inline bool ir_scatters(ir_op op) { return op == IR_OP_SCATTER || op == IR_OP_SCATTER_ADD; }
 static inline bool ir_is_const(const ir_graph *graph, ir_ref ref,
                                int64_t *value) { /* integer, bool or index */
   const ir_node *n = ir_get(graph, ref);

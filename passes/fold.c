@@ -474,8 +474,7 @@ static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {
 
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) {
   bool own = slots->slot_of[value] == target + 1; /* otherwise what is in memory, or is fused, is copied */
-  bool updates =
-      own && ir_ops[ir_op_of(g, value)].cls == IR_CLASS_INDIRECT && ir_op_of(g, value) != IR_OP_GATHER;
+  bool updates = own && ir_scatters(ir_op_of(g, value));
   folder f = {.g = g, .slots = slots, .output = own ? value : 0};
   slots->param_count = 0;
   ir_ref param = param_of(&f, value, target), effect;

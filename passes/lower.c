@@ -159,8 +159,8 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   ir_graph *g = l->g;
   const ir_node *n = ir_get(g, old);
   if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(g, old, l->map[n->src[0]]);
-  if (n->op >= IR_OP_CUMSUM && n->op <= IR_OP_CUMMIN) return pass_lower_cumulative(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT) return pass_lower_sort(g, old, l->map[n->src[0]]);
+  if (ir_ops[n->op].cls == IR_CLASS_ORDERED) return pass_lower_cumulative(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
   if (n->op == IR_OP_SCATTER_ADD && (n->dtype == IR_F16 || n->dtype == IR_BF16))
     return lower_scatter_add(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);

@@ -103,14 +103,14 @@ static void collect_uses(scheduler *s) {
     if (n->op == IR_OP_STORED) s->flags[r] |= STORED;
     if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
       s->flags[r] |= STORED;
-    if (schedule_scatters((ir_op)n->op)) s->flags[r] |= STORED;
+    if (ir_scatters((ir_op)n->op)) s->flags[r] |= STORED;
     pass_sharing_use(&s->sharing, r, s->flags[r] & STORED, is_elementwise(n));
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       ir_ref operand = n->src[k];
       s->flags[operand] |=
-          below | (passes_on ? SHARED : 0) | (schedule_scatters((ir_op)n->op) && k > 0 ? REPEATED : 0);
+          below | (passes_on ? SHARED : 0) | (ir_scatters((ir_op)n->op) && k > 0 ? REPEATED : 0);
       if (s->uses[operand] < MAX_USES) s->uses[operand]++;
     }
   }

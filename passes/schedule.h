@@ -34,9 +34,6 @@ static inline bool schedule_is_leaf(ir_op op) {
   return op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT;
 }
 
-/* Two kernels: the buffer gets the first operand, then the updates. */
-static inline bool schedule_scatters(ir_op op) { return op == IR_OP_SCATTER || op == IR_OP_SCATTER_ADD; }
-
 /* A node with operands in memory and results that RESULT takes. */
 static inline bool schedule_is_call(ir_op op) { return ir_has_results(op); }
 

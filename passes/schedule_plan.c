@@ -154,7 +154,7 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
 /* What computes the value: a scatter updates its first operand, which comes first. */
 static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
   const ir_node *n = ir_get(s->g, value);
-  if (schedule_scatters((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
+  if (ir_scatters((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
   if (!s->failed) add_kernel(s, f, value, target);
 }
 

@@ -36,7 +36,9 @@ static ir_ref along(ir_graph *g, ir_op op, ir_ref x, ir_dtype dtype, int64_t axi
 
 /* cumulative */
 
-static bool is_cumulative(ir_op op) { return op >= IR_OP_CUMSUM && op <= IR_OP_CUMMIN; }
+static bool is_cumulative(ir_op op) {
+  return op < IR_OP_COUNT && ir_ops[op].cls == IR_CLASS_ORDERED && op != IR_OP_SORT && op != IR_OP_ARGSORT;
+}
 
 /* Each element moves one on: the first is the result of nothing. */
 static ir_ref shifted(ir_graph *g, ir_ref x, int64_t axis, ir_ref first) {
