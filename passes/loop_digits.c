@@ -16,7 +16,8 @@ int64_t loop_work_inside(loop_nest *n, uint32_t axis) {
   enum { ROOM = 8 };
   ir_ref reduces[ROOM];
   int64_t work = 1;
-  for (uint32_t a = axis; a < n->axis_count; a++) work = times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
+  for (uint32_t a = axis; a < n->axis_count; a++)
+    work = times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
   for (uint32_t k = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, ROOM); k-- > 0;) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     work = times(work, ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi);

@@ -1,9 +1,9 @@
 /* The loops of a store, from its digits.
  *
- * Each digit cuts the part of its axis that the digits outside have left into whole steps and what fills none.
- * Both are placed with the digits further in, so every combination of whole steps and rests has loops of its
- * own, whose sizes are numbers where the axes' are. Lanes stand innermost, around the store, so that the serial
- * loops of a reduction run once for all of them. */
+ * Each digit cuts the part of its axis that the digits outside have left into whole steps and what fills
+ * none. Both are placed with the digits further in, so every combination of whole steps and rests has loops
+ * of its own, whose sizes are numbers where the axes' are. Lanes stand innermost, around the store, so that
+ * the serial loops of a reduction run once for all of them. */
 #include "loops.h"
 
 #include "index.h"
@@ -15,12 +15,11 @@ static bool is_zero(ir_graph *g, ir_ref size) {
 
 /* The digits after d, with `left` elements of d's axis from `start` on. */
 static ir_ref inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
-  uint32_t axis = p->n->digits[d].axis, lane_count = p->lane_count;
+  uint32_t axis = p->n->digits[d].axis;
   ir_ref outer_start = p->start[axis], outer_left = p->left[axis];
   p->start[axis] = start, p->left[axis] = left;
   ir_ref effect = loop_place_from(p, d + 1);
   p->start[axis] = outer_start, p->left[axis] = outer_left;
-  p->lane_count = lane_count;
   return effect;
 }
 
@@ -41,14 +40,18 @@ static ir_ref lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int6
   if (!range) return 0;
   p->lanes[p->lane_count] = range;
   p->bindings[p->lane_count++] = binding;
-  return inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
+  ir_ref effect = inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
+  p->lane_count--;
+  return effect;
 }
 
 /* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */
 static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   loop_digit digit = p->n->digits[d];
-  ir_ref whole = pass_div_int(g, left, digit.step), rest = pass_mod_int(g, left, digit.step), parts[2];
+  bool single = digit.step == 1;
+  ir_ref whole = single ? left : pass_div_int(g, left, digit.step), parts[2];
+  ir_ref rest = single ? ir_index(g, 0) : pass_mod_int(g, left, digit.step);
   uint32_t count = 0;
   int64_t copies;
   if (digit.binding == IR_UNROLL && ir_is_const(g, whole, &copies) && copies > 0)
@@ -107,8 +110,7 @@ ir_ref loop_place_from(loop_place *p, uint32_t first) {
 ir_ref loop_store_body(loop_place *p) {
   loop_nest *n = p->n;
   ir_ref from[MAX_NEST], to[MAX_NEST], own[MAX_DIGITS];
-  for (uint32_t i = 0; i < p->lane_count; i++)
-    own[i] = loop_fresh_range(n, ir_src(n->g, p->lanes[i], 0));
+  for (uint32_t i = 0; i < p->lane_count; i++) own[i] = loop_fresh_range(n, ir_src(n->g, p->lanes[i], 0));
   for (uint32_t a = 0; a < n->axis_count; a++) {
     from[a] = n->axes[a].range;
     to[a] = pass_substitute(n->g, p->start[a], p->lanes, own, p->lane_count);

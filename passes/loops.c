@@ -14,7 +14,8 @@
 
 #include "index.h"
 
-/* Stores that begin with the same ranges, and the axes that they share: all axes, of a store that is alone. */
+/* Stores that begin with the same ranges, and the axes that they share: all axes, of a store that is alone.
+ */
 typedef struct piece_group {
   const ir_ref *stores;
   uint32_t count;
@@ -34,7 +35,8 @@ static uint32_t shared_axes(const loop_nest *a, const loop_nest *b) {
 }
 
 /* The stores from the first one on that share axes with it, and the work at one position of these. */
-static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, piece_group *out, int64_t *work) {
+static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, piece_group *out,
+                       int64_t *work) {
   loop_nest *nest = &out->nest;
   *out = (piece_group){.stores = stores, .count = 1, .nest = *base};
   nest->store = stores[0];
@@ -133,15 +135,17 @@ typedef struct block_box {
 
 static ir_ref whole_steps(ir_graph *g, const piece_group *group, uint32_t t) {
   const loop_digit *digit = &group->nest.digits[t];
-  return pass_div_int(g, group->nest.axes[digit->axis].extent, digit->step);
+  ir_ref extent = group->nest.axes[digit->axis].extent;
+  return digit->step == 1 ? extent : pass_div_int(g, extent, digit->step);
 }
 
 /* Of thread digit t, in this box: how many blocks, and elements in each. */
 static ir_ref blocks_along(ir_graph *g, const block_box *box, uint32_t t, ir_ref *elements) {
   const loop_digit *digit = &box->group->nest.digits[t];
   bool rest = box->rests >> t & 1;
-  *elements = rest ? pass_mod_int(g, box->group->nest.axes[digit->axis].extent, digit->step)
-                   : ir_index(g, digit->step);
+  ir_ref extent = box->group->nest.axes[digit->axis].extent;
+  *elements = ir_index(g, rest && digit->step == 1 ? 0 : digit->step);
+  if (rest && digit->step > 1) *elements = pass_mod_int(g, extent, digit->step);
   return rest ? ir_index(g, 1) : whole_steps(g, box->group, t);
 }
 

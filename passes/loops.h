@@ -91,9 +91,9 @@ void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);
 enum { LOOP_MUCH = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 
-/* loop_place.c: the loops over the digits from `first` on. Where the digits before it stand is given: for each
- * of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes what
- * stands inside all loops. */
+/* loop_place.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
+ * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes
+ * what stands inside all loops. */
 typedef struct loop_place {
   loop_nest *n;
   ir_ref start[MAX_NEST], left[MAX_NEST];
