@@ -11,6 +11,7 @@
 #include "frontend/cli_arrays.h"
 #include "frontend/cli_files.h"
 #include "frontend/cli_options.h"
+#include "frontend/text_file.h"
 #include "frontend/npy_header.h"
 
 enum { MOST_TIMES = 1 << 16, LEAST_RUNS = 3, MEASURED_NS = 200000000 };
@@ -55,6 +56,9 @@ static const char help_text[] =
     "                      the first result, compile_ms of it for compiling (0: from the cache), ms the "
     "median and min_ms the\n"
     "                      fastest run after that, bytes of all buffers and flops of one run\n"
+    "  --schedule FILE     shape the kernels' loops as this says, in lines that `viewfold dump "
+    "--stage=loops` "
+    "prints\n"
     "  --device DEVICE     cpu (the default; see `viewfold devices`)\n"
     "  --threads N         how many threads may be used\n"
     "\n"
@@ -66,7 +70,7 @@ static const char help_text[] =
     "to gather out\n"
     "of range included; 3 when the graph cannot be compiled or the device fails.\n";
 
-enum { IN, OUT, SIZE, NAME, DEVICE, THREADS, CHECK, TIME, OPTIONS };
+enum { IN, OUT, SIZE, NAME, DEVICE, THREADS, SCHEDULE, CHECK, TIME, OPTIONS };
 
 typedef struct runner {
   int64_t started;
@@ -84,6 +88,7 @@ typedef struct runner {
   size_t output_count;
   cli_files files; /* one for each --out */
   FILE *says;      /* where all else goes: standard output, unless an array does */
+  ir_text schedule;
   int64_t compile_ns, cold_ns;
   double *times;
 } runner;
@@ -116,6 +121,7 @@ static int compile(runner *r) {
                         .input_count = r->block->param_count,
                         .vars = r->inputs.vars,
                         .var_count = r->inputs.var_count,
+                        .schedule = r->schedule.data,
                         .name = r->block->name};
   int64_t before = now();
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
@@ -256,6 +262,8 @@ static int run(runner *r) {
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
   status =
       cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
+  if (!status && r->given[SCHEDULE] && fe_text_read(r->given[SCHEDULE], &r->schedule, &r->s.error) != IR_OK)
+    status = failed(r);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile(r);
   if (!status) status = find_inputs(r);
@@ -277,6 +285,7 @@ static void close_all(runner *r) {
   free(r->in_data);
   free(r->out_data);
   free(r->times);
+  ir_text_free(&r->schedule);
   rt_program_release(r->program);
   rt_context_destroy(r->context);
   cli_binding_free(&r->inputs);
@@ -289,8 +298,9 @@ static void close_all(runner *r) {
 /* CLI_END when everything was read and there is a graph to run; otherwise the exit status. */
 static int read_options(runner *r, int argc, char **argv) {
   static const cli_option options[OPTIONS] = {
-      {"--in", "NAME=VALUE"}, {"--out", "NAME=FILE"},    {"--size", "NAME=VALUE"}, {"--graph", "a name"},
-      {"--device", "cpu"},    {"--threads", "a number"}, {"--check", NULL},        {"--time", NULL}};
+      {"--in", "NAME=VALUE"},   {"--out", "NAME=FILE"}, {"--size", "NAME=VALUE"},
+      {"--graph", "a name"},    {"--device", "cpu"},    {"--threads", "a number"},
+      {"--schedule", "a file"}, {"--check", NULL},      {"--time", NULL}};
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
     int status = CLI_OK;
@@ -318,6 +328,7 @@ static int read_options(runner *r, int argc, char **argv) {
 int cli_run(int argc, char **argv) {
   runner r = {.started = now()};
   r.s.module.mem = r.s.g.mem = &ir_mem_libc;
+  ir_text_init(&r.schedule, &ir_mem_libc);
   int status = read_options(&r, argc, argv);
   if (status == CLI_END) status = run(&r);
   close_all(&r);

@@ -31,6 +31,7 @@ typedef struct loop_digit {
 typedef struct loop_nest {
   ir_graph *g;
   const ir_target *target;
+  const pass_shaping *shaping;
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
@@ -40,6 +41,7 @@ typedef struct loop_nest {
   uint32_t bound_count;
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
+  uint32_t *nests;         /* how many nests of the kernel have been shaped */
 } loop_nest;
 
 /* loop_axes.c */
@@ -90,6 +92,12 @@ void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);
 /* Elements and terms of reductions at one position of the axes before `axis`; LOOP_MUCH at most. */
 enum { LOOP_MUCH = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
+
+/* loop_moves.c: the digits as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
+ * vector a1.1`, and the digits that a text gives (false after failing: IR_ERR_INVALID names the move). */
+enum { LOOP_MAX_LANES = 64 };
+void loop_moves_print(const loop_nest *n, ir_text *out);
+bool loop_moves_apply(loop_nest *n, const char *text);
 
 /* loop_place.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
  * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes

@@ -78,7 +78,9 @@ static void peel(pass_state *s) {
 }
 
 static void loops(pass_state *s) {
-  ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
+  pass_shaping *shaping = s->options->shaping;
+  ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target, shaping);
+  if (shaping) shaping->kernel++;
   if (kernel) s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
 }
 
@@ -151,6 +153,7 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
   s.inputs = options->inputs;
   *plan = (ir_plan){.mem = g->mem};
+  if (options->shaping) options->shaping->kernel = 0;
   size_t i = 0;
   bool done = results != 0;
   for (; i < pass_count && pass_functions[i].scope == ON_GRAPH && done; i++) done = run_pass(&s, i, -1);
