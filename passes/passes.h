@@ -5,6 +5,7 @@
 
 #include "ir/plan.h"
 #include "ir/target.h"
+#include "ir/timer.h"
 
 /* Called after each pass with what it left: root is a TUPLE of tensors for passes over the graph (kernel -1),
  * otherwise the kernel of the step of that number. */
@@ -16,7 +17,8 @@ typedef struct pass_options {
   size_t input_count;
   pass_observer observer; /* may be NULL */
   void *user;
-  bool verify; /* run the verifier after every pass */
+  bool verify;           /* run the verifier after every pass */
+  const ir_timer *timer; /* may be NULL */
 } pass_options;
 
 typedef struct pass_info {
