@@ -5,6 +5,7 @@
 
 #include "ir/plan.h"
 #include "ir/target.h"
+#include "ir/timer.h"
 
 /* Called after each pass with what it left: root is a TUPLE of tensors for passes over the graph (kernel -1),
  * otherwise the kernel of the step of that number. */
@@ -27,6 +28,7 @@ typedef struct pass_options {
   void *user;
   bool verify;           /* run the verifier after every pass */
   pass_shaping *shaping; /* or NULL */
+  const ir_timer *timer; /* may be NULL */
 } pass_options;
 
 typedef struct pass_info {

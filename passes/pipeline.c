@@ -109,8 +109,10 @@ const pass_info pass_table[] = {
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 
 static bool run_pass(pass_state *s, size_t i, int kernel) {
+  int64_t start = ir_timer_start(s->options->timer);
   pass_index_begin(s->g);
   pass_functions[i].run(s);
+  ir_timer_lap(s->options->timer, &start, pass_table[i].name, kernel, NULL);
   if (s->root && s->options->verify && ir_verify(s->g, s->root, pass_functions[i].level, s->error) != IR_OK)
     s->root = 0;
   if (s->root && s->options->observer)
