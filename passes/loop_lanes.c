@@ -66,10 +66,11 @@ static void choose_tile(loop_nest *n, loop_axis *vector, ir_ref body) {
   }
 }
 
-/* Lanes that gather along one axis what lies side by side along another (a transpose): copies along that
- * other axis use the cache lines again that the first one fetched. */
+/* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
+ * other axis whole vectors are read, and turned in registers. */
 static void choose_copies(loop_nest *n, const loop_axis *vector) {
-  enum { COPIES = 8 };
+  int copies = n->target->registers / 2;
+  if (copies > vector->lanes) copies = vector->lanes;
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++) {
@@ -80,7 +81,7 @@ static void choose_copies(loop_nest *n, const loop_axis *vector) {
       if (a == vector || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
           (stride != 1 && stride != -1))
         continue;
-      if (ir_bounds_of(n->g, a->extent).hi >= COPIES) a->unroll = COPIES;
+      if (ir_bounds_of(n->g, a->extent).hi >= copies) a->unroll = copies;
       return;
     }
   }

@@ -302,7 +302,7 @@ static bool index_fits(ir_graph *g, ir_ref root) {
 ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target) {
   loop_nest base = {.g = g, .target = target};
   loop_stores stores;
-  if (!loop_read_stores(g, effect, &stores)) return 0;
+  if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores)) return 0;
   ir_ref root = thread_loop(&base, stores.store, stores.count);
   return root && index_fits(g, root) ? kernel(g, root) : 0;
 }

@@ -68,6 +68,9 @@ bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 /* loop_lanes.c */
 void loop_choose_lanes(loop_nest *n);
 
+/* loop_stream.c: marks stores that go past the caches; false on failure */
+bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
+
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 
