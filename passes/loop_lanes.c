@@ -87,6 +87,26 @@ static void choose_copies(loop_nest *n, const loop_axis *vector) {
   }
 }
 
+/* Stores that go past the caches want whole vectors at multiples of their size: elements of the axis before
+ * the first of these, where positions of all other axes begin at one distance from a multiple. */
+static int head_of(loop_nest *n, const loop_axis *vector) {
+  const ir_node *store = ir_get(n->g, n->store), *index = ir_get(n->g, store->src[1]);
+  const ir_ref *terms = index->op == IR_OP_ADD ? index->src : &store->src[1];
+  uint32_t count = index->op == IR_OP_ADD ? index->nsrc : 1;
+  int64_t at = 0, value;
+  if (store->op != IR_OP_STORE || !ir_arg_mode(store)) return 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *t = ir_get(n->g, terms[i]);
+    if (terms[i] == vector->range) continue;
+    if (ir_is_const(n->g, terms[i], &value)) at += value % vector->lanes;
+    else if (t->op != IR_OP_MUL || t->nsrc != 2 || !ir_is_const(n->g, t->src[1], &value) ||
+             value % vector->lanes != 0)
+      return 0;
+  }
+  at = (at % vector->lanes + vector->lanes) % vector->lanes;
+  return at ? vector->lanes - (int)at : 0;
+}
+
 void loop_choose_lanes(loop_nest *n) {
   ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
@@ -111,6 +131,7 @@ void loop_choose_lanes(loop_nest *n) {
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
+  last->head = head_of(n, last);
   if (reduce_count) choose_tile(n, last, ir_src(n->g, reduces[0], 0));
   else if (ir_op_of(n->g, n->store) == IR_OP_STORE) choose_copies(n, last);
 }

@@ -15,10 +15,11 @@ enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction a
 enum { MAX_DIGITS = 96 }; /* of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis, and the steps that its lanes make: unroll * lanes elements. */
+/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
+  int head;
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */
