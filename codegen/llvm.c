@@ -50,6 +50,7 @@ static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_er
                     .pointer = LLVMPointerTypeInContext(context, 0),
                     .invariant = metadata_kind(context, "invariant.load"),
                     .weights = metadata_kind(context, "prof"),
+                    .nontemporal = metadata_kind(context, "nontemporal"),
                     .values = zeroed(mem, nest->count * sizeof *e->values),
                     .mark = zeroed(mem, nest->count * sizeof *e->mark),
                     .finals = zeroed(mem, nest->loop_count * sizeof *e->finals),

@@ -66,10 +66,11 @@ static void choose_tile(loop_nest *n, loop_axis *vector, ir_ref body) {
   }
 }
 
-/* Lanes that gather along one axis what lies side by side along another (a transpose): copies along that
- * other axis use the cache lines again that the first one fetched. */
+/* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
+ * other axis whole vectors are read, and turned in registers. */
 static void choose_copies(loop_nest *n, const loop_axis *vector) {
-  enum { COPIES = 8 };
+  int copies = n->target->registers / 2;
+  if (copies > vector->lanes) copies = vector->lanes;
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++) {
@@ -80,10 +81,30 @@ static void choose_copies(loop_nest *n, const loop_axis *vector) {
       if (a == vector || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
           (stride != 1 && stride != -1))
         continue;
-      if (ir_bounds_of(n->g, a->extent).hi >= COPIES) a->unroll = COPIES;
+      if (ir_bounds_of(n->g, a->extent).hi >= copies) a->unroll = copies;
       return;
     }
   }
+}
+
+/* Stores that go past the caches want whole vectors at multiples of their size: elements of the axis before
+ * the first of these, where positions of all other axes begin at one distance from a multiple. */
+static int head_of(loop_nest *n, const loop_axis *vector) {
+  const ir_node *store = ir_get(n->g, n->store), *index = ir_get(n->g, store->src[1]);
+  const ir_ref *terms = index->op == IR_OP_ADD ? index->src : &store->src[1];
+  uint32_t count = index->op == IR_OP_ADD ? index->nsrc : 1;
+  int64_t at = 0, value;
+  if (store->op != IR_OP_STORE || !ir_arg_mode(store)) return 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *t = ir_get(n->g, terms[i]);
+    if (terms[i] == vector->range) continue;
+    if (ir_is_const(n->g, terms[i], &value)) at += value % vector->lanes;
+    else if (t->op != IR_OP_MUL || t->nsrc != 2 || !ir_is_const(n->g, t->src[1], &value) ||
+             value % vector->lanes != 0)
+      return 0;
+  }
+  at = (at % vector->lanes + vector->lanes) % vector->lanes;
+  return at ? vector->lanes - (int)at : 0;
 }
 
 void loop_choose_lanes(loop_nest *n) {
@@ -110,6 +131,7 @@ void loop_choose_lanes(loop_nest *n) {
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
+  last->head = head_of(n, last);
   if (reduce_count) choose_tile(n, last, ir_src(n->g, reduces[0], 0));
   else if (ir_op_of(n->g, n->store) == IR_OP_STORE) choose_copies(n, last);
 }

@@ -15,10 +15,11 @@ enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction a
 enum { MAX_DIGITS = 96 }; /* of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis, and the steps that its lanes make: unroll * lanes elements. */
+/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
+  int head;
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */
@@ -85,6 +86,9 @@ bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
 /* loop_lanes.c: sets the axes' unroll and lanes */
 void loop_choose_lanes(loop_nest *n);
+
+/* loop_stream.c: marks stores that go past the caches; false on failure */
+bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
 /* loop_digits.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
  * threads; `inside` is the work at one position of all axes. */
