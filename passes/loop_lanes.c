@@ -99,7 +99,6 @@ void loop_choose_lanes(loop_nest *n) {
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    if (ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN) continue;
     int along_output = last ? lane_score(n, r->src[0], last->range) : -100000;
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1]);
     if (along_output > best) best = along_output;
