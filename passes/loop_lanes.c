@@ -128,8 +128,8 @@ void loop_choose_lanes(loop_nest *n) {
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
     product |= ir_arg_int(r) == IR_OP_ADD && is_product(n->g, r->src[0]);
   }
-  int lanes = n->target->vector_bytes / widest_bytes(n, reduce_count ? terms : &n->store,
-                                                     reduce_count ? reduce_count : 1);
+  int lanes = n->target->vector_bytes /
+              widest_bytes(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
