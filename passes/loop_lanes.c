@@ -31,11 +31,12 @@ static int lane_score(loop_nest *n, ir_ref root, ir_ref range) {
   return score;
 }
 
-static int widest_bytes(loop_nest *n) {
+/* Of the values below the roots: with reductions those of their terms, which are most of the work. */
+static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   int widest = 1;
-  if (ir_reachable(n->g, &n->store, 1, &live, &count, &cap) == IR_OK)
+  if (ir_reachable(n->g, roots, root_count, &live, &count, &cap) == IR_OK)
     for (size_t i = 0; i < count; i++) {
       int bytes = ir_dtypes[ir_dtype_of(n->g, live[i])].bytes;
       widest = bytes > widest ? bytes : widest;
@@ -64,6 +65,20 @@ static void choose_tile(loop_nest *n, loop_axis *vector, ir_ref body) {
       return;
     }
   }
+}
+
+/* The copies of a reduction that reads its terms once: as many vectors side by side as make long pieces of a
+ * row, with the accumulators in registers. */
+static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool positional) {
+  int columns = n->target->registers / (positional ? 4 : 2) / (int)(reduce_count > 4 ? 4 : reduce_count);
+  while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
+    columns /= 2;
+  vector->unroll = columns;
+}
+
+/* fma(a, b, 0): a term of a contraction */
+static bool is_product(const ir_graph *g, ir_ref value) {
+  return ir_op_of(g, value) == IR_OP_FMA || ir_op_of(g, value) == IR_OP_MUL;
 }
 
 /* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
@@ -120,18 +135,27 @@ void loop_choose_lanes(loop_nest *n) {
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    if (ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN) continue;
     int along_output = last ? lane_score(n, r->src[0], last->range) : -100000;
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1]);
     if (along_output > best) best = along_output;
     if (along_reduced > along_output) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;
-  int lanes = n->target->vector_bytes / widest_bytes(n);
+  ir_ref terms[MAX_FOUND];
+  bool positional = false, product = false;
+  for (uint32_t k = 0; k < reduce_count; k++) {
+    const ir_node *r = ir_get(n->g, reduces[k]);
+    terms[k] = r->src[0];
+    positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
+    product |= ir_arg_int(r) == IR_OP_ADD && is_product(n->g, r->src[0]);
+  }
+  int lanes = n->target->vector_bytes /
+              widest_bytes(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
   last->head = head_of(n, last);
-  if (reduce_count) choose_tile(n, last, ir_src(n->g, reduces[0], 0));
+  if (reduce_count && !product) choose_columns(n, last, reduce_count, positional);
+  else if (reduce_count) choose_tile(n, last, ir_src(n->g, reduces[0], 0));
   else if (ir_op_of(n->g, n->store) == IR_OP_STORE) choose_copies(n, last);
 }

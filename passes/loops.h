@@ -121,6 +121,18 @@ ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as l
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 
+/* loop_extremum.c: argmax and argmin: the first of equals wins, and the first NaN. */
+typedef struct loop_extremum {
+  ir_ref value, at; /* the best element; its position, i32 where that is known to hold it, else i64 */
+} loop_extremum;
+/* The best of value over the range, one round after another; of no range (0), value itself. */
+loop_extremum loop_search(loop_nest *n, ir_op op, ir_ref value, ir_ref position, ir_ref range);
+/* Elements and positions fit together in one order. */
+bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position);
+/* An i64, the less the better: the order of the element in its high half, the position in its low one. */
+ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
+ir_ref loop_ordered_position(ir_graph *g, ir_ref order);
+
 /* Updates stay in one piece, over the axes that folding gave them: pieces run one after the other, or by
  * different threads. */
 static inline bool loop_is_update(const ir_graph *g, ir_ref effect) {
