@@ -14,13 +14,14 @@ static unsigned metadata_kind(LLVMContextRef context, const char *name) {
 }
 
 static void start_function(cg_emitter *e, const char *symbol) {
-  LLVMTypeRef args[] = {e->pointer, e->pointer, e->i64, e->i64};
-  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), args, 4, 0);
+  LLVMTypeRef args[] = {e->pointer, e->pointer, e->i64, e->i64, e->pointer};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), args, 5, 0);
   e->function = LLVMAddFunction(e->module, symbol, type);
   cg_target_attributes(e->context, e->function, e->target);
   e->buffers = LLVMGetParam(e->function, 0);
   e->begin = LLVMGetParam(e->function, 2);
   e->end = LLVMGetParam(e->function, 3);
+  e->scratch = LLVMGetParam(e->function, 4);
   LLVMPositionBuilderAtEnd(e->b, cg_block(e));
 }
 
@@ -89,7 +90,7 @@ static ir_status copy_out(const ir_mem *mem, const char *bytes, size_t size, cg_
   if (!copy) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
   memcpy(copy, bytes, size);
   copy[size] = '\0';
-  *out = (cg_blob){mem, copy, size};
+  *out = (cg_blob){.mem = mem, .bytes = copy, .size = size};
   return IR_OK;
 }
 
@@ -161,6 +162,7 @@ static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob
     start(&e, request, &nest, &own);
     status = e.failed ? own.status : emit(&e, request, llvm, out);
     finish(&e);
+    out->scratch = nest.scratch;
   }
   cg_nest_free(&nest);
   return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);

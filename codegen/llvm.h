@@ -28,7 +28,7 @@ typedef struct cg_emitter {
   LLVMContextRef context;
   LLVMModuleRef module;
   LLVMBuilderRef b;
-  LLVMValueRef function, buffers, begin, end;
+  LLVMValueRef function, buffers, begin, end, scratch;
   LLVMValueRef status; /* address of the launch's status word */
   LLVMTypeRef i1, i64, f32, f64, pointer;
   unsigned invariant, weights; /* metadata kinds */

@@ -36,6 +36,7 @@ typedef struct cg_nest {
   bool *touches;     /* by ref: computing it reads memory or may report an error */
   bool *stored;      /* by ref of PARAM: some STORE writes it */
   uint32_t count;    /* refs below this one */
+  uint64_t scratch;  /* bytes of memory of its own that a call needs */
 } cg_nest;
 
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *graph, ir_ref kernel, ir_error *error);

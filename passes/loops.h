@@ -1,18 +1,32 @@
 /* The parts of choosing loops: which axes a kernel iterates over (refine.c, loop_axes.c) and in which pieces
- * (peel.c), which axis is the innermost (loop_order.c), which one gets the lanes (loop_lanes.c), how
- * reductions become loops (loop_reduce.c), and the nest around each store (loops.c). */
+ * (peel.c), which axis is the innermost (loop_order.c), which one gets the lanes (loop_lanes.c), how the axes
+ * are cut into digits and in which order these stand (loop_digits.c), the loops over them (loop_place.c), how
+ * reductions become loops (loop_reduce.c), and the blocks for threads around all of it (loops.c).
+ *
+ * Digits. An axis is cut like a number: its outer digits go in steps of several elements, its last one in
+ * single elements. The list of digits of all axes, outermost first, is the order of a store's loops; each has
+ * a binding. What fills no whole step is placed again, with the digits further in. */
 #ifndef VIEWFOLD_PASSES_LOOPS_H
 #define VIEWFOLD_PASSES_LOOPS_H
 
 #include "passes.h"
 
-enum { MAX_NEST = 24 }; /* ranges of one kernel's output or of one reduction after splitting */
+enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction after splitting */
+enum { MAX_DIGITS = 96 }; /* of all axes of a store */
+enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis and how it is cut: blocks for threads, then steps of unroll * lanes elements. */
+/* One output axis, and the steps that its lanes make: unroll * lanes elements. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
 } loop_axis;
+
+/* A loop over part of an axis in steps of so many elements. */
+typedef struct loop_digit {
+  uint32_t axis;
+  int64_t step;
+  int binding; /* IR_SERIAL, IR_THREAD, IR_UNROLL, IR_VECTOR (the last digit of its axis) */
+} loop_digit;
 
 typedef struct loop_nest {
   ir_graph *g;
@@ -20,6 +34,8 @@ typedef struct loop_nest {
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
+  loop_digit digits[MAX_DIGITS]; /* outermost first; those of an axis by falling steps, the last one 1 */
+  uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
   uint32_t bound_count;
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
@@ -65,8 +81,30 @@ uint32_t loop_left_inside(ir_graph *g, ir_ref store);
  * failure. */
 bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
-/* loop_lanes.c */
+/* loop_lanes.c: sets the axes' unroll and lanes */
 void loop_choose_lanes(loop_nest *n);
+
+/* loop_digits.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
+ * threads; `inside` is the work at one position of all axes. */
+void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);
+/* Elements and terms of reductions at one position of the axes before `axis`; LOOP_MUCH at most. */
+enum { LOOP_MUCH = 1 << 20 };
+int64_t loop_work_inside(loop_nest *n, uint32_t axis);
+
+/* loop_place.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
+ * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes
+ * what stands inside all loops. */
+typedef struct loop_place {
+  loop_nest *n;
+  ir_ref start[MAX_NEST], left[MAX_NEST];
+  ir_ref (*body)(struct loop_place *p);
+  void *user;
+  ir_ref lanes[MAX_DIGITS]; /* ranges that are lanes, and how */
+  int bindings[MAX_DIGITS];
+  uint32_t lane_count;
+} loop_place;
+ir_ref loop_place_from(loop_place *p, uint32_t first);
+ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
 
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);

@@ -93,7 +93,8 @@ static ir_status compile_object(rt_context *c, const job *j, cg_blob *object, ir
 static void compile(rt_context *c, job *j) {
   cg_blob object = {0};
   ir_status status = compile_object(c, j, &object, &j->error);
-  if (!status) status = rt_image_link(object.bytes, object.size, &c->mem, j->image, &j->error);
+  if (!status)
+    status = rt_image_link(object.bytes, object.size, object.scratch, &c->mem, j->image, &j->error);
   if (!status && !is_image_of(j->image->bytes, j->image->size, j->key)) {
     rt_flat_free(&c->mem, j->image);
     status = IR_ERR_COMPILE;
@@ -107,8 +108,9 @@ typedef struct batch {
   job **jobs;
 } batch;
 
-static void compile_some(void *argument, int64_t begin, int64_t end) {
+static void compile_some(void *argument, int worker, int64_t begin, int64_t end) {
   batch *b = argument;
+  (void)worker;
   for (int64_t i = begin; i < end; i++) compile(b->context, b->jobs[i]);
 }
 

@@ -12,8 +12,9 @@
 
 typedef struct rt_pool rt_pool;
 
-/* A piece [begin, end) of the loop. `begin` is a multiple of the grain. */
-typedef void (*rt_pool_work)(void *context, int64_t begin, int64_t end);
+/* A piece [begin, end) of the loop. `begin` is a multiple of the grain. `worker` is the thread's number in
+ * this loop, from 0 and below rt_pool_threads: no two pieces run at one time under one number. */
+typedef void (*rt_pool_work)(void *context, int worker, int64_t begin, int64_t end);
 
 /* A pool of `threads` threads, the caller of rt_pool_run included; 0 means rt_pool_default_threads(), looked
  * up when first needed. NULL when memory is short. Starts nothing. */

@@ -113,8 +113,8 @@ static rt_program *build_scan(rt_context *c) {
   return p;
 }
 
-static void empty(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end) {
-  __asm__ volatile("" : : "r"(buffers), "r"(vars), "r"(begin), "r"(end) : "memory");
+static void empty(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end, void *scratch) {
+  __asm__ volatile("" : : "r"(buffers), "r"(vars), "r"(begin), "r"(end), "r"(scratch) : "memory");
 }
 
 static double time_direct(cg_kernel f, void **buffers) {
@@ -123,7 +123,7 @@ static double time_direct(cg_kernel f, void **buffers) {
     double start = now();
     for (int i = 0; i < CALLS; i++) {
       __asm__ volatile("" : "+r"(f));
-      f(buffers, NULL, 0, 4);
+      f(buffers, NULL, 0, 4, NULL);
     }
     times[r] = (now() - start) / CALLS;
   }

@@ -19,7 +19,7 @@ typedef struct job {
   atomic_int bad_begin, pieces;
 } job;
 
-static void mark(void *context, int64_t begin, int64_t end) {
+static void mark(void *context, int worker, int64_t begin, int64_t end) {
   job *j = context;
   atomic_fetch_add(&j->pieces, 1);
   if (begin % j->grain) atomic_fetch_add(&j->bad_begin, 1);
@@ -55,7 +55,7 @@ static void every_index_once(void **state) {
   }
 }
 
-static void add_span(void *context, int64_t begin, int64_t end) {
+static void add_span(void *context, int worker, int64_t begin, int64_t end) {
   atomic_fetch_add((_Atomic int64_t *)context, end - begin);
 }
 
@@ -78,7 +78,7 @@ typedef struct meeting {
   int expected;
 } meeting;
 
-static void meet(void *context, int64_t begin, int64_t end) {
+static void meet(void *context, int worker, int64_t begin, int64_t end) {
   meeting *m = context;
   atomic_fetch_add(&m->here, 1);
   for (int i = 0; i < 50000 && atomic_load(&m->here) < m->expected; i++) {
@@ -117,7 +117,7 @@ static void many_short_loops(void **state) {
 typedef struct plain {
   int64_t in[64], out[64];
 } plain;
-static void twice(void *context, int64_t begin, int64_t end) {
+static void twice(void *context, int worker, int64_t begin, int64_t end) {
   plain *p = context;
   for (int64_t i = begin; i < end; i++) p->out[i] = 2 * p->in[i];
 }
@@ -137,7 +137,7 @@ typedef struct nested {
   rt_pool *pool;
   _Atomic int64_t total;
 } nested;
-static void inner_loop(void *context, int64_t begin, int64_t end) {
+static void inner_loop(void *context, int worker, int64_t begin, int64_t end) {
   nested *n = context;
   for (int64_t i = begin; i < end; i++) rt_pool_run(n->pool, add_span, &n->total, 10, 1);
 }

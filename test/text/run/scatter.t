@@ -42,14 +42,14 @@ kernel @one_0(p0: f32[8], p1: f32[8]) {
 \
 kernel @one_1(p0: f32[8], p1: i64[3], p2: f32[6]) {
   for ridx2 in 0..1 thread {
-    for ridx4 in 0..3 {
-      %0 = load p1[ridx4] : i64
+    for ridx3 in 0..3 {
+      %0 = load p1[ridx3] : i64
       %1 = bound %0, (4), true : index
       %2 = (%1*2) : index
-      %3 = (ridx4*2) : index
+      %3 = (ridx3*2) : index
       for ridx5 in 0..2 vector {
         %4 = load p2[(%3+ridx5)] : f32
-        update p0[(ridx5+%2)] add %4 over ridx4
+        update p0[(ridx5+%2)] add %4 over ridx3
       }
     }
   }
