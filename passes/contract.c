@@ -100,7 +100,8 @@ static bool follow(const pass_contraction *c, pass_operand *o) {
 /* The two operands under a sum: of fma(a, b, 0), or of a*b. */
 static bool factors(const ir_graph *g, ir_ref product, ir_ref *a, ir_ref *b) {
   const ir_node *n = ir_get(g, product);
-  bool fused = n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
+  bool fused =
+      n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
   if (!fused && n->op != IR_OP_MUL) return false;
   *a = n->src[0], *b = n->src[1];
   return *a != *b && ir_shape(g, *a) == ir_shape(g, product) && ir_shape(g, *b) == ir_shape(g, product);
@@ -119,8 +120,8 @@ bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out) {
     ir_bounds size = ir_bounds_of(g, dim);
     if (size.lo < 1) return false;
     out->size[i] = size.hi;
-    out->range[i] = size.hi == 1 ? ir_index(g, 0)
-                                 : ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &dim, 1);
+    out->range[i] =
+        size.hi == 1 ? ir_index(g, 0) : ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &dim, 1);
     if (!out->range[i]) return false;
   }
   for (int i = 0; i < 2; i++)

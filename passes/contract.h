@@ -1,8 +1,8 @@
 /* Contractions: sums of products of two operands, through any views.
  *
- * The product has an axis for each index of the sum: those summed over, and the kept ones, of which an operand
- * varies along some only. Kept axes of one operand alone are the rows and columns of a matrix product; kept
- * axes of both are its batch. */
+ * The product has an axis for each index of the sum: those summed over, and the kept ones, of which an
+ * operand varies along some only. Kept axes of one operand alone are the rows and columns of a matrix
+ * product; kept axes of both are its batch. */
 #ifndef VIEWFOLD_PASSES_CONTRACT_H
 #define VIEWFOLD_PASSES_CONTRACT_H
 
@@ -19,10 +19,10 @@ typedef struct pass_contraction {
   ir_graph *g;
   ir_ref sum;
   ir_dtype dtype;
-  uint32_t rank;                    /* of the product */
-  uint32_t reduced;                 /* its axes that are summed over, a set of bits */
-  ir_ref range[IR_MAX_RANK];        /* one for each axis */
-  int64_t size[IR_MAX_RANK];        /* at most */
+  uint32_t rank;             /* of the product */
+  uint32_t reduced;          /* its axes that are summed over, a set of bits */
+  ir_ref range[IR_MAX_RANK]; /* one for each axis */
+  int64_t size[IR_MAX_RANK]; /* at most */
   pass_operand operand[2];
 } pass_contraction;
 

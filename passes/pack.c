@@ -23,11 +23,11 @@
 #include <string.h>
 
 enum {
-  MIN_WORK = 1 << 20,    /* multiplications that are worth a copy */
-  MIN_REUSE = 32,        /* rows over which a copy of columns pays that lie side by side as they are */
+  MIN_WORK = 1 << 20,     /* multiplications that are worth a copy */
+  MIN_REUSE = 32,         /* rows over which a copy of columns pays that lie side by side as they are */
   MIN_REUSE_GATHERED = 8, /* the same for columns that do not */
-  NEAR = 8,              /* elements between neighbours along K that share cache lines */
-  WAYS = 16,             /* of the second-level cache */
+  NEAR = 8,               /* elements between neighbours along K that share cache lines */
+  WAYS = 16,              /* of the second-level cache */
   LINE = 64,
   PAGE = 4096,
   TLB_ENTRIES = 64,
@@ -142,7 +142,8 @@ static ir_ref rows_copy(const packing *k, const pass_operand *o) {
   return expanded(k->c, o, permuted_back(k->c->g, x, order, k->c->rank));
 }
 
-/* Splits axis `at` of x in two, or merges it with the one behind: in the shape the axis is `outer`, `inner`. */
+/* Splits axis `at` of x in two, or merges it with the one behind: in the shape the axis is `outer`, `inner`.
+ */
 static ir_ref reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t inner, bool split) {
   ir_ref dims[IR_MAX_RANK + 1];
   uint32_t count = 0, rank = x ? ir_rank(g, x) : 0;
@@ -210,7 +211,8 @@ static ir_ref plain_copy(const packing *k, const pass_operand *o) {
   if (!ir_is_true(g, o->valid))
     while (from < count && ir_op_of(g, views[from]) != IR_OP_PAD) made = views[from++];
   if (from < count && !ir_is_true(g, o->valid)) made = views[from++];
-  if (count == MAX_VIEWS || elements(g, made) >= pass_contraction_size(k->c, o->along)) return rows_copy(k, o);
+  if (count == MAX_VIEWS || elements(g, made) >= pass_contraction_size(k->c, o->along))
+    return rows_copy(k, o);
   made = stored(g, made);
   for (uint32_t i = from; i < count && made; i++) {
     const ir_node *n = ir_get(g, views[i]);

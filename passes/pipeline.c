@@ -90,10 +90,10 @@ static const struct {
   int scope, level; /* level of the verifier for what the pass leaves */
 } pass_functions[] = {
     {physicalize, ON_GRAPH, IR_LEVEL_TENSOR}, {lower, ON_GRAPH, IR_LEVEL_TENSOR},
-    {pack, ON_GRAPH, IR_LEVEL_TENSOR},        {schedule, ON_GRAPH, IR_LEVEL_TENSOR},    {fold, ON_KERNEL, IR_LEVEL_LOOP},
-    {elementary, ON_KERNEL, IR_LEVEL_LOOP},   {crop, ON_KERNEL, IR_LEVEL_LOOP},
-    {refine, ON_KERNEL, IR_LEVEL_LOOP},       {peel, ON_KERNEL, IR_LEVEL_LOOP},
-    {loops, ON_KERNEL, IR_LEVEL_LOOP},
+    {pack, ON_GRAPH, IR_LEVEL_TENSOR},        {schedule, ON_GRAPH, IR_LEVEL_TENSOR},
+    {fold, ON_KERNEL, IR_LEVEL_LOOP},         {elementary, ON_KERNEL, IR_LEVEL_LOOP},
+    {crop, ON_KERNEL, IR_LEVEL_LOOP},         {refine, ON_KERNEL, IR_LEVEL_LOOP},
+    {peel, ON_KERNEL, IR_LEVEL_LOOP},         {loops, ON_KERNEL, IR_LEVEL_LOOP},
 };
 const pass_info pass_table[] = {
     {"physicalize", "recorded graph", "no batches: their axes are ordinary ones"},
