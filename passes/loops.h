@@ -90,6 +90,12 @@ void loop_choose_lanes(loop_nest *n);
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
+/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`. May order the axes anew. */
+void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
+int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
+/* Coefficient of range in an index inside every block of so many positions of it. */
+bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
+
 /* loop_digits.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
  * threads; `inside` is the work at one position of all axes. */
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);

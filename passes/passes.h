@@ -58,6 +58,10 @@ ir_ref pass_unite(ir_graph *g, ir_ref results);
  * of results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results);
 
+/* pack.c: operands of contractions copied into the order in which their tiles read them, where that pays.
+ * Returns the new TUPLE of results; 0 after failing. */
+ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
+
 /* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
  * tensor node, and steps for the nodes that call functions. */
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
