@@ -64,7 +64,12 @@ static void bind_threads(loop_nest *n, int64_t inside) {
 
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside) {
   n->digit_count = 0;
-  for (uint32_t a = 0; a < n->axis_count; a++) add(n, a, step_of(&n->axes[a]), IR_SERIAL);
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    const loop_axis *axis = &n->axes[a];
+    add(n, a, axis->block ? axis->block : step_of(axis), IR_SERIAL);
+  }
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (n->axes[a].block) add(n, a, step_of(&n->axes[a]), IR_SERIAL);
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (n->axes[a].unroll > 1) add(n, a, n->axes[a].lanes, IR_UNROLL);
   for (uint32_t a = 0; a < n->axis_count; a++)

@@ -67,8 +67,10 @@ static void choose_tile(loop_nest *n, loop_axis *vector, ir_ref body) {
 }
 
 /* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
- * other axis whole vectors are read, and turned in registers. */
+ * other axis whole vectors are read, and turned in registers. Tiles follow one another first along rows that
+ * are read, TILES of them, which uses neighbouring lines together, then along rows that are written. */
 static void choose_copies(loop_nest *n, const loop_axis *vector) {
+  enum { TILES = 4 };
   int copies = n->target->registers / 2;
   if (copies > vector->lanes) copies = vector->lanes;
   ir_ref loads[MAX_FOUND];
@@ -82,6 +84,7 @@ static void choose_copies(loop_nest *n, const loop_axis *vector) {
           (stride != 1 && stride != -1))
         continue;
       if (ir_bounds_of(n->g, a->extent).hi >= copies) a->unroll = copies;
+      if (ir_bounds_of(n->g, a->extent).hi >= TILES * copies) a->block = TILES * copies;
       return;
     }
   }

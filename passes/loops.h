@@ -15,11 +15,12 @@ enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction a
 enum { MAX_DIGITS = 96 }; /* of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. */
+/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. Of an
+ * axis with a block the steps of one block stand inside the steps of all other axes. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
-  int head;
+  int head, block;
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */
