@@ -120,6 +120,7 @@ typedef struct cg_place {
   LLVMValueRef base;  /* affine: i64 */
   LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
 } cg_place;
+enum { CG_MAX_STEP = 4 }; /* between elements that are picked out of whole vectors */
 cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);
 LLVMValueRef cg_address(cg_emitter *e, const cg_place *place, LLVMValueRef index);
 LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *place, uint32_t lane);

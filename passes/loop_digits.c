@@ -68,7 +68,12 @@ static void bind_threads(loop_nest *n, int64_t inside) {
 
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside) {
   n->digit_count = 0;
-  for (uint32_t i = 0; i < n->axis_count; i++) add(n, n->order[i], step_of(&n->axes[n->order[i]]), IR_SERIAL);
+  for (uint32_t i = 0; i < n->axis_count; i++) {
+    const loop_axis *axis = &n->axes[n->order[i]];
+    add(n, n->order[i], axis->block ? axis->block : step_of(axis), IR_SERIAL);
+  }
+  for (uint32_t i = 0; i < n->axis_count; i++)
+    if (n->axes[n->order[i]].block) add(n, n->order[i], step_of(&n->axes[n->order[i]]), IR_SERIAL);
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (n->axes[a].unroll > 1) add(n, a, n->axes[a].lanes, IR_UNROLL);
   for (uint32_t a = 0; a < n->axis_count; a++)

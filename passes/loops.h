@@ -15,11 +15,12 @@ enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction a
 enum { MAX_DIGITS = 96 }; /* of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. */
+/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. Of an
+ * axis with a block the steps of one block stand inside the steps of all other axes. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
-  int head;
+  int head, block;
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */
@@ -87,6 +88,12 @@ bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
 /* loop_lanes.c: sets the axes' unroll and lanes, and their order */
 void loop_choose_lanes(loop_nest *n);
+
+/* loop_copies.c: of stores without reductions */
+/* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that
+ * other one is read side by side: copies along `last` then alternate in memory. NULL where there is none. */
+loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
+void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
