@@ -78,9 +78,9 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
     backward |= stride == -1;
     streams += stride != 0;
   }
+  if (!backward) return;
   int copies = streams < TOGETHER ? TOGETHER / (int)streams : 1;
-  if (backward && ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes)
-    vector->unroll = copies;
+  if (ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes) vector->unroll = copies;
 }
 
 /* Stores that go past the caches want whole vectors at multiples of their size: elements of the axis before
