@@ -121,7 +121,7 @@ static int compile(runner *r) {
                         .input_count = r->block->param_count,
                         .vars = r->inputs.vars,
                         .var_count = r->inputs.var_count,
-                        .schedule = r->schedule.data,
+                        .schedule = r->given[SCHEDULE] ? ir_text_get(&r->schedule) : NULL,
                         .name = r->block->name};
   int64_t before = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)

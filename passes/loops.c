@@ -64,18 +64,14 @@ static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, pi
   return true;
 }
 
-/* Moves that are given, and news of those taken. */
-static bool shape_from_outside(loop_nest *n) {
+/* Moves that are given, and news of those taken and of others. */
+static bool shape_from_outside(loop_nest *n, bool threads) {
   const pass_shaping *s = n->shaping;
   uint32_t nest = (*n->nests)++;
   const char *given = s->given ? s->given(s->user, s->kernel, nest) : NULL;
   if (given && !loop_moves_apply(n, given)) return false;
-  if (!s->taken) return true;
-  ir_text text;
-  ir_text_init(&text, n->g->mem);
-  loop_moves_print(n, &text);
-  if (!text.failed) s->taken(s->user, s->kernel, nest, ir_text_get(&text));
-  ir_text_free(&text);
+  if (s->taken) loop_moves_tell(n, s->taken, nest);
+  if (s->offered) loop_offer(n, nest, threads);
   return true;
 }
 
@@ -90,7 +86,7 @@ static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64
   }
   loop_choose_digits(nest, threads, work);
   keep_fresh(base, nest);
-  if (base->shaping && !shape_from_outside(nest)) return false;
+  if (base->shaping && !shape_from_outside(nest, threads)) return false;
   while (group->threads < nest->digit_count && nest->digits[group->threads].binding == IR_THREAD)
     group->threads++;
   return true;
