@@ -10,14 +10,17 @@ static void end_lines(ir_text *text) {
     if (text->data[i] == '\n') text->data[i] = '\0';
 }
 
+void fe_tuned_take(fe_tuned *t, const rt_kernel_key *key) {
+  t->text.len = 0;
+  if (!t->context || !rt_tuned_get(t->context, key, &t->text) || t->text.failed) t->text.len = 0;
+  end_lines(&t->text);
+}
+
 void fe_tuned_enter(fe_tuned *t, const ir_graph *g, ir_ref effect) {
   rt_kernel_key key;
   t->text.len = 0;
   if (!t->context || rt_effect_key_make(t->text.mem, g, effect, &key, NULL) != IR_OK) return;
-  if (rt_tuned_get(t->context, &key, &t->text)) ir_text_str(&t->text, "\n");
-  else t->text.len = 0;
-  if (t->text.failed) t->text.len = 0;
-  end_lines(&t->text);
+  fe_tuned_take(t, &key);
   rt_kernel_key_free(t->text.mem, &key);
 }
 

@@ -9,6 +9,7 @@
 #define VIEWFOLD_FRONTEND_TUNED_H
 
 #include "passes/passes.h"
+#include "runtime/kernel_key.h"
 #include "runtime/runtime.h"
 
 typedef struct fe_tuned {
@@ -22,6 +23,7 @@ void fe_tuned_init(fe_tuned *tuned, rt_context *context, const ir_mem *mem);
 void fe_tuned_free(fe_tuned *tuned);
 /* What shaping does, for those who have more to do. */
 void fe_tuned_enter(fe_tuned *tuned, const ir_graph *g, ir_ref effect);
+void fe_tuned_take(fe_tuned *tuned, const rt_kernel_key *key); /* the text of this kernel, if there is one */
 const char *fe_tuned_moves(const fe_tuned *tuned, uint32_t nest);
 
 #endif
