@@ -216,6 +216,7 @@ const char *loop_moves_unsound(loop_nest *n) {
       return "updates along this axis may meet, so that they stay in order";
     if ((lanes || digits_of(n, digit->axis) > 1) && loop_bounds_another(n, digit->axis))
       return "the size of another axis depends on this one, which is walked element by element";
+    if (lanes && n->several) return "the pieces inside this nest have copies and vectors of their own";
     if (lanes && (around == 0 || around / digit->step > LOOP_MAX_LANES))
       return "copies and vectors need a split around them, of at most 64 steps";
     if (digit->binding == IR_VECTOR && (digit->step != 1 || (around & (around - 1))))
