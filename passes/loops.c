@@ -163,17 +163,19 @@ static ir_ref group_effect(loop_nest *base, piece_group *group, ir_ref start, ir
     base->next_range = group->nest.next_range;
     return effect;
   }
-  ir_ref range = loop_fresh_range(base, left), old = group->nest.axes[0].range,
+  int64_t known;
+  bool single = ir_is_const(g, left, &known) && known == 1;
+  ir_ref range = single ? ir_index(g, 0) : loop_fresh_range(base, left), old = group->nest.axes[0].range,
          at = pass_add(g, start, range);
   for (uint32_t i = 0; i < group->count; i++)
     if (!(moved[i] = pass_substitute(g, group->stores[i], &old, &at, 1))) return 0;
   loop_nest inner = *base;
   for (uint32_t i = 0; i < base->bound_count; i++) outer[i] = base->bound[i];
-  outer[inner.bound_count++] = range;
+  if (!single) outer[inner.bound_count++] = range;
   inner.bound = outer;
   ir_ref effect = all_pieces(&inner, moved, group->count);
   base->next_range = inner.next_range;
-  return loop_wrap(g, range, IR_SERIAL, effect);
+  return single ? effect : loop_wrap(g, range, IR_SERIAL, effect);
 }
 
 static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) {
@@ -239,6 +241,7 @@ static ir_ref block_of(loop_nest *base, piece_group *group, ir_ref block, bool a
   if (is_one_block(g, group->blocks)) /* all of it, then less than nothing */
     return group_effect(base, group, zero,
                         pass_max(g, zero, pass_sub(g, group->extent, pass_mul(g, block, group->extent))));
+  if (alone && group->block == 1) return group_effect(base, group, start, size);
   if (alone) return group_effect(base, group, start, pass_min(g, pass_sub(g, group->extent, start), size));
   ir_ref from = pass_min(g, pass_max(g, start, zero), group->extent);
   ir_ref to = pass_min(g, pass_max(g, pass_add(g, start, size), zero), group->extent);
