@@ -77,6 +77,12 @@ static bool is_peeled(const scheduler *s, const ir_ref *nodes, size_t count) {
   return masks && !reduces;
 }
 
+static bool has_elements(ir_graph *g, ir_ref value) {
+  for (uint32_t a = 0; a < ir_rank(g, value); a++)
+    if (ir_bounds_of(g, ir_dim(g, value, a)).hi < 1) return false;
+  return ir_rank(g, value) > 0;
+}
+
 /* What the kernel of the item's value reads. */
 static bool read_item(slab_plan *p, slab_item *item) {
   scheduler *s = p->s;
@@ -85,7 +91,7 @@ static bool read_item(slab_plan *p, slab_item *item) {
   slab_axes axes[MAX_FUSED_NODES];
   size_t count = slab_fused(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
-  item->joins = count > 0 && !ir_scatters(ir_op_of(g, item->node)) && ir_rank(g, item->node) > 0 &&
+  item->joins = count > 0 && !ir_scatters(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
                 !is_peeled(s, nodes, count);
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* of no more use as a place */
   axes[0] = slab_no_axes;
