@@ -38,6 +38,8 @@ typedef struct loop_nest {
   uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
   uint32_t bound_count;
+  const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
+  uint32_t lane_count;
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
 } loop_nest;
