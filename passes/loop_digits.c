@@ -48,6 +48,10 @@ static void bind_threads(loop_nest *n, int64_t inside) {
     if (digit->axis != d || digit->binding != IR_SERIAL || !takes_threads(n, d)) return;
     for (uint32_t a = d + 1; a < n->axis_count; a++)
       work = times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
+    if (digit->step >= size) { /* one block, of which axes further in may make several */
+      digit->binding = IR_THREAD;
+      continue;
+    }
     while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
     if (together * digit->step >= size) return; /* not worth two blocks */
     blocks = times(blocks, size / (together * digit->step));

@@ -15,10 +15,11 @@ enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction a
 enum { MAX_DIGITS = 96 }; /* of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis, and the steps that its lanes make: unroll * lanes elements. */
+/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
+  int head;
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */
@@ -31,6 +32,7 @@ typedef struct loop_digit {
 typedef struct loop_nest {
   ir_graph *g;
   const ir_target *target;
+  const pass_shaping *shaping;
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
@@ -42,6 +44,7 @@ typedef struct loop_nest {
   uint32_t lane_count;
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
+  uint32_t *nests;         /* how many nests of the kernel have been shaped */
 } loop_nest;
 
 /* loop_axes.c */
@@ -86,12 +89,27 @@ bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 /* loop_lanes.c: sets the axes' unroll and lanes */
 void loop_choose_lanes(loop_nest *n);
 
+/* loop_stream.c: marks stores that go past the caches; false on failure */
+bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
+
+/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`. May order the axes anew. */
+void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
+int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
+/* Coefficient of range in an index inside every block of so many positions of it. */
+bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
+
 /* loop_digits.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
  * threads; `inside` is the work at one position of all axes. */
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);
 /* Elements and terms of reductions at one position of the axes before `axis`; LOOP_MUCH at most. */
 enum { LOOP_MUCH = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
+
+/* loop_moves.c: the digits as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
+ * vector a1.1`, and the digits that a text gives (false after failing: IR_ERR_INVALID names the move). */
+enum { LOOP_MAX_LANES = 64 };
+void loop_moves_print(const loop_nest *n, ir_text *out);
+bool loop_moves_apply(loop_nest *n, const char *text);
 
 /* loop_place.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
  * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes

@@ -1,0 +1,79 @@
+/* The register tile of a contraction, and the order of the loops around it.
+ *
+ * The lanes run along one axis of the output, the columns; a load that they share is used again over rows: an
+ * axis along which the shared loads move and those along the lanes do not. The tile is as many vectors wide
+ * and rows high as there are registers for its sums. Axes along which both operands move stay outside; then
+ * come the columns, so that what a tile reads of them stays in the cache while the loops go over the rows. */
+#include "contract.h"
+#include "index.h"
+#include "loops.h"
+
+enum { MAX_LOADS = 256 };
+
+bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
+  if (loop_stride(n->g, index, range, stride)) return true;
+  if (block <= 1) return false;
+  ir_ref blocks = pass_ceil_div(n->g, ir_src(n->g, range, 0), ir_index(n->g, block));
+  ir_ref low = loop_fresh_range(n, ir_index(n->g, block)), high = loop_fresh_range(n, blocks);
+  ir_ref at = pass_add(n->g, pass_mul_int(n->g, high, block), low);
+  ir_ref inside = pass_substitute(n->g, index, &range, &at, 1);
+  return inside && loop_stride(n->g, inside, low, stride);
+}
+
+int64_t loop_tile_width(const loop_nest *n, ir_ref reduce) {
+  pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
+  return (int64_t)tile.lanes * tile.columns;
+}
+
+/* Does a load that moves along the lanes move along range as well? */
+static bool moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref lane, ir_ref range) {
+  for (uint32_t i = 0; i < count; i++)
+    if (loop_depends(n->g, loads[i], lane) && loop_depends(n->g, loads[i], range)) return true;
+  return false;
+}
+
+/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps. */
+static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+  loop_axis *best = NULL;
+  int64_t least = INT64_MAX, stride;
+  for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
+    if (a == vector || loop_bounds_another(n, (uint32_t)(a - n->axes)) ||
+        moves_with(n, loads, count, vector->range, a->range))
+      continue;
+    for (uint32_t i = 0; i < count; i++) {
+      if (!loop_depends(n->g, loads[i], a->range)) continue;
+      if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
+      if (stride < 0) stride = -stride;
+      if (stride < least) least = stride, best = a;
+    }
+  }
+  return best;
+}
+
+static bool is_box(loop_nest *n) {
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (loop_bounds_another(n, a)) return false;
+  return true;
+}
+
+/* The columns go in front of the axes that only the rows' operand moves along. */
+static void move_columns_out(loop_nest *n, loop_axis *vector, const ir_ref *loads, uint32_t count) {
+  loop_axis column = *vector, *first = n->axes;
+  while (first < vector && moves_with(n, loads, count, column.range, first->range)) first++;
+  for (loop_axis *a = vector; a > first; a--) *a = a[-1];
+  *first = column;
+}
+
+void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
+  pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
+  int64_t width = ir_bounds_of(n->g, vector->extent).hi;
+  while (tile.columns > 1 && (int64_t)vector->lanes * tile.columns > width) tile.columns /= 2;
+  vector->unroll = tile.columns;
+  ir_ref loads[MAX_LOADS];
+  uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
+  loop_axis *row = row_axis(n, vector, loads, count);
+  if (!row) return;
+  int64_t height = ir_bounds_of(n->g, row->extent).hi;
+  row->unroll = height >= tile.rows ? tile.rows : height > 1 ? (int)height : 1;
+  if (is_box(n)) move_columns_out(n, vector, loads, count);
+}
