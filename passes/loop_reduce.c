@@ -18,7 +18,8 @@ enum {
   RUN = 32,
   OUTER_RUN = 8,
   MAX_REDUCTIONS = 128,
-  MAX_LOADS = 64
+  MAX_LOADS = 64,
+  MAX_COPIES = 16
 };
 
 typedef struct reduction {
@@ -312,6 +313,29 @@ static void end_at_mask(reduction *r, ir_ref *ranges, uint32_t count) {
   }
 }
 
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
+  const ir_node *r = ir_get(g, reduce);
+  ir_ref *live = NULL, range = r->src[1];
+  size_t live_count = 0, cap = 0;
+  int64_t size;
+  bool triangle = false;
+  if (r->nsrc != 2 || !ir_is_const(g, ir_src(g, range, 0), &size) || size > MAX_COPIES || (size & (size - 1)))
+    return false;
+  if (ir_reachable(g, &r->src[0], 1, &live, &live_count, &cap) == IR_OK)
+    for (size_t i = 0; i < live_count && !triangle; i++) {
+      if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
+      for (uint32_t k = 0; k < count; k++) triangle |= loop_depends(g, live[i], others[k]);
+    }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return triangle;
+}
+
+/* A copy of the body for each position. */
+static ir_ref reduce_in_copies(const reduction *r, ir_ref range) {
+  ir_ref fresh = loop_fresh_range(r->n, ir_src(r->n->g, range, 0));
+  return combine_lanes(r, fresh, IR_UNROLL, pass_substitute(r->n->g, r->body, &range, &fresh, 1));
+}
+
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   ir_graph *g = n->g;
   const ir_node *d = ir_get(g, node);
@@ -323,6 +347,8 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
   r.position = positional ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
+  if (!positional && loop_is_triangle(g, node, n->lanes, n->lane_count))
+    return reduce_in_copies(&r, ranges[0]);
   end_at_mask(&r, ranges, count);
   if (positional) return reduce_position(&r, ranges[0]);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
