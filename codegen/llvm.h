@@ -37,6 +37,7 @@ typedef struct cg_emitter {
   LLVMValueRef **values;  /* by ref; NULL where the node has no value in the current scope */
   LLVMValueRef ***finals; /* by loop, by carry: final values */
   bool *open;             /* by loop that runs: emission is inside it */
+  uint64_t written;       /* locals, by number, that a store was emitted to */
   int64_t *digit;         /* by loop that is lanes: the lane being emitted */
   ir_ref *log;            /* refs in the order in which they got values: what a scope forgets at its end */
   size_t log_count, log_cap;

@@ -106,6 +106,7 @@ void loop_choose_lanes(loop_nest *n) {
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
+    n->order[i] = i;
     int64_t stride;
     if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && takes_steps(n, &n->axes[i]) &&
         !loop_is_ordered(n, i))

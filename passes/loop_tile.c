@@ -57,11 +57,11 @@ static bool is_box(loop_nest *n) {
 }
 
 /* The columns go in front of the axes that only the rows' operand moves along. */
-static void move_columns_out(loop_nest *n, loop_axis *vector, const ir_ref *loads, uint32_t count) {
-  loop_axis column = *vector, *first = n->axes;
-  while (first < vector && moves_with(n, loads, count, column.range, first->range)) first++;
-  for (loop_axis *a = vector; a > first; a--) *a = a[-1];
-  *first = column;
+static void move_columns_out(loop_nest *n, uint32_t vector, const ir_ref *loads, uint32_t count) {
+  uint32_t first = 0;
+  while (first < vector && moves_with(n, loads, count, n->axes[vector].range, n->axes[first].range)) first++;
+  for (uint32_t i = vector; i > first; i--) n->order[i] = n->order[i - 1];
+  n->order[first] = vector;
 }
 
 void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
@@ -75,5 +75,5 @@ void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   if (!row) return;
   int64_t height = ir_bounds_of(n->g, row->extent).hi;
   row->unroll = height >= tile.rows ? tile.rows : height > 1 ? (int)height : 1;
-  if (is_box(n)) move_columns_out(n, vector, loads, count);
+  if (is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
 }

@@ -36,6 +36,7 @@ typedef struct loop_nest {
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
+  uint32_t order[MAX_NEST];      /* the axes as the cost model nests them, outermost first */
   loop_digit digits[MAX_DIGITS]; /* outermost first; those of an axis by falling steps, the last one 1 */
   uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
@@ -86,13 +87,14 @@ uint32_t loop_left_inside(ir_graph *g, ir_ref store);
  * failure. */
 bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
-/* loop_lanes.c: sets the axes' unroll and lanes */
+/* loop_lanes.c: sets the axes' unroll and lanes, and their order */
 void loop_choose_lanes(loop_nest *n);
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
-/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`. May order the axes anew. */
+/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
+ * around it. */
 void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
 /* Coefficient of range in an index inside every block of so many positions of it. */
