@@ -32,11 +32,12 @@ static int lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   return score;
 }
 
-static int widest_bytes(loop_nest *n) {
+/* Of the values below the roots: with reductions those of their terms, which are most of the work. */
+static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   int widest = 1;
-  if (ir_reachable(n->g, &n->store, 1, &live, &count, &cap) == IR_OK)
+  if (ir_reachable(n->g, roots, root_count, &live, &count, &cap) == IR_OK)
     for (size_t i = 0; i < count; i++) {
       int bytes = ir_dtypes[ir_dtype_of(n->g, live[i])].bytes;
       widest = bytes > widest ? bytes : widest;
@@ -45,10 +46,25 @@ static int widest_bytes(loop_nest *n) {
   return widest;
 }
 
-/* Lanes that gather along one axis what lies side by side along another (a transpose): copies along that
- * other axis use the cache lines again that the first one fetched. */
+/* The copies of a reduction that reads its terms once: as many vectors side by side as make long pieces of a
+ * row, with the accumulators in registers. */
+static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool positional) {
+  int columns = n->target->registers / (positional ? 4 : 2) / (int)(reduce_count > 4 ? 4 : reduce_count);
+  while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
+    columns /= 2;
+  vector->unroll = columns;
+}
+
+/* fma(a, b, 0): a term of a contraction */
+static bool is_product(const ir_graph *g, ir_ref value) {
+  return ir_op_of(g, value) == IR_OP_FMA || ir_op_of(g, value) == IR_OP_MUL;
+}
+
+/* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
+ * other axis whole vectors are read, and turned in registers. */
 static void choose_copies(loop_nest *n, const loop_axis *vector) {
-  enum { COPIES = 8 };
+  int copies = n->target->registers / 2;
+  if (copies > vector->lanes) copies = vector->lanes;
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
   for (uint32_t i = 0; i < count; i++) {
@@ -59,10 +75,30 @@ static void choose_copies(loop_nest *n, const loop_axis *vector) {
       if (a == vector || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
           (stride != 1 && stride != -1))
         continue;
-      if (ir_bounds_of(n->g, a->extent).hi >= COPIES) a->unroll = COPIES;
+      if (ir_bounds_of(n->g, a->extent).hi >= copies) a->unroll = copies;
       return;
     }
   }
+}
+
+/* Stores that go past the caches want whole vectors at multiples of their size: elements of the axis before
+ * the first of these, where positions of all other axes begin at one distance from a multiple. */
+static int head_of(loop_nest *n, const loop_axis *vector) {
+  const ir_node *store = ir_get(n->g, n->store), *index = ir_get(n->g, store->src[1]);
+  const ir_ref *terms = index->op == IR_OP_ADD ? index->src : &store->src[1];
+  uint32_t count = index->op == IR_OP_ADD ? index->nsrc : 1;
+  int64_t at = 0, value;
+  if (store->op != IR_OP_STORE || !ir_arg_mode(store)) return 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *t = ir_get(n->g, terms[i]);
+    if (terms[i] == vector->range) continue;
+    if (ir_is_const(n->g, terms[i], &value)) at += value % vector->lanes;
+    else if (t->op != IR_OP_MUL || t->nsrc != 2 || !ir_is_const(n->g, t->src[1], &value) ||
+             value % vector->lanes != 0)
+      return 0;
+  }
+  at = (at % vector->lanes + vector->lanes) % vector->lanes;
+  return at ? vector->lanes - (int)at : 0;
 }
 
 void loop_choose_lanes(loop_nest *n) {
@@ -78,17 +114,27 @@ void loop_choose_lanes(loop_nest *n) {
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    if (ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN) continue;
     int along_output = last ? lane_score(n, r->src[0], last->range, loop_tile_width(n, reduces[k])) : -100000;
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     if (along_reduced > along_output) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;
-  int lanes = n->target->vector_bytes / widest_bytes(n);
+  ir_ref terms[MAX_FOUND];
+  bool positional = false, product = false;
+  for (uint32_t k = 0; k < reduce_count; k++) {
+    const ir_node *r = ir_get(n->g, reduces[k]);
+    terms[k] = r->src[0];
+    positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
+    product |= ir_arg_int(r) == IR_OP_ADD && is_product(n->g, r->src[0]);
+  }
+  int lanes = n->target->vector_bytes /
+              widest_bytes(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
-  if (reduce_count) loop_choose_tile(n, last, reduces[0]);
+  last->head = head_of(n, last);
+  if (reduce_count && !product) choose_columns(n, last, reduce_count, positional);
+  else if (reduce_count) loop_choose_tile(n, last, reduces[0]);
   else if (ir_op_of(n->g, n->store) == IR_OP_STORE) choose_copies(n, last);
 }

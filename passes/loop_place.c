@@ -93,16 +93,24 @@ static ir_ref whole_axis(loop_place *p, uint32_t axis) {
   return pass_substitute(n->g, n->axes[axis].extent, from, to, count);
 }
 
+static ir_ref part(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  return p->n->digits[d].binding == IR_VECTOR ? vectors(p, d, start, left)
+                                              : whole_and_rest(p, d, start, left);
+}
+
 ir_ref loop_place_from(loop_place *p, uint32_t first) {
   loop_nest *n = p->n;
   if (first == n->digit_count) return p->body(p);
   uint32_t axis = n->digits[first].axis;
-  bool whole = !p->left[axis];
-  ir_ref start = whole ? ir_index(n->g, 0) : p->start[axis];
-  ir_ref left = whole ? whole_axis(p, axis) : p->left[axis];
+  int64_t size;
+  if (p->left[axis]) return part(p, first, p->start[axis], p->left[axis]);
+  ir_ref start = ir_index(n->g, 0), left = whole_axis(p, axis);
   if (!left) return 0;
-  return n->digits[first].binding == IR_VECTOR ? vectors(p, first, start, left)
-                                               : whole_and_rest(p, first, start, left);
+  int head = n->axes[axis].head;
+  if (head == 0 || !ir_is_const(n->g, left, &size) || size <= head) return part(p, first, start, left);
+  ir_ref parts[] = {part(p, first, start, ir_index(n->g, head)),
+                    part(p, first, ir_index(n->g, head), ir_index(n->g, size - head))};
+  return loop_sequence(n->g, parts, 2);
 }
 
 /* Each range belongs to one loop, and there is a store for every combination of whole steps and rests: so the

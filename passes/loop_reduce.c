@@ -12,7 +12,14 @@
 
 #include <math.h>
 
-enum { REDUCE_LANE_BYTES = 64, REDUCE_UNROLL = 4, RUN = 32, OUTER_RUN = 8, MAX_REDUCTIONS = 128 };
+enum {
+  REDUCE_LANE_BYTES = 64,
+  REDUCE_UNROLL = 4,
+  RUN = 32,
+  OUTER_RUN = 8,
+  MAX_REDUCTIONS = 128,
+  MAX_LOADS = 64
+};
 
 typedef struct reduction {
   loop_nest *n;
@@ -24,6 +31,11 @@ typedef struct reduction {
   int64_t run;             /* length of the innermost runs */
   ir_ref ranges[MAX_NEST]; /* serial loops, outermost first */
   uint32_t range_count;
+  ir_op sought;    /* of positions: ARGMAX or ARGMIN, body the element; op combines orders */
+  ir_ref position; /* 0 for all others */
+  struct {
+    ir_ref lane, start, count;
+  } inside; /* lane, when not 0: `count` terms from start on are left, fewer than there are lanes */
 } reduction;
 
 ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t) {
@@ -112,6 +124,45 @@ static ir_ref serial_loops(const reduction *r, ir_ref body) {
   return value;
 }
 
+/* Can lanes behind the end of the range be kept from reading? Not where what is read says where to read. */
+static bool can_be_masked(const reduction *r, ir_ref last) {
+  ir_graph *g = r->n->g;
+  ir_ref loads[MAX_LOADS], inner[2];
+  uint32_t count = loop_find(g, r->body, IR_OP_LOAD, loads, MAX_LOADS);
+  if (count == MAX_LOADS || loop_find(g, r->body, IR_OP_BOUND, inner, 1)) return false;
+  for (uint32_t i = 0; i < count; i++)
+    if (loop_depends(g, loads[i], last) && loop_find(g, loads[i], IR_OP_LOAD, inner, 2) > 1) return false;
+  return true;
+}
+
+/* body in the lanes of r->inside that stand before the end, the identity in the others, which read nothing.
+ * `at` counts from where the range of r->inside starts. */
+static ir_ref only_inside(const reduction *r, ir_ref body, ir_ref at) {
+  ir_graph *g = r->n->g;
+  ir_ref loads[MAX_LOADS], masked[MAX_LOADS], inside = pass_compare(g, IR_OP_LT, at, r->inside.count);
+  uint32_t count = body && inside ? loop_find(g, body, IR_OP_LOAD, loads, MAX_LOADS) : 0, used = 0;
+  if (!inside || !body || ir_is_true(g, inside)) return body;
+  ir_ref other = r->position ? pass_identity(g, r->sought, ir_dtype_of(g, body)) : r->identity;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *load = ir_get(g, loads[i]);
+    if (!loop_depends(g, load->src[1], r->inside.lane)) continue;
+    ir_ref valid = pass_and(g, load->src[2], inside);
+    bool whole = loads[i] == body && ir_is_true(g, load->src[2]);
+    ir_ref src[] = {load->src[0], load->src[1], valid, whole ? other : load->src[3]};
+    ir_ref made = ir_make(g, IR_OP_LOAD, (ir_dtype)load->dtype, 0, src, 4);
+    if (whole || !made) return made;
+    loads[used] = loads[i], masked[used++] = made;
+  }
+  return pass_where(g, inside, pass_substitute(g, body, loads, masked, used), other);
+}
+
+/* The value under the loops of r->ranges: of positions, the order of each lane's best. */
+static ir_ref loops_around(const reduction *r, ir_ref body, ir_ref position) {
+  if (!position) return serial_loops(r, body);
+  loop_extremum best = loop_search(r->n, r->sought, body, position, r->range_count ? r->ranges[0] : 0);
+  return loop_extremum_order(r->n->g, r->sought, &best);
+}
+
 /* Reduce over ranges[0..count), with range `last` (when not 0) taken at `at` instead. */
 static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref last, ir_ref extent,
                               ir_ref scale, ir_ref offset) {
@@ -127,70 +178,112 @@ static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count
     from[replaced] = last;
     to[replaced++] = pass_add(g, pass_mul(g, serial_position(r, extent), scale), offset);
   }
-  return serial_loops(r, pass_substitute(g, r->body, from, to, replaced));
+  ir_ref body = pass_substitute(g, r->body, from, to, replaced);
+  if (r->inside.lane) body = only_inside(r, body, pass_sub(g, to[replaced - 1], r->inside.start));
+  return loops_around(r, body, r->position ? pass_substitute(g, r->position, from, to, replaced) : 0);
 }
 
-/* The last range in lanes: accumulators side by side, then the rest of the range that fills no whole step. */
+static ir_ref combine_lanes(const reduction *r, ir_ref range, int binding, ir_ref value) {
+  ir_ref next = value ? ir_make(r->n->g, r->op, r->dtype, 0, (ir_ref[]){carry(r, range), value}, 2) : 0;
+  return value_loop(r->n->g, range, binding, r->identity, next);
+}
+
+/* What fills no whole step, for each lane; lanes behind the end add nothing. */
+static ir_ref rest_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref lane, int lanes,
+                            ir_ref rest) {
+  ir_graph *g = r->n->g;
+  ir_ref last = ranges[count - 1], start = pass_sub(g, ir_src(g, last, 0), rest), width = ir_index(g, lanes);
+  r->inside.lane = lane, r->inside.start = start, r->inside.count = rest;
+  ir_ref value = reduce_serially(r, ranges, count - 1, last, pass_ceil_div(g, rest, width), width,
+                                 pass_add(g, start, lane));
+  r->inside.lane = 0;
+  return value;
+}
+
+/* The last range in lanes: accumulators side by side, then what fills no whole step of all of them. */
 static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, int lanes, int unroll) {
   ir_graph *g = r->n->g;
-  ir_ref last = ranges[count - 1], extent = ir_src(g, last, 0), one = ir_index(g, 1);
+  ir_ref last = ranges[count - 1], extent = ir_src(g, last, 0);
   int64_t step = (int64_t)lanes * unroll;
   ir_ref lane = loop_fresh_range(r->n, ir_index(g, lanes)),
          block = unroll > 1 ? loop_fresh_range(r->n, ir_index(g, unroll)) : 0;
   ir_ref offset = block ? pass_add(g, pass_mul_int(g, block, lanes), lane) : lane;
   ir_ref value =
       reduce_serially(r, ranges, count - 1, last, pass_div_int(g, extent, step), ir_index(g, step), offset);
-  value = value_loop(g, lane, IR_VECTOR, r->identity,
-                     ir_make(g, r->op, r->dtype, 0, (ir_ref[]){carry(r, lane), value}, 2));
-  if (block)
-    value = value_loop(g, block, IR_UNROLL, r->identity,
-                       ir_make(g, r->op, r->dtype, 0, (ir_ref[]){carry(r, block), value}, 2));
-  ir_ref rest = pass_mod_int(g, extent, step);
+  if (block) value = combine_lanes(r, block, IR_UNROLL, value);
+  ir_ref rest = pass_mod_int(g, extent, step), tail = 0;
   int64_t left;
-  if (ir_is_const(g, rest, &left) && left == 0) return value;
-  ir_ref tail = reduce_serially(r, ranges, count - 1, last, rest, one, pass_sub(g, extent, rest));
-  return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2);
+  bool whole = ir_is_const(g, rest, &left) && left == 0, masks = !whole && can_be_masked(r, last);
+  if (masks) tail = rest_in_lanes(r, ranges, count, lane, lanes, rest);
+  if (masks) value = value && tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
+  value = combine_lanes(r, lane, IR_VECTOR, value);
+  if (whole || masks || !value) return value;
+  tail = reduce_serially(r, ranges, count - 1, last, rest, ir_index(g, 1), pass_sub(g, extent, rest));
+  return tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
 }
 
-/* argmax, argmin: the best value and its position are carried; the first of equals wins, and the first NaN.
- */
-static ir_ref reduce_position(reduction *r, ir_ref position, ir_ref range) {
+/* The vector lanes and the accumulators side by side that a range of that many terms fills. */
+static void choose_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
+  int bytes = ir_dtypes[ir_dtype_of(r->n->g, body)].bytes;
+  *lanes = REDUCE_LANE_BYTES / (bytes ? bytes : 1);
+  *unroll = REDUCE_UNROLL;
+  while (*unroll > 1 && (int64_t)*lanes * *unroll > most) *unroll /= 2;
+  while (*lanes > 1 && *lanes > most) *lanes /= 2;
+}
+
+static ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
+  int lanes, unroll;
+  choose_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
+  if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
+  return reduce_serially(r, ranges, count, 0, 0, 0, 0);
+}
+
+/* argmax, argmin. Without lanes along the range a search finds the position; lanes' bests are compared by
+ * their orders, which hold elements of up to 32 bits; of wider ones the first position of the extremum is
+ * what a second round finds. */
+static ir_ref reduce_position(reduction *r, ir_ref range) {
   ir_graph *g = r->n->g;
-  ir_ref fresh = loop_fresh_range(r->n, ir_src(g, range, 0)),
-         value = pass_substitute(g, r->body, &range, &fresh, 1);
-  ir_ref at = ir_cast(g, pass_substitute(g, position, &range, &fresh, 1), IR_I64),
-         zero = ir_int(g, IR_I64, 0);
-  ir_dtype t = ir_dtype_of(g, value);
-  ir_ref best = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(0, 0), &fresh, 1);
-  ir_ref best_at = ir_make(g, IR_OP_CARRY, IR_I64, ir_pack_arg(1, 0), &fresh, 1);
-  ir_ref better = ir_binary(g, r->op == IR_OP_ARGMAX ? IR_OP_GT : IR_OP_LT, value, best);
-  if (ir_is_float(t)) { /* NaN beats everything but an earlier NaN */
-    ir_ref is_nan = ir_binary(g, IR_OP_NE, value, value), had_none = ir_binary(g, IR_OP_EQ, best, best);
-    better = ir_binary(g, IR_OP_OR, better, ir_binary(g, IR_OP_AND, is_nan, had_none));
+  ir_ref fresh = 0, to = 0;
+  r->sought = r->op;
+  if (ir_dtypes[ir_dtype_of(g, r->body)].bytes < 4)
+    r->body = ir_cast(g, r->body, ir_is_float(ir_dtype_of(g, r->body)) ? IR_F32 : IR_I32);
+  r->op = IR_OP_MIN, r->dtype = IR_I64, r->identity = pass_identity(g, IR_OP_MIN, IR_I64);
+  if (!r->n->lanes_in_reduction) {
+    r->range_count = 0;
+    to = serial_position(r, ir_src(g, range, 0));
+    fresh = r->range_count ? r->ranges[0] : 0;
+    loop_extremum best = loop_search(r->n, r->sought, pass_substitute(g, r->body, &range, &to, 1),
+                                     pass_substitute(g, r->position, &range, &to, 1), fresh);
+    return ir_cast(g, best.at, IR_I64);
   }
-  ir_ref src[] = {fresh, pass_identity(g, r->op, t), zero, ir_where(g, better, value, best),
-                  ir_where(g, better, at, best_at)};
-  ir_ref loop = ir_make(g, IR_OP_LOOP, t, ir_pack_arg(2, IR_SERIAL), src, 5);
-  return ir_make(g, IR_OP_GET, IR_I64, ir_pack_arg(1, 0), &loop, 1);
+  if (loop_has_order(g, r->body, r->position)) return loop_ordered_position(g, reduce_over(r, &range, 1));
+  reduction value = *r;
+  ir_dtype t = ir_dtype_of(g, r->body);
+  value.op = r->sought == IR_OP_ARGMAX ? IR_OP_MAX : IR_OP_MIN;
+  value.dtype = t, value.identity = pass_identity(g, value.op, t), value.position = 0;
+  ir_ref extremum = reduce_over(&value, &range, 1);
+  ir_ref found = ir_binary(g, IR_OP_OR, ir_binary(g, IR_OP_EQ, r->body, extremum),
+                           ir_binary(g, IR_OP_NE, r->body, r->body));
+  r->body = ir_where(g, found, ir_cast(g, r->position, IR_I64), r->identity), r->position = 0;
+  return reduce_over(r, &range, 1);
 }
 
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   ir_graph *g = n->g;
   const ir_node *d = ir_get(g, node);
   reduction r = {.n = n, .op = (ir_op)ir_arg_int(d), .dtype = (ir_dtype)d->dtype, .body = d->src[0]};
-  if (r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN) return reduce_position(&r, d->src[1], d->src[2]);
-  const ir_ref *ranges = d->src + 1;
+  r.run = RUN;
+  if (r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN) {
+    r.position = d->src[1];
+    return reduce_position(&r, d->src[2]);
+  }
+  ir_ref ranges[IR_MAX_RANK + 1];
   uint32_t count = d->nsrc - 1;
+  for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + i];
   r.identity = pass_identity(g, r.op, r.dtype);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
-  int lanes = REDUCE_LANE_BYTES / (ir_dtypes[r.dtype].bytes ? ir_dtypes[r.dtype].bytes : 1),
-      unroll = REDUCE_UNROLL;
-  int64_t most = ir_bounds_of(g, ir_src(g, ranges[count - 1], 0)).hi;
-  while (unroll > 1 && (int64_t)lanes * unroll > most) unroll /= 2;
-  while (lanes > 1 && lanes > most) lanes /= 2;
-  if (n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(&r, ranges, count, lanes, unroll);
-  return reduce_serially(&r, ranges, count, 0, 0, 0, 0);
+  return reduce_over(&r, ranges, count);
 }
 
 ir_ref loop_reductions(loop_nest *n, ir_ref root) {

@@ -64,8 +64,23 @@ static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, pi
   return true;
 }
 
+/* Moves that are given, and news of those taken. */
+static bool shape_from_outside(loop_nest *n) {
+  const pass_shaping *s = n->shaping;
+  uint32_t nest = (*n->nests)++;
+  const char *given = s->given ? s->given(s->user, s->kernel, nest) : NULL;
+  if (given && !loop_moves_apply(n, given)) return false;
+  if (!s->taken) return true;
+  ir_text text;
+  ir_text_init(&text, n->g->mem);
+  loop_moves_print(n, &text);
+  if (!text.failed) s->taken(s->user, s->kernel, nest, ir_text_get(&text));
+  ir_text_free(&text);
+  return true;
+}
+
 /* The digits of the group's axes. */
-static void shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
+static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
   if (group->count == 1) {
     loop_merge_axes(nest);
@@ -74,8 +89,10 @@ static void shape_group(loop_nest *base, piece_group *group, bool threads, int64
   }
   loop_choose_digits(nest, threads, work);
   keep_fresh(base, nest);
+  if (base->shaping && !shape_from_outside(nest)) return false;
   while (group->threads < nest->digit_count && nest->digits[group->threads].binding == IR_THREAD)
     group->threads++;
+  return true;
 }
 
 static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count);
@@ -88,7 +105,12 @@ static ir_ref shared_body(loop_place *p) {
   for (uint32_t a = 0; a < n->axis_count; a++) from[a] = n->axes[a].range;
   for (uint32_t i = 0; i < group->count; i++)
     if (!(moved[i] = pass_substitute(n->g, group->stores[i], from, p->start, n->axis_count))) return 0;
-  loop_nest inner = {.g = n->g, .target = n->target, .next_range = n->next_range, .bound = bound};
+  loop_nest inner = {.g = n->g,
+                     .target = n->target,
+                     .shaping = n->shaping,
+                     .nests = n->nests,
+                     .next_range = n->next_range,
+                     .bound = bound};
   for (uint32_t i = 0; i < n->bound_count; i++) bound[inner.bound_count++] = n->bound[i];
   for (uint32_t a = 0; a < n->axis_count; a++)
     inner.bound_count += loop_find(n->g, p->start[a], IR_OP_RANGE, bound + inner.bound_count,
@@ -116,7 +138,7 @@ static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) 
   int64_t work;
   for (uint32_t i = 0; i < count; i += group.count) {
     if (!read_group(base, stores + i, count - i, &group, &work)) return 0;
-    shape_group(base, &group, false, work);
+    if (!shape_group(base, &group, false, work)) return 0;
     parts[part_count++] = place_group(base, &group, &(loop_place){0}, 0);
   }
   return loop_sequence(base->g, parts, part_count);
@@ -239,8 +261,7 @@ static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
   if (!ok) ir_fail(base->g->error, IR_ERR_MEMORY, "out of memory shaping a kernel's loops");
   for (uint32_t i = 0; i < count && ok; i += groups[group_count++].count) {
     ok = read_group(base, stores + i, count - i, &groups[group_count], &work);
-    if (!ok) break;
-    shape_group(base, &groups[group_count], true, work);
+    if (ok) ok = shape_group(base, &groups[group_count], true, work);
   }
   if (ok) root = thread_loop(base, groups, group_count);
   ir_free(base->g->mem, groups, count * sizeof *groups);
@@ -280,10 +301,11 @@ static bool index_fits(ir_graph *g, ir_ref root) {
   return fits;
 }
 
-ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target) {
-  loop_nest base = {.g = g, .target = target};
+ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pass_shaping *shaping) {
+  uint32_t nests = 0;
+  loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests};
   loop_stores stores;
-  if (!loop_read_stores(g, effect, &stores)) return 0;
+  if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores)) return 0;
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && index_fits(g, root) ? kernel(g, root) : 0;
 }

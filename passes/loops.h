@@ -15,10 +15,11 @@ enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction a
 enum { MAX_DIGITS = 96 }; /* of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis, and the steps that its lanes make: unroll * lanes elements. */
+/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
+  int head;
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */
@@ -31,6 +32,7 @@ typedef struct loop_digit {
 typedef struct loop_nest {
   ir_graph *g;
   const ir_target *target;
+  const pass_shaping *shaping;
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
@@ -40,6 +42,7 @@ typedef struct loop_nest {
   uint32_t bound_count;
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
+  uint32_t *nests;         /* how many nests of the kernel have been shaped */
 } loop_nest;
 
 /* loop_axes.c */
@@ -89,6 +92,8 @@ void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
 /* Coefficient of range in an index inside every block of so many positions of it. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
+/* loop_stream.c: marks stores that go past the caches; false on failure */
+bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
 /* loop_digits.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
  * threads; `inside` is the work at one position of all axes. */
@@ -96,6 +101,12 @@ void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);
 /* Elements and terms of reductions at one position of the axes before `axis`; LOOP_MUCH at most. */
 enum { LOOP_MUCH = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
+
+/* loop_moves.c: the digits as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
+ * vector a1.1`, and the digits that a text gives (false after failing: IR_ERR_INVALID names the move). */
+enum { LOOP_MAX_LANES = 64 };
+void loop_moves_print(const loop_nest *n, ir_text *out);
+bool loop_moves_apply(loop_nest *n, const char *text);
 
 /* loop_place.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
  * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes
@@ -114,6 +125,18 @@ ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as l
 
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
+
+/* loop_extremum.c: argmax and argmin: the first of equals wins, and the first NaN. */
+typedef struct loop_extremum {
+  ir_ref value, at; /* the best element; its position, i32 where that is known to hold it, else i64 */
+} loop_extremum;
+/* The best of value over the range, one round after another; of no range (0), value itself. */
+loop_extremum loop_search(loop_nest *n, ir_op op, ir_ref value, ir_ref position, ir_ref range);
+/* Elements and positions fit together in one order. */
+bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position);
+/* An i64, the less the better: the order of the element in its high half, the position in its low one. */
+ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
+ir_ref loop_ordered_position(ir_graph *g, ir_ref order);
 
 /* Updates stay in one piece, over the axes that folding gave them: pieces run one after the other, or by
  * different threads. */

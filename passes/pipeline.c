@@ -80,7 +80,9 @@ static void peel(pass_state *s) {
 }
 
 static void loops(pass_state *s) {
-  ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
+  pass_shaping *shaping = s->options->shaping;
+  ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target, shaping);
+  if (shaping) shaping->kernel++;
   if (kernel) s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
 }
 
@@ -110,8 +112,10 @@ const pass_info pass_table[] = {
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 
 static bool run_pass(pass_state *s, size_t i, int kernel) {
+  int64_t start = ir_timer_start(s->options->timer);
   pass_index_begin(s->g);
   pass_functions[i].run(s);
+  ir_timer_lap(s->options->timer, &start, pass_table[i].name, kernel, NULL);
   if (s->root && s->options->verify && ir_verify(s->g, s->root, pass_functions[i].level, s->error) != IR_OK)
     s->root = 0;
   if (s->root && s->options->observer)
@@ -154,6 +158,7 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
   s.inputs = options->inputs;
   *plan = (ir_plan){.mem = g->mem};
+  if (options->shaping) options->shaping->kernel = 0;
   size_t i = 0;
   bool done = results != 0;
   for (; i < pass_count && pass_functions[i].scope == ON_GRAPH && done; i++) done = run_pass(&s, i, -1);

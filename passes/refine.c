@@ -84,8 +84,8 @@ static bool split(loop_nest *n, wish w) {
   if (!store || !high || !low) return false;
   n->store = store;
   memmove(n->axes + w.axis + 1, n->axes + w.axis, (n->axis_count++ - w.axis) * sizeof *n->axes);
-  n->axes[w.axis] = (loop_axis){high, ir_src(n->g, high, 0), 1, 1};
-  n->axes[w.axis + 1] = (loop_axis){low, ir_src(n->g, low, 0), 1, 1};
+  n->axes[w.axis] = (loop_axis){high, ir_src(n->g, high, 0), 1, 1, 0};
+  n->axes[w.axis + 1] = (loop_axis){low, ir_src(n->g, low, 0), 1, 1, 0};
   return true;
 }
 
