@@ -41,34 +41,33 @@ static bool takes_threads(loop_nest *n, uint32_t axis) {
  * MANY_BLOCKS, and of the last one so many steps together as are worth it. */
 static void bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
-  uint32_t d = 0;
+  uint32_t d = 0, divided = 0; /* digits up to the last of several blocks */
   for (; d < n->digit_count && d < n->axis_count && blocks < MANY_BLOCKS; d++) {
     loop_digit *digit = &n->digits[d];
     int64_t size = ir_bounds_of(n->g, n->axes[digit->axis].extent).hi, work = inside, together = 1;
-    if (digit->axis != d || digit->binding != IR_SERIAL || !takes_threads(n, d)) return;
-    for (uint32_t a = d + 1; a < n->axis_count; a++)
-      work = times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
-    if (digit->step >= size) { /* one block, of which axes further in may make several */
-      digit->binding = IR_THREAD;
-      continue;
-    }
+    if (digit->binding != IR_SERIAL || !takes_threads(n, digit->axis)) break;
+    for (uint32_t k = d + 1; k < n->axis_count; k++)
+      work = times(work, ir_bounds_of(n->g, n->axes[n->digits[k].axis].extent).hi);
+    if (digit->step >= size) continue; /* a single step, of which axes further in may make several blocks */
     while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
-    if (together * digit->step >= size) return; /* not worth two blocks */
+    if (together * digit->step >= size) break; /* not worth two blocks */
     blocks = times(blocks, size / (together * digit->step));
-    if (together == 1) {
-      digit->binding = IR_THREAD;
-      continue;
-    }
+    divided = d + 1;
+    if (together == 1) continue;
     if (n->digit_count == MAX_DIGITS) return;
     memmove(digit + 1, digit, (n->digit_count++ - d) * sizeof *digit);
-    *digit = (loop_digit){digit[1].axis, together * digit[1].step, IR_THREAD};
-    return;
+    *digit = (loop_digit){digit[1].axis, together * digit[1].step, IR_SERIAL};
+    break;
   }
+  while (divided > 0) n->digits[--divided].binding = IR_THREAD;
 }
 
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside) {
   n->digit_count = 0;
-  for (uint32_t a = 0; a < n->axis_count; a++) add(n, a, step_of(&n->axes[a]), IR_SERIAL);
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    if (a == n->before && a < n->column) add(n, n->column, step_of(&n->axes[n->column]), IR_SERIAL);
+    if (a != n->column || n->before >= n->column) add(n, a, step_of(&n->axes[a]), IR_SERIAL);
+  }
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (n->axes[a].unroll > 1) add(n, a, n->axes[a].lanes, IR_UNROLL);
   for (uint32_t a = 0; a < n->axis_count; a++)

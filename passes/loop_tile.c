@@ -55,11 +55,10 @@ static bool is_box(loop_nest *n) {
 }
 
 /* The columns go in front of the axes that only the rows' operand moves along. */
-static void move_columns_out(loop_nest *n, loop_axis *vector, const ir_ref *loads, uint32_t count) {
-  loop_axis column = *vector, *first = n->axes;
-  while (first < vector && moves_with(n, loads, count, column.range, first->range)) first++;
-  for (loop_axis *a = vector; a > first; a--) *a = a[-1];
-  *first = column;
+static void move_columns_out(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+  const loop_axis *first = n->axes;
+  while (first < vector && moves_with(n, loads, count, vector->range, first->range)) first++;
+  n->column = (uint32_t)(vector - n->axes), n->before = (uint32_t)(first - n->axes);
 }
 
 /* Without rows: an axis along which neighbours read the same elements, a window that a reduced range moves in

@@ -40,6 +40,7 @@ typedef struct loop_nest {
   uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
   uint32_t bound_count;
+  uint32_t column, before; /* steps of axis `column` go outside those of axis `before`, where that is less */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
@@ -87,7 +88,7 @@ bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 /* loop_lanes.c: sets the axes' unroll and lanes */
 void loop_choose_lanes(loop_nest *n);
 
-/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`. May order the axes anew. */
+/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`. */
 void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
 /* Coefficient of range in an index inside every block of so many positions of it. */
