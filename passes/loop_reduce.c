@@ -4,8 +4,8 @@
  * sum is blocked: REDUCE_LANES bytes of lanes times REDUCE_UNROLL accumulators, each summing runs of 32, then
  * runs of 8 of those, and so on; with n terms no partial result passes through more than about 38 +
  * 8*log8(n/2048) additions, which keeps the error below 128 u sum|x| for any n < 2^31 (Higham, Accuracy and
- * Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima need no blocks and carry
- * one accumulator through all loops. */
+ * Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima, and few terms, need no
+ * blocks and carry one accumulator through all loops. */
 #include "loops.h"
 
 #include "index.h"
@@ -17,6 +17,8 @@ enum {
   REDUCE_UNROLL = 4,
   RUN = 32,
   OUTER_RUN = 8,
+  FEW = 32,  /* terms that are added one after the other */
+  MUCH = 64, /* of them, with copies side by side, are written out */
   MAX_REDUCTIONS = 128,
   MAX_LOADS = 64,
   MAX_COPIES = 16
@@ -232,8 +234,45 @@ static void choose_steps(const reduction *r, ir_ref body, int64_t most, int *lan
   while (*lanes > 1 && *lanes > most) *lanes /= 2;
 }
 
+/* How many terms, where that is a small number; otherwise 0. */
+static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t count) {
+  int64_t terms = 1, size;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!ir_is_const(r->n->g, ir_src(r->n->g, ranges[i], 0), &size) || size > FEW) return 0;
+    terms *= size;
+    if (terms > FEW) return 0;
+  }
+  return terms;
+}
+
+static int64_t copies_of(const loop_nest *n) {
+  int64_t copies = 1;
+  for (uint32_t a = 0; a < n->axis_count; a++) copies *= n->axes[a].unroll;
+  return copies;
+}
+
+/* A few terms one after the other, without loops. */
+static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint32_t count, int64_t terms) {
+  ir_graph *g = r->n->g;
+  ir_ref value = r->identity;
+  for (int64_t t = 0; t < terms && value; t++) {
+    ir_ref at[IR_MAX_RANK + 1];
+    int64_t rest = t, size = 1;
+    for (uint32_t i = count; i-- > 0; rest /= size) {
+      ir_is_const(g, ir_src(g, ranges[i], 0), &size);
+      at[i] = ir_index(g, rest % size);
+    }
+    ir_ref term = pass_substitute(g, r->body, ranges, at, count);
+    value = term ? combine(r, value, term) : 0;
+  }
+  return value;
+}
+
 static ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   int lanes, unroll;
+  int64_t terms = r->position || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
+  if (terms) r->blocked = false;
+  if (terms && terms * copies_of(r->n) <= MUCH) return reduce_written_out(r, ranges, count, terms);
   choose_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
   if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
   return reduce_serially(r, ranges, count, 0, 0, 0, 0);
