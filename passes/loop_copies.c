@@ -78,8 +78,9 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
     backward |= stride == -1;
     streams += stride != 0;
   }
+  if (!backward) return;
   int copies = streams < TOGETHER ? TOGETHER / (int)streams : 1;
-  if (backward && ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes)
+  if (ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes)
     vector->unroll = copies;
 }
 
