@@ -130,6 +130,7 @@ $(GEN)/source_id: FORCE
 $(B)/obj/runtime/identity.o: $(GEN)/source_id
 $(B)/obj/runtime/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
   -DVIEWFOLD_LLVM_FILE=\"$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))\"
+$(B)/obj/frontend/cli_bench_oracle%.o $(B)/obj/frontend/cli_bench_stream.o: EXTRA = -O3
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
 $(B)/obj/test/unit/test_image.o: EXTRA = -Wno-unused-parameter $(LLVM_CFLAGS)
 $(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
@@ -173,9 +174,18 @@ SHOW_PAGE := $(addprefix frontend/,show.html show.css show_expression.js show_st
 $(GEN)/show_page.h: $(SHOW_PAGE)
 	$(call say,PAGE,$@)
 	@mkdir -p $(@D)
-	@for f in $^; do n=$${f##*/}; printf 'static const char %s[] = {\n' "$$(echo "$$n" | tr . _)"; \
-	  od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done > $@
+	@$(call as_arrays,,tr . _) > $@
 $(B)/obj/frontend/cli_show_page.o: $(GEN)/show_page.h
+
+# The graphs of `viewfold bench`: workload_V1, workload_V2, ...
+$(GEN)/workloads.h: $(call find,frontend/workloads/*.vf)
+	$(call say,PAGE,$@)
+	@mkdir -p $(@D)
+	@$(call as_arrays,workload_,sed 's/[.]vf$$//') > $@
+$(B)/obj/frontend/cli_bench_workload.o: $(GEN)/workloads.h
+# The files of a recipe as arrays, called PREFIX and what a filter makes of the file's name.
+as_arrays = for f in $^; do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
+  od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done
 
 # ------------------------------------------------------------------------------------------- rules compiled to tables
 # The rule compiler runs here and now, so it is never sanitized, whatever is being built.

@@ -9,6 +9,7 @@
 
 #include "ir/ir.h"
 #include "ir/target.h"
+#include "ir/timer.h"
 
 /* The generated function. buffers[slot] is the memory of the PARAM of that slot and buffers[number of params]
  * the launch's status word, to which a failed CHECK stores 1; vars are the values of the kernel's VARs in
@@ -32,7 +33,8 @@ typedef struct cg_request {
   const char *symbol; /* name of the function */
   const ir_target *target;
   cg_output want;
-  int level; /* LLVM's code generation level, 0 to 3; 2 is its default */
+  int level;             /* LLVM's code generation level, 0 to 3; 2 is its default */
+  const ir_timer *timer; /* may be NULL */
 } cg_request;
 
 /* Bytes from mem, `size` of them; texts are followed by a NUL that is not counted. */

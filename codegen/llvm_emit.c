@@ -188,9 +188,11 @@ static void emit_node(cg_emitter *e, ir_ref ref) {
   }
   LLVMValueRef *copies = cg_array(e, cg_copies(e, lanes));
   if (!copies) return;
-  cg_first_lane(e, lanes);
-  do copies[cg_copy_at(e, lanes)] = cg_emit_value(e, ref);
-  while (cg_next_lane(e, lanes));
+  if (n->op != IR_OP_LOAD || !cg_emit_tile(e, ref, copies)) {
+    cg_first_lane(e, lanes);
+    do copies[cg_copy_at(e, lanes)] = cg_emit_value(e, ref);
+    while (cg_next_lane(e, lanes));
+  }
   cg_define(e, ref, copies);
 }
 
@@ -199,11 +201,13 @@ static void emit_store(cg_emitter *e, ir_ref ref) {
   cg_begin_visit(e);
   cg_operands(e->nest, ref, true, cg_visit, e);
   cg_emit_visited(e, true);
+  if (ir_op_of(e->g, ref) == IR_OP_STORE) {
+    if (!e->failed) cg_emit_store(e, ref);
+    return;
+  }
   cg_first_lane(e, lanes);
   do
-    if (e->failed) break;
-    else if (ir_op_of(e->g, ref) == IR_OP_STORE) cg_emit_store(e, ref);
-    else cg_emit_update(e, ref);
+    if (!e->failed) cg_emit_update(e, ref);
   while (cg_next_lane(e, lanes));
   if (cg_local_of(e->g, ref) >= 0) e->written |= (uint64_t)1 << cg_local_of(e->g, ref);
 }
@@ -282,5 +286,6 @@ void cg_emit_kernel(cg_emitter *e) {
   e->status = entry_load(e, e->pointer, e->buffers, params);
   place_locals(e);
   if (!e->failed) cg_emit_effect(e, kernel->src[0]);
+  cg_finish_stores(e);
   LLVMBuildRetVoid(e->b);
 }

@@ -288,6 +288,31 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
   return split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
 }
 
+bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
+  enum { DEEPEST = 32 };
+  const ir_graph *g = &nest->graph;
+  ir_ref todo[DEEPEST] = {index};
+  uint32_t count = 1;
+  *stride = 0;
+  while (count) {
+    ir_ref ref = todo[--count], range = ref;
+    const ir_node *n = ir_get(g, ref);
+    int64_t factor = 1;
+    if (!cg_set_has(cg_lanes(nest, ref), loop) && !cg_set_has(cg_deps(nest, ref), loop)) continue;
+    if (n->op == IR_OP_ADD && count + 2 <= DEEPEST) {
+      todo[count++] = n->src[0], todo[count++] = n->src[1];
+      continue;
+    }
+    if (n->op == IR_OP_MUL) {
+      if (ir_is_const(g, n->src[0], &factor)) range = n->src[1];
+      else if (ir_is_const(g, n->src[1], &factor)) range = n->src[0];
+    }
+    if (range != nest->loops[loop].range) return false;
+    *stride += factor;
+  }
+  return true;
+}
+
 ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot) {
   const ir_graph *g = &nest->graph;
   ir_ref next = ir_src(g, loop->node, 1 + loop->carries + slot), carry = loop->carry[slot];

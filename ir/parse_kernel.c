@@ -200,12 +200,15 @@ static bool parse_load(kernel_parser *k, ir_ref *out) {
          (*out = make(k, IR_OP_LOAD, dtype, 0)) != 0;
 }
 
+/* after the word: `SUBSCRIPT = VALUE`, then perhaps `stream` */
 static bool parse_store(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_ref value;
   ir_lex_next(&p->lex);
-  return parse_subscript(k) && ir_lex_expect(&p->lex, '=', "bad store") && ir_parse_operand(p, &value) &&
-         push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, 0)) && end_line(p);
+  if (!parse_subscript(k) || !ir_lex_expect(&p->lex, '=', "bad store") || !ir_parse_operand(p, &value))
+    return false;
+  int64_t arg = ir_pack_arg(0, accept_word(p, "stream"));
+  return push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
 }
 
 /* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...` */

@@ -5,10 +5,20 @@
 
 #include "ir/plan.h"
 #include "ir/target.h"
+#include "ir/timer.h"
 
 /* Called after each pass with what it left: root is a TUPLE of tensors for passes over the graph (kernel -1),
  * otherwise the kernel of the step of that number. */
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
+
+/* Moves from outside in place of those of the cost model, and news of those that were taken, nest by nest (as
+ * text: loop_moves.c). Kernels are counted by kernel steps, nests within a kernel in the order of shaping. */
+typedef struct pass_shaping {
+  void *user;
+  const char *(*given)(void *user, uint32_t kernel, uint32_t nest); /* NULL: none are given */
+  void (*taken)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
+  uint32_t kernel; /* the one at hand */
+} pass_shaping;
 
 typedef struct pass_options {
   const ir_target *target;
@@ -16,7 +26,9 @@ typedef struct pass_options {
   size_t input_count;
   pass_observer observer; /* may be NULL */
   void *user;
-  bool verify; /* run the verifier after every pass */
+  bool verify;           /* run the verifier after every pass */
+  pass_shaping *shaping; /* or NULL */
+  const ir_timer *timer; /* may be NULL */
 } pass_options;
 
 typedef struct pass_info {
@@ -45,6 +57,10 @@ ir_ref pass_unite(ir_graph *g, ir_ref results);
 /* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
  * of results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results);
+
+/* pack.c: operands of contractions copied into the order in which their tiles read them, where that pays.
+ * Returns the new TUPLE of results; 0 after failing. */
+ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
 
 /* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
  * tensor node, and steps for the nodes that call functions. */
@@ -95,7 +111,7 @@ ir_ref pass_peel(ir_graph *g, ir_ref effect);
 /* loop_reduce.c: what ADD, MUL, MAX, MIN, AND or OR leaves as it is, in the dtype. */
 ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t);
 
-/* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. */
-ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target);
+/* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. shaping may be NULL. */
+ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass_shaping *shaping);
 
 #endif

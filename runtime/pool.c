@@ -11,8 +11,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "ir/timer.h"
 
 enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED = (1 << 28) - 1 };
 enum { PIECES_PER_THREAD = 4, MAX_THREADS = 4096, CACHE_LINE = 128 };
@@ -53,12 +54,6 @@ static void relax(void) {
 #endif
 }
 
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Spin until some bit of `bits` is set in the state (or all are clear, when `set` is false); false when time
  * is up. */
 static bool spin(rt_pool *pool, unsigned bits, bool set) {
@@ -67,7 +62,7 @@ static bool spin(rt_pool *pool, unsigned bits, bool set) {
     if (((atomic_load_explicit(&pool->state, memory_order_acquire) & bits) != 0) == set) return true;
     relax();
     if (turn % 32 != 31) continue;
-    int64_t now = now_ns();
+    int64_t now = ir_now_ns();
     if (!start) start = now;
     if (now - start > RT_POOL_SPIN_NS) return false;
   }

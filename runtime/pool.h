@@ -37,4 +37,8 @@ void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count,
  * up), at least 1. Reads files; takes tens of microseconds. (runtime/cores.c) */
 int rt_pool_default_threads(void);
 
+/* `most`, or fewer where the quota of the process's control groups is less: as the files under `root` say,
+ * which is "" but for tests. (runtime/cores.c) */
+int rt_cores_quota(const char *root, int most);
+
 #endif

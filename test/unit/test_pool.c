@@ -73,6 +73,29 @@ static void huge_counts_do_not_overflow(void **state) {
   rt_pool_destroy(pool);
 }
 
+typedef struct numbers {
+  atomic_bool inside[4]; /* a piece is under way under this number */
+  atomic_int out_of_range, shared;
+} numbers;
+static void take_number(void *context, int worker, int64_t begin, int64_t end) {
+  numbers *n = context;
+  if (worker < 0 || worker >= 4) atomic_fetch_add(&n->out_of_range, 1);
+  else if (atomic_exchange(&n->inside[worker], true)) atomic_fetch_add(&n->shared, 1);
+  for (volatile int i = 0; i < 200; i++) {}
+  if (worker >= 0 && worker < 4) atomic_store(&n->inside[worker], false);
+}
+
+static void no_two_pieces_at_one_time_have_one_number(void **state) {
+  rt_pool *pool = make(4);
+  for (int round = 0; round < 2000; round++) {
+    numbers n = {0};
+    rt_pool_run(pool, take_number, &n, 16, 1);
+    assert_int_equal(n.out_of_range, 0);
+    assert_int_equal(n.shared, 0);
+  }
+  rt_pool_destroy(pool);
+}
+
 typedef struct meeting {
   atomic_int here;
   int expected;
@@ -249,6 +272,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_index_once),
       cmocka_unit_test(huge_counts_do_not_overflow),
+      cmocka_unit_test(no_two_pieces_at_one_time_have_one_number),
       cmocka_unit_test(threads_really_work_together),
       cmocka_unit_test(many_short_loops),
       cmocka_unit_test(data_is_ordered),
