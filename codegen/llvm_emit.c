@@ -203,13 +203,13 @@ static void emit_store(cg_emitter *e, ir_ref ref) {
   cg_emit_visited(e, true);
   if (ir_op_of(e->g, ref) == IR_OP_STORE) {
     if (!e->failed) cg_emit_store(e, ref);
+    if (cg_local_of(e->g, ref) >= 0) e->written |= (uint64_t)1 << cg_local_of(e->g, ref);
     return;
   }
   cg_first_lane(e, lanes);
   do
     if (!e->failed) cg_emit_update(e, ref);
   while (cg_next_lane(e, lanes));
-  if (cg_local_of(e->g, ref) >= 0) e->written |= (uint64_t)1 << cg_local_of(e->g, ref);
 }
 
 /* Effects within effects that open no loop are kept on a list rather than on the C stack. */
