@@ -37,6 +37,7 @@ typedef struct cg_emitter {
   LLVMValueRef **values;  /* by ref; NULL where the node has no value in the current scope */
   LLVMValueRef ***finals; /* by loop, by carry: final values */
   bool *open;             /* by loop that runs: emission is inside it */
+  uint64_t written;       /* locals, by number, that a store was emitted to */
   int64_t *digit;         /* by loop that is lanes: the lane being emitted */
   ir_ref *log;            /* refs in the order in which they got values: what a scope forgets at its end */
   size_t log_count, log_cap;
@@ -119,6 +120,7 @@ typedef struct cg_place {
   LLVMValueRef base;  /* affine: i64 */
   LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
 } cg_place;
+enum { CG_MAX_STEP = 4 }; /* between elements that are picked out of whole vectors */
 cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);
 LLVMValueRef cg_address(cg_emitter *e, const cg_place *place, LLVMValueRef index);
 LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *place, uint32_t lane);

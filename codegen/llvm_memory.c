@@ -129,9 +129,8 @@ static LLVMValueRef read_elements(cg_emitter *e, const cg_place *a, LLVMValueRef
 
 /* A small step: the vectors that cover the elements exactly, beginning with the first and ending with the
  * last, are read whole and the elements picked. */
-enum { MAX_STEP = 4 };
 static bool has_small_step(const cg_place *a) {
-  return a->affine && a->stride > 1 && a->stride <= MAX_STEP && a->width >= 4 &&
+  return a->affine && a->stride > 1 && a->stride <= CG_MAX_STEP && a->width >= 4 &&
          (a->width & (a->width - 1)) == 0;
 }
 

@@ -9,7 +9,7 @@
  * Such stores are ordered with others by a fence alone, which stands at the kernel's end. */
 #include "codegen/llvm.h"
 
-enum { LINE = 64, MOST_INTERLEAVED = 4 };
+enum { LINE = 64, MOST_INTERLEAVED = CG_MAX_STEP };
 
 /* What is to be written where. */
 typedef struct writes {

@@ -23,7 +23,7 @@ static bool find_tile(const cg_emitter *e, ir_ref load, tile *out) {
   if (width == 1 || (width & (width - 1)) || width != nest->width[load] || !access.affine ||
       !ir_is_true(e->g, n->src[2]))
     return false;
-  if (access.stride >= -1 && access.stride <= 1) return false;
+  if (access.stride >= -1 && access.stride <= CG_MAX_STEP) return false;
   const uint64_t *lanes = cg_lanes(nest, load);
   for (int64_t l = -1; (l = cg_set_next(nest, lanes, l)) >= 0;) {
     const cg_loop *loop = &nest->loops[l];

@@ -12,8 +12,6 @@
  * above them, whole segments are picked, the even or odd ones of two registers. */
 #include "codegen/llvm.h"
 
-#include <string.h>
-
 enum { SEGMENT = 16, MAX_BITS = 10 };
 
 static uint32_t log2_of(uint32_t value) {
@@ -106,6 +104,16 @@ static LLVMValueRef fill(cg_emitter *e, const plan *p, uint32_t r, const LLVMVal
   return part[0];
 }
 
+/* The same value, through which LLVM does not look. Instruction selection seeks better shuffles along chains
+ * of them, where there are none: that would take half of a tile's compile time. */
+static LLVMValueRef settled(cg_emitter *e, LLVMValueRef v) {
+  LLVMTypeRef type = LLVMTypeOf(v);
+  unsigned bits = cg_bits_of(v) * LLVMGetVectorSize(type);
+  if (bits < 8 * SEGMENT) return v;
+  LLVMValueRef floats = LLVMBuildBitCast(e->b, v, cg_vector(e->f32, bits / 32), "");
+  return LLVMBuildBitCast(e->b, cg_call(e, "llvm.arithmetic.fence", 1, floats, NULL, NULL), type, "");
+}
+
 void cg_transpose(cg_emitter *e, const LLVMValueRef *rows, uint32_t row_count, uint32_t column_count,
                   uint32_t bytes, LLVMValueRef *columns) {
   uint32_t w = log2_of(row_count), segment = log2_of(SEGMENT / bytes);
@@ -117,6 +125,7 @@ void cg_transpose(cg_emitter *e, const LLVMValueRef *rows, uint32_t row_count, u
   for (uint32_t s = 0; s < p.e; s++) {
     bool rising = whole && s < p.inside, within = s < p.inside;
     uint32_t low = within ? 0 : p.inside, high = within ? p.inside : p.w;
+    for (uint32_t r = 0; r < column_count && s > 0 && s == p.e / 2; r++) at[r] = settled(e, at[r]);
     column_bit[s] = rising ? p.inside - 1 - s : s;
     for (uint32_t r = 0; r < column_count; r++) {
       uint32_t other = r | 1u << s;

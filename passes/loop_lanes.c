@@ -8,11 +8,6 @@ enum {
   SHORT = 4
 }; /* fewer vectors than SHORT are not worth a loop of their own */
 
-/* Steps of several elements need a size that is the same for all lanes. */
-static bool takes_steps(loop_nest *n, const loop_axis *a) {
-  return !loop_bounds_another(n, (uint32_t)(a - n->axes));
-}
-
 /* Does the size depend on the loops outside? */
 static bool varies(loop_nest *n, const loop_axis *a) {
   ir_ref range;
@@ -61,54 +56,14 @@ static bool is_product(const ir_graph *g, ir_ref value) {
   return ir_op_of(g, value) == IR_OP_FMA || ir_op_of(g, value) == IR_OP_MUL;
 }
 
-/* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
- * other axis whole vectors are read, and turned in registers. */
-static void choose_copies(loop_nest *n, const loop_axis *vector) {
-  int copies = n->target->registers / 2;
-  if (copies > vector->lanes) copies = vector->lanes;
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++) {
-    ir_ref index = ir_src(n->g, loads[i], 1);
-    int64_t stride;
-    if (loop_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
-    for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-      if (a == vector || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
-          (stride != 1 && stride != -1))
-        continue;
-      if (ir_bounds_of(n->g, a->extent).hi >= copies) a->unroll = copies;
-      return;
-    }
-  }
-}
-
-/* Stores that go past the caches want whole vectors at multiples of their size: elements of the axis before
- * the first of these, where positions of all other axes begin at one distance from a multiple. */
-static int head_of(loop_nest *n, const loop_axis *vector) {
-  const ir_node *store = ir_get(n->g, n->store), *index = ir_get(n->g, store->src[1]);
-  const ir_ref *terms = index->op == IR_OP_ADD ? index->src : &store->src[1];
-  uint32_t count = index->op == IR_OP_ADD ? index->nsrc : 1;
-  int64_t at = 0, value;
-  if (store->op != IR_OP_STORE || !ir_arg_mode(store)) return 0;
-  for (uint32_t i = 0; i < count; i++) {
-    const ir_node *t = ir_get(n->g, terms[i]);
-    if (terms[i] == vector->range) continue;
-    if (ir_is_const(n->g, terms[i], &value)) at += value % vector->lanes;
-    else if (t->op != IR_OP_MUL || t->nsrc != 2 || !ir_is_const(n->g, t->src[1], &value) ||
-             value % vector->lanes != 0)
-      return 0;
-  }
-  at = (at % vector->lanes + vector->lanes) % vector->lanes;
-  return at ? vector->lanes - (int)at : 0;
-}
-
 void loop_choose_lanes(loop_nest *n) {
   ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
+    n->order[i] = i;
     int64_t stride;
-    if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && takes_steps(n, &n->axes[i]) &&
+    if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && !loop_bounds_another(n, i) &&
         !loop_is_ordered(n, i))
       last = &n->axes[i];
   }
@@ -132,11 +87,12 @@ void loop_choose_lanes(loop_nest *n) {
   }
   int lanes = n->target->vector_bytes /
               widest_bytes(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
+  loop_axis *beside = reduce_count ? NULL : loop_alternating(n, last, lanes);
+  if (beside) last = beside;
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
-  last->head = head_of(n, last);
   if (reduce_count && !product) choose_columns(n, last, reduce_count, positional);
   else if (reduce_count) loop_choose_tile(n, last, reduces[0]);
-  else if (ir_op_of(n->g, n->store) == IR_OP_STORE) choose_copies(n, last);
+  else loop_choose_copies(n, last);
 }

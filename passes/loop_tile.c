@@ -55,10 +55,11 @@ static bool is_box(loop_nest *n) {
 }
 
 /* The columns go in front of the axes that only the rows' operand moves along. */
-static void move_columns_out(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
-  const loop_axis *first = n->axes;
-  while (first < vector && moves_with(n, loads, count, vector->range, first->range)) first++;
-  n->column = (uint32_t)(vector - n->axes), n->before = (uint32_t)(first - n->axes);
+static void move_columns_out(loop_nest *n, uint32_t vector, const ir_ref *loads, uint32_t count) {
+  uint32_t first = 0;
+  while (first < vector && moves_with(n, loads, count, n->axes[vector].range, n->axes[first].range)) first++;
+  for (uint32_t i = vector; i > first; i--) n->order[i] = n->order[i - 1];
+  n->order[first] = vector;
 }
 
 /* Without rows: an axis along which neighbours read the same elements, a window that a reduced range moves in
@@ -96,5 +97,5 @@ void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   if (window) set_rows(n, window, WINDOW_ROWS);
   if (!row) return;
   set_rows(n, row, sums / columns);
-  if (is_box(n)) move_columns_out(n, vector, loads, count);
+  if (is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
 }

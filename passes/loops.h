@@ -15,11 +15,12 @@ enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction a
 enum { MAX_DIGITS = 96 }; /* of all axes of a store */
 enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. */
+/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. Of an
+ * axis with a block the steps of one block stand inside the steps of all other axes. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
-  int head;
+  int head, block;
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */
@@ -36,11 +37,11 @@ typedef struct loop_nest {
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
+  uint32_t order[MAX_NEST];      /* the axes as the cost model nests them, outermost first */
   loop_digit digits[MAX_DIGITS]; /* outermost first; those of an axis by falling steps, the last one 1 */
   uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
   uint32_t bound_count;
-  uint32_t column, before; /* steps of axis `column` go outside those of axis `before`, where that is less */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
@@ -85,16 +86,24 @@ uint32_t loop_left_inside(ir_graph *g, ir_ref store);
  * failure. */
 bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
-/* loop_lanes.c: sets the axes' unroll and lanes */
+/* loop_lanes.c: sets the axes' unroll and lanes, and their order */
 void loop_choose_lanes(loop_nest *n);
 
-/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`. */
+/* loop_copies.c: of stores without reductions */
+/* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that
+ * other one is read side by side: copies along `last` then alternate in memory. NULL where there is none. */
+loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
+void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
+
+/* loop_stream.c: marks stores that go past the caches; false on failure */
+bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
+
+/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
+ * around it. */
 void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
 /* Coefficient of range in an index inside every block of so many positions of it. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
-/* loop_stream.c: marks stores that go past the caches; false on failure */
-bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
 /* loop_digits.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
  * threads; `inside` is the work at one position of all axes. */

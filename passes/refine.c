@@ -84,8 +84,8 @@ static bool split(loop_nest *n, wish w) {
   if (!store || !high || !low) return false;
   n->store = store;
   memmove(n->axes + w.axis + 1, n->axes + w.axis, (n->axis_count++ - w.axis) * sizeof *n->axes);
-  n->axes[w.axis] = (loop_axis){high, ir_src(n->g, high, 0), 1, 1, 0};
-  n->axes[w.axis + 1] = (loop_axis){low, ir_src(n->g, low, 0), 1, 1, 0};
+  n->axes[w.axis] = (loop_axis){.range = high, .extent = ir_src(n->g, high, 0), .unroll = 1, .lanes = 1};
+  n->axes[w.axis + 1] = (loop_axis){.range = low, .extent = ir_src(n->g, low, 0), .unroll = 1, .lanes = 1};
   return true;
 }
 
@@ -155,8 +155,9 @@ static ir_ref renumbered(loop_nest *n) {
   return pass_substitute(n->g, n->store, from, to, n->axis_count);
 }
 
-static bool refine(ir_graph *g, ir_ref *store, int64_t *next_range) {
-  loop_nest n = {.g = g, .store = *store};
+/* `around`: a range of loops around the store, which stays; 0: none. */
+static bool refine(ir_graph *g, ir_ref *store, ir_ref around, int64_t *next_range) {
+  loop_nest n = {.g = g, .store = *store, .bound = &around, .bound_count = around != 0};
   ir_ref reduction;
   if (!loop_find_axes(&n)) return false;
   n.next_range = *next_range;
@@ -178,12 +179,13 @@ static bool refine(ir_graph *g, ir_ref *store, int64_t *next_range) {
 ir_ref pass_refine(ir_graph *g, ir_ref effect) {
   loop_stores stores;
   bool divides = false;
+  ir_ref shared = pass_slab_range(g, effect);
   if (loop_is_update(g, effect)) return effect;
   if (!loop_read_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++) divides |= loop_division_cost(g, stores.store[i]) > 0;
-  if (stores.count > 1 && !divides) return effect; /* its pieces share loops */
-  if (stores.count > 1 && !loop_part(g, &stores)) return 0;
+  if (!shared && stores.count > 1 && !divides) return effect; /* its pieces share loops */
+  if (!shared && stores.count > 1 && !loop_part(g, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++)
-    if (!refine(g, &stores.store[i], &stores.next_range)) return 0;
+    if (!refine(g, &stores.store[i], shared, &stores.next_range)) return 0;
   return loop_sequence(g, stores.store, stores.count);
 }
