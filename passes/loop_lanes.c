@@ -74,7 +74,8 @@ void loop_choose_lanes(loop_nest *n) {
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
-    if (along_reduced > along_output && !few) n->lanes_in_reduction = true;
+    if (few || (last && loop_is_triangle(n->g, reduces[k], &last->range, 1))) continue;
+    if (along_reduced > along_output) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;
   ir_ref terms[MAX_FOUND];
@@ -92,7 +93,7 @@ void loop_choose_lanes(loop_nest *n) {
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
-  if (reduce_count && !product) choose_columns(n, last, reduce_count, positional);
-  else if (reduce_count) loop_choose_tile(n, last, reduces[0]);
-  else loop_choose_copies(n, last);
+  if (!reduce_count) loop_choose_copies(n, last);
+  else if (!product || !loop_choose_tile(n, last, reduces[0]))
+    choose_columns(n, last, reduce_count, positional);
 }

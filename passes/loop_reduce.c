@@ -20,7 +20,8 @@ enum {
   FEW = 32,  /* terms that are added one after the other */
   MUCH = 64, /* of them, with copies side by side, are written out */
   MAX_REDUCTIONS = 128,
-  MAX_LOADS = 64
+  MAX_LOADS = 64,
+  MAX_COPIES = 16
 };
 
 typedef struct reduction {
@@ -307,21 +308,89 @@ static ir_ref reduce_position(reduction *r, ir_ref range) {
   return reduce_over(r, &range, 1);
 }
 
+/* Where `condition` says range < E, with an E that is the same for all reduced ranges and for all lanes: E,
+ * otherwise 0. */
+static ir_ref upper_face(const reduction *r, ir_ref condition, const ir_ref *ranges, uint32_t count) {
+  ir_graph *g = r->n->g;
+  const ir_node *n = ir_get(g, condition);
+  ir_ref range = ranges[count - 1], e = 0, zero = ir_index(g, 0);
+  int64_t stride;
+  if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_dtype_of(g, n->src[0]) != IR_INDEX) return 0;
+  if (n->op == IR_OP_LT || n->op == IR_OP_LE) e = pass_sub(g, n->src[1], n->src[0]);
+  if (n->op == IR_OP_GT || n->op == IR_OP_GE) e = pass_sub(g, n->src[0], n->src[1]);
+  if (!e || !loop_stride(g, e, range, &stride) || stride != -1) return 0;
+  if (n->op == IR_OP_LE || n->op == IR_OP_GE) e = pass_add_int(g, e, 1);
+  e = pass_substitute(g, e, &range, &zero, 1);
+  for (uint32_t i = 0; e && i < count; i++)
+    if (loop_depends(g, e, ranges[i])) return 0;
+  for (uint32_t i = 0; e && i < r->n->lane_count; i++)
+    if (loop_depends(g, e, r->n->lanes[i])) return 0;
+  return e;
+}
+
+/* Terms that are left out from some position of the last range on, because they are the identity there, need
+ * no test where the range ends at that position. */
+static void end_at_mask(reduction *r, ir_ref *ranges, uint32_t count) {
+  ir_graph *g = r->n->g;
+  const ir_node *n = ir_get(g, r->body);
+  ir_ref inside = n->op == IR_OP_WHERE && n->src[2] == r->identity  ? n->src[0]
+                  : n->op == IR_OP_LOAD && n->src[3] == r->identity ? n->src[2]
+                                                                    : 0;
+  if (!inside) return;
+  const ir_node *all = ir_get(g, inside);
+  bool several = all->op == IR_OP_AND;
+  for (uint32_t i = 0; i < (several ? all->nsrc : 1); i++) {
+    ir_ref condition = several ? all->src[i] : inside, range = ranges[count - 1];
+    ir_ref end = upper_face(r, condition, ranges, count);
+    if (!end) continue;
+    end = pass_max(g, pass_min(g, ir_src(g, range, 0), end), ir_index(g, 0));
+    ir_ref to[] = {loop_fresh_range(r->n, end), ir_bool(g, true)};
+    r->body = pass_substitute(g, pass_substitute(g, r->body, &condition, &to[1], 1), &range, to, 1);
+    if (r->position) r->position = pass_substitute(g, r->position, &range, to, 1);
+    ranges[count - 1] = to[0];
+    return;
+  }
+}
+
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
+  const ir_node *r = ir_get(g, reduce);
+  ir_ref *live = NULL, range = r->src[1];
+  size_t live_count = 0, cap = 0;
+  int64_t size;
+  bool triangle = false;
+  if (r->nsrc != 2 || !ir_is_const(g, ir_src(g, range, 0), &size) || size > MAX_COPIES || (size & (size - 1)))
+    return false;
+  if (ir_reachable(g, &r->src[0], 1, &live, &live_count, &cap) == IR_OK)
+    for (size_t i = 0; i < live_count && !triangle; i++) {
+      if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
+      for (uint32_t k = 0; k < count; k++) triangle |= loop_depends(g, live[i], others[k]);
+    }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return triangle;
+}
+
+/* A copy of the body for each position. */
+static ir_ref reduce_in_copies(const reduction *r, ir_ref range) {
+  ir_ref fresh = loop_fresh_range(r->n, ir_src(r->n->g, range, 0));
+  return combine_lanes(r, fresh, IR_UNROLL, pass_substitute(r->n->g, r->body, &range, &fresh, 1));
+}
+
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   ir_graph *g = n->g;
   const ir_node *d = ir_get(g, node);
   reduction r = {.n = n, .op = (ir_op)ir_arg_int(d), .dtype = (ir_dtype)d->dtype, .body = d->src[0]};
-  r.run = RUN;
-  if (r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN) {
-    r.position = d->src[1];
-    return reduce_position(&r, d->src[2]);
-  }
+  bool positional = r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN;
   ir_ref ranges[IR_MAX_RANK + 1];
-  uint32_t count = d->nsrc - 1;
-  for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + i];
-  r.identity = pass_identity(g, r.op, r.dtype);
-  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
+  uint32_t count = positional ? 1 : d->nsrc - 1;
+  for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + positional + i];
+  r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
+  r.position = positional ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
+  if (!positional && loop_is_triangle(g, node, n->lanes, n->lane_count))
+    return reduce_in_copies(&r, ranges[0]);
+  end_at_mask(&r, ranges, count);
+  if (positional) return reduce_position(&r, ranges[0]);
+  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
   return reduce_over(&r, ranges, count);
 }
 

@@ -42,6 +42,8 @@ typedef struct loop_nest {
   uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
   uint32_t bound_count;
+  const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
+  uint32_t lane_count;
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
@@ -99,8 +101,8 @@ void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
 /* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
- * around it. */
-void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
+ * around it; false where no axis reads anything again. */
+bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
 /* Coefficient of range in an index inside every block of so many positions of it. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
@@ -133,6 +135,9 @@ typedef struct loop_place {
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
 
+/* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with one of `others`?
+ * Copies for each position then have choices that are constants in each lane. */
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 
