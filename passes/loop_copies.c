@@ -8,6 +8,12 @@ static bool takes_steps(loop_nest *n, const loop_axis *a) {
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
 
+/* Does the size depend on the loops outside? */
+static bool varies(loop_nest *n, const loop_axis *a) {
+  ir_ref range;
+  return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
+}
+
 static bool is_store(const loop_nest *n) { return ir_op_of(n->g, n->store) == IR_OP_STORE; }
 
 /* Do all loads have neighbours side by side along the axis, or one element for all? */
@@ -52,7 +58,7 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector) {
     int64_t stride;
     if (loop_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
     for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-      if (a == vector || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
+      if (a == vector || varies(n, a) || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
           (stride != 1 && stride != -1))
         continue;
       int64_t most = ir_bounds_of(n->g, a->extent).hi;
@@ -78,9 +84,9 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
     backward |= stride == -1;
     streams += stride != 0;
   }
+  if (!backward) return;
   int copies = streams < TOGETHER ? TOGETHER / (int)streams : 1;
-  if (backward && ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes)
-    vector->unroll = copies;
+  if (ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes) vector->unroll = copies;
 }
 
 /* Stores that go past the caches want whole vectors at multiples of their size: elements of the axis before

@@ -48,6 +48,7 @@ static int64_t work_below(loop_nest *n, uint32_t depth, int64_t inside) {
  * MANY_BLOCKS, and of the last one so many steps together as are worth it. */
 static void bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
+<<<<<<< HEAD
   for (uint32_t d = 0; d < n->axis_count && d < n->digit_count && blocks < MANY_BLOCKS; d++) {
     loop_digit *digit = &n->digits[d];
     int64_t size = ir_bounds_of(n->g, n->axes[digit->axis].extent).hi, together = 1;
@@ -60,6 +61,21 @@ static void bind_threads(loop_nest *n, int64_t inside) {
     if (together == 1) continue;
     digit->binding = IR_SERIAL;
     if (together * digit->step >= size || n->digit_count == MAX_DIGITS) return; /* not worth two blocks */
+=======
+  uint32_t divided = 0; /* digits up to the last of several blocks */
+  for (uint32_t d = 0; d < n->digit_count && d < n->axis_count && blocks < MANY_BLOCKS; d++) {
+    loop_digit *digit = &n->digits[d];
+    int64_t size = ir_bounds_of(n->g, n->axes[digit->axis].extent).hi, together = 1;
+    int64_t work = work_below(n, d + 1, inside);
+    if (!takes_threads(n, digit->axis)) break;
+    if (digit->step >= size) continue; /* a single step, of which axes further in may make several blocks */
+    while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
+    if (together * digit->step >= size) break; /* not worth two blocks */
+    blocks = times(blocks, size / (together * digit->step));
+    divided = d + 1;
+    if (together == 1) continue;
+    if (n->digit_count == MAX_DIGITS) break;
+>>>>>>> main
     memmove(digit + 1, digit, (n->digit_count++ - d) * sizeof *digit);
     *digit = (loop_digit){digit[1].axis, together * digit[1].step, IR_THREAD};
     return;
