@@ -48,20 +48,6 @@ static int64_t work_below(loop_nest *n, uint32_t depth, int64_t inside) {
  * MANY_BLOCKS, and of the last one so many steps together as are worth it. */
 static void bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
-<<<<<<< HEAD
-  for (uint32_t d = 0; d < n->axis_count && d < n->digit_count && blocks < MANY_BLOCKS; d++) {
-    loop_digit *digit = &n->digits[d];
-    int64_t size = ir_bounds_of(n->g, n->axes[digit->axis].extent).hi, together = 1;
-    int64_t work = work_below(n, d + 1, inside);
-    if (!takes_threads(n, digit->axis)) return;
-    digit->binding = IR_THREAD;
-    if (digit->step >= size) continue; /* one block, of which axes further in may make several */
-    while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
-    blocks = times(blocks, size / (together * digit->step) > 1 ? size / (together * digit->step) : 1);
-    if (together == 1) continue;
-    digit->binding = IR_SERIAL;
-    if (together * digit->step >= size || n->digit_count == MAX_DIGITS) return; /* not worth two blocks */
-=======
   uint32_t divided = 0; /* digits up to the last of several blocks */
   for (uint32_t d = 0; d < n->digit_count && d < n->axis_count && blocks < MANY_BLOCKS; d++) {
     loop_digit *digit = &n->digits[d];
@@ -75,11 +61,11 @@ static void bind_threads(loop_nest *n, int64_t inside) {
     divided = d + 1;
     if (together == 1) continue;
     if (n->digit_count == MAX_DIGITS) break;
->>>>>>> main
     memmove(digit + 1, digit, (n->digit_count++ - d) * sizeof *digit);
-    *digit = (loop_digit){digit[1].axis, together * digit[1].step, IR_THREAD};
-    return;
+    *digit = (loop_digit){digit[1].axis, together * digit[1].step, IR_SERIAL};
+    break;
   }
+  while (divided > 0) n->digits[--divided].binding = IR_THREAD;
 }
 
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside) {
