@@ -93,7 +93,7 @@ void loop_choose_lanes(loop_nest *n) {
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
-  if (reduce_count && !product) choose_columns(n, last, reduce_count, positional);
-  else if (reduce_count) loop_choose_tile(n, last, reduces[0]);
-  else loop_choose_copies(n, last);
+  if (!reduce_count) loop_choose_copies(n, last);
+  else if (!product || !loop_choose_tile(n, last, reduces[0]))
+    choose_columns(n, last, reduce_count, positional);
 }
