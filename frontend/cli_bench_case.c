@@ -26,7 +26,7 @@ static void put_type(const fe_array *a, char *out, size_t size) {
   if (used < (int)size) snprintf(out + used, size - (size_t)used, "]");
 }
 
-static bool port_type(const vf_program *p, vf_port which, int number, fe_array *out, ir_error *error) {
+bool bench_port_type(const vf_program *p, vf_port which, int number, fe_array *out, ir_error *error) {
   vf_error failure = {0};
   out->dtype = (ir_dtype)vf_port_dtype(p, which, number);
   out->rank = vf_port_rank(p, which, number);
@@ -42,7 +42,7 @@ static bool check_input(const bench_case *c, int number, ir_error *error) {
   const fe_array *given = &c->in.list[number].a;
   fe_array wanted = {0};
   char wanted_text[320], given_text[320];
-  if (!port_type(c->program, VF_INPUT, number, &wanted, error)) return false;
+  if (!bench_port_type(c->program, VF_INPUT, number, &wanted, error)) return false;
   bool known = given->dtype != IR_NONE;
   if (known ? given->dtype == wanted.dtype && given->rank == wanted.rank &&
                   memcmp(given->shape, wanted.shape, (size_t)wanted.rank * sizeof *wanted.shape) == 0
@@ -76,7 +76,7 @@ static bool make_outputs(bench_case *c, bool touch, ir_error *error) {
   for (int i = 0; i < count && good; i++) {
     bench_array *out = &c->out.list[i];
     fe_array type = {0};
-    if (!port_type(c->program, VF_OUTPUT, i, &type, error)) return false;
+    if (!bench_port_type(c->program, VF_OUTPUT, i, &type, error)) return false;
     good = bench_array_make(out, type.bytes);
     type.data = out->a.data;
     out->a = type;
@@ -91,29 +91,24 @@ static bool make_outputs(bench_case *c, bool touch, ir_error *error) {
 
 /* the case */
 
-static bool compile(bench_case *c, vf_context *context, const char *file, const char *text, size_t length,
-                    ir_error *error) {
+ir_status bench_case_compile(bench_case *c, vf_context *context, const char *file, const char *text,
+                             size_t length, ir_error *error) {
   vf_error failure = {0};
   int64_t started = bench_now();
-  c->graph = vf_graph_parse(context, text, length, file, NULL, &failure);
+  *c = (bench_case){.graph = vf_graph_parse(context, text, length, file, NULL, &failure)};
   c->program = c->graph ? vf_compile(c->graph, &failure) : NULL;
   c->first_ns = bench_now() - started;
-  if (!c->program) bench_fail(error, &failure);
-  return c->program != NULL;
+  return c->program ? IR_OK : bench_fail(error, &failure);
 }
 
-ir_status bench_case_open(bench_case *c, vf_context *context, const char *file, const char *text,
-                          size_t length, bench_inputs *inputs, bool touch, ir_error *error) {
-  *c = (bench_case){.in = *inputs};
+ir_status bench_case_bind(bench_case *c, bench_inputs *inputs, bool touch, ir_error *error) {
+  c->in = *inputs;
   *inputs = (bench_inputs){0};
-  if (compile(c, context, file, text, length, error) && check_inputs(c, error) &&
-      make_outputs(c, touch, error)) {
-    int64_t started = bench_now();
-    bench_case_run(c, error);
-    c->run_ns = bench_now() - started;
-    c->first_ns += c->run_ns;
-  }
-  if (error->status) bench_case_close(c);
+  if (!check_inputs(c, error) || !make_outputs(c, touch, error)) return error->status;
+  int64_t started = bench_now();
+  bench_case_run(c, error);
+  c->run_ns = bench_now() - started;
+  c->first_ns += c->run_ns;
   return error->status;
 }
 
@@ -121,19 +116,20 @@ ir_status bench_case_open_folder(bench_case *c, vf_context *context, const char 
                                  bool once, ir_error *error) {
   char file[PATH_MAX];
   bench_inputs inputs;
-  char *text = NULL;
+  char *own = NULL;
   size_t length = 0;
   *c = (bench_case){0};
   if (bench_folder_inputs(folder, once, &inputs, error) != IR_OK) return error->status;
   snprintf(file, sizeof file, "%s/graph.vf", folder);
-  if (bench_folder_graph(folder, &text, &length, error) == IR_OK) {
-    const bench_workload *workload = text ? NULL : bench_workload_find(id);
-    if (text) bench_case_open(c, context, file, text, length, &inputs, !once, error);
-    else if (workload)
-      bench_case_open(c, context, id, workload->text, strlen(workload->text), &inputs, !once, error);
-    else bench_workload_unknown(id, error);
-  }
-  free(text);
+  bench_folder_graph(folder, &own, &length, error);
+  const bench_workload *built_in = own ? NULL : bench_workload_find(id);
+  if (!error->status && !own && !built_in) bench_workload_unknown(id, error);
+  if (!error->status)
+    bench_case_compile(c, context, own ? file : id, own ? own : built_in->text,
+                       own ? length : strlen(built_in->text), error);
+  if (!error->status) bench_case_bind(c, &inputs, !once, error);
+  if (error->status) bench_case_close(c);
+  free(own);
   bench_inputs_free(&inputs);
   return error->status;
 }

@@ -126,6 +126,10 @@ bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out) {
   }
   for (int i = 0; i < 2; i++)
     if (!follow(out, &out->operand[i])) return false;
-  uint32_t a = out->operand[0].along & ~out->reduced, b = out->operand[1].along & ~out->reduced;
-  return pass_contraction_size(out, a & ~b) > 1 && pass_contraction_size(out, b & ~a) > 1;
+  return true;
+}
+
+bool pass_contraction_reuses(const pass_contraction *c) {
+  uint32_t a = c->operand[0].along & ~c->reduced, b = c->operand[1].along & ~c->reduced;
+  return pass_contraction_size(c, a & ~b) > 1 && pass_contraction_size(c, b & ~a) > 1;
 }

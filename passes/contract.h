@@ -26,8 +26,10 @@ typedef struct pass_contraction {
   pass_operand operand[2];
 } pass_contraction;
 
-/* Is node a SUM of products, of which each operand has kept axes to itself? */
+/* Is node a SUM of products? */
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);
+/* Has each operand kept axes to itself, so that its elements meet many of the other? */
+bool pass_contraction_reuses(const pass_contraction *c);
 /* Product of the sizes of these axes, saturating. */
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes);
 

@@ -37,43 +37,45 @@ static bool takes_threads(loop_nest *n, uint32_t axis) {
   return !loop_is_ordered(n, axis) && !loop_find(n->g, n->axes[axis].extent, IR_OP_RANGE, &range, 1);
 }
 
+/* Work at one position of the axes that are nested `depth` deep and further out. */
+static int64_t work_below(loop_nest *n, uint32_t depth, int64_t inside) {
+  for (uint32_t i = depth; i < n->axis_count; i++)
+    inside = times(inside, ir_bounds_of(n->g, n->axes[n->order[i]].extent).hi);
+  return inside;
+}
+
 /* Blocks, each worth about MIN_BLOCK elements: positions of the outermost axes, as many of these as make
  * MANY_BLOCKS, and of the last one so many steps together as are worth it. */
 static void bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
-  uint32_t d = 0;
-  for (; d < n->digit_count && d < n->axis_count && blocks < MANY_BLOCKS; d++) {
+  uint32_t divided = 0; /* digits up to the last of several blocks */
+  for (uint32_t d = 0; d < n->digit_count && d < n->axis_count && blocks < MANY_BLOCKS; d++) {
     loop_digit *digit = &n->digits[d];
-    int64_t size = ir_bounds_of(n->g, n->axes[digit->axis].extent).hi, work = inside, together = 1;
-    if (digit->axis != d || digit->binding != IR_SERIAL || !takes_threads(n, d)) return;
-    for (uint32_t a = d + 1; a < n->axis_count; a++)
-      work = times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
-    if (digit->step >= size) { /* one block, of which axes further in may make several */
-      digit->binding = IR_THREAD;
-      continue;
-    }
+    int64_t size = ir_bounds_of(n->g, n->axes[digit->axis].extent).hi, together = 1;
+    int64_t work = work_below(n, d + 1, inside);
+    if (!takes_threads(n, digit->axis)) break;
+    if (digit->step >= size) continue; /* a single step, of which axes further in may make several blocks */
     while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
-    if (together * digit->step >= size) return; /* not worth two blocks */
+    if (together * digit->step >= size) break; /* not worth two blocks */
     blocks = times(blocks, size / (together * digit->step));
-    if (together == 1) {
-      digit->binding = IR_THREAD;
-      continue;
-    }
-    if (n->digit_count == MAX_DIGITS) return;
+    divided = d + 1;
+    if (together == 1) continue;
+    if (n->digit_count == MAX_DIGITS) break;
     memmove(digit + 1, digit, (n->digit_count++ - d) * sizeof *digit);
-    *digit = (loop_digit){digit[1].axis, together * digit[1].step, IR_THREAD};
-    return;
+    *digit = (loop_digit){digit[1].axis, together * digit[1].step, IR_SERIAL};
+    break;
   }
+  while (divided > 0) n->digits[--divided].binding = IR_THREAD;
 }
 
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside) {
   n->digit_count = 0;
-  for (uint32_t a = 0; a < n->axis_count; a++) {
-    const loop_axis *axis = &n->axes[a];
-    add(n, a, axis->block ? axis->block : step_of(axis), IR_SERIAL);
+  for (uint32_t i = 0; i < n->axis_count; i++) {
+    const loop_axis *axis = &n->axes[n->order[i]];
+    add(n, n->order[i], axis->block ? axis->block : step_of(axis), IR_SERIAL);
   }
-  for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].block) add(n, a, step_of(&n->axes[a]), IR_SERIAL);
+  for (uint32_t i = 0; i < n->axis_count; i++)
+    if (n->axes[n->order[i]].block) add(n, n->order[i], step_of(&n->axes[n->order[i]]), IR_SERIAL);
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (n->axes[a].unroll > 1) add(n, a, n->axes[a].lanes, IR_UNROLL);
   for (uint32_t a = 0; a < n->axis_count; a++)

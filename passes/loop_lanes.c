@@ -4,6 +4,7 @@
 enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
+  FEW_TERMS = 8,
   SHORT = 4
 }; /* fewer vectors than SHORT are not worth a loop of their own */
 
@@ -60,6 +61,7 @@ void loop_choose_lanes(loop_nest *n) {
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
+    n->order[i] = i;
     int64_t stride;
     if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && !loop_bounds_another(n, i) &&
         !loop_is_ordered(n, i))
@@ -71,6 +73,8 @@ void loop_choose_lanes(loop_nest *n) {
     int along_output = last ? lane_score(n, r->src[0], last->range, loop_tile_width(n, reduces[k])) : -100000;
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
+    bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
+    if (few || (last && loop_is_triangle(n->g, reduces[k], &last->range, 1))) continue;
     if (along_reduced > along_output) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;

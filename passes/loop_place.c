@@ -123,7 +123,9 @@ ir_ref loop_store_body(loop_place *p) {
     from[a] = n->axes[a].range;
     to[a] = pass_substitute(n->g, p->start[a], p->lanes, own, p->lane_count);
   }
+  n->lanes = own, n->lane_count = p->lane_count;
   ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, n->axis_count));
+  n->lanes = NULL, n->lane_count = 0;
   for (uint32_t i = p->lane_count; i-- > 0;) effect = loop_wrap(n->g, own[i], p->bindings[i], effect);
   return effect;
 }

@@ -4,8 +4,8 @@
  * sum is blocked: REDUCE_LANES bytes of lanes times REDUCE_UNROLL accumulators, each summing runs of 32, then
  * runs of 8 of those, and so on; with n terms no partial result passes through more than about 38 +
  * 8*log8(n/2048) additions, which keeps the error below 128 u sum|x| for any n < 2^31 (Higham, Accuracy and
- * Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima need no blocks and carry
- * one accumulator through all loops. */
+ * Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima, and few terms, need no
+ * blocks and carry one accumulator through all loops. */
 #include "loops.h"
 
 #include "index.h"
@@ -17,8 +17,11 @@ enum {
   REDUCE_UNROLL = 4,
   RUN = 32,
   OUTER_RUN = 8,
+  FEW = 32,  /* terms that are added one after the other */
+  MUCH = 64, /* of them, with copies side by side, are written out */
   MAX_REDUCTIONS = 128,
-  MAX_LOADS = 64
+  MAX_LOADS = 64,
+  MAX_COPIES = 16
 };
 
 typedef struct reduction {
@@ -231,8 +234,45 @@ static void choose_steps(const reduction *r, ir_ref body, int64_t most, int *lan
   while (*lanes > 1 && *lanes > most) *lanes /= 2;
 }
 
+/* How many terms, where that is a small number; otherwise 0. */
+static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t count) {
+  int64_t terms = 1, size;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!ir_is_const(r->n->g, ir_src(r->n->g, ranges[i], 0), &size) || size > FEW) return 0;
+    terms *= size;
+    if (terms > FEW) return 0;
+  }
+  return terms;
+}
+
+static int64_t copies_of(const loop_nest *n) {
+  int64_t copies = 1;
+  for (uint32_t a = 0; a < n->axis_count; a++) copies *= n->axes[a].unroll;
+  return copies;
+}
+
+/* A few terms one after the other, without loops. */
+static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint32_t count, int64_t terms) {
+  ir_graph *g = r->n->g;
+  ir_ref value = r->identity;
+  for (int64_t t = 0; t < terms && value; t++) {
+    ir_ref at[IR_MAX_RANK + 1];
+    int64_t rest = t, size = 1;
+    for (uint32_t i = count; i-- > 0; rest /= size) {
+      ir_is_const(g, ir_src(g, ranges[i], 0), &size);
+      at[i] = ir_index(g, rest % size);
+    }
+    ir_ref term = pass_substitute(g, r->body, ranges, at, count);
+    value = term ? combine(r, value, term) : 0;
+  }
+  return value;
+}
+
 static ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   int lanes, unroll;
+  int64_t terms = r->position || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
+  if (terms) r->blocked = false;
+  if (terms && terms * copies_of(r->n) <= MUCH) return reduce_written_out(r, ranges, count, terms);
   choose_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
   if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
   return reduce_serially(r, ranges, count, 0, 0, 0, 0);
@@ -268,21 +308,89 @@ static ir_ref reduce_position(reduction *r, ir_ref range) {
   return reduce_over(r, &range, 1);
 }
 
+/* Where `condition` says range < E, with an E that is the same for all reduced ranges and for all lanes: E,
+ * otherwise 0. */
+static ir_ref upper_face(const reduction *r, ir_ref condition, const ir_ref *ranges, uint32_t count) {
+  ir_graph *g = r->n->g;
+  const ir_node *n = ir_get(g, condition);
+  ir_ref range = ranges[count - 1], e = 0, zero = ir_index(g, 0);
+  int64_t stride;
+  if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_dtype_of(g, n->src[0]) != IR_INDEX) return 0;
+  if (n->op == IR_OP_LT || n->op == IR_OP_LE) e = pass_sub(g, n->src[1], n->src[0]);
+  if (n->op == IR_OP_GT || n->op == IR_OP_GE) e = pass_sub(g, n->src[0], n->src[1]);
+  if (!e || !loop_stride(g, e, range, &stride) || stride != -1) return 0;
+  if (n->op == IR_OP_LE || n->op == IR_OP_GE) e = pass_add_int(g, e, 1);
+  e = pass_substitute(g, e, &range, &zero, 1);
+  for (uint32_t i = 0; e && i < count; i++)
+    if (loop_depends(g, e, ranges[i])) return 0;
+  for (uint32_t i = 0; e && i < r->n->lane_count; i++)
+    if (loop_depends(g, e, r->n->lanes[i])) return 0;
+  return e;
+}
+
+/* Terms that are left out from some position of the last range on, because they are the identity there, need
+ * no test where the range ends at that position. */
+static void end_at_mask(reduction *r, ir_ref *ranges, uint32_t count) {
+  ir_graph *g = r->n->g;
+  const ir_node *n = ir_get(g, r->body);
+  ir_ref inside = n->op == IR_OP_WHERE && n->src[2] == r->identity  ? n->src[0]
+                  : n->op == IR_OP_LOAD && n->src[3] == r->identity ? n->src[2]
+                                                                    : 0;
+  if (!inside) return;
+  const ir_node *all = ir_get(g, inside);
+  bool several = all->op == IR_OP_AND;
+  for (uint32_t i = 0; i < (several ? all->nsrc : 1); i++) {
+    ir_ref condition = several ? all->src[i] : inside, range = ranges[count - 1];
+    ir_ref end = upper_face(r, condition, ranges, count);
+    if (!end) continue;
+    end = pass_max(g, pass_min(g, ir_src(g, range, 0), end), ir_index(g, 0));
+    ir_ref to[] = {loop_fresh_range(r->n, end), ir_bool(g, true)};
+    r->body = pass_substitute(g, pass_substitute(g, r->body, &condition, &to[1], 1), &range, to, 1);
+    if (r->position) r->position = pass_substitute(g, r->position, &range, to, 1);
+    ranges[count - 1] = to[0];
+    return;
+  }
+}
+
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
+  const ir_node *r = ir_get(g, reduce);
+  ir_ref *live = NULL, range = r->src[1];
+  size_t live_count = 0, cap = 0;
+  int64_t size;
+  bool triangle = false;
+  if (r->nsrc != 2 || !ir_is_const(g, ir_src(g, range, 0), &size) || size > MAX_COPIES || (size & (size - 1)))
+    return false;
+  if (ir_reachable(g, &r->src[0], 1, &live, &live_count, &cap) == IR_OK)
+    for (size_t i = 0; i < live_count && !triangle; i++) {
+      if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
+      for (uint32_t k = 0; k < count; k++) triangle |= loop_depends(g, live[i], others[k]);
+    }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return triangle;
+}
+
+/* A copy of the body for each position. */
+static ir_ref reduce_in_copies(const reduction *r, ir_ref range) {
+  ir_ref fresh = loop_fresh_range(r->n, ir_src(r->n->g, range, 0));
+  return combine_lanes(r, fresh, IR_UNROLL, pass_substitute(r->n->g, r->body, &range, &fresh, 1));
+}
+
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   ir_graph *g = n->g;
   const ir_node *d = ir_get(g, node);
   reduction r = {.n = n, .op = (ir_op)ir_arg_int(d), .dtype = (ir_dtype)d->dtype, .body = d->src[0]};
-  r.run = RUN;
-  if (r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN) {
-    r.position = d->src[1];
-    return reduce_position(&r, d->src[2]);
-  }
+  bool positional = r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN;
   ir_ref ranges[IR_MAX_RANK + 1];
-  uint32_t count = d->nsrc - 1;
-  for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + i];
-  r.identity = pass_identity(g, r.op, r.dtype);
-  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
+  uint32_t count = positional ? 1 : d->nsrc - 1;
+  for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + positional + i];
+  r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
+  r.position = positional ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
+  if (!positional && loop_is_triangle(g, node, n->lanes, n->lane_count))
+    return reduce_in_copies(&r, ranges[0]);
+  end_at_mask(&r, ranges, count);
+  if (positional) return reduce_position(&r, ranges[0]);
+  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
   return reduce_over(&r, ranges, count);
 }
 

@@ -8,7 +8,7 @@
 #include "index.h"
 #include "loops.h"
 
-enum { MAX_LOADS = 256 };
+enum { MAX_LOADS = 256, WINDOW_ROWS = 4 };
 
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
   if (loop_stride(n->g, index, range, stride)) return true;
@@ -37,9 +37,7 @@ static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *
   loop_axis *best = NULL;
   int64_t least = INT64_MAX, stride;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-    if (a == vector || loop_bounds_another(n, (uint32_t)(a - n->axes)) ||
-        moves_with(n, loads, count, vector->range, a->range))
-      continue;
+    if (a == vector || moves_with(n, loads, count, vector->range, a->range)) continue;
     for (uint32_t i = 0; i < count; i++) {
       if (!loop_depends(n->g, loads[i], a->range)) continue;
       if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
@@ -57,23 +55,47 @@ static bool is_box(loop_nest *n) {
 }
 
 /* The columns go in front of the axes that only the rows' operand moves along. */
-static void move_columns_out(loop_nest *n, loop_axis *vector, const ir_ref *loads, uint32_t count) {
-  loop_axis column = *vector, *first = n->axes;
-  while (first < vector && moves_with(n, loads, count, column.range, first->range)) first++;
-  for (loop_axis *a = vector; a > first; a--) *a = a[-1];
-  *first = column;
+static void move_columns_out(loop_nest *n, uint32_t vector, const ir_ref *loads, uint32_t count) {
+  uint32_t first = 0;
+  while (first < vector && moves_with(n, loads, count, n->axes[vector].range, n->axes[first].range)) first++;
+  for (uint32_t i = vector; i > first; i--) n->order[i] = n->order[i - 1];
+  n->order[first] = vector;
+}
+
+/* Without rows: an axis along which neighbours read the same elements, a window that a reduced range moves in
+ * the same steps. Copies along it load these once. */
+static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
+                              uint32_t count) {
+  const ir_node *r = ir_get(n->g, reduce);
+  int64_t step, other;
+  for (loop_axis *a = n->axes + n->axis_count; a-- > n->axes;)
+    for (uint32_t i = 0; i < count && a != vector; i++) {
+      ir_ref index = ir_src(n->g, loads[i], 1);
+      if (!loop_stride(n->g, index, a->range, &step) || step == 0) continue;
+      for (uint32_t k = 1; k < r->nsrc; k++)
+        if (loop_stride(n->g, index, r->src[k], &other) && other == step) return a;
+    }
+  return NULL;
+}
+
+static void set_rows(loop_nest *n, loop_axis *row, int rows) {
+  int64_t height = ir_bounds_of(n->g, row->extent).hi;
+  if (loop_bounds_another(n, (uint32_t)(row - n->axes))) return;
+  row->unroll = height >= rows ? rows : height > 1 ? (int)height : 1;
 }
 
 void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
   int64_t width = ir_bounds_of(n->g, vector->extent).hi;
-  while (tile.columns > 1 && (int64_t)vector->lanes * tile.columns > width) tile.columns /= 2;
-  vector->unroll = tile.columns;
   ir_ref loads[MAX_LOADS];
   uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
-  loop_axis *row = row_axis(n, vector, loads, count);
+  loop_axis *row = row_axis(n, vector, loads, count),
+            *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
+  int columns = window ? 1 : tile.columns, sums = tile.rows * tile.columns;
+  while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
+  vector->unroll = columns;
+  if (window) set_rows(n, window, WINDOW_ROWS);
   if (!row) return;
-  int64_t height = ir_bounds_of(n->g, row->extent).hi;
-  row->unroll = height >= tile.rows ? tile.rows : height > 1 ? (int)height : 1;
-  if (is_box(n)) move_columns_out(n, vector, loads, count);
+  set_rows(n, row, sums / columns);
+  if (is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
 }

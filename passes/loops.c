@@ -82,6 +82,7 @@ static bool shape_from_outside(loop_nest *n) {
 /* The digits of the group's axes. */
 static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
+  for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
   if (group->count == 1) {
     loop_merge_axes(nest);
     loop_choose_lanes(nest);

@@ -37,10 +37,13 @@ typedef struct loop_nest {
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
+  uint32_t order[MAX_NEST];      /* the axes as the cost model nests them, outermost first */
   loop_digit digits[MAX_DIGITS]; /* outermost first; those of an axis by falling steps, the last one 1 */
   uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
   uint32_t bound_count;
+  const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
+  uint32_t lane_count;
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
@@ -85,7 +88,7 @@ uint32_t loop_left_inside(ir_graph *g, ir_ref store);
  * failure. */
 bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
-/* loop_lanes.c: sets the axes' unroll and lanes */
+/* loop_lanes.c: sets the axes' unroll and lanes, and their order */
 void loop_choose_lanes(loop_nest *n);
 
 /* loop_copies.c: of stores without reductions */
@@ -97,7 +100,8 @@ void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
-/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`. May order the axes anew. */
+/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
+ * around it. */
 void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
 /* Coefficient of range in an index inside every block of so many positions of it. */
@@ -131,6 +135,9 @@ typedef struct loop_place {
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
 
+/* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with one of `others`?
+ * Copies for each position then have choices that are constants in each lane. */
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 

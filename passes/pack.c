@@ -29,8 +29,10 @@ enum {
   NEAR = 8,               /* elements between neighbours along K that share cache lines */
   WAYS = 16,              /* of the second-level cache */
   LINE = 64,
+  VECTOR = 64,
   PAGE = 4096,
   TLB_ENTRIES = 64,
+  FEW_TERMS = 32, /* of which an error of one rounding each is within that of any sum */
   MAX_VIEWS = 64
 };
 
@@ -135,11 +137,11 @@ static void memory_order(const pass_contraction *c, uint32_t column, uint32_t *o
 
 /* copies */
 
-static ir_ref rows_copy(const packing *k, const pass_operand *o) {
+static ir_ref rows_copy(const pass_contraction *c, const pass_operand *o) {
   uint32_t order[IR_MAX_RANK];
-  memory_order(k->c, UINT32_MAX, order);
-  ir_ref x = stored(k->c->g, permuted(k->c->g, essence(k->c, o), order, k->c->rank));
-  return expanded(k->c, o, permuted_back(k->c->g, x, order, k->c->rank));
+  memory_order(c, UINT32_MAX, order);
+  ir_ref x = stored(c->g, permuted(c->g, essence(c, o), order, c->rank));
+  return expanded(c, o, permuted_back(c->g, x, order, c->rank));
 }
 
 /* Splits axis `at` of x in two, or merges it with the one behind: in the shape the axis is `outer`, `inner`.
@@ -204,15 +206,14 @@ static int64_t elements(ir_graph *g, ir_ref x) {
 /* The base with its masks, in memory: the last pad with a constant is where a copy is made, and the views
  * behind it stay. Where they lose elements again that they added, or a copy of the operand as it is would be
  * no larger, it is copied whole. */
-static ir_ref plain_copy(const packing *k, const pass_operand *o) {
-  ir_graph *g = k->c->g;
-  ir_ref views[MAX_VIEWS], made = o->base, range = 0;
+static ir_ref plain_copy(const pass_contraction *c, const pass_operand *o) {
+  ir_graph *g = c->g;
+  ir_ref views[MAX_VIEWS], made = o->base;
   uint32_t count = views_above(g, o, views), from = 0;
   if (!ir_is_true(g, o->valid))
     while (from < count && ir_op_of(g, views[from]) != IR_OP_PAD) made = views[from++];
   if (from < count && !ir_is_true(g, o->valid)) made = views[from++];
-  if (count == MAX_VIEWS || elements(g, made) >= pass_contraction_size(k->c, o->along))
-    return rows_copy(k, o);
+  if (count == MAX_VIEWS || elements(g, made) >= pass_contraction_size(c, o->along)) return rows_copy(c, o);
   made = stored(g, made);
   for (uint32_t i = from; i < count && made; i++) {
     const ir_node *n = ir_get(g, views[i]);
@@ -221,19 +222,23 @@ static ir_ref plain_copy(const packing *k, const pass_operand *o) {
     src[0] = made;
     made = ir_remake(g, views[i], src, n->nsrc);
   }
-  (void)range;
   return made;
 }
 
 /* choosing */
 
-/* What part of the lanes does work along this axis? */
+/* Does the operand read most elements of its base several times? */
+static bool is_window(const pass_contraction *c, const pass_operand *o) {
+  return elements(c->g, o->base) < pass_contraction_size(c, o->along) / 2;
+}
+
+/* What part of vectors of VECTOR bytes does work along this axis? The same on every machine, since where the
+ * lanes run may decide about the order of additions. */
 static double filled(const packing *k, const pass_operand *o, uint32_t axis) {
-  int64_t size = k->c->size[axis], lanes = k->tile.lanes, vectors = (size + lanes - 1) / lanes;
+  int64_t size = k->c->size[axis], lanes = VECTOR / ir_dtypes[k->c->dtype].bytes;
+  int64_t vectors = (size + lanes - 1) / lanes;
   double part = (double)size / (double)(vectors * lanes);
-  if (vectors < k->tile.columns) part *= 0.75 + 0.25 * (double)vectors / k->tile.columns;
-  bool window = elements(k->c->g, o->base) < pass_contraction_size(k->c, o->along) / 2;
-  return window ? part * 0.9 : part; /* its vectors are not aligned, and cannot be packed */
+  return is_window(k->c, o) ? part * 0.9 : part; /* its vectors are not aligned, and cannot be packed */
 }
 
 /* The axis of the lanes: the last kept one, or a longer one of the other operand. */
@@ -258,10 +263,6 @@ static bool choose_column(packing *k, bool *turned) {
   return true;
 }
 
-static bool is_window(const packing *k, const pass_operand *o) {
-  return elements(k->c->g, o->base) < pass_contraction_size(k->c, o->along) / 2;
-}
-
 /* The operand with the columns, as it is to be read. */
 static ir_ref packed_across(const packing *k) {
   const pass_contraction *c = k->c;
@@ -269,7 +270,7 @@ static ir_ref packed_across(const packing *k) {
   int64_t count, least, step = longest_step(k, o, &count, &least), fixed,
                         reuse = pass_contraction_size(c, ~c->reduced & ~o->along);
   bool plain = is_plain(c->g, o) && ir_is_true(c->g, o->valid);
-  if (is_window(k, o)) return plain ? o->value : plain_copy(k, o);
+  if (is_window(c, o)) return plain ? o->value : plain_copy(c, o);
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed)) return o->value;
   bool beside = plain && step_along(c, o, k->column) == 1;
   if (beside && (reuse < MIN_REUSE || stays_in_cache(k, count, step))) return o->value;
@@ -282,9 +283,9 @@ static ir_ref packed_down(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->down;
   int64_t count, least, step = longest_step(k, o, &count, &least);
-  if (!is_plain(c->g, o) || !ir_is_true(c->g, o->valid)) return plain_copy(k, o);
-  if (least <= NEAR || is_window(k, o)) return o->value;
-  return stays_in_cache(k, count, step) ? o->value : rows_copy(k, o);
+  if (!is_plain(c->g, o) || !ir_is_true(c->g, o->valid)) return plain_copy(c, o);
+  if (least <= NEAR || is_window(c, o)) return o->value;
+  return stays_in_cache(k, count, step) ? o->value : rows_copy(c, o);
 }
 
 static ir_ref product_of(ir_graph *g, ir_dtype dtype, ir_ref a, ir_ref b) {
@@ -322,13 +323,26 @@ static ir_ref turned_sum(const packing *k, ir_ref a, ir_ref b) {
   return permuted_back(g, stored(g, sum_of(c, product, reduced)), kept, rank);
 }
 
+/* A window of few terms that nothing else is multiplied with: masks in front of it are done before. */
+static ir_ref unmasked(const pass_contraction *c) {
+  ir_ref made[2];
+  for (int i = 0; i < 2; i++) {
+    const pass_operand *o = &c->operand[i];
+    made[i] = is_window(c, o) && !ir_is_true(c->g, o->valid) ? plain_copy(c, o) : o->value;
+  }
+  return sum_of(c, product_of(c->g, c->dtype, made[0], made[1]), c->reduced);
+}
+
 static ir_ref packed(ir_graph *g, const ir_target *target, ir_ref sum) {
   pass_contraction c;
   bool turned;
   if (!pass_contraction_of(g, sum, &c)) return sum;
+  bool much = pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
+  if (!pass_contraction_reuses(&c))
+    return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? unmasked(&c) : sum;
   packing k = {.c = &c, .target = target, .tile = pass_tile_of(target, c.dtype)};
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
-  if (pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK && choose_column(&k, &turned)) {
+  if (much && choose_column(&k, &turned)) {
     ir_ref across = packed_across(&k), down = packed_down(&k);
     bool swapped = k.across == &c.operand[0];
     a = swapped ? across : down, b = swapped ? down : across;

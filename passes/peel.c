@@ -252,7 +252,7 @@ static ir_ref refined_pieces(ir_graph *g, ir_ref store) {
 }
 
 ir_ref pass_crop(ir_graph *g, ir_ref store) {
-  if (loop_is_update(g, store) || has_reductions(g, store)) return store;
+  if (loop_is_update(g, store) || has_reductions(g, store) || pass_slab_range(g, store)) return store;
   ir_ref pieces = loop_division_cost(g, store) > 0 ? refined_pieces(g, store) : 0;
   if (pieces) return pieces;
   return peel(g, store, box_attempts, sizeof box_attempts / sizeof *box_attempts, false);
@@ -260,7 +260,7 @@ ir_ref pass_crop(ir_graph *g, ir_ref store) {
 
 ir_ref pass_peel(ir_graph *g, ir_ref effect) {
   loop_stores stores;
-  if (loop_is_update(g, effect) || has_reductions(g, effect)) return effect;
+  if (loop_is_update(g, effect) || has_reductions(g, effect) || pass_slab_range(g, effect)) return effect;
   if (!is_decided(g, effect))
     return peel(g, effect, all_attempts, sizeof all_attempts / sizeof *all_attempts, true);
   bool apart = false;

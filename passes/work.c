@@ -6,7 +6,7 @@
 /* Bytes loaded and stored plus scalar operations, for one element and for all. Every range counts once, so
  * operations outside a reduction are overstated; that errs on the side of threads for kernels that are large
  * anyway. */
-ir_ref pass_work(ir_graph *g, ir_ref store) {
+static ir_ref work_of_one(ir_graph *g, ir_ref store) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   int64_t each = 0;
@@ -22,4 +22,12 @@ ir_ref pass_work(ir_graph *g, ir_ref store) {
     }
   ir_free(g->mem, live, cap * sizeof *live);
   return pass_mul_int(g, total, each);
+}
+
+ir_ref pass_work(ir_graph *g, ir_ref effect) {
+  const ir_node *n = ir_get(g, effect);
+  if (n->op != IR_OP_SEQ) return work_of_one(g, effect);
+  ir_ref total = ir_index(g, 0);
+  for (uint32_t i = 0; i < n->nsrc; i++) total = pass_add(g, total, work_of_one(g, n->src[i]));
+  return total;
 }

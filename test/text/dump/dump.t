@@ -110,6 +110,7 @@ $ viewfold dump --stage=asm 'f32[64]' | grep -c '^	ret'
 $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after physicalize
 \# after lower
+\# after pack
 \# after schedule
 \# after fold
 \# after elementary

@@ -4,8 +4,8 @@
 $ VIEWFOLD_DEBUG=time viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] 2> parts
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ sed 's/  *[0-9][0-9]*\.[0-9]/ N/g; s/  */ /g; s/_[0-9a-f]*\b N/_X N/' parts
-graph read print find copy physicalize lower schedule plan load assemble store us
- N N N N N N N N N N N N
+graph read print find copy physicalize lower pack schedule plan load assemble store us
+ N N N N N N N N N N N N N
 step fold elementary crop refine peel loops us
 0 N N N N N N N
 kernel read nest open emit verify simplify select close link store us
