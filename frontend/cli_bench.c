@@ -235,7 +235,8 @@ static int check_options(bench *b) {
 static int add_worker(bench *b, const char *text) {
   const char *equals = strchr(text, '=');
   if (!equals || equals == text || !equals[1] || equals - text >= BENCH_NAME)
-    return cli_usage("bench", "--worker takes NAME=COMMAND, found '%s'", text);
+    return cli_usage("bench", "--worker takes NAME=COMMAND with a name of at most %d letters, found '%s'",
+                     BENCH_NAME - 1, text);
   if (b->worker_count == BENCH_PEERS) return cli_usage("bench", "--worker: at most %d", BENCH_PEERS);
   b->workers[b->worker_count++] = text;
   return CLI_OK;
