@@ -114,6 +114,7 @@ static void join_sources(cg_nest *nest, const ir_graph *g, ir_ref ref) {
     set_join(nest, deps_of(nest, ref), cg_deps(nest, n->src[i]));
     set_join(nest, lanes_of(nest, ref), cg_lanes(nest, n->src[i]));
     nest->touches[ref] |= nest->touches[n->src[i]];
+    nest->reads[ref] |= nest->reads[n->src[i]];
   }
 }
 
@@ -159,6 +160,7 @@ static bool settle(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   if (n->op == IR_OP_RANGE && number)
     set_add(cg_is_lane(&nest->loops[number - 1]) ? lanes_of(nest, ref) : deps_of(nest, ref), number - 1);
   if (n->op == IR_OP_LOAD || n->op == IR_OP_BOUND) nest->touches[ref] = true;
+  if (n->op == IR_OP_LOAD && cg_local_of(g, ref) >= 0) nest->reads[ref] |= (uint64_t)1 << cg_local_of(g, ref);
   if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) nest->stored[n->src[0]] = true;
   else if (n->dtype == IR_NONE) /* only values and stores have lanes */
     memset(lanes_of(nest, ref), 0, nest->words * sizeof(uint64_t));
@@ -199,7 +201,8 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
     nest->width = ir_alloc(nest->mem, g->count * sizeof *nest->width);
     nest->touches = ir_alloc(nest->mem, g->count);
     nest->stored = ir_alloc(nest->mem, g->count);
-    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->stored)
+    nest->reads = ir_alloc(nest->mem, sets);
+    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->stored || !nest->reads)
       status = short_of_memory(error);
   }
   if (status == IR_OK) {
@@ -207,6 +210,7 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
     memset(nest->lanes, 0, sets * nest->words);
     memset(nest->touches, 0, g->count);
     memset(nest->stored, 0, g->count);
+    memset(nest->reads, 0, sets);
     bool grew;
     do { /* lanes of carried values only grow, and there are finitely many */
       grew = false;
@@ -234,6 +238,7 @@ static void forget(cg_nest *nest) {
   ir_free(nest->mem, nest->width, nest->count * sizeof *nest->width);
   ir_free(nest->mem, nest->touches, nest->count);
   ir_free(nest->mem, nest->stored, nest->count);
+  ir_free(nest->mem, nest->reads, nest->count * sizeof *nest->reads);
 }
 
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error *error) {
@@ -283,6 +288,31 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
   return split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
 }
 
+bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
+  enum { DEEPEST = 32 };
+  const ir_graph *g = &nest->graph;
+  ir_ref todo[DEEPEST] = {index};
+  uint32_t count = 1;
+  *stride = 0;
+  while (count) {
+    ir_ref ref = todo[--count], range = ref;
+    const ir_node *n = ir_get(g, ref);
+    int64_t factor = 1;
+    if (!cg_set_has(cg_lanes(nest, ref), loop) && !cg_set_has(cg_deps(nest, ref), loop)) continue;
+    if (n->op == IR_OP_ADD && count + 2 <= DEEPEST) {
+      todo[count++] = n->src[0], todo[count++] = n->src[1];
+      continue;
+    }
+    if (n->op == IR_OP_MUL) {
+      if (ir_is_const(g, n->src[0], &factor)) range = n->src[1];
+      else if (ir_is_const(g, n->src[1], &factor)) range = n->src[0];
+    }
+    if (range != nest->loops[loop].range) return false;
+    *stride += factor;
+  }
+  return true;
+}
+
 ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot) {
   const ir_graph *g = &nest->graph;
   ir_ref next = ir_src(g, loop->node, 1 + loop->carries + slot), carry = loop->carry[slot];
@@ -315,7 +345,7 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
   const ir_graph *g = &nest->graph;
   const ir_node *n = ir_get(g, ref);
   ir_op op = (ir_op)n->op;
-  if (is_leaf(op) || op == IR_OP_RANGE || op == IR_OP_CARRY) return;
+  if (is_leaf(op) || op == IR_OP_RANGE || op == IR_OP_CARRY || op == IR_OP_LOCAL) return;
   if (op == IR_OP_LOOP) {
     loop_operands(nest, ref, inside, visit, user);
     return;

@@ -204,6 +204,7 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   /* have their values from llvm_loop.c, or have none */
   case IR_OP_VAR:
   case IR_OP_PARAM:
+  case IR_OP_LOCAL:
   case IR_OP_STORE:
   case IR_OP_UPDATE:
   case IR_OP_LOOP:

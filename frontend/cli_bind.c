@@ -4,16 +4,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "frontend/cli.h"
 #include "frontend/cli_options.h"
 
-enum { LINE_BYTES = 64 };
+enum { LINE_BYTES = 64, HUGE_PAGE = 2 << 20 };
 
+/* Large arrays in large pages: touched for the first time in a fraction of the time, and walked across rows
+ * without waiting for page tables. */
 static void *aligned(void *user, void *ptr, size_t old_size, size_t new_size) {
   (void)user;
   void *made = NULL;
-  if (new_size > 0 && posix_memalign(&made, LINE_BYTES, new_size) != 0) return NULL;
+  bool large = new_size >= 2 * (size_t)HUGE_PAGE;
+  if (new_size > 0 && posix_memalign(&made, large ? HUGE_PAGE : LINE_BYTES, new_size) != 0) return NULL;
+  if (large) madvise(made, new_size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
   if (made && ptr) memcpy(made, ptr, old_size < new_size ? old_size : new_size);
   free(ptr);
   return made;

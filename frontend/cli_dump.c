@@ -7,6 +7,7 @@
 #include "frontend/cli_options.h"
 #include "frontend/dump.h"
 #include "frontend/nearest.h"
+#include "frontend/text_file.h"
 #include "runtime/target.h"
 
 enum { PASSES_MOST = 32 };
@@ -38,6 +39,8 @@ static void help(void) {
       "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
       "  --target SETTINGS  compile for another machine: `name=value` settings separated by blanks, such as\n"
       "                     'vector_bytes=32 registers=16'; the machine's own are in `viewfold devices`\n"
+      "  --schedule FILE    shape loops as this says, in the form of the lines `# kernel ...` of "
+      "--stage=loops\n"
       "  --trace-rules      show each rewrite of an index expression on standard error: its number, the rule "
       "or\n"
       "                     function, before => after\n"
@@ -51,7 +54,7 @@ typedef struct dump {
   fe_dump_options options;
   ir_target target;
   rt_module module;
-  ir_text out;
+  ir_text out, schedule;
 } dump;
 
 /* What was made before a failure is printed all the same. */
@@ -107,11 +110,12 @@ static int check_pass(const char *word) {
 }
 
 int cli_dump(int argc, char **argv) {
-  enum { STAGE, PRINT_AFTER, NAME, TARGET, TRACE, OPTIONS };
+  enum { STAGE, PRINT_AFTER, NAME, TARGET, SCHEDULE, TRACE, OPTIONS };
   static const cli_option options[OPTIONS] = {{"--stage", "graph, kernels, index, loops, llvm, asm"},
                                               {"--print-after", "a pass, or all"},
                                               {"--graph", "a name"},
                                               {"--target", "settings"},
+                                              {"--schedule", "a file"},
                                               {"--trace-rules", NULL}};
   const char *given[OPTIONS] = {NULL}, *word = NULL;
   bool trace = false;
@@ -141,7 +145,12 @@ int cli_dump(int argc, char **argv) {
       (given[TARGET] && rt_target_override(&d.target, given[TARGET], &error) != IR_OK) ||
       rt_module_init(&d.module, &error) != IR_OK)
     return cli_failure("dump", &error);
-  status = dump_all(&d, word, given[NAME], trace);
+  ir_text_init(&d.schedule, &ir_mem_libc);
+  if (given[SCHEDULE] && fe_text_read(given[SCHEDULE], &d.schedule, &error) != IR_OK)
+    status = cli_failure("dump", &error);
+  d.options.schedule = d.schedule.data;
+  if (!status) status = dump_all(&d, word, given[NAME], trace);
+  ir_text_free(&d.schedule);
   rt_module_free(&d.module);
   return status;
 }

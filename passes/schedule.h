@@ -20,6 +20,7 @@ typedef struct scheduler {
   uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
   uint8_t *uses;    /* saturating */
   pass_sharing sharing;
+  const struct slab_plan *slabs; /* of the function at hand */
   uint32_t *slot_of; /* slot + 1 */
   uint32_t *data_of; /* of DATA, for all functions: slot + 1 */
   /* the function at hand: its results, and what they are made of */

@@ -120,16 +120,22 @@ static void measure_steps(rt_program *p) {
   }
 }
 
-static bool has_kernels(const rt_program *p) {
+/* Each kernel's function is there; what they need of scratch memory, of which the sum over all threads is
+ * looked at when it is asked for. */
+static bool find_kernels(rt_program *p) {
   rt_entry entry;
-  for (uint32_t i = 0; i < p->plan.head->kernels; i++)
-    if (!rt_image_entry(p->code.base, p->code.size, i, &entry)) return false;
+  for (uint32_t i = 0; i < p->plan.head->kernels; i++) {
+    if (!rt_image_entry(p->code.base, p->code.size, i, &entry) || entry.scratch > PTRDIFF_MAX / 2)
+      return false;
+    size_t scratch = ((size_t)entry.scratch + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
+    if (scratch > p->scratch) p->scratch = scratch;
+  }
   return true;
 }
 
 static ir_status prepare(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
-  if (!number_slots(p) || !has_kernels(p))
+  if (!number_slots(p) || !find_kernels(p))
     return ir_fail(error, IR_ERR_INVALID, "a plan and its code do not belong together");
   for (uint32_t i = 0; i < p->plan.head->step_slots; i++) p->sources[i] = source_of(p, p->plan.step_slots[i]);
   measure_steps(p);
@@ -139,8 +145,8 @@ static ir_status prepare(rt_program *p, ir_error *error) {
   find_around(p);
   find_lives(p);
   bool fixed = p->plan.head->vars == 0;
-  p->plain =
-      fixed && p->temp_count == 0 && p->max_params <= RT_FEW_PARAMS && p->launch_count == p->plan.head->steps;
+  p->plain = fixed && p->temp_count == 0 && p->scratch == 0 && p->max_params <= RT_FEW_PARAMS &&
+             p->launch_count == p->plan.head->steps;
   if (!fixed) return IR_OK;
   void *memory = ir_alloc(mem, rt_frame_size(p));
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");

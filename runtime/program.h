@@ -57,14 +57,18 @@ typedef struct rt_run {
   bool filled;    /* frame is for vars; temps for frame and block */
   int64_t *vars;
   void **temps, **buffers; /* temps: of temporaries, then of what moves */
+  uint8_t *scratch;        /* behind the temporaries in block: program.scratch bytes for each thread */
   rt_array *arrays;        /* room for those of a custom operation */
 } rt_run;
 
-enum { RT_FEW_PARAMS = 16 };
+enum { RT_FEW_PARAMS = 16, RT_SCRATCH_ALIGN = 128 /* of each thread: no two share what a prefetch takes */ };
 
 struct rt_program {
   rt_context *context;
-  bool plain; /* fixed sizes, no temporaries, few parameters, only kernels: runs on the stack alone */
+  bool plain; /* fixed sizes, no temporaries nor scratch memory, few parameters, only kernels: runs on the
+                 stack alone */
+  size_t
+      scratch; /* bytes that one thread needs for whatever kernel it runs, a multiple of RT_SCRATCH_ALIGN */
   rt_frame frame;
   rt_copy *copies;
   size_t copy_count;

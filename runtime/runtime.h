@@ -60,7 +60,8 @@ typedef struct rt_options {
   bool perf_map;         /* tell perf about generated code */
   rt_compile compile;    /* NULL: the code generator's module */
   void *compile_user;
-  rt_calls calls; /* find NULL: there are no custom operations */
+  rt_calls calls;        /* find NULL: there are no custom operations */
+  const ir_timer *timer; /* of compilations; outlives the context; may be NULL */
 } rt_options;
 
 /* Reads nothing from the system: what costs time is looked up when first needed. options may be NULL. */
@@ -70,6 +71,7 @@ const ir_mem *rt_context_mem(const rt_context *context);
 const ir_target *rt_context_target(rt_context *context, ir_error *error); /* NULL on failure */
 rt_disk *rt_context_disk(rt_context *context, ir_error *error);           /* NULL: none, or failure */
 int rt_context_threads(rt_context *context);
+const ir_timer *rt_context_timer(const rt_context *context); /* NULL: none */
 rt_module *
 rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; loaded at the first use */
 

@@ -1,0 +1,102 @@
+/* The register tile of a contraction, and the order of the loops around it.
+ *
+ * The lanes run along one axis of the output, the columns; a load that they share is used again over rows: an
+ * axis along which the shared loads move and those along the lanes do not. The tile is as many vectors wide
+ * and rows high as there are registers for its sums. Axes along which both operands move stay outside; then
+ * come the columns, so that what a tile reads of them stays in the cache while the loops go over the rows. */
+#include "contract.h"
+#include "index.h"
+#include "loops.h"
+
+enum { MAX_LOADS = 256, WINDOW_ROWS = 4 };
+
+bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
+  if (loop_stride(n->g, index, range, stride)) return true;
+  if (block <= 1) return false;
+  ir_ref blocks = pass_ceil_div(n->g, ir_src(n->g, range, 0), ir_index(n->g, block));
+  ir_ref low = loop_fresh_range(n, ir_index(n->g, block)), high = loop_fresh_range(n, blocks);
+  ir_ref at = pass_add(n->g, pass_mul_int(n->g, high, block), low);
+  ir_ref inside = pass_substitute(n->g, index, &range, &at, 1);
+  return inside && loop_stride(n->g, inside, low, stride);
+}
+
+int64_t loop_tile_width(const loop_nest *n, ir_ref reduce) {
+  pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
+  return (int64_t)tile.lanes * tile.columns;
+}
+
+/* Does a load that moves along the lanes move along range as well? */
+static bool moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref lane, ir_ref range) {
+  for (uint32_t i = 0; i < count; i++)
+    if (loop_depends(n->g, loads[i], lane) && loop_depends(n->g, loads[i], range)) return true;
+  return false;
+}
+
+/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps. */
+static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+  loop_axis *best = NULL;
+  int64_t least = INT64_MAX, stride;
+  for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
+    if (a == vector || moves_with(n, loads, count, vector->range, a->range)) continue;
+    for (uint32_t i = 0; i < count; i++) {
+      if (!loop_depends(n->g, loads[i], a->range)) continue;
+      if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
+      if (stride < 0) stride = -stride;
+      if (stride < least) least = stride, best = a;
+    }
+  }
+  return best;
+}
+
+static bool is_box(loop_nest *n) {
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (loop_bounds_another(n, a)) return false;
+  return true;
+}
+
+/* The columns go in front of the axes that only the rows' operand moves along. */
+static void move_columns_out(loop_nest *n, uint32_t vector, const ir_ref *loads, uint32_t count) {
+  uint32_t first = 0;
+  while (first < vector && moves_with(n, loads, count, n->axes[vector].range, n->axes[first].range)) first++;
+  for (uint32_t i = vector; i > first; i--) n->order[i] = n->order[i - 1];
+  n->order[first] = vector;
+}
+
+/* Without rows: an axis along which neighbours read the same elements, a window that a reduced range moves in
+ * the same steps. Copies along it load these once. */
+static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
+                              uint32_t count) {
+  const ir_node *r = ir_get(n->g, reduce);
+  int64_t step, other;
+  for (loop_axis *a = n->axes + n->axis_count; a-- > n->axes;)
+    for (uint32_t i = 0; i < count && a != vector; i++) {
+      ir_ref index = ir_src(n->g, loads[i], 1);
+      if (!loop_stride(n->g, index, a->range, &step) || step == 0) continue;
+      for (uint32_t k = 1; k < r->nsrc; k++)
+        if (loop_stride(n->g, index, r->src[k], &other) && other == step) return a;
+    }
+  return NULL;
+}
+
+static void set_rows(loop_nest *n, loop_axis *row, int rows) {
+  int64_t height = ir_bounds_of(n->g, row->extent).hi;
+  if (loop_bounds_another(n, (uint32_t)(row - n->axes))) return;
+  row->unroll = height >= rows ? rows : height > 1 ? (int)height : 1;
+}
+
+bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
+  pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
+  int64_t width = ir_bounds_of(n->g, vector->extent).hi;
+  ir_ref loads[MAX_LOADS];
+  uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
+  loop_axis *row = row_axis(n, vector, loads, count),
+            *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
+  if (!row && !window) return false;
+  int columns = window ? 1 : tile.columns, sums = tile.rows * tile.columns;
+  while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
+  vector->unroll = columns;
+  if (window) set_rows(n, window, WINDOW_ROWS);
+  if (row) set_rows(n, row, sums / columns);
+  if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
+  return true;
+}

@@ -1,0 +1,32 @@
+# VIEWFOLD_DEBUG=time: how long each part of a compilation took.
+
+== parts of the graph, of its step and of its kernel; nothing is compiled the second time
+$ VIEWFOLD_DEBUG=time viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] 2> parts
+y: f32[4] = [4.0, 3.0, 2.0, 1.0]
+$ sed 's/  *[0-9][0-9]*\.[0-9]/ N/g; s/  */ /g; s/_[0-9a-f]*\b N/_X N/' parts
+graph read print find copy physicalize lower pack schedule plan load assemble store us
+ N N N N N N N N N N N N N
+step fold elementary crop refine peel loops us
+0 N N N N N N N
+kernel read nest open emit verify simplify select close link store us
+vf_copy_f32_X N N N N N N N N N N N
+$ VIEWFOLD_DEBUG=time viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] 2> parts
+y: f32[4] = [4.0, 3.0, 2.0, 1.0]
+$ sed 's/  *[0-9][0-9]*\.[0-9]/ N/g; s/  */ /g' parts
+graph read print find us
+ N N N N
+
+== several rows have a sum
+<<< two.vf
+graph @two(%x: f32[8,4]) {
+  %s = sum %x axes=[1]
+  %y = cumsum %s axis=0
+  return %s, %y
+}
+>>>
+$ VIEWFOLD_DEBUG=time viewfold run two.vf --in 'x=[[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4],[1,2,3,4]]' 2>&1 | grep -c '^sum  '
+2
+
+== not asked for
+$ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
+y: f32[4] = [4.0, 3.0, 2.0, 1.0]
