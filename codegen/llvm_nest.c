@@ -350,6 +350,11 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
     loop_operands(nest, ref, inside, visit, user);
     return;
   }
+  if (op == IR_OP_RARE && !inside) { /* the first value is needed behind a branch only */
+    visit(user, n->src[0]);
+    visit(user, n->src[2]);
+    return;
+  }
   bool memory = op == IR_OP_LOAD || op == IR_OP_STORE || op == IR_OP_UPDATE;
   uint32_t count = op == IR_OP_UPDATE ? 4 : n->nsrc; /* the rest only says in which loops it stands */
   for (uint32_t i = 0; i < count; i++) {

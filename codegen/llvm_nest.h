@@ -79,7 +79,7 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride);
 
 /* What must have values before ref can be computed. Calls visit for each. When `inside`, what the body of a
- * loop that runs needs is included. */
+ * loop that runs needs is included, and the first value of a RARE. */
 void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *user, ir_ref operand),
                  void *user);
 
