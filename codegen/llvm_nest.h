@@ -34,9 +34,10 @@ typedef struct cg_nest {
   uint64_t *lanes;   /* by ref: set of loops that are lanes */
   uint32_t *width;   /* by ref: lanes of its vector, 1 for a scalar */
   bool *touches;     /* by ref: computing it reads memory or may report an error */
-  bool *stored;      /* by ref of PARAM: some STORE writes it */
+  bool *stored;      /* by ref of PARAM: some STORE writes it, or may, where it lies in the same memory */
   uint64_t *reads;   /* by ref: set of the locals, by number, that computing it reads */
   uint32_t count;    /* refs below this one */
+  uint32_t in_place; /* parameters that may lie where p0 does: see ir/in_place.h */
   uint64_t scratch;  /* bytes of memory of its own that a call needs: its locals, one behind the other */
 } cg_nest;
 
