@@ -207,6 +207,7 @@ const char *rt_program_name(const rt_program *p) { return p->plan.names; }
 size_t rt_program_input_count(const rt_program *p) { return p->input_count; }
 size_t rt_program_output_count(const rt_program *p) { return p->plan.head->results; }
 size_t rt_program_variable_count(const rt_program *p) { return p->plan.head->vars; }
+size_t rt_program_step_count(const rt_program *p) { return p->plan.head->steps; }
 rt_stats rt_program_stats(const rt_program *p) { return p->stats; }
 
 static rt_port port_of(const rt_program *p, uint32_t slot, bool named) {
