@@ -78,10 +78,18 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
   return NULL;
 }
 
-static void set_rows(loop_nest *n, loop_axis *row, int rows) {
-  int64_t height = ir_bounds_of(n->g, row->extent).hi;
-  if (loop_bounds_another(n, (uint32_t)(row - n->axes))) return;
-  row->unroll = height >= rows ? rows : height > 1 ? (int)height : 1;
+/* At most `most` rows. Fewer, down to two thirds, are as fast, and where they leave no rest there is one tile
+ * to compile instead of two. */
+static void set_rows(loop_nest *n, loop_axis *row, int most) {
+  int64_t height = ir_bounds_of(n->g, row->extent).hi, known;
+  int rows = height < most ? (int)height : most;
+  if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
+  row->unroll = rows;
+  for (int r = rows; 3 * r >= 2 * most && ir_is_const(n->g, row->extent, &known); r--) {
+    if (known % r != 0) continue;
+    row->unroll = r;
+    return;
+  }
 }
 
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
