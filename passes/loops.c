@@ -241,7 +241,7 @@ static ir_ref thread_loop(loop_nest *base, piece_group *groups, uint32_t group_c
     if (!find_boxes(base, &groups[i], boxes, &count)) return 0;
   for (uint32_t i = 0; i < count; i++)
     if (!is_one_block(g, boxes[i].blocks)) total = pass_add(g, total, boxes[i].blocks);
-  total = pass_max(g, total, ir_index(g, 1));
+  total = count == 1 ? boxes[0].blocks : pass_max(g, total, ir_index(g, 1));
   ir_ref range = loop_fresh_range(base, total), block = is_one_block(g, total) ? zero : range;
   base->bound = &range, base->bound_count = 1;
   for (uint32_t i = 0; i < count; i++) {
