@@ -97,6 +97,7 @@ static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64
   } else if (has_locals(base->g, group)) {
     work = LOOP_MUCH;
   }
+  nest->shares = group->count > 1;
   loop_choose_digits(nest, threads, work);
   keep_fresh(base, nest);
   if (base->shaping && !shape_from_outside(nest)) return false;
