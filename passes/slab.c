@@ -365,5 +365,5 @@ bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member) {
 bool slab_is_local(const slab_plan *p, ir_ref value) {
   const slab_group *group = ir_op_of(p->s->g, value) == IR_OP_RESULT ? NULL : slab_of(p, value);
   int64_t m = group ? member_of(group, value) : -1;
-  return m >= 0 && !group->members[m].stored;
+  return group && (m < 0 || !group->members[m].stored); /* or a copy that nobody needs */
 }
