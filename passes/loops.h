@@ -147,8 +147,13 @@ ir_ref loop_reductions(loop_nest *n, ir_ref root);
 typedef struct loop_extremum {
   ir_ref value, at; /* the best element; its position, i32 where that is known to hold it, else i64 */
 } loop_extremum;
-/* The best of value over the range, one round after another; of no range (0), value itself. */
-loop_extremum loop_search(loop_nest *n, ir_op op, ir_ref value, ir_ref position, ir_ref range);
+enum { LOOP_SEARCHES = 4 };
+/* The best of `count` values over the range, one round after another, each searched for itself; of no range
+ * (0), of the values themselves. */
+loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *position, uint32_t count,
+                          ir_ref range);
+/* The better of two, in whatever order their positions are. */
+loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b);
 /* Elements and positions fit together in one order. */
 bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position);
 /* An i64, the less the better: the order of the element in its high half, the position in its low one. */
