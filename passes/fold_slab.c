@@ -38,6 +38,7 @@ static bool start_rounds(folder *f, fold_slab *s) {
   for (uint32_t l = 0; l < s->slab->loops; l++) {
     ir_ref size = ir_dim(g, v->value, v->axes[l]);
     count[l] = is_innermost(s, l) ? pass_ceil_div(g, size, ir_index(g, s->slab->rows)) : size;
+    if (l && ir_bounds_of(g, count[l]).lo < 1) count[l] = pass_max(g, count[l], ir_index(g, 1)); /* it is */
     total = pass_mul(g, total, count[l]);
   }
   s->round = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(f->next_range++, 0), &total, 1);

@@ -84,7 +84,10 @@ static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
     if (r->n->target->has_fma) return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){a, b, so_far}, 3);
     value = ir_binary(g, IR_OP_MUL, a, b);
   }
-  return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){so_far, value}, 2);
+  /* a machine's steps towards a maximum of floats often begin with the first operand: keep what is carried
+   * from waiting for them */
+  bool turned = r->op == IR_OP_MAX || r->op == IR_OP_MIN;
+  return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){turned ? value : so_far, turned ? so_far : value}, 2);
 }
 
 static void add_range(reduction *r, ir_ref range) {

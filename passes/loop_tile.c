@@ -78,24 +78,33 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
   return NULL;
 }
 
-static void set_rows(loop_nest *n, loop_axis *row, int rows) {
-  int64_t height = ir_bounds_of(n->g, row->extent).hi;
-  if (loop_bounds_another(n, (uint32_t)(row - n->axes))) return;
-  row->unroll = height >= rows ? rows : height > 1 ? (int)height : 1;
+/* At most `most` rows. Fewer, down to two thirds, are as fast, and where they leave no rest there is one tile
+ * to compile instead of two. */
+static void set_rows(loop_nest *n, loop_axis *row, int most) {
+  int64_t height = ir_bounds_of(n->g, row->extent).hi, known;
+  int rows = height < most ? (int)height : most;
+  if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
+  row->unroll = rows;
+  for (int r = rows; 3 * r >= 2 * most && ir_is_const(n->g, row->extent, &known); r--) {
+    if (known % r != 0) continue;
+    row->unroll = r;
+    return;
+  }
 }
 
-void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
+bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
   int64_t width = ir_bounds_of(n->g, vector->extent).hi;
   ir_ref loads[MAX_LOADS];
   uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
   loop_axis *row = row_axis(n, vector, loads, count),
             *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
+  if (!row && !window) return false;
   int columns = window ? 1 : tile.columns, sums = tile.rows * tile.columns;
   while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
   vector->unroll = columns;
   if (window) set_rows(n, window, WINDOW_ROWS);
-  if (!row) return;
-  set_rows(n, row, sums / columns);
-  if (is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
+  if (row) set_rows(n, row, sums / columns);
+  if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
+  return true;
 }
