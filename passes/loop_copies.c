@@ -138,12 +138,16 @@ static void choose_short(loop_nest *n, loop_axis *vector) {
     vector->unroll = (int)(size / vector->lanes);
 }
 
-/* A store that depends on nothing it writes may be done twice. */
+/* May elements be stored twice? Not where they depend on what is written, nor where they are read at the
+ * place that is stored to: such a kernel can write over what it reads. */
 static bool is_repeatable(loop_nest *n) {
   ir_ref loads[MAX_FOUND];
+  const ir_node *store = ir_get(n->g, n->store);
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++)
-    if (ir_src(n->g, loads[i], 0) == ir_src(n->g, n->store, 0)) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *load = ir_get(n->g, loads[i]);
+    if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;
+  }
   return count < MAX_FOUND;
 }
 
