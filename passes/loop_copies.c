@@ -153,12 +153,12 @@ static bool is_repeatable(loop_nest *n) {
 
 void loop_choose_copies(loop_nest *n, loop_axis *vector) {
   if (!is_store(n)) return;
-  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n);
+  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n), alternating = false;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
     a->overlaps = repeatable && (a != vector || !streams); /* lines past the caches are not written twice */
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].unroll > 1) return; /* chosen already */
-  if (choose_tile(n, vector)) return;
-  choose_backward(n, vector);
+    alternating |= n->axes[a].unroll > 1; /* chosen with the lanes */
+  if (!alternating && choose_tile(n, vector)) return;
+  if (!alternating) choose_backward(n, vector);
   if (vector->unroll == 1) choose_short(n, vector);
 }
