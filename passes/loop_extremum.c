@@ -4,6 +4,8 @@
  * the floats; -1 minus that is the other way around; what stands before all of them is left for NaN. */
 #include "loops.h"
 
+#include "index.h"
+
 enum { POSITION_BITS = 32 };
 
 static bool is_narrow(ir_graph *g, ir_ref position) {
@@ -19,20 +21,36 @@ static ir_ref is_better(ir_graph *g, ir_op op, ir_ref value, ir_ref best) {
   return ir_binary(g, IR_OP_AND, ir_unary(g, IR_OP_NOT, worse), ir_binary(g, IR_OP_EQ, best, best));
 }
 
+/* step, start: of the position along the range, where it is a multiple of the round plus the same for all
+ * rounds, in a dtype that holds everything. */
+static bool is_affine(ir_graph *g, ir_ref position, ir_ref range, ir_ref *start, int64_t *step) {
+  ir_ref zero = ir_index(g, 0);
+  if (!is_narrow(g, position) || !loop_stride(g, position, range, step)) return false;
+  *start = pass_substitute(g, position, &range, &zero, 1);
+  return *start != 0;
+}
+
+/* Carried is the round, of which there is one for all lanes, rather than the position. */
 loop_extremum loop_search(loop_nest *n, ir_op op, ir_ref value, ir_ref position, ir_ref range) {
   ir_graph *g = n->g;
   if (!value || !position) return (loop_extremum){0};
   ir_dtype t = ir_dtype_of(g, value), at_dtype = is_narrow(g, position) ? IR_I32 : IR_I64;
-  ir_ref at = ir_cast(g, position, at_dtype);
-  if (!range) return (loop_extremum){value, at};
-  ir_ref best = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(0, 0), &range, 1);
+  if (!range) return (loop_extremum){value, ir_cast(g, position, at_dtype)};
+  ir_ref start = 0, best = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(0, 0), &range, 1);
   ir_ref best_at = ir_make(g, IR_OP_CARRY, at_dtype, ir_pack_arg(1, 0), &range, 1);
-  ir_ref better = is_better(g, op, value, best);
-  /* nothing is better than the identity only where all elements equal it: then the first is position 0 */
+  int64_t step;
+  bool affine = is_affine(g, position, range, &start, &step);
+  ir_ref at = ir_cast(g, affine ? range : position, at_dtype), better = is_better(g, op, value, best);
+  /* nothing is better than the identity only where all elements equal it: then the first position counts */
   ir_ref src[] = {range, pass_identity(g, op, t), ir_int(g, at_dtype, 0), ir_where(g, better, value, best),
                   ir_where(g, better, at, best_at)};
   ir_ref loop = ir_make(g, IR_OP_LOOP, t, ir_pack_arg(2, IR_SERIAL), src, 5);
-  return (loop_extremum){loop, ir_make(g, IR_OP_GET, at_dtype, ir_pack_arg(1, 0), &loop, 1)};
+  ir_ref found = ir_make(g, IR_OP_GET, at_dtype, ir_pack_arg(1, 0), &loop, 1);
+  if (!affine) return (loop_extremum){loop, found};
+  if (step != 1) found = ir_binary(g, IR_OP_MUL, found, ir_int(g, at_dtype, step));
+  int64_t none;
+  if (ir_is_const(g, start, &none) && none == 0) return (loop_extremum){loop, found};
+  return (loop_extremum){loop, ir_binary(g, IR_OP_ADD, found, ir_cast(g, start, at_dtype))};
 }
 
 bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position) {

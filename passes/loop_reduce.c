@@ -363,7 +363,8 @@ bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t
   bool triangle = false;
   if (r->nsrc != 2 || !ir_is_const(g, ir_src(g, range, 0), &size) || size > MAX_COPIES || (size & (size - 1)))
     return false;
-  if (ir_reachable(g, &r->src[0], 1, &live, &live_count, &cap) == IR_OK)
+  const ir_node *term = ir_get(g, r->src[0]);
+  if (term->op == IR_OP_WHERE && ir_reachable(g, &term->src[0], 1, &live, &live_count, &cap) == IR_OK)
     for (size_t i = 0; i < live_count && !triangle; i++) {
       if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
       for (uint32_t k = 0; k < count; k++) triangle |= loop_depends(g, live[i], others[k]);

@@ -88,6 +88,7 @@ static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64
     loop_choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
   }
+  nest->shares = group->count > 1;
   loop_choose_digits(nest, threads, work);
   keep_fresh(base, nest);
   if (base->shaping && !shape_from_outside(nest)) return false;
