@@ -20,8 +20,19 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
   return inside && loop_stride(n->g, inside, low, stride);
 }
 
+static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
+  const ir_node *r = ir_get(n->g, reduce);
+  int64_t terms = 1, size;
+  for (uint32_t i = 1; i < r->nsrc; i++) { /* of argmax the first is no range, and it is no contraction */
+    bool known =
+        ir_op_of(n->g, r->src[i]) == IR_OP_RANGE && ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size);
+    terms = known && terms <= INT32_MAX ? terms * size : 0;
+  }
+  return pass_tile_of(n->target, ir_dtype_of(n->g, reduce), terms);
+}
+
 int64_t loop_tile_width(const loop_nest *n, ir_ref reduce) {
-  pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
+  pass_tile tile = tile_of(n, reduce);
   return (int64_t)tile.lanes * tile.columns;
 }
 
@@ -93,7 +104,7 @@ static void set_rows(loop_nest *n, loop_axis *row, int most) {
 }
 
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
-  pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
+  pass_tile tile = tile_of(n, reduce);
   int64_t width = ir_bounds_of(n->g, vector->extent).hi;
   ir_ref loads[MAX_LOADS];
   uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);

@@ -333,6 +333,17 @@ static ir_ref unmasked(const pass_contraction *c) {
   return sum_of(c, product_of(c->g, c->dtype, made[0], made[1]), c->reduced);
 }
 
+/* As loop_tile.c counts them; 0: not known. */
+static int64_t known_terms(const pass_contraction *c) {
+  int64_t terms = 1, size;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    if (!has(c->reduced, i)) continue;
+    bool known = ir_is_const(c->g, ir_dim(c->g, ir_src(c->g, c->sum, 0), i), &size);
+    terms = known && terms <= INT32_MAX ? terms * size : 0;
+  }
+  return terms;
+}
+
 static ir_ref packed(ir_graph *g, const ir_target *target, ir_ref sum) {
   pass_contraction c;
   bool turned;
@@ -340,7 +351,7 @@ static ir_ref packed(ir_graph *g, const ir_target *target, ir_ref sum) {
   bool much = pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
   if (!pass_contraction_reuses(&c))
     return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? unmasked(&c) : sum;
-  packing k = {.c = &c, .target = target, .tile = pass_tile_of(target, c.dtype)};
+  packing k = {.c = &c, .target = target, .tile = pass_tile_of(target, c.dtype, known_terms(&c))};
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (much && choose_column(&k, &turned)) {
     ir_ref across = packed_across(&k), down = packed_down(&k);
