@@ -117,15 +117,28 @@ static bool starts(const char *answer, const char *word) {
   return answer && strncmp(answer, word, strlen(word)) == 0;
 }
 
+/* The first of each peer: the others are usually for the same reason. */
+static void tell_skip(bench_peer *peer, const bench_workload *w, const char *answer) {
+  if (!peer->skipped)
+    fprintf(stderr, "viewfold bench: %s leaves out %s%s%s\n", peer->name, w->id,
+            starts(answer, "skip ") ? ": " : "", starts(answer, "skip ") ? answer + 5 : "");
+  peer->skipped = true;
+}
+
 static void set_up_peer(const char *folder, bench_peer *peer, const bench_workload *w, const bench_case *c,
                         int threads, samples *s) {
-  if (!starts(bench_peer_ask(peer, "setup %s %s\n", w->id, folder), "ok")) return;
+  const char *answer = bench_peer_ask(peer, "setup %s %s\n", w->id, folder);
+  if (!starts(answer, "ok")) {
+    tell_skip(peer, w, answer);
+    return;
+  }
   if (!starts(bench_peer_ask(peer, "dump %s/out.bin\n", folder), "ok")) return;
   if (!dumped_right(folder, w, c, threads)) {
     fprintf(stderr, "viewfold bench: %s: the results of %s are wrong, and not measured\n", w->id, peer->name);
     return;
   }
-  const char *answer = bench_peer_ask(peer, "run 2\n"), *last = answer ? strrchr(answer, ' ') : NULL;
+  answer = bench_peer_ask(peer, "run 2\n");
+  const char *last = answer ? strrchr(answer, ' ') : NULL;
   if (starts(answer, "ms ") && strtod(last, NULL) > 0) begin(s, strtod(last, NULL));
 }
 

@@ -89,30 +89,72 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
   if (ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes) vector->unroll = copies;
 }
 
-/* Stores that go past the caches want whole vectors at multiples of their size: elements of the axis before
- * the first of these, where positions of all other axes begin at one distance from a multiple. */
-static int head_of(loop_nest *n, const loop_axis *vector) {
-  const ir_node *store = ir_get(n->g, n->store), *index = ir_get(n->g, store->src[1]);
-  const ir_ref *terms = index->op == IR_OP_ADD ? index->src : &store->src[1];
-  uint32_t count = index->op == IR_OP_ADD ? index->nsrc : 1;
-  int64_t at = 0, value;
-  if (!ir_arg_mode(store)) return 0;
+/* Where rows of the output begin, in elements past a multiple of the lanes. */
+enum { ANYWHERE = -1, UNKNOWN = -2 };
+
+static int term_begin(loop_nest *n, const loop_axis *vector, ir_ref term) {
+  const ir_node *t = ir_get(n->g, term);
+  int64_t value, lanes = vector->lanes;
+  if (loop_depends(n->g, term, vector->range)) return 0;
+  if (ir_is_const(n->g, term, &value)) return (int)((value % lanes + lanes) % lanes);
+  if (t->op == IR_OP_MUL && t->nsrc == 2 && ir_is_const(n->g, t->src[1], &value))
+    return value % lanes ? ANYWHERE : 0;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (term == n->axes[a].range && n->axes[a].unroll > 1) return 0; /* copies that alternate */
+  return t->op == IR_OP_RANGE ? ANYWHERE : UNKNOWN;
+}
+
+static int row_begin(loop_nest *n, const loop_axis *vector) {
+  ir_ref index = ir_src(n->g, n->store, 1);
+  const ir_node *sum = ir_get(n->g, index);
+  uint32_t count = sum->op == IR_OP_ADD ? sum->nsrc : 1;
+  int at = 0;
   for (uint32_t i = 0; i < count; i++) {
-    const ir_node *t = ir_get(n->g, terms[i]);
-    if (terms[i] == vector->range) continue;
-    if (ir_is_const(n->g, terms[i], &value)) at += value % vector->lanes;
-    else if (t->op != IR_OP_MUL || t->nsrc != 2 || !ir_is_const(n->g, t->src[1], &value) ||
-             value % vector->lanes != 0)
-      return 0;
+    int begin = term_begin(n, vector, sum->op == IR_OP_ADD ? sum->src[i] : index);
+    if (begin == ANYWHERE) return ANYWHERE;
+    at = begin == UNKNOWN || at == UNKNOWN ? UNKNOWN : at + begin;
   }
-  at = (at % vector->lanes + vector->lanes) % vector->lanes;
-  return at ? vector->lanes - (int)at : 0;
+  return at == UNKNOWN ? UNKNOWN : at % vector->lanes;
+}
+
+/* Stores that go past the caches want whole vectors at multiples of their size: these begin where all rows
+ * have them. Where rows begin anywhere nothing is gained; where sizes are not known it is seen when storing.
+ */
+static bool choose_stream(loop_nest *n, loop_axis *vector) {
+  const ir_node *store = ir_get(n->g, n->store);
+  if (!ir_arg_mode(store)) return false;
+  int begin = row_begin(n, vector);
+  if (begin > 0) vector->head = vector->lanes - begin;
+  if (begin != ANYWHERE) return true;
+  n->store = ir_make(n->g, IR_OP_STORE, IR_NONE, 0, store->src, store->nsrc);
+  return false;
+}
+
+/* Rows of a few vectors: no loop. */
+static void choose_short(loop_nest *n, loop_axis *vector) {
+  enum { MOST = 4 };
+  int64_t size;
+  if (ir_is_const(n->g, vector->extent, &size) && size / vector->lanes <= MOST)
+    vector->unroll = (int)(size / vector->lanes);
+}
+
+/* A store that depends on nothing it writes may be done twice. */
+static bool is_repeatable(loop_nest *n) {
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++)
+    if (ir_src(n->g, loads[i], 0) == ir_src(n->g, n->store, 0)) return false;
+  return count < MAX_FOUND;
 }
 
 void loop_choose_copies(loop_nest *n, loop_axis *vector) {
   if (!is_store(n)) return;
-  vector->head = head_of(n, vector);
+  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n);
+  for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
+    a->overlaps = repeatable && (a != vector || !streams); /* lines past the caches are not written twice */
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (n->axes[a].unroll > 1) return; /* chosen already */
-  if (!choose_tile(n, vector)) choose_backward(n, vector);
+  if (choose_tile(n, vector)) return;
+  choose_backward(n, vector);
+  if (vector->unroll == 1) choose_short(n, vector);
 }

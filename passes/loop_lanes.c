@@ -1,6 +1,8 @@
 /* Which axis of a kernel gets the vector lanes, and which the copies side by side. */
 #include "loops.h"
 
+#include <string.h>
+
 enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
@@ -28,17 +30,28 @@ static int lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   return score;
 }
 
-/* Of the values below the roots: with reductions those of their terms, which are most of the work. */
+/* Of the values below the roots: with reductions those of their terms, which are most of the work. What is rare
+ * may take several vectors. */
 static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
+  ir_graph *g = n->g;
   ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
+  size_t count = 0, cap = 0, size = g->count;
   int widest = 1;
-  if (ir_reachable(n->g, roots, root_count, &live, &count, &cap) == IR_OK)
-    for (size_t i = 0; i < count; i++) {
-      int bytes = ir_dtypes[ir_dtype_of(n->g, live[i])].bytes;
+  bool *usual = ir_alloc(g->mem, size);
+  if (usual && ir_reachable(g, roots, root_count, &live, &count, &cap) == IR_OK) {
+    memset(usual, 0, size);
+    for (uint32_t i = 0; i < root_count; i++) usual[roots[i]] = true;
+    for (size_t i = count; i-- > 0;) {
+      const ir_node *node = ir_get(g, live[i]);
+      if (!usual[live[i]]) continue;
+      int bytes = ir_dtypes[node->dtype].bytes;
       widest = bytes > widest ? bytes : widest;
+      for (uint32_t k = 0; k < node->nsrc; k++)
+        usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
     }
-  ir_free(n->g->mem, live, cap * sizeof *live);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, usual, usual ? size : 0);
   return widest;
 }
 

@@ -21,6 +21,7 @@ typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
   int head, block;
+  bool overlaps; /* elements may be done twice */
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */

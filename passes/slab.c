@@ -60,7 +60,6 @@ static bool add_read(slab_plan *p, ir_ref node, const slab_axes *axes) {
   return true;
 }
 
-/* The sum of products of two values: its tile wants a loop nest of its own. */
 static bool contracts(const ir_graph *g, const ir_node *n) {
   return n->op == IR_OP_SUM && ir_op_of(g, n->src[0]) == IR_OP_FMA;
 }
@@ -104,7 +103,7 @@ static bool read_item(slab_plan *p, slab_item *item) {
       continue;
     }
     item->reduces |= ir_ops[n->op].cls == IR_CLASS_REDUCE;
-    if (contracts(g, n)) item->joins = false;
+    item->contracts |= contracts(g, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       if (!ir_shape(g, n->src[k])) continue;
       slab_axes below, *known = &axes[s->sharing.place[n->src[k]]];
@@ -202,6 +201,18 @@ static int8_t axis_along(const slab_plan *p, const slab_group *group, const slab
   return found >= 0 && ir_dim(p->s->g, item->node, (uint32_t)found) == group->extent[loop] ? found : -1;
 }
 
+/* A contraction goes over rows again and again: it is worth having few of them at hand only if what it makes
+ * for the slab, or takes from it, is much more than all else that it reads and writes. */
+static bool is_worth(const slab_plan *p, const slab_group *group, const slab_item *item, bool made) {
+  enum { MUCH = 2 };
+  int64_t handed = made ? slab_bytes(p->s, item->node) : 0, other = made ? 0 : slab_bytes(p->s, item->node);
+  for (uint32_t k = 0; k < item->read_count; k++) {
+    ir_ref node = p->reads[item->first_read + k].node;
+    *(member_of(group, node) >= 0 ? &handed : &other) += slab_bytes(p->s, node);
+  }
+  return !item->contracts || handed >= MUCH * other;
+}
+
 static bool join(const slab_plan *p, slab_group *group, uint32_t i) {
   const slab_item *item = &p->items[i];
   slab_group with = *group;
@@ -216,8 +227,11 @@ static bool join(const slab_plan *p, slab_group *group, uint32_t i) {
   }
   for (uint32_t k = 0; k < item->read_count; k++) {
     int64_t other = member_of(group, p->reads[item->first_read + k].node);
-    if (other >= 0) with.members[other].local = true;
+    if (other < 0) continue;
+    with.members[other].local = true;
+    if (!is_worth(p, group, &p->items[item_of(p, with.members[other].value)], true)) return false;
   }
+  if (!is_worth(p, group, item, false)) return false;
   with.last = i;
   if (!any || !slab_fits(p, &with)) return false;
   *group = with;

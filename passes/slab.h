@@ -27,8 +27,9 @@ typedef struct slab_read {
 typedef struct slab_item {
   ir_ref node;
   uint32_t first_read, read_count;
-  bool joins;   /* may share a loop with others */
-  bool reduces; /* some reduction is fused into it */
+  bool joins;     /* may share a loop with others */
+  bool reduces;   /* some reduction is fused into it */
+  bool contracts; /* a sum of products is: it is computed in tiles of several rows */
 } slab_item;
 
 typedef struct slab_member {
@@ -77,6 +78,8 @@ bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member);
 
 /* slab_choose.c: does the group as it is fit, and in how many rows at a time? */
 bool slab_fits(const slab_plan *p, slab_group *group);
+/* Bytes of the whole tensor, at most; a huge number where that is not known. */
+int64_t slab_bytes(const scheduler *s, ir_ref tensor);
 /* slab_stage.c: values that several members would compute again, and that cost much, become members. */
 bool slab_stage(slab_plan *p, slab_group *group);
 

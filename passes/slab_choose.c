@@ -15,6 +15,9 @@ enum {
   SHORT_ROW = 512,         /* elements: shorter rows are taken together */
   NEIGHBOURS = 64,         /* rows together where neighbours in memory are different rows */
   FEWEST_NEIGHBOURS = 16,
+  TILED_ROWS = 64,         /* rows together where contractions are computed, which reuse what they read */
+  TILED_BYTES = 640 << 10, /* and the cache that they may fill with them */
+  FEWEST_TILED = 16,
   FEW_ROUNDS = 4 /* for threads to share, unless there is little to do */
 };
 #define FAR_TOO_MANY ((int64_t)1 << 40)
@@ -66,9 +69,16 @@ static int64_t read_bytes(const slab_plan *p, const slab_group *group, const sla
   return times(row_of(g, group, node, at, neighbours), ir_dtypes[ir_dtype_of(g, node)].bytes);
 }
 
+int64_t slab_bytes(const scheduler *s, ir_ref tensor) {
+  int64_t bytes = ir_dtypes[ir_dtype_of(s->g, tensor)].bytes;
+  for (uint32_t a = 0; a < ir_rank(s->g, tensor); a++)
+    bytes = times(bytes, most(s->g, ir_dim(s->g, tensor, a)));
+  return bytes;
+}
+
 typedef struct row {
   int64_t bytes, longest; /* of all locals and reads; elements of the longest */
-  bool neighbours;
+  bool neighbours, tiled;
 } row;
 
 static bool is_member(const slab_group *group, ir_ref node) {
@@ -90,6 +100,7 @@ static row measure(const slab_plan *p, const slab_group *group) {
     if (m->local) r.bytes += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
     if (!p->item_of[m->value]) continue;
     const slab_item *item = &p->items[p->item_of[m->value] - 1];
+    r.tiled |= item->contracts;
     for (uint32_t k = 0; k < item->read_count; k++) {
       const slab_read *read = &p->reads[item->first_read + k];
       bool again = is_member(group, read->node);
@@ -109,16 +120,20 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
   ir_graph *g = p->s->g;
   int8_t inner = innermost(group);
   row r = measure(p, group);
-  int64_t extent = most(g, group->extent[inner]), rounds = 1, rows = r.neighbours ? NEIGHBOURS : 1;
+  int64_t extent = most(g, group->extent[inner]), rounds = 1,
+          rows = r.tiled        ? TILED_ROWS
+                 : r.neighbours ? NEIGHBOURS
+                                : 1,
+          cache = r.tiled ? TILED_BYTES : CACHE_BYTES;
   for (int8_t l = 0; l < group->loops; l++)
     if (group->shared[l]) rounds = times(rounds, most(g, group->extent[l]));
   int64_t all = times(rounds, r.bytes);
   while (times(rows, r.longest) < SHORT_ROW) rows *= 2;
   while (rows > extent) rows /= 2;
-  int64_t fewest = r.neighbours && extent > FEWEST_NEIGHBOURS ? FEWEST_NEIGHBOURS : 1;
-  while (rows > fewest && times(rows, r.bytes) > CACHE_BYTES) rows /= 2;
+  int64_t fewest = r.tiled ? FEWEST_TILED : r.neighbours ? FEWEST_NEIGHBOURS : 1;
+  while (rows > fewest && times(rows, r.bytes) > cache) rows /= 2;
   group->rows = rows;
   rounds /= rows;
   bool few = rounds < 2 || (rounds < FEW_ROUNDS && all > CACHE_BYTES / 8);
-  return !few && rounds < FAR_TOO_MANY && times(rows, r.bytes) <= CACHE_BYTES;
+  return !few && rounds < FAR_TOO_MANY && times(rows, r.bytes) <= cache;
 }

@@ -68,20 +68,27 @@ static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void
   return IR_OK;
 }
 
-ir_status rt_run_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
-  int64_t word = 0;
+static inline ir_status run_steps(const rt_going *r, const rt_step *s, const rt_step *end, int64_t *ns) {
+  int64_t word = 0, before = 0;
   while (s < end) {
+    if (ns) before = ir_now_ns();
     if (s->grain == RT_GRAIN_OTHER) {
       ir_status status = rt_run_other(r, s);
       if (status) return status;
+      if (ns) ns[s->number] += ir_now_ns() - before;
       s += s->inside[0] + s->inside[1];
     } else {
       run_kernel(r->program, s, r->bases, r->buffers, r->run->scratch, &word);
+      if (ns) ns[s->number] += ir_now_ns() - before;
       if (word) return out_of_range(r->program, s, r->error);
     }
     s++;
   }
   return IR_OK;
+}
+
+ir_status rt_run_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
+  return r->ns_by_step ? run_steps(r, s, end, r->ns_by_step) : run_steps(r, s, end, NULL);
 }
 
 /* runs with state of their own */
@@ -195,7 +202,7 @@ static bool same(const int64_t *a, const int64_t *b, uint32_t count) {
 }
 
 static ir_status run_with_state(rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
-                                ir_error *error) {
+                                int64_t *ns_by_step, ir_error *error) {
   uint32_t var_count = p->plan.head->vars;
   rt_run *r = take_run(p, error);
   if (!r) return IR_ERR_MEMORY;
@@ -207,10 +214,10 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
   const rt_frame *f = var_count ? &r->frame : &p->frame;
-  if (!status && p->launch_count == p->plan.head->steps) {
+  if (!status && !ns_by_step && p->launch_count == p->plan.head->steps) {
     status = run_kernels(p, f, bases, r->buffers, r->scratch, error);
   } else if (!status) {
-    rt_going going = {p, f, r, bases, r->buffers, error};
+    rt_going going = {p, f, r, bases, r->buffers, error, ns_by_step};
     status = rt_run_steps(&going, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
@@ -220,9 +227,15 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
                          ir_error *error) {
-  if (!p->plain) return run_with_state((rt_program *)(uintptr_t)p, inputs, outputs, vars, error);
+  if (!p->plain) return run_with_state((rt_program *)(uintptr_t)p, inputs, outputs, vars, NULL, error);
   void *buffers[RT_FEW_PARAMS + 1];
   void *const *const bases[4] = {
       [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = NULL, [IR_SLOT_DATA] = p->data};
   return run_kernels(p, &p->frame, bases, buffers, NULL, error);
+}
+
+ir_status rt_program_run_timed(const rt_program *p, void *const *inputs, void *const *outputs,
+                               const int64_t *vars, int64_t *ns_by_step, ir_error *error) {
+  memset(ns_by_step, 0, rt_program_step_count(p) * sizeof *ns_by_step);
+  return run_with_state((rt_program *)(uintptr_t)p, inputs, outputs, vars, ns_by_step, error);
 }

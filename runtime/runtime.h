@@ -109,6 +109,13 @@ void rt_program_release(rt_program *program);
 ir_status rt_program_run(const rt_program *program, void *const *inputs, void *const *outputs,
                          const int64_t *vars, ir_error *error);
 
+/* The same, and how long each step of the plan took: nanoseconds by number of the step, in room for
+ * rt_program_step_count. A step that is run several times has them added up; one with steps inside has theirs
+ * as well; one with nothing to do has 0. */
+ir_status rt_program_run_timed(const rt_program *program, void *const *inputs, void *const *outputs,
+                               const int64_t *vars, int64_t *ns_by_step, ir_error *error);
+size_t rt_program_step_count(const rt_program *program); /* of the plan that the program was built from */
+
 typedef struct rt_port {
   const char *name; /* of an input; "" for outputs and for buffers */
   ir_dtype dtype;

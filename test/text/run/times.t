@@ -10,11 +10,13 @@ step fold elementary crop refine peel loops us
 0 N N N N N N N
 kernel read nest open emit verify simplify select close link store us
 vf_copy_f32_X N N N N N N N N N N N
+0 bytes of memory for intermediates
 $ VIEWFOLD_DEBUG=time viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] 2> parts
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ sed 's/  *[0-9][0-9]*\.[0-9]/ N/g; s/  */ /g' parts
 graph read print find us
  N N N N
+0 bytes of memory for intermediates
 
 == several rows have a sum
 <<< two.vf
