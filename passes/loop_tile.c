@@ -103,6 +103,22 @@ static void set_rows(loop_nest *n, loop_axis *row, int most) {
   }
 }
 
+/* Is some load along the lanes one of panels, which a tile must not cross? */
+static bool reads_panels(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+  int64_t stride;
+  for (uint32_t i = 0; i < count; i++)
+    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &stride)) return true;
+  return false;
+}
+
+/* Not packed: of few rows all in one tile, so that the columns are read once. */
+static int columns_beside(loop_nest *n, const loop_axis *row, ir_ref reduce, int sums) {
+  enum { FEWEST = 2 };
+  int columns = pass_tile_of(n->target, ir_dtype_of(n->g, reduce), 0).columns;
+  int64_t height = ir_bounds_of(n->g, row->extent).hi;
+  return height * columns > sums && height * FEWEST <= sums ? sums / (int)height : columns;
+}
+
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   pass_tile tile = tile_of(n, reduce);
   int64_t width = ir_bounds_of(n->g, vector->extent).hi;
@@ -111,7 +127,9 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   loop_axis *row = row_axis(n, vector, loads, count),
             *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
   if (!row && !window) return false;
-  int columns = window ? 1 : tile.columns, sums = tile.rows * tile.columns;
+  int sums = tile.rows * tile.columns, columns = tile.columns;
+  if (window) columns = 1;
+  else if (!reads_panels(n, vector, loads, count)) columns = columns_beside(n, row, reduce, sums);
   while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
   vector->unroll = columns;
   if (window) set_rows(n, window, WINDOW_ROWS);
