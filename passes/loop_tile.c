@@ -8,7 +8,11 @@
 #include "index.h"
 #include "loops.h"
 
-enum { MAX_LOADS = 256, WINDOW_ROWS = 4 };
+enum {
+  MAX_LOADS = 256,
+  WINDOW_ROWS = 4,
+  MOST_ROWS = 12 /* as many as ways of the first-level cache: rows may be a power of two apart */
+};
 
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
   if (loop_stride(n->g, index, range, stride)) return true;
@@ -133,7 +137,7 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
   vector->unroll = columns;
   if (window) set_rows(n, window, WINDOW_ROWS);
-  if (row) set_rows(n, row, sums / columns);
+  if (row) set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS);
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   return true;
 }
