@@ -5,7 +5,8 @@
 #   make test       everything installed, built and tested; last line: N passed, N failed
 #   make unit|text|property|style    one part of the tests, without installing anything (ONLY=name picks some)
 #   make soak       the property tests with large counts; logs in build/soak/
-#   make fuzz prove bench clean
+#   make bench      small programs that measure, then all workloads: a table, pictures, a history
+#   make fuzz prove clean
 #   make install uninstall PREFIX=/usr/local DESTDIR=
 #
 # Variables: CC, CFLAGS, LDFLAGS, WERROR= (warnings stay warnings), V=1 (show commands), SEED=n,
@@ -231,6 +232,8 @@ $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
 LIBS_prop_rules = $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a -lz3 -ljansson
 LIBS_prop_steps = -lcmocka
 LIBS_prove = $(LIBS_prop_rules)
+LIBS_test_bench = -ljansson
+$(B)/unit/test_bench: $(filter-out %/cli.o,$(CLI_OBJ))
 LIBS_bench_fold = $(B)/libtest.a $(B)/libviewfold-internal.a -ljansson
 LIBS_test_prove = $(LIBS_prop_rules)
 $(B)/property/prop_rules $(B)/unit/test_prove: $(B)/libprove.a
@@ -310,12 +313,24 @@ prove:
 	+$(Q)$(MAKE) --no-print-directory $(B)/prove/prove
 	@$(B)/prove/prove --seed $(or $(SEED),1) --chains $(CHAINS) --corpus $(CORPUS)
 
+# The small programs above, then all workloads with one thread and with all, beside the peers that are installed. History
+# and pictures stay in build/bench/. PEERS='--worker ...' for other peers, WORKLOADS='V1 R4' for some.
+PYTHON ?= python3
+PEER = env -u OPENBLAS_CORETYPE GLIBC_TUNABLES=$(MALLOC_KEEPS) $(PYTHON) test/bench/peer.py
+MALLOC_KEEPS := glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=100000000000
+PEERS ?= $(foreach p,numpy torch,--worker '$(p)=$(PEER) $(p) {threads}')
+BENCH_OUT := $(B)/bench
+BENCH = $(B)/viewfold bench --history $(BENCH_OUT)/history.jsonl \
+  --commit '$(shell git describe --always --dirty 2>/dev/null)' $(PEERS)
 bench: all $(addprefix $(B)/bench/,bench_call bench_startup bench_fold bench_long bench_record lljit_minimal one_kernel)
 	@$(B)/bench/bench_call
 	@$(B)/bench/bench_startup $(B)/bench
 	@if test -f '$(CORPUS)'; then $(B)/bench/bench_fold '$(CORPUS)'; fi
 	@$(B)/bench/bench_long
 	@$(B)/bench/bench_record
+	@$(BENCH) --threads 1 --picture $(BENCH_OUT)/one_thread.svg $(WORKLOADS)
+	@$(BENCH) --picture $(BENCH_OUT)/all_threads.svg $(WORKLOADS)
+	@echo 'Pictures: $(BENCH_OUT)/one_thread.svg $(BENCH_OUT)/all_threads.svg'
 
 # -------------------------------------------------------------------------------------------------------------- demo
 demo:

@@ -42,7 +42,8 @@ typedef struct cg_blob {
   const ir_mem *mem;
   char *bytes;
   size_t size;
-  uint64_t scratch; /* bytes of scratch memory that a call of the function needs */
+  uint64_t scratch;  /* bytes of scratch memory that a call of the function needs */
+  uint32_t in_place; /* bit s: buffers[s] may be buffers[0] (ir/in_place.h) */
 } cg_blob;
 void cg_blob_free(cg_blob *blob);
 

@@ -175,6 +175,7 @@ static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob
     finish(&e);
     ir_timer_lap(request->timer, &begin, "close", -1, request->symbol);
     out->scratch = nest.scratch;
+    out->in_place = nest.in_place;
   }
   cg_nest_free(&nest);
   return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);

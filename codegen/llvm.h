@@ -17,6 +17,8 @@
 #include "codegen/codegen.h"
 #include "codegen/llvm_nest.h"
 
+enum { CG_MAX_NESTING = 64 }; /* of loops, and of rare values, in each other */
+
 typedef struct cg_emitter {
   cg_nest *nest;
   ir_graph *g; /* the nest's */

@@ -2,7 +2,7 @@
  *
  * Whatever an effect or a loop is about to need is visited, and of that is emitted, in ascending order of
  * refs, what the loops already open suffice for. Nothing is inserted into finished code. Nothing here
- * recurses but through the nesting of loops. */
+ * recurses but through the nesting of loops and of rare values. */
 #include "codegen/llvm.h"
 
 #include <stdlib.h>
@@ -172,6 +172,58 @@ void cg_begin_visit(cg_emitter *e) {
 
 /* nodes and effects */
 
+/* The conditions of all copies, and whether any lane of any of them holds. */
+static LLVMValueRef conditions(cg_emitter *e, ir_ref ref, LLVMValueRef *masks) {
+  const uint64_t *lanes = cg_lanes(e->nest, ref);
+  uint32_t width = e->nest->width[ref];
+  LLVMValueRef some = NULL;
+  cg_first_lane(e, lanes);
+  do {
+    LLVMValueRef mask = cg_fetch(e, ir_src(e->g, ref, 0), width);
+    masks[cg_copy_at(e, lanes)] = mask;
+    some = some ? LLVMBuildOr(e->b, some, mask, "") : mask;
+  } while (cg_next_lane(e, lanes));
+  return cg_any(e, some, width);
+}
+
+/* One branch for all copies. What the first value needs, and nothing before it needed, is emitted behind that
+ * branch and known only there. */
+static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *copies) {
+  const ir_node *n = ir_get(e->g, ref);
+  const uint64_t *lanes = cg_lanes(e->nest, ref);
+  uint32_t width = e->nest->width[ref];
+  size_t count = cg_copies(e, lanes), log_count = e->log_count;
+  LLVMValueRef *masks = cg_array(e, count), *picked = cg_array(e, count);
+  if (++e->nesting > CG_MAX_NESTING)
+    cg_fail(e, IR_ERR_UNSUPPORTED, NULL, "compile: rare values nest deeper than %d", CG_MAX_NESTING);
+  if (e->failed) return;
+  LLVMValueRef some = conditions(e, ref, masks);
+  cg_first_lane(e, lanes);
+  do copies[cg_copy_at(e, lanes)] = cg_fetch(e, n->src[2], width);
+  while (cg_next_lane(e, lanes));
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), rare = cg_block(e), after = cg_block(e);
+  cg_branch_unlikely(e, some, rare, after);
+  LLVMPositionBuilderAtEnd(e->b, rare);
+  cg_begin_visit(e);
+  cg_visit(e, n->src[1]);
+  cg_emit_visited(e, true);
+  cg_first_lane(e, lanes);
+  do {
+    size_t copy = cg_copy_at(e, lanes);
+    picked[copy] = cg_select(e, masks[copy], cg_fetch(e, n->src[1], width), copies[copy]);
+  } while (cg_next_lane(e, lanes));
+  cg_forget_since(e, log_count);
+  e->nesting--;
+  LLVMBasicBlockRef end = LLVMGetInsertBlock(e->b);
+  LLVMBuildBr(e->b, after);
+  LLVMPositionBuilderAtEnd(e->b, after);
+  for (size_t i = 0; i < count; i++) {
+    LLVMValueRef phi = cg_phi(e, LLVMTypeOf(picked[i]), picked[i], end);
+    cg_phi_add(phi, copies[i], before);
+    copies[i] = phi;
+  }
+}
+
 static void emit_node(cg_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   const uint64_t *lanes = cg_lanes(e->nest, ref);
@@ -188,7 +240,9 @@ static void emit_node(cg_emitter *e, ir_ref ref) {
   }
   LLVMValueRef *copies = cg_array(e, cg_copies(e, lanes));
   if (!copies) return;
-  if (n->op != IR_OP_LOAD || !cg_emit_tile(e, ref, copies)) {
+  if (n->op == IR_OP_RARE) {
+    emit_rare(e, ref, copies);
+  } else if (n->op != IR_OP_LOAD || !cg_emit_tile(e, ref, copies)) {
     cg_first_lane(e, lanes);
     do copies[cg_copy_at(e, lanes)] = cg_emit_value(e, ref);
     while (cg_next_lane(e, lanes));
@@ -203,13 +257,13 @@ static void emit_store(cg_emitter *e, ir_ref ref) {
   cg_emit_visited(e, true);
   if (ir_op_of(e->g, ref) == IR_OP_STORE) {
     if (!e->failed) cg_emit_store(e, ref);
+    if (cg_local_of(e->g, ref) >= 0) e->written |= (uint64_t)1 << cg_local_of(e->g, ref);
     return;
   }
   cg_first_lane(e, lanes);
   do
     if (!e->failed) cg_emit_update(e, ref);
   while (cg_next_lane(e, lanes));
-  if (cg_local_of(e->g, ref) >= 0) e->written |= (uint64_t)1 << cg_local_of(e->g, ref);
 }
 
 /* Effects within effects that open no loop are kept on a list rather than on the C stack. */

@@ -12,8 +12,6 @@
 
 /* loops that run */
 
-enum { MAX_NESTING = 64 };
-
 /* For a loop about to open: everything of its body that does not need it. */
 static void hoist(cg_emitter *e, const cg_loop *loop, bool reads) {
   cg_begin_visit(e);
@@ -126,8 +124,8 @@ static void merge_results(cg_emitter *e, const cg_loop *loop, const running *r, 
 void cg_emit_running(cg_emitter *e, uint32_t number) {
   cg_loop *loop = &e->nest->loops[number];
   const ir_node *n = ir_get(e->g, loop->node);
-  if (++e->nesting > MAX_NESTING) {
-    cg_fail(e, IR_ERR_UNSUPPORTED, NULL, "compile: loops are nested more than %d deep", MAX_NESTING);
+  if (++e->nesting > CG_MAX_NESTING) {
+    cg_fail(e, IR_ERR_UNSUPPORTED, NULL, "compile: loops are nested more than %d deep", CG_MAX_NESTING);
     return;
   }
   cg_begin_visit(e);

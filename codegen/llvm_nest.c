@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/in_place.h"
+
 static ir_status broken(ir_error *error, const char *what) {
   return ir_fail(error, IR_ERR_INTERNAL, "compile: a kernel breaks the rules of the loop level: %s", what);
 }
@@ -241,6 +243,17 @@ static void forget(cg_nest *nest) {
   ir_free(nest->mem, nest->reads, nest->count * sizeof *nest->reads);
 }
 
+static ir_status find_in_place(cg_nest *nest, ir_error *error) {
+  ir_status status = ir_in_place(&nest->graph, nest->kernel, &nest->in_place, error);
+  const ir_node *kernel = ir_get(&nest->graph, nest->kernel);
+  for (uint32_t i = 1; i < kernel->nsrc && nest->in_place; i++) {
+    const ir_node *n = ir_get(&nest->graph, kernel->src[i]);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
+    if (slot < 32 && nest->in_place >> slot & 1) nest->stored[kernel->src[i]] = true;
+  }
+  return status;
+}
+
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error *error) {
   *nest = (cg_nest){.mem = g->mem};
   if (!kernel || kernel >= g->count || ir_op_of(g, kernel) != IR_OP_KERNEL)
@@ -250,6 +263,7 @@ ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error
   if (status == IR_OK) status = cg_nest_rewrite(nest, &old, g, kernel, error);
   forget(&old);
   if (status == IR_OK) status = analyse(nest, &nest->graph, nest->kernel, error);
+  if (status == IR_OK) status = find_in_place(nest, error);
   if (status != IR_OK) cg_nest_free(nest);
   return status;
 }
@@ -273,6 +287,19 @@ static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
   return ir_op_of(g, a) == IR_OP_RANGE && nest->width[a] > 1;
 }
 
+/* Of a product with a range that is vector lanes: the other side, if it has no lanes. */
+static ir_ref factor_of(const cg_nest *nest, ir_ref part) {
+  const ir_graph *g = &nest->graph;
+  if (ir_op_of(g, part) != IR_OP_MUL) return 0;
+  for (uint32_t i = 0; i < 2; i++) {
+    ir_ref range = ir_src(g, part, i), other = ir_src(g, part, 1 - i);
+    if (ir_op_of(g, range) == IR_OP_RANGE && nest->width[range] > 1 &&
+        cg_set_next(nest, cg_lanes(nest, other), -1) < 0)
+      return other;
+  }
+  return 0;
+}
+
 cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
   const ir_graph *g = &nest->graph;
   cg_access access = {.affine = true, .base = index};
@@ -285,7 +312,9 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
       return access;
   }
   bool split = ir_op_of(g, index) == IR_OP_ADD && nest->width[access.base] == 1;
-  return split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
+  access = split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
+  access.factor = factor_of(nest, access.part);
+  return access;
 }
 
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
@@ -348,6 +377,11 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
   if (is_leaf(op) || op == IR_OP_RANGE || op == IR_OP_CARRY || op == IR_OP_LOCAL) return;
   if (op == IR_OP_LOOP) {
     loop_operands(nest, ref, inside, visit, user);
+    return;
+  }
+  if (op == IR_OP_RARE && !inside) { /* the first value is needed behind a branch only */
+    visit(user, n->src[0]);
+    visit(user, n->src[2]);
     return;
   }
   bool memory = op == IR_OP_LOAD || op == IR_OP_STORE || op == IR_OP_UPDATE;

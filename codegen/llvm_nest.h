@@ -34,9 +34,10 @@ typedef struct cg_nest {
   uint64_t *lanes;   /* by ref: set of loops that are lanes */
   uint32_t *width;   /* by ref: lanes of its vector, 1 for a scalar */
   bool *touches;     /* by ref: computing it reads memory or may report an error */
-  bool *stored;      /* by ref of PARAM: some STORE writes it */
+  bool *stored;      /* by ref of PARAM: some STORE writes it, or may, where it lies in the same memory */
   uint64_t *reads;   /* by ref: set of the locals, by number, that computing it reads */
   uint32_t count;    /* refs below this one */
+  uint32_t in_place; /* parameters that may lie where p0 does: see ir/in_place.h */
   uint64_t scratch;  /* bytes of memory of its own that a call needs: its locals, one behind the other */
 } cg_nest;
 
@@ -67,10 +68,12 @@ static inline bool cg_is_lane(const cg_loop *loop) {
 int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
 
 /* How an index moves along the vector lane: base + stride * lane, or else base + part. The base is the same
- * for all lanes, 0 where it is zero; what it takes away, the part need not hold. */
+ * for all lanes, 0 where it is zero; what it takes away, the part need not hold. Where the part is a multiple
+ * of the lane that is known when the kernel runs, `factor` is what is multiplied with, the same for all lanes
+ * and copies. */
 typedef struct cg_access {
   bool affine;
-  ir_ref base, part;
+  ir_ref base, part, factor;
   int64_t stride;
 } cg_access;
 cg_access cg_access_of(const cg_nest *nest, ir_ref index);
@@ -79,7 +82,7 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride);
 
 /* What must have values before ref can be computed. Calls visit for each. When `inside`, what the body of a
- * loop that runs needs is included. */
+ * loop that runs needs is included, and the first value of a RARE. */
 void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *user, ir_ref operand),
                  void *user);
 

@@ -201,7 +201,8 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_POW:
   case IR_OP_REDUCE: return cg_unknown_op(e, op, dtype, width);
 
-  /* have their values from llvm_loop.c, or have none */
+  /* have their values from llvm_loop.c or llvm_emit.c, or have none */
+  case IR_OP_RARE:
   case IR_OP_VAR:
   case IR_OP_PARAM:
   case IR_OP_LOCAL:

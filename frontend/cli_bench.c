@@ -117,39 +117,31 @@ static void start_peers(bench *b) {
   if (b->worker_count) set_threads(plan->threads);
   for (int i = 0; i < b->worker_count; i++) {
     bench_peer *peer = &plan->peers[plan->peer_count];
-    char *name = strdup(b->workers[i]);
-    if (!name) return;
-    name[strcspn(name, "=")] = '\0';
-    bool good = bench_peer_start(peer, name, strchr(b->workers[i], '=') + 1, plan->threads);
+    bool good = bench_peer_start(peer, b->workers[i], plan->threads);
     if (good && bench_peer_ask(peer, "drop\n")) {
       plan->peer_count++;
       continue;
     }
-    fprintf(stderr, "viewfold bench: worker %s does not answer, and is left out\n", name);
+    fprintf(stderr, "viewfold bench: worker %s does not answer, and is left out\n", peer->name);
     bench_peer_stop(peer);
-    free(name);
   }
 }
 
 static void stop_peers(bench_plan *plan) {
-  for (int i = 0; i < plan->peer_count; i++) {
-    bench_peer_stop(&plan->peers[i]);
-    free((char *)(uintptr_t)plan->peers[i].name);
-  }
+  for (int i = 0; i < plan->peer_count; i++) bench_peer_stop(&plan->peers[i]);
 }
 
 /* the run over all workloads */
 
+/* A busy neighbour hides what the machine can do, so what it was ever seen to do counts. */
 static int find_limits(bench *b) {
   ir_error error = {0};
-  if (b->history.has_limits) {
-    b->plan.limits = b->history.limits;
-    return CLI_OK;
-  }
-  if (!bench_limits_measure(b->plan.threads, &b->plan.limits))
+  bench_limits seen;
+  if (!bench_limits_measure(b->plan.threads, &seen))
     ir_fail(&error, IR_ERR_MEMORY, "out of memory measuring the machine");
-  b->history.limits = b->plan.limits;
-  if (!error.status) bench_history_put_limits(&b->history, b->given[COMMIT], &error);
+  else if (bench_limits_raise(&b->history.limits, &seen))
+    bench_history_put_limits(&b->history, b->given[COMMIT], &error);
+  b->plan.limits = b->history.limits;
   return error.status ? cli_failure("bench", &error) : CLI_OK;
 }
 
@@ -241,8 +233,9 @@ static int check_options(bench *b) {
 
 static int add_worker(bench *b, const char *text) {
   const char *equals = strchr(text, '=');
-  if (!equals || equals == text || !equals[1])
-    return cli_usage("bench", "--worker takes NAME=COMMAND, found '%s'", text);
+  if (!equals || equals == text || !equals[1] || equals - text >= BENCH_NAME)
+    return cli_usage("bench", "--worker takes NAME=COMMAND with a name of at most %d letters, found '%s'",
+                     BENCH_NAME - 1, text);
   if (b->worker_count == BENCH_PEERS) return cli_usage("bench", "--worker: at most %d", BENCH_PEERS);
   b->workers[b->worker_count++] = text;
   return CLI_OK;

@@ -110,14 +110,17 @@ double bench_error(const bench_workload *workload, const bench_inputs *inputs, c
 
 /* cli_bench_peer.c */
 
+enum { BENCH_NAME = 32 };
 typedef struct bench_peer {
-  const char *name;
+  char name[BENCH_NAME];
   pid_t pid; /* -1: gone */
   int to, from;
-  char *line; /* the last answer */
+  bool skipped; /* a workload */
+  char *line;   /* the last answer */
   size_t room;
 } bench_peer;
-bool bench_peer_start(bench_peer *peer, const char *name, const char *command, int threads);
+/* worker: NAME=COMMAND. */
+bool bench_peer_start(bench_peer *peer, const char *worker, int threads);
 /* A request of one line, and the answer to it; NULL when the peer is gone. */
 const char *bench_peer_ask(bench_peer *peer, const char *format, ...) IR_PRINTF(2, 3);
 void bench_peer_stop(bench_peer *peer);
@@ -154,8 +157,7 @@ typedef struct bench_history {
   FILE *file; /* NULL: nothing is kept */
   char machine[256];
   int threads;
-  bool has_limits;
-  bench_limits limits; /* those measured last on this machine */
+  bench_limits limits; /* the best of those measured on this machine; 0: none */
   bench_entry *best;   /* by number of workload */
 } bench_history;
 ir_status bench_history_open(bench_history *history, const char *path, int threads, ir_error *error);

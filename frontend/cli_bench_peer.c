@@ -45,19 +45,21 @@ static bool spawn(const char *command, int in, int out, pid_t *pid) {
   return good;
 }
 
-bool bench_peer_start(bench_peer *p, const char *name, const char *command, int threads) {
-  int to[2] = {-1, -1}, from[2] = {-1, -1};
-  char *line = fill_in(command, threads);
-  *p = (bench_peer){.name = name, .pid = -1, .to = -1, .from = -1};
-  pid_t pid = -1;
-  if (line && pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0 && spawn(line, to[0], from[1], &pid))
-    *p = (bench_peer){.name = name, .pid = pid, .to = to[1], .from = from[0]};
+bool bench_peer_start(bench_peer *p, const char *worker, int threads) {
+  int to[2] = {-1, -1}, from[2] = {-1, -1}, length = (int)strcspn(worker, "=");
+  char *line = fill_in(worker + length + 1, threads);
+  *p = (bench_peer){.pid = -1};
+  snprintf(p->name, sizeof p->name, "%.*s", length, worker);
+  if (line && pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0 &&
+      spawn(line, to[0], from[1], &p->pid))
+    p->to = to[1], p->from = from[0];
+  bool good = p->to > 0;
   free(line);
-  if (to[0] >= 0) close(to[0]);
-  if (from[1] >= 0) close(from[1]);
-  if (p->pid < 0 && to[1] >= 0) close(to[1]);
-  if (p->pid < 0 && from[0] >= 0) close(from[0]);
-  return p->pid >= 0;
+  for (int i = 0; i < 2; i++) {
+    if (to[i] >= 0 && !(good && i == 1)) close(to[i]);
+    if (from[i] >= 0 && !(good && i == 0)) close(from[i]);
+  }
+  return good;
 }
 
 static void lose(bench_peer *p) {

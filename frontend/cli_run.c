@@ -134,7 +134,10 @@ static int compile(runner *r) {
 static void print_parts(runner *r) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
+  rt_cost cost;
   fe_times_print(&r->parts, &text);
+  if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) == IR_OK)
+    ir_textf(&text, "%lld bytes of memory for intermediates\n", (long long)cost.temp_bytes);
   fputs(ir_text_get(&text), stderr);
   ir_text_free(&text);
 }

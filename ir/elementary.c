@@ -40,9 +40,11 @@ void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, 
   *rest = ir_el_fma(m, a, b, ir_el_neg(m, *product));
 }
 
-ir_ref ir_el_round(const ir_format *m, ir_ref x_plus_magic, ir_ref *bits) {
-  *bits = ir_el_bits(m, x_plus_magic);
-  return ir_el_sub(m, x_plus_magic, ir_el_const(m, m->magic));
+ir_ref ir_el_round(const ir_format *m, ir_ref x, ir_ref factor, int bias, ir_ref *bits) {
+  ir_ref magic = ir_el_const(m, m->magic + bias);
+  ir_ref sum = factor ? ir_el_fma(m, x, factor, magic) : ir_el_add(m, x, magic);
+  *bits = ir_el_bits(m, sum);
+  return ir_el_sub(m, sum, magic);
 }
 
 static ir_ref sign_bit(const ir_format *m) {
@@ -54,55 +56,23 @@ ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size, ir_ref sign) {
 }
 
 /* With z = exp(-|x|), which cannot overflow, and h = z/(1+z): 1/(1+z) = 1 - h for x >= 0, h = z - z h for x <
- * 0. Taken as differences, the errors of the quotient weigh little. */
+ * 0. Taken as differences, the errors of the quotient weigh little. Where z would be subnormal, 1/(1+z) is 1
+ * and h is z, computed with care. */
 static ir_ref sigmoid(const ir_format *m, ir_ref x) {
-  ir_ref z = ir_el_exp_negative(m, ir_el_neg(m, ir_el_abs(m, x))), one = ir_el_const(m, 1);
-  ir_ref h = ir_el_div(m, z, ir_el_add(m, one, z));
-  ir_ref whole = ir_el_where(m, ir_el_lt(m, x, ir_el_const(m, 0)), z, one);
-  return ir_el_fma(m, ir_el_neg(m, whole), h, whole);
+  ir_ref zero = ir_el_const(m, 0), one = ir_el_const(m, 1), size = ir_el_abs(m, x),
+         most = ir_el_const(m, m->type == IR_F64 ? 708 : 87);
+  ir_ref z = ir_el_exp_normal(m, ir_el_neg(m, ir_binary(m->g, IR_OP_MIN, size, most)));
+  ir_ref h = ir_el_div(m, z, ir_el_add(m, one, z)), whole = ir_el_where(m, ir_el_lt(m, x, zero), z, one);
+  ir_ref y = ir_el_fma(m, ir_el_neg(m, whole), h, whole);
+  return ir_el_rare(m, ir_el_lt(m, x, ir_el_neg(m, most)), ir_el_exp(m, x), y);
 }
 
-/* |x| < 0.55: x + x^3 q(x^2), relative error 2^-29.4 (f32) and 2^-57.8 (f64). Above: 1 - 2 / (exp(2|x|) + 1),
- * which is 1 from |x| = 10 (f32) and 20 (f64) on. */
+/* (1 - z) / (1 + z), z = exp(-2|x|), which is 1 from |x| = 10 (f32) and 20 (f64) on */
 static ir_ref tanh_of(const ir_format *m, ir_ref x) {
-  static const double q32[] = {-0x1.555548p-2, 0x1.110c5ep-3, -0x1.b905c4p-5, 0x1.5811f6p-6, -0x1.9454ecp-8};
-  static const double q64[] = {-0x1.555555555554cp-2,  0x1.11111111103dap-3,  -0x1.ba1ba1b94647ap-5,
-                               0x1.664f484cf5a36p-6,   -0x1.226e2d77996c6p-7, 0x1.d6d259d6c088dp-9,
-                               -0x1.7d8c7dd3fa5afp-10, 0x1.346805dc7ab1cp-11, -0x1.e8544064757f6p-13,
-                               0x1.5a4247dbd5209p-14,  -0x1.3f20e5b323d67p-16};
-  bool wide = m->type == IR_F64;
-  ir_ref size = ir_el_abs(m, x), one = ir_el_const(m, 1), z = ir_el_mul(m, x, x);
-  ir_ref q = wide ? ir_el_poly(m, z, q64, 11) : ir_el_poly(m, z, q32, 5);
-  ir_ref small = ir_el_fma(m, ir_el_mul(m, size, z), q, size);
-  ir_ref near = ir_binary(m->g, IR_OP_MIN, size, ir_el_const(m, wide ? 20 : 10));
-  ir_ref e = ir_el_exp_moderate(m, ir_el_add(m, near, near));
-  ir_ref large = ir_el_sub(m, one, ir_el_div(m, ir_el_const(m, 2), ir_el_add(m, e, one)));
-  ir_ref below = ir_el_lt(m, size, ir_el_const(m, 0.55));
-  return ir_el_copy_sign(m, ir_el_where(m, below, small, large), x);
-}
-
-/* erf|x| = 1 - exp(-P) with P = -log(1 - erf|x|) = |x| (c + |x| Q(|x|)), c = 2 / sqrt(pi) in two parts. Q is
- * a minimax polynomial weighted by dP/derf, so that erf is accurate relatively everywhere: on [0, 3.95] of
- * degree 7 with error 2^-27.8 (f32), on [0, 5.95] of degree 23 with error 2^-56.9 (f64). Beyond, the result
- * is 1. */
-static ir_ref erf_of(const ir_format *m, ir_ref x) {
-  static const double q32[] = {0x1.45f2fep-1,  0x1.a4f95ep-4,   -0x1.39c0dap-6, -0x1.5b0e0ap-13,
-                               0x1.b63756p-10, -0x1.4d04d4p-11, 0x1.f00646p-14, -0x1.38d67ep-17};
-  static const double q64[] = {
-      0x1.45f306dc9c890p-1,   0x1.a4f4e2a1b296bp-4,   -0x1.39668594010fap-6,  -0x1.b6b68b15eb0bcp-13,
-      0x1.bca67b1c1dad8p-10,  -0x1.35654922a5c0ap-11, 0x1.b229190da2175p-16,  0x1.0e813d5fc2ee7p-14,
-      -0x1.f2bc08b0d7604p-16, 0x1.c9df7e68d6d70p-19,  0x1.7be22e64984fdp-19,  -0x1.d24fc9b775740p-20,
-      0x1.65adf3b17bdb9p-22,  0x1.2ac03d578f005p-23,  -0x1.326d8222ae3a7p-23, 0x1.1bde5df1954b1p-24,
-      -0x1.6a0d90b9ea884p-26, 0x1.5953ecfef034fp-28,  -0x1.f6356ba55acd1p-31, 0x1.143d2f5394777p-33,
-      -0x1.bead13f103041p-37, 0x1.f58713371537ep-41,  -0x1.5d7a2cf3701eep-45, 0x1.c748e51a62333p-51};
-  bool wide = m->type == IR_F64;
-  ir_ref size = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), ir_el_const(m, wide ? 5.95 : 0x1.f8p1));
-  ir_ref q = wide ? ir_el_poly(m, size, q64, 24) : ir_el_poly(m, size, q32, 8);
-  ir_ref rest = ir_el_fma(m, q, size, ir_el_const(m, wide ? 0x1.1ae3a914fed80p-56 : -0x1.f7ac92p-25));
-  ir_ref minus = ir_el_neg(m, size), lead = ir_el_const(m, wide ? 0x1.20dd750429b6dp+0 : 0x1.20dd76p+0);
-  ir_ref p, low;
-  ir_el_fast_two_sum(m, ir_el_mul(m, minus, lead), ir_el_mul(m, minus, rest), &p, &low);
-  return ir_el_copy_sign(m, ir_el_abs(m, ir_el_expm1(m, p, low)), x);
+  ir_ref most = ir_el_const(m, m->type == IR_F64 ? 20 : 10), less, more;
+  ir_ref size = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), most);
+  ir_el_one_and_exp(m, ir_el_neg(m, ir_el_add(m, size, size)), &less, &more);
+  return ir_el_copy_sign(m, ir_el_div(m, less, more), x);
 }
 
 /* x <= 0 gives +0, so that -0 becomes +0; NaN compares false and is kept. */
@@ -150,7 +120,7 @@ static ir_ref expand(const ir_format *m, ir_op op, ir_ref x, ir_ref y) {
   case IR_OP_SIN: return ir_el_sin(m, x, false);
   case IR_OP_COS: return ir_el_sin(m, x, true);
   case IR_OP_TANH: return tanh_of(m, x);
-  case IR_OP_ERF: return erf_of(m, x);
+  case IR_OP_ERF: return ir_el_erf(m, x);
   case IR_OP_SIGMOID: return sigmoid(m, x);
   case IR_OP_EXPM1: return ir_el_exp_less_one(m, x);
   case IR_OP_LOG1P: return ir_el_log1p(m, x);

@@ -1,13 +1,13 @@
 /* Elementary functions as expressions in primitive operations.
  *
- * The expression returned is the definition of the function: one fixed, branch-free sequence of IEEE
- * operations that the reference evaluator and every backend share, so that results are bit-equal everywhere
- * (NaNs as a class). Errors in units in the last place (ULP) of the result, over the whole range with
+ * The expression returned is the definition of the function: one fixed sequence of IEEE operations that the
+ * reference evaluator and every backend share, so that results are bit-equal everywhere (NaNs as a class).
+ * Arguments that are seldom met and take many more operations are a RARE value of it. Errors in units in the last place (ULP) of the result, over the whole range with
  * infinities and subnormals:
  *
  *   exp exp2 log         f32 <= 1      f64 <= 1
  *   log2                 f32 <= 1.5    f64 <= 1
- *   sin cos              f32 <= 1      f64 <= 2 for |x| <= 2^50 and NaN beyond
+ *   sin cos              f32 <= 1.5    f64 <= 2 for |x| <= 2^50 and NaN beyond
  *   tanh erf sigmoid     f32 <= 2      f64 <= 2
  *   expm1 log1p          f32 <= 1.5    f64 <= 1.5
  *   erfinv               f32 <= 2.5    f64 <= 2.5

@@ -48,55 +48,59 @@ static const double exp2_64[] = {1,
   ((m)->type == IR_F64 ? ir_el_poly(m, r, name##64, sizeof name##64 / sizeof *name##64)                      \
                        : ir_el_poly(m, r, name##32, sizeof name##32 / sizeof *name##32))
 
-/* p * 2^n, n in the low bits of `bits`: with h = floor(n / 2), (p * 2^h) * 2^(n - h). The upper bits, those
- * of the magic number, leave with the shifts. */
-static ir_ref scale(const ir_format *m, ir_ref p, ir_ref bits) {
-  ir_ref half = ir_el_shr(m, bits, 1), one = ir_el_int(m, m->one);
-  ir_ref first = ir_el_add(m, ir_el_shl(m, half, m->fraction), one);
-  ir_ref second = ir_el_add(m, ir_el_shl(m, ir_el_sub(m, bits, half), m->fraction), one);
-  return ir_el_mul(m, ir_el_mul(m, p, ir_el_float(m, first)), ir_el_float(m, second));
+/* The exponent of 1: added to n, it makes the exponent field of 2^n. */
+static int bias_of(const ir_format *m) { return m->type == IR_F64 ? 1023 : 127; }
+
+/* 2^n for a normal result, bits ending in n + bias; the upper bits, those of the magic number, leave with
+ * the shift. */
+static ir_ref power_of_two(const ir_format *m, ir_ref bits) {
+  return ir_el_float(m, ir_el_shl(m, bits, m->fraction));
 }
 
-/* r + *rest = x - n ln 2 and the bits that hold n; rest, when not NULL, is what rounding r lost */
-static ir_ref reduce(const ir_format *m, ir_ref x, ir_ref *bits, ir_ref *rest) {
+/* p * 2^n, bits ending in n + 2 bias: with h = floor(n / 2), (p * 2^h) * 2^(n - h) */
+static ir_ref scale(const ir_format *m, ir_ref p, ir_ref bits) {
+  ir_ref half = ir_el_shr(m, bits, 1), first = power_of_two(m, half);
+  return ir_el_mul(m, ir_el_mul(m, p, first), power_of_two(m, ir_el_sub(m, bits, half)));
+}
+
+/* r + *rest = x - n ln 2, bits ending in n + bias; rest, when not NULL, is what rounding r lost */
+static ir_ref reduce(const ir_format *m, ir_ref x, int bias, ir_ref *bits, ir_ref *rest) {
   bool wide = m->type == IR_F64;
   ir_ref inverse = ir_el_const(m, wide ? 0x1.71547652b82fep+0 : 0x1.715476p+0);
-  ir_ref n = ir_el_round(m, ir_el_fma(m, x, inverse, ir_el_const(m, m->magic)), bits);
+  ir_ref n = ir_el_round(m, x, inverse, bias, bits);
   ir_ref exact = ir_el_fma(m, n, ir_el_const(m, wide ? -0x1.62e42fefa39efp-1 : -0x1.62e43p-1), x);
   ir_ref low = ir_el_const(m, wide ? -0x1.abc9e3b39803fp-56 : 0x1.05c61p-29), r = ir_el_fma(m, n, low, exact);
   if (rest) *rest = ir_el_fma(m, n, low, ir_el_sub(m, exact, r));
   return r;
 }
 
-static ir_ref exp_clamped(const ir_format *m, ir_ref x) {
-  ir_ref bits, r = reduce(m, x, &bits, NULL);
-  return scale(m, POLY(m, r, exp), bits);
-}
-
 /* exp(-104) and exp(-746) round to 0; exp(89) and exp(710) overflow. */
 ir_ref ir_el_exp(const ir_format *m, ir_ref x) {
   bool wide = m->type == IR_F64;
-  return exp_clamped(m, ir_el_clamp(m, x, wide ? -746 : -104, wide ? 710 : 89));
+  ir_ref near = ir_el_clamp(m, x, wide ? -746 : -104, wide ? 710 : 89), bits;
+  ir_ref r = reduce(m, near, 2 * bias_of(m), &bits, NULL);
+  return scale(m, POLY(m, r, exp), bits);
 }
 
-ir_ref ir_el_exp_negative(const ir_format *m, ir_ref x) {
-  return exp_clamped(m, ir_binary(m->g, IR_OP_MAX, x, ir_el_const(m, m->type == IR_F64 ? -746 : -104)));
-}
-
-/* 2^n for a normal result */
-static ir_ref power_of_two(const ir_format *m, ir_ref bits) {
-  return ir_el_float(m, ir_el_add(m, ir_el_shl(m, bits, m->fraction), ir_el_int(m, m->one)));
-}
-
-ir_ref ir_el_exp_moderate(const ir_format *m, ir_ref x) {
-  ir_ref bits, r = reduce(m, x, &bits, NULL);
+ir_ref ir_el_exp_normal(const ir_format *m, ir_ref x) {
+  ir_ref bits, r = reduce(m, x, bias_of(m), &bits, NULL);
   return ir_el_mul(m, POLY(m, r, exp), power_of_two(m, bits));
+}
+
+/* exp(x) = 2^n + 2^n v with v = exp(r) - 1; 1 - 2^n and 1 + 2^n are exact until it no longer matters. */
+void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more) {
+  bool wide = m->type == IR_F64; /* where what rounding r loses is worth the two steps */
+  ir_ref bits, rest, r = reduce(m, x, bias_of(m), &bits, wide ? &rest : NULL), one = ir_el_const(m, 1);
+  ir_ref q = POLY(m, r, expm1_), square = ir_el_mul(m, r, r), power = power_of_two(m, bits);
+  ir_ref v = wide ? ir_el_add(m, r, ir_el_fma(m, square, q, rest)) : ir_el_fma(m, square, q, r);
+  *less = ir_el_fma(m, ir_el_neg(m, power), v, ir_el_sub(m, one, power));
+  *more = ir_el_fma(m, power, v, ir_el_add(m, one, power));
 }
 
 /* With exp(r + rest) - 1 = r + w: 2^n (1 + r + w) - 1 = 2^n w + (2^n r + (2^n - 1)), the last exact until it
  * no longer matters */
 ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
-  ir_ref bits, rest, r = reduce(m, x, &bits, &rest);
+  ir_ref bits, rest, r = reduce(m, x, bias_of(m), &bits, &rest);
   ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), ir_el_add(m, rest, low));
   ir_ref power = power_of_two(m, bits);
   return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, ir_el_const(m, 1))));
@@ -104,9 +108,9 @@ ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low) {
 
 /* (exp(x) - 1) / 2^shift, which keeps the power of two in range, for -45 <= x and a result that is finite */
 static ir_ref exp_less_one(const ir_format *m, ir_ref x, int shift) {
-  ir_ref bits, rest, r = reduce(m, x, &bits, &rest), one = ir_el_const(m, ldexp(1, -shift));
+  ir_ref bits, rest, r = reduce(m, x, bias_of(m) - shift, &bits, &rest);
+  ir_ref one = ir_el_const(m, ldexp(1, -shift)), power = power_of_two(m, bits);
   ir_ref w = ir_el_fma(m, ir_el_mul(m, r, r), POLY(m, r, expm1_), rest);
-  ir_ref power = power_of_two(m, ir_el_sub(m, bits, ir_el_int(m, shift)));
   return ir_el_fma(m, power, w, ir_el_fma(m, power, r, ir_el_sub(m, power, one)));
 }
 
@@ -127,7 +131,7 @@ ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x) {
 }
 
 ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi, ir_ref lo) {
-  ir_ref bits, n = ir_el_round(m, ir_el_add(m, hi, ir_el_const(m, m->magic)), &bits), r = ir_el_sub(m, hi, n);
+  ir_ref bits, n = ir_el_round(m, hi, 0, 2 * bias_of(m), &bits), r = ir_el_sub(m, hi, n);
   if (lo) r = ir_el_add(m, r, lo);
   return scale(m, POLY(m, r, exp2_), bits);
 }

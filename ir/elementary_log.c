@@ -16,20 +16,28 @@ static const double atanh64[] = {0x1.5555555555592p-1, 0x1.999999997fef0p-2, 0x1
                                  0x1.c71c5210226c6p-3, 0x1.74663df703ac0p-3, 0x1.39a1c9e8e0b4ep-3,
                                  0x1.2f05172c75516p-3};
 
-/* Adding (bits of 1) - (bits of base) to the bits of x carries into the exponent exactly when the significand
- * is at least that of base, so the upper bits are e + bias and the lower ones are those of s - base. e
- * becomes a float by planting it in the low bits of a power of two. */
+/* Taking the bits of base from those of x borrows from the exponent exactly when the significand is less than
+ * that of base, so the upper bits, signed, are e, and without them the bits of x are those of s. */
+void ir_el_split_normal(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f) {
+  ir_dtype type = m->type == IR_F64 ? IR_I64 : IR_I32;
+  ir_ref bits = ir_bitcast(m->g, x, type), fraction = ir_int(m->g, type, m->fraction);
+  ir_ref above = ir_el_sub(m, bits, ir_int(m->g, type, base_bits));
+  ir_ref upper = ir_el_and(m, above, ir_int(m->g, type, -((int64_t)1 << m->fraction)));
+  *e = ir_cast(m->g, ir_binary(m->g, IR_OP_SHR, above, fraction), m->type);
+  *f = ir_el_sub(m, ir_el_float(m, ir_el_sub(m, bits, upper)), ir_el_const(m, 1));
+}
+
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f) {
-  double plant = ldexp(1, m->fraction), bias = plant + (m->type == IR_F64 ? 1023 : 127);
-  int64_t plant_bits = (m->one >> m->fraction) + m->fraction; /* exponent field of 2^fraction */
-  ir_ref small = ir_el_lt(m, x, ir_el_const(m, m->lowest));
-  ir_ref normal = ir_el_where(m, small, ir_el_mul(m, x, ir_el_const(m, plant)), x);
-  ir_ref moved = ir_el_add(m, ir_el_bits(m, normal), ir_el_int(m, m->one - base_bits));
-  ir_ref field = ir_el_or(m, ir_el_shr(m, moved, m->fraction), ir_el_int(m, plant_bits << m->fraction));
-  ir_ref low = ir_el_and(m, moved, ir_el_int(m, ((int64_t)1 << m->fraction) - 1));
-  *e = ir_el_sub(m, ir_el_float(m, field),
-                 ir_el_where(m, small, ir_el_const(m, bias + m->fraction), ir_el_const(m, bias)));
-  *f = ir_el_sub(m, ir_el_float(m, ir_el_add(m, low, ir_el_int(m, base_bits))), ir_el_const(m, 1));
+  ir_ref small = ir_el_lt(m, x, ir_el_const(m, m->lowest)), up = ir_el_const(m, m->fraction);
+  ir_ref larger = ir_el_mul(m, x, ir_el_const(m, ldexp(1, m->fraction)));
+  ir_el_split_normal(m, ir_el_where(m, small, larger, x), base_bits, e, f);
+  *e = ir_el_where(m, small, ir_el_sub(m, *e, up), *e);
+}
+
+ir_ref ir_el_is_normal(const ir_format *m, ir_ref x) {
+  int64_t lowest = (int64_t)1 << m->fraction, infinite = m->type == IR_F64 ? 0x7ff0000000000000 : 0x7f800000;
+  return ir_el_lt(m, ir_el_sub(m, ir_el_bits(m, x), ir_el_int(m, lowest)),
+                  ir_el_int(m, infinite - lowest));
 }
 
 /* y for 0 < x < inf, the limits elsewhere, NaN for NaN and x < 0 */
@@ -49,22 +57,30 @@ static void tail64(const ir_format *m, ir_ref f, ir_ref *half_square, ir_ref *ta
 
 static int64_t base_of(const ir_format *m) { return m->type == IR_F64 ? 0x3fe6a09e667f3bcd : 0x3f2aaaab; }
 
-ir_ref ir_el_log(const ir_format *m, ir_ref x) {
-  ir_ref e, f, y;
-  ir_el_split(m, x, base_of(m), &e, &f);
+/* e ln 2 + log(1 + f) */
+static ir_ref log_parts(const ir_format *m, ir_ref e, ir_ref f) {
   if (m->type == IR_F64) {
     ir_ref half_square, tail;
     tail64(m, f, &half_square, &tail);
     ir_ref low = ir_el_fma(m, e, ir_el_const(m, 0x1.abc9e3b39803fp-56), tail);
     ir_ref high = ir_el_sub(m, f, ir_el_sub(m, half_square, low));
-    y = ir_el_fma(m, e, ir_el_const(m, 0x1.62e42fefa39efp-1), high);
-  } else {
-    ir_ref q = ir_el_poly(m, f, log32, sizeof log32 / sizeof *log32);
-    ir_ref high = ir_el_fma(m, ir_el_mul(m, f, f), q, f);
-    y = ir_el_fma(m, e, ir_el_const(m, 0x1.62e43p-1), high);
+    return ir_el_fma(m, e, ir_el_const(m, 0x1.62e42fefa39efp-1), high);
   }
-  return with_limits(m, x, y);
+  ir_ref q = ir_el_poly(m, f, log32, sizeof log32 / sizeof *log32);
+  ir_ref high = ir_el_fma(m, ir_el_mul(m, f, f), q, f);
+  return ir_el_fma(m, e, ir_el_const(m, 0x1.62e43p-1), high);
 }
+
+/* A logarithm by its parts; subnormal numbers and the limits are rare. */
+static ir_ref logarithm(const ir_format *m, ir_ref x, ir_ref (*parts)(const ir_format *, ir_ref, ir_ref)) {
+  ir_ref e, f, rare_e, rare_f;
+  ir_el_split_normal(m, x, base_of(m), &e, &f);
+  ir_el_split(m, x, base_of(m), &rare_e, &rare_f);
+  ir_ref rare = with_limits(m, x, parts(m, rare_e, rare_f)), y = parts(m, e, f);
+  return ir_el_rare(m, ir_unary(m->g, IR_OP_NOT, ir_el_is_normal(m, x)), rare, y);
+}
+
+ir_ref ir_el_log(const ir_format *m, ir_ref x) { return logarithm(m, x, log_parts); }
 
 /* log(1 + x) = log(u + c) = log(u) + c/u - ..., with u = 1 + x rounded and c what rounding lost. c is exact
  * for the x where it matters; it is NaN or 0 where u is infinite or 0. Where |x| < 2^-27 (f32) or 2^-56
@@ -90,15 +106,11 @@ static ir_ref log2_64(const ir_format *m, ir_ref e, ir_ref f) {
   return ir_el_add(m, sum, ir_el_add(m, lost, rest));
 }
 
-ir_ref ir_el_log2(const ir_format *m, ir_ref x) {
-  ir_ref e, f, y;
-  ir_el_split(m, x, base_of(m), &e, &f);
-  if (m->type == IR_F64) {
-    y = log2_64(m, e, f);
-  } else {
-    ir_ref q = ir_el_poly(m, f, log2_32, sizeof log2_32 / sizeof *log2_32);
-    ir_ref rest = ir_el_mul(m, f, ir_el_fma(m, f, q, ir_el_const(m, 0x1.4ae0cp-26)));
-    y = ir_el_add(m, ir_el_fma(m, f, ir_el_const(m, 0x1.715476p+0), rest), e);
-  }
-  return with_limits(m, x, y);
+static ir_ref log2_parts(const ir_format *m, ir_ref e, ir_ref f) {
+  if (m->type == IR_F64) return log2_64(m, e, f);
+  ir_ref q = ir_el_poly(m, f, log2_32, sizeof log2_32 / sizeof *log2_32);
+  ir_ref rest = ir_el_mul(m, f, ir_el_fma(m, f, q, ir_el_const(m, 0x1.4ae0cp-26)));
+  return ir_el_add(m, ir_el_fma(m, f, ir_el_const(m, 0x1.715476p+0), rest), e);
 }
+
+ir_ref ir_el_log2(const ir_format *m, ir_ref x) { return logarithm(m, x, log2_parts); }

@@ -59,6 +59,9 @@ static inline ir_ref ir_el_shr(const ir_format *m, ir_ref a, int n) {
 static inline ir_ref ir_el_where(const ir_format *m, ir_ref c, ir_ref a, ir_ref b) {
   return ir_where(m->g, c, a, b);
 }
+static inline ir_ref ir_el_rare(const ir_format *m, ir_ref c, ir_ref a, ir_ref b) {
+  return ir_rare(m->g, c, a, b);
+}
 static inline ir_ref ir_el_bits(const ir_format *m, ir_ref a) { return ir_bitcast(m->g, a, m->bits); }
 static inline ir_ref ir_el_float(const ir_format *m, ir_ref a) { return ir_bitcast(m->g, a, m->type); }
 ir_ref ir_el_fma(const ir_format *m, ir_ref a, ir_ref b, ir_ref c);
@@ -69,26 +72,30 @@ ir_ref ir_el_poly(const ir_format *m, ir_ref x, const double *c, int count);
 void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *rest);
 /* a * b = *product + *rest exactly */
 void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, ir_ref *rest);
-/* x rounded to an integer n by the format's magic number: *bits ends in n, in two's complement */
-ir_ref ir_el_round(const ir_format *m, ir_ref x_plus_magic, ir_ref *bits);
+/* x * factor rounded to an integer n by the format's magic number: *bits ends in n + bias, in two's
+ * complement. factor 0 stands for 1. */
+ir_ref ir_el_round(const ir_format *m, ir_ref x, ir_ref factor, int bias, ir_ref *bits);
 ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size,
                        ir_ref sign); /* size >= 0 or NaN, with the sign of `sign` */
 
 /* elementary_exp.c */
 ir_ref ir_el_exp(const ir_format *m, ir_ref x);
-ir_ref ir_el_exp_negative(const ir_format *m, ir_ref x); /* x <= 0 or NaN */
 ir_ref ir_el_exp2(const ir_format *m, ir_ref x);
 ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi,
                       ir_ref lo);                        /* 2^(hi+lo), |lo| <= ulp(hi), |hi| <= 2^11 */
-ir_ref ir_el_exp_moderate(const ir_format *m, ir_ref x); /* |x| <= 45 or NaN */
+ir_ref ir_el_exp_normal(const ir_format *m, ir_ref x); /* a normal number, or NaN */
+/* 1 - exp(x), accurate near 0, and 1 + exp(x); -45 <= x <= 0 or NaN */
+void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more);
 /* exp(x + low) - 1, accurate near 0; |x| <= 45 or NaN, |low| <= ulp(x) */
 ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low);
 ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x); /* (exp(x) - 1)/2, x >= 0 or NaN */
 ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x);      /* exp(x) - 1 for every x */
 
 /* elementary_log.c. x > 0 is split as 2^e * s with s in [base, 2*base), the bits of base given, and f = s
- * - 1. */
+ * - 1; a normal x in fewer steps. */
 void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
+void ir_el_split_normal(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
+ir_ref ir_el_is_normal(const ir_format *m, ir_ref x); /* positive, finite and normal */
 ir_ref ir_el_log(const ir_format *m, ir_ref x);
 ir_ref ir_el_log2(const ir_format *m, ir_ref x);
 ir_ref ir_el_log1p(const ir_format *m, ir_ref x);
@@ -104,7 +111,8 @@ ir_ref ir_el_asinh(const ir_format *m, ir_ref x);
 ir_ref ir_el_acosh(const ir_format *m, ir_ref x);
 ir_ref ir_el_atanh(const ir_format *m, ir_ref x);
 
-/* elementary_trig.c, elementary_pow.c */
+/* elementary_erf.c, elementary_trig.c, elementary_pow.c */
+ir_ref ir_el_erf(const ir_format *m, ir_ref x);
 ir_ref ir_el_tan(const ir_format *m, ir_ref x);
 ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine);
 ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y);

@@ -42,9 +42,9 @@ static ir_ref power_narrow(const ir_format *m, ir_ref x, ir_ref y) {
   ir_ref l = ir_el_fma(
       m, t, ir_el_poly(m, ir_el_mul(m, t, t), log2_narrow, sizeof log2_narrow / sizeof *log2_narrow), e);
   ir_ref p = ir_el_clamp(m, ir_el_mul(m, y, with_limits(m, x, l)), -160, 160);
-  ir_ref n = ir_el_round(m, ir_el_add(m, p, ir_el_const(m, m->magic)), &bits);
+  ir_ref n = ir_el_round(m, p, 0, 1023, &bits);
   ir_ref q = ir_el_poly(m, ir_el_sub(m, p, n), exp2_narrow, sizeof exp2_narrow / sizeof *exp2_narrow);
-  return ir_el_mul(m, q, ir_el_float(m, ir_el_add(m, ir_el_shl(m, bits, m->fraction), ir_el_int(m, m->one))));
+  return ir_el_mul(m, q, ir_el_float(m, ir_el_shl(m, bits, m->fraction)));
 }
 
 static void pair_product(const ir_format *m, const ir_ref a[PAIR], const ir_ref b[PAIR], ir_ref out[PAIR]) {

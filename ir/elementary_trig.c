@@ -1,6 +1,6 @@
 /* sin, cos and tan.
  *
- * One odd polynomial on half a period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r
+ * f32 up to 2^18: quarter turns, in f32. All else, which for f32 is rare: one odd polynomial on half a period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r
  * gives cos x = -(-1)^n sin r. n comes from the low bits of x / pi + magic. */
 #include "elementary_parts.h"
 
@@ -19,9 +19,8 @@ static ir_ref alternate(const ir_format *m, ir_ref y, ir_ref bits) {
 
 /* n as a float for sine, n + 1/2 for cosine, from the quotient x * inverse */
 static ir_ref nearest(const ir_format *m, ir_ref x, ir_ref inverse, bool cosine, ir_ref *bits) {
-  ir_ref magic = ir_el_const(m, m->magic);
-  if (!cosine) return ir_el_round(m, ir_el_fma(m, x, inverse, magic), bits);
-  ir_ref n = ir_el_round(m, ir_el_add(m, ir_el_fma(m, x, inverse, ir_el_const(m, -0.5)), magic), bits);
+  if (!cosine) return ir_el_round(m, x, inverse, 0, bits);
+  ir_ref n = ir_el_round(m, ir_el_fma(m, x, inverse, ir_el_const(m, -0.5)), 0, 0, bits);
   return ir_el_add(m, n, ir_el_const(m, 0.5));
 }
 
@@ -79,10 +78,39 @@ static ir_ref sin_wide(const ir_format *m, ir_ref x, bool cosine) {
   return ir_el_where(m, reach, y, ir_el_const(m, NAN));
 }
 
+/* An f32 argument up to 2^18, in f32 and quarter turns: |x| = k pi/2 + r, |r| <= pi/4 and a little. For even
+ * k, sin r = r + r^3 S(r^2), for odd k, cos r = 1 + r^2 C(r^2), the sign changing with every second k; cos x =
+ * sin(x + pi/2). The first product with pi/2 in three parts leaves no rounding; the second one rounds r
+ * relatively, however much cancels; the third is left to the sum with the polynomial. */
+static ir_ref sin_short(const ir_format *m, ir_ref x, ir_ref size, bool cosine) {
+  static const float polynomials[][2] = {/* relative errors 2^-32 */
+                                         {0x1.7a8aa6p-19, 0x1.99911cp-16},
+                                         {-0x1.a053fap-13, -0x1.6c0af4p-10},
+                                         {0x1.11117p-7, 0x1.555548p-5},
+                                         {-0x1.555556p-3, -0.5}};
+  ir_ref bits, k = ir_el_round(m, size, ir_el_const(m, 0x1.45f306p-1), cosine, &bits);
+  ir_ref r = ir_el_fma(m, k, ir_el_const(m, 0x1.777a5cp-25),
+                       ir_el_fma(m, k, ir_el_const(m, -0x1.921fb6p+0), size));
+  ir_ref odd = ir_binary(m->g, IR_OP_NE, ir_el_and(m, bits, ir_el_int(m, 1)), ir_el_int(m, 0)), q = 0;
+  ir_ref lead = ir_el_where(m, odd, ir_el_const(m, 1), r), z = ir_el_mul(m, r, r);
+  for (int i = 0; i < 4; i++) {
+    ir_ref c =
+        ir_el_where(m, odd, ir_el_const(m, polynomials[i][1]), ir_el_const(m, polynomials[i][0]));
+    q = i ? ir_el_fma(m, q, z, c) : c;
+  }
+  ir_ref rest = ir_el_mul(m, k, ir_el_const(m, 0x1.ee59dap-50));
+  ir_ref y = ir_el_bits(m, ir_el_add(m, lead, ir_el_fma(m, ir_el_mul(m, lead, z), q, rest)));
+  ir_ref sign = ir_el_int(m, (int64_t)1 << 31), turned = ir_el_and(m, ir_el_shl(m, bits, 30), sign);
+  if (!cosine) turned = ir_el_xor(m, turned, ir_el_and(m, ir_el_bits(m, x), sign));
+  return ir_el_float(m, ir_el_xor(m, y, turned));
+}
+
 ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine) {
   if (m->type == IR_F64) return sin_wide(m, x, cosine);
   ir_format wide = ir_format_of(m->g, IR_F64);
-  return ir_cast(m->g, sin_narrow(&wide, ir_cast(m->g, x, IR_F64), cosine), IR_F32);
+  ir_ref size = ir_el_abs(m, x), far = ir_el_lt(m, ir_el_const(m, 0x1p18), size);
+  ir_ref any = ir_cast(m->g, sin_narrow(&wide, ir_cast(m->g, x, IR_F64), cosine), IR_F32);
+  return ir_el_rare(m, far, any, sin_short(m, x, size, cosine));
 }
 
 ir_ref ir_el_tan(const ir_format *m, ir_ref x) {

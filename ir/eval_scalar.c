@@ -127,7 +127,7 @@ static ir_value reinterpret(ir_dtype type, ir_dtype from, ir_value value) {
 }
 
 ir_value ir_scalar_apply(ir_op op, ir_dtype type, ir_dtype from, const ir_value *v) {
-  if (op == IR_OP_WHERE) return v[0].i ? v[1] : v[2];
+  if (op == IR_OP_WHERE || op == IR_OP_RARE) return v[0].i ? v[1] : v[2];
   if (op == IR_OP_CAST) return from == type ? v[0] : ir_value_cast(v[0], from, type);
   if (op == IR_OP_BITCAST) return reinterpret(type, from, v[0]);
   if (ir_ops[op].cls == IR_CLASS_COMPARE) {

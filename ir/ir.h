@@ -187,6 +187,7 @@ ir_ref ir_tuple(ir_graph *graph, const ir_ref *items, uint32_t count);
 ir_ref ir_unary(ir_graph *graph, ir_op op, ir_ref a);            /* dtype of a, shape of a */
 ir_ref ir_binary(ir_graph *graph, ir_op op, ir_ref a, ir_ref b); /* dtype of a, or bool for comparisons */
 ir_ref ir_where(ir_graph *graph, ir_ref condition, ir_ref a, ir_ref b);
+ir_ref ir_rare(ir_graph *graph, ir_ref condition, ir_ref a, ir_ref b);
 ir_ref ir_cast(ir_graph *graph, ir_ref a, ir_dtype dtype);
 ir_ref ir_bitcast(ir_graph *graph, ir_ref a, ir_dtype dtype);
 int64_t ir_arg_int(const ir_node *node); /* bits 0..31 of arg, signed */

@@ -74,6 +74,10 @@ ir_ref ir_where(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b) {
   return elementwise(g, IR_OP_WHERE, ir_dtype_of(g, a), (ir_ref[]){condition, a, b}, 3);
 }
 
+ir_ref ir_rare(ir_graph *g, ir_ref condition, ir_ref a, ir_ref b) {
+  return elementwise(g, IR_OP_RARE, ir_dtype_of(g, a), (ir_ref[]){condition, a, b}, 3);
+}
+
 int64_t ir_arg_int(const ir_node *n) { return (int32_t)(uint32_t)n->arg; }
 int ir_arg_mode(const ir_node *n) { return (int)(n->arg >> 32 & 255); }
 int ir_arg_small(const ir_node *n) { return (int)(n->arg >> 40 & 255); }

@@ -441,7 +441,8 @@ static bool parse_line(kernel_parser *k, ir_ref *root) {
   }
   p->lex.token.first = true;
   p->lex.by_line = false;
-  return ir_lex_fail(&p->lex, "bad statement", "'%NAME = ...', for, store, update, local, range, next or '}'");
+  return ir_lex_fail(&p->lex, "bad statement",
+                     "'%NAME = ...', for, store, update, local, range, next or '}'");
 }
 
 static bool parse_header_item(ir_parser *p, ir_parsed_graph *out) {

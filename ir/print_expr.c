@@ -228,8 +228,8 @@ void ir_put_operand(ir_printer *pr, ir_ref ref, bool deduced) {
     ir_put_expr(pr, ref);
   } else {
     style how = style_of(pr, ref);
-    bool wrapped = n->nsrc > 0 && n->op != IR_OP_VAR && n->op != IR_OP_RANGE && n->op != IR_OP_PARAM && n->op != IR_OP_LOCAL &&
-                   (how == STYLE_INFIX || how == STYLE_NEG);
+    bool wrapped = n->nsrc > 0 && n->op != IR_OP_VAR && n->op != IR_OP_RANGE && n->op != IR_OP_PARAM &&
+                   n->op != IR_OP_LOCAL && (how == STYLE_INFIX || how == STYLE_NEG);
     ir_text_str(pr->out, wrapped ? "" : "(");
     ir_put_expr(pr, ref);
     ir_text_str(pr->out, wrapped ? "" : ")");

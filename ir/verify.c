@@ -71,6 +71,7 @@ static const uint8_t rules[IR_OP_COUNT] = {
     [IR_OP_ASINH] = FLOAT,       [IR_OP_ACOSH] = FLOAT,
     [IR_OP_ATANH] = FLOAT,       [IR_OP_REBATCH] = SAME,
     [IR_OP_BATCH] = SAME,        [IR_OP_UNBATCH] = SAME,
+    [IR_OP_RARE] = BRANCHES,
 };
 static const char *const rule_texts[] = {
     "any operands",
@@ -126,7 +127,9 @@ static bool obeys(const ir_graph *g, const ir_node *n, uint32_t operands) {
   case BITS: return alike(g, n, 0, operands, t) && is_data(t) && !ir_is_float(t);
   case INTEGER: return alike(g, n, 0, operands, t) && ir_is_data_int(t);
   case COMPARE: return alike(g, n, 0, operands, first) && first != IR_NONE && t == IR_BOOL;
-  case BRANCHES: return first == IR_BOOL && alike(g, n, 1, operands, t) && t != IR_NONE;
+  case BRANCHES:
+    return first == IR_BOOL && alike(g, n, 1, operands, t) && t != IR_NONE &&
+           (n->op != IR_OP_RARE || t != IR_INDEX);
   case CONVERT: return first != IR_NONE && is_data(t);
   case SAME_SIZE: return is_data(t) && is_data(first) && ir_dtypes[t].bytes == ir_dtypes[first].bytes;
   case TRUTH: return first == IR_BOOL && t == IR_BOOL;

@@ -8,6 +8,12 @@ static bool takes_steps(loop_nest *n, const loop_axis *a) {
   return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
 }
 
+/* Does the size depend on the loops outside? */
+static bool varies(loop_nest *n, const loop_axis *a) {
+  ir_ref range;
+  return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
+}
+
 static bool is_store(const loop_nest *n) { return ir_op_of(n->g, n->store) == IR_OP_STORE; }
 
 /* Do all loads have neighbours side by side along the axis, or one element for all? */
@@ -52,7 +58,7 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector) {
     int64_t stride;
     if (loop_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
     for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-      if (a == vector || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
+      if (a == vector || varies(n, a) || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
           (stride != 1 && stride != -1))
         continue;
       int64_t most = ir_bounds_of(n->g, a->extent).hi;
@@ -83,30 +89,76 @@ static void choose_backward(loop_nest *n, loop_axis *vector) {
   if (ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes) vector->unroll = copies;
 }
 
-/* Stores that go past the caches want whole vectors at multiples of their size: elements of the axis before
- * the first of these, where positions of all other axes begin at one distance from a multiple. */
-static int head_of(loop_nest *n, const loop_axis *vector) {
-  const ir_node *store = ir_get(n->g, n->store), *index = ir_get(n->g, store->src[1]);
-  const ir_ref *terms = index->op == IR_OP_ADD ? index->src : &store->src[1];
-  uint32_t count = index->op == IR_OP_ADD ? index->nsrc : 1;
-  int64_t at = 0, value;
-  if (!ir_arg_mode(store)) return 0;
+/* Where rows of the output begin, in elements past a multiple of the lanes. */
+enum { ANYWHERE = -1, UNKNOWN = -2 };
+
+static int term_begin(loop_nest *n, const loop_axis *vector, ir_ref term) {
+  const ir_node *t = ir_get(n->g, term);
+  int64_t value, lanes = vector->lanes;
+  if (loop_depends(n->g, term, vector->range)) return 0;
+  if (ir_is_const(n->g, term, &value)) return (int)((value % lanes + lanes) % lanes);
+  if (t->op == IR_OP_MUL && t->nsrc == 2 && ir_is_const(n->g, t->src[1], &value))
+    return value % lanes ? ANYWHERE : 0;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (term == n->axes[a].range && n->axes[a].unroll > 1) return 0; /* copies that alternate */
+  return t->op == IR_OP_RANGE ? ANYWHERE : UNKNOWN;
+}
+
+static int row_begin(loop_nest *n, const loop_axis *vector) {
+  ir_ref index = ir_src(n->g, n->store, 1);
+  const ir_node *sum = ir_get(n->g, index);
+  uint32_t count = sum->op == IR_OP_ADD ? sum->nsrc : 1;
+  int at = 0;
   for (uint32_t i = 0; i < count; i++) {
-    const ir_node *t = ir_get(n->g, terms[i]);
-    if (terms[i] == vector->range) continue;
-    if (ir_is_const(n->g, terms[i], &value)) at += value % vector->lanes;
-    else if (t->op != IR_OP_MUL || t->nsrc != 2 || !ir_is_const(n->g, t->src[1], &value) ||
-             value % vector->lanes != 0)
-      return 0;
+    int begin = term_begin(n, vector, sum->op == IR_OP_ADD ? sum->src[i] : index);
+    if (begin == ANYWHERE) return ANYWHERE;
+    at = begin == UNKNOWN || at == UNKNOWN ? UNKNOWN : at + begin;
   }
-  at = (at % vector->lanes + vector->lanes) % vector->lanes;
-  return at ? vector->lanes - (int)at : 0;
+  return at == UNKNOWN ? UNKNOWN : at % vector->lanes;
+}
+
+/* Stores that go past the caches want whole vectors at multiples of their size: these begin where all rows
+ * have them. Where rows begin anywhere nothing is gained; where sizes are not known it is seen when storing.
+ */
+static bool choose_stream(loop_nest *n, loop_axis *vector) {
+  const ir_node *store = ir_get(n->g, n->store);
+  if (!ir_arg_mode(store)) return false;
+  int begin = row_begin(n, vector);
+  if (begin > 0) vector->head = vector->lanes - begin;
+  if (begin != ANYWHERE) return true;
+  n->store = ir_make(n->g, IR_OP_STORE, IR_NONE, 0, store->src, store->nsrc);
+  return false;
+}
+
+/* Rows of a few vectors: no loop. */
+static void choose_short(loop_nest *n, loop_axis *vector) {
+  enum { MOST = 4 };
+  int64_t size;
+  if (ir_is_const(n->g, vector->extent, &size) && size / vector->lanes <= MOST)
+    vector->unroll = (int)(size / vector->lanes);
+}
+
+/* May elements be stored twice? Not where they depend on what is written, nor where they are read at the
+ * place that is stored to: such a kernel can write over what it reads. */
+static bool is_repeatable(loop_nest *n) {
+  ir_ref loads[MAX_FOUND];
+  const ir_node *store = ir_get(n->g, n->store);
+  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *load = ir_get(n->g, loads[i]);
+    if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;
+  }
+  return count < MAX_FOUND;
 }
 
 void loop_choose_copies(loop_nest *n, loop_axis *vector) {
   if (!is_store(n)) return;
-  vector->head = head_of(n, vector);
+  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n), alternating = false;
+  for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
+    a->overlaps = repeatable && (a != vector || !streams); /* lines past the caches are not written twice */
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].unroll > 1) return; /* chosen already */
-  if (!choose_tile(n, vector)) choose_backward(n, vector);
+    alternating |= n->axes[a].unroll > 1; /* chosen with the lanes */
+  if (!alternating && choose_tile(n, vector)) return;
+  if (!alternating) choose_backward(n, vector);
+  if (vector->unroll == 1) choose_short(n, vector);
 }

@@ -44,26 +44,35 @@ static int64_t work_below(loop_nest *n, uint32_t depth, int64_t inside) {
   return inside;
 }
 
+static bool divides(const loop_nest *n, const loop_digit *digit, int64_t together) {
+  int64_t size;
+  return together == 1 ||
+         (ir_is_const(n->g, n->axes[digit->axis].extent, &size) && size % (together * digit->step) == 0);
+}
+
 /* Blocks, each worth about MIN_BLOCK elements: positions of the outermost axes, as many of these as make
  * MANY_BLOCKS, and of the last one so many steps together as are worth it. */
 static void bind_threads(loop_nest *n, int64_t inside) {
   int64_t blocks = 1;
-  for (uint32_t d = 0; d < n->axis_count && d < n->digit_count && blocks < MANY_BLOCKS; d++) {
+  uint32_t divided = 0; /* digits up to the last of several blocks */
+  for (uint32_t d = 0; d < n->digit_count && d < n->axis_count && blocks < MANY_BLOCKS; d++) {
     loop_digit *digit = &n->digits[d];
     int64_t size = ir_bounds_of(n->g, n->axes[digit->axis].extent).hi, together = 1;
     int64_t work = work_below(n, d + 1, inside);
-    if (!takes_threads(n, digit->axis)) return;
-    digit->binding = IR_THREAD;
-    if (digit->step >= size) continue; /* one block, of which axes further in may make several */
+    if (!takes_threads(n, digit->axis)) break;
+    if (digit->step >= size) continue; /* a single step, of which axes further in may make several blocks */
     while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
-    blocks = times(blocks, size / (together * digit->step) > 1 ? size / (together * digit->step) : 1);
+    while (n->shares && !divides(n, digit, together)) together /= 2; /* locals are for one kind of round */
+    if (together * digit->step >= size) break;                       /* not worth two blocks */
+    blocks = times(blocks, size / (together * digit->step));
+    divided = d + 1;
     if (together == 1) continue;
-    digit->binding = IR_SERIAL;
-    if (together * digit->step >= size || n->digit_count == MAX_DIGITS) return; /* not worth two blocks */
+    if (n->digit_count == MAX_DIGITS) break;
     memmove(digit + 1, digit, (n->digit_count++ - d) * sizeof *digit);
-    *digit = (loop_digit){digit[1].axis, together * digit[1].step, IR_THREAD};
-    return;
+    *digit = (loop_digit){digit[1].axis, together * digit[1].step, IR_SERIAL};
+    break;
   }
+  while (divided > 0) n->digits[--divided].binding = IR_THREAD;
 }
 
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside) {

@@ -1,9 +1,12 @@
 /* Which axis of a kernel gets the vector lanes, and which the copies side by side. */
 #include "loops.h"
 
+#include <string.h>
+
 enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
+  FEW_TERMS = 8,
   SHORT = 4
 }; /* fewer vectors than SHORT are not worth a loop of their own */
 
@@ -27,17 +30,27 @@ static int lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   return score;
 }
 
-/* Of the values below the roots: with reductions those of their terms, which are most of the work. */
+/* Of the values below the roots: with reductions those of their terms, which are most of the work. What is
+ * rare may take several vectors. */
 static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
+  ir_graph *g = n->g;
   ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
+  size_t count = 0, cap = 0, size = g->count;
   int widest = 1;
-  if (ir_reachable(n->g, roots, root_count, &live, &count, &cap) == IR_OK)
-    for (size_t i = 0; i < count; i++) {
-      int bytes = ir_dtypes[ir_dtype_of(n->g, live[i])].bytes;
+  bool *usual = ir_alloc(g->mem, size);
+  if (usual && ir_reachable(g, roots, root_count, &live, &count, &cap) == IR_OK) {
+    memset(usual, 0, size);
+    for (uint32_t i = 0; i < root_count; i++) usual[roots[i]] = true;
+    for (size_t i = count; i-- > 0;) {
+      const ir_node *node = ir_get(g, live[i]);
+      if (!usual[live[i]]) continue;
+      int bytes = ir_dtypes[node->dtype].bytes;
       widest = bytes > widest ? bytes : widest;
+      for (uint32_t k = 0; k < node->nsrc; k++) usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
     }
-  ir_free(n->g->mem, live, cap * sizeof *live);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, usual, usual ? size : 0);
   return widest;
 }
 
@@ -72,6 +85,8 @@ void loop_choose_lanes(loop_nest *n) {
     int along_output = last ? lane_score(n, r->src[0], last->range, loop_tile_width(n, reduces[k])) : -100000;
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
+    bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
+    if (few || (last && loop_is_triangle(n->g, reduces[k], &last->range, 1))) continue;
     if (along_reduced > along_output) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;
@@ -90,7 +105,7 @@ void loop_choose_lanes(loop_nest *n) {
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
-  if (reduce_count && !product) choose_columns(n, last, reduce_count, positional);
-  else if (reduce_count) loop_choose_tile(n, last, reduces[0]);
-  else loop_choose_copies(n, last);
+  if (!reduce_count) loop_choose_copies(n, last);
+  else if (!product || !loop_choose_tile(n, last, reduces[0]))
+    choose_columns(n, last, reduce_count, positional);
 }

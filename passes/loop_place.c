@@ -45,10 +45,36 @@ static ir_ref lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int6
   return effect;
 }
 
+/* Steps that are all whole: the last one begins so that it ends with what is left, and does again some of
+ * what the one before did. Copies, whose code is long, have one body for all steps. 0 where that is not
+ * possible. */
+static ir_ref overlapping(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  loop_digit digit = p->n->digits[d];
+  const loop_axis *axis = &p->n->axes[digit.axis];
+  int64_t size, elements, step = digit.step;
+  bool vectors = axis->unroll == 1 && step == axis->lanes, copies = axis->lanes == 1 && step == axis->unroll;
+  if (!axis->overlaps || digit.binding != IR_SERIAL || (!vectors && !copies) ||
+      !ir_is_const(g, axis->extent, &size) || !ir_is_const(g, left, &elements) || size < step ||
+      elements % step == 0)
+    return 0;
+  if (elements < step) return inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
+  ir_ref last = pass_add_int(g, start, elements - step), whole = ir_index(g, elements / step);
+  if (vectors) {
+    ir_ref parts[] = {steps(p, d, whole, start, step), inside(p, d, last, ir_index(g, step))};
+    return loop_sequence(g, parts, 2);
+  }
+  ir_ref range = loop_fresh_range(p->n, pass_add_int(g, whole, 1));
+  ir_ref at = pass_min(g, pass_add(g, start, pass_mul_int(g, range, step)), last);
+  return loop_wrap(g, range, IR_SERIAL, inside(p, d, at, ir_index(g, step)));
+}
+
 /* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */
 static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   loop_digit digit = p->n->digits[d];
+  ir_ref together = overlapping(p, d, start, left);
+  if (together) return together;
   bool single = digit.step == 1;
   ir_ref whole = single ? left : pass_div_int(g, left, digit.step), parts[2];
   ir_ref rest = single ? ir_index(g, 0) : pass_mod_int(g, left, digit.step);
@@ -62,14 +88,18 @@ static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref lef
   return loop_sequence(g, parts, count);
 }
 
-/* A vector, then halves of it for what is left; single elements where the number is not known. */
+/* A vector, then halves of it for what is left, or a vector that does elements again; single elements where
+ * the number is not known. */
 static ir_ref vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   enum { HALVES = 16 };
   ir_graph *g = p->n->g;
-  int64_t elements;
+  const loop_axis *axis = &p->n->axes[p->n->digits[d].axis];
+  int64_t elements, size;
   ir_ref parts[HALVES];
   uint32_t count = 0;
   if (!ir_is_const(g, left, &elements)) return steps(p, d, left, start, 1);
+  if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
+    return lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, IR_VECTOR);
   while (elements > 0 && count < HALVES) {
     int64_t width = 1;
     while (2 * width <= elements) width *= 2;
@@ -123,7 +153,9 @@ ir_ref loop_store_body(loop_place *p) {
     from[a] = n->axes[a].range;
     to[a] = pass_substitute(n->g, p->start[a], p->lanes, own, p->lane_count);
   }
+  n->lanes = own, n->lane_count = p->lane_count;
   ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, n->axis_count));
+  n->lanes = NULL, n->lane_count = 0;
   for (uint32_t i = p->lane_count; i-- > 0;) effect = loop_wrap(n->g, own[i], p->bindings[i], effect);
   return effect;
 }

@@ -21,6 +21,7 @@ typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
   int head, block;
+  bool overlaps; /* elements may be done twice */
 } loop_axis;
 
 /* A loop over part of an axis in steps of so many elements. */
@@ -42,7 +43,9 @@ typedef struct loop_nest {
   uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
   uint32_t bound_count;
-  bool several;            /* stores stand inside: there are no lanes around them */
+  const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
+  uint32_t lane_count;
+  bool shares;             /* several stores are inside these loops */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
@@ -100,8 +103,8 @@ void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
 /* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
- * around it. */
-void loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
+ * around it; false where no axis reads anything again. */
+bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
 /* Coefficient of range in an index inside every block of so many positions of it. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
@@ -144,6 +147,9 @@ typedef struct loop_place {
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
 
+/* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with one of `others`?
+ * Copies for each position then have choices that are constants in each lane. */
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 
@@ -151,13 +157,23 @@ ir_ref loop_reductions(loop_nest *n, ir_ref root);
 typedef struct loop_extremum {
   ir_ref value, at; /* the best element; its position, i32 where that is known to hold it, else i64 */
 } loop_extremum;
-/* The best of value over the range, one round after another; of no range (0), value itself. */
-loop_extremum loop_search(loop_nest *n, ir_op op, ir_ref value, ir_ref position, ir_ref range);
+enum { LOOP_SEARCHES = 4 };
+/* The best of `count` values over the range, one round after another, each searched for itself; of no range
+ * (0), of the values themselves. */
+loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *position, uint32_t count,
+                          ir_ref range);
+/* The better of two, in whatever order their positions are. */
+loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b);
 /* Elements and positions fit together in one order. */
 bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position);
 /* An i64, the less the better: the order of the element in its high half, the position in its low one. */
 ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
 ir_ref loop_ordered_position(ir_graph *g, ir_ref order);
+
+/* loop_key.c: a float as a signed integer, in the order of max (op MAX) or min: -0 before +0, NaN the best.
+ * Of f16 and bf16 that of the f32. The float that a key stands for, NaN being any. */
+ir_ref loop_key(ir_graph *g, ir_op op, ir_ref x);
+ir_ref loop_key_value(ir_graph *g, ir_ref key, ir_dtype t);
 
 /* Updates stay in one piece, over the axes that folding gave them: pieces run one after the other, or by
  * different threads. */

@@ -23,6 +23,8 @@ enum {
   SIDE_BY_SIDE = 256,  /* neighbouring results that one grain computes */
   FULL_VECTORS = 64,   /* neighbouring results that fill vectors */
   MAX_FOLDS = 32,
+  ALIGNED = 16, /* longer parts that have to be padded begin at multiples of so many elements */
+  MIN_ALIGNED = 64 * ALIGNED,
   MIN_ROUNDS = 16 /* elements that each of the folds combines */
 };
 
@@ -79,10 +81,10 @@ static int64_t number_of_parts(int64_t size, int64_t least, int64_t most) {
   return least;
 }
 
-static parts choose(const sizes *s, bool positional) {
+static parts choose(const sizes *s) {
   parts p = {s->longest, s->innermost, 1, 1};
   int64_t n = s->size[p.fold];
-  if (s->inner > 1 && !positional)
+  if (s->inner > 1)
     while (s->inner * p.folds < FULL_VECTORS && p.folds < MAX_FOLDS && n / (2 * p.folds) >= MIN_ROUNDS)
       p.folds *= 2;
   int64_t beside = s->inner > SIDE_BY_SIDE ? SIDE_BY_SIDE : s->inner, grains = s->results / beside,
@@ -106,6 +108,7 @@ static ir_ref in_parts(ir_graph *g, ir_ref x, const bool *gone, const parts *p, 
     int64_t count = i == p->cut ? p->parts : 1, folds = i == p->fold ? p->folds : 1, size = 0, each;
     if (rank + 3 > IR_MAX_RANK || !ir_is_const(g, ir_dim(g, x, i), &size)) return 0;
     each = (size + count * folds - 1) / (count * folds);
+    if (each * count * folds != size && each > MIN_ALIGNED) each = (each + ALIGNED - 1) / ALIGNED * ALIGNED;
     pads[2 * i] = ir_index(g, 0);
     pads[2 * i + 1] = ir_index(g, each * count * folds - size);
     pad |= each * count * folds != size;
@@ -141,29 +144,39 @@ static ir_ref reduce(ir_graph *g, ir_op op, ir_ref x, uint32_t set) {
   return x ? op_reduce(g, op, x, axes, count, false) : 0;
 }
 
-/* Each part's position becomes one along the whole axis; of those whose element is the extremum of all parts,
- * or NaN, the first is the result. */
-static ir_ref position_of_parts(ir_graph *g, ir_op op, ir_ref x, ir_ref cut, uint32_t axis) {
-  ir_ref dims[IR_MAX_RANK], each = ir_dim(g, cut, axis + 1), before = ir_index(g, 1), behind = before;
+/* Positions inside parts and folds, as [before, parts, folds, behind], become positions along the axis: those
+ * of the candidates, [before, parts * folds, behind]. */
+static ir_ref candidates(ir_graph *g, ir_ref inside, const parts *p, ir_ref before, ir_ref each,
+                         ir_ref behind) {
+  ir_ref parts = ir_index(g, p->parts), folds = ir_index(g, p->folds),
+         dims[] = {before, parts, folds, behind};
+  ir_ref at = op_reshape_known(g, inside, dims, 4);
+  at = op_add(g, at, op_mul(g, op_iota(g, IR_I64, dims, 4, 1), op_size_value(g, IR_I64, each)));
+  at = op_add(g, op_mul(g, at, op_size_value(g, IR_I64, folds)), op_iota(g, IR_I64, dims, 4, 2));
+  ir_ref lines[] = {before, pass_mul(g, parts, folds), behind};
+  return at ? op_reshape_known(g, at, lines, 3) : 0;
+}
+
+/* Of the candidates whose element is the extremum of all, or NaN, the first position is the result. cut is x
+ * in parts, whose axis `axis` the first step reduces. */
+static ir_ref position_of_parts(ir_graph *g, ir_op op, ir_ref x, ir_ref cut, const parts *p, uint32_t axis) {
+  ir_ref left[IR_MAX_RANK], before = ir_index(g, 1), behind = before, src[] = {cut};
   uint32_t rank = 0;
   for (uint32_t i = 0; i < ir_rank(g, cut); i++)
-    if (i != axis + 1) dims[rank++] = ir_dim(g, cut, i);
-  for (uint32_t i = 0; i < axis; i++) before = pass_mul(g, before, dims[i]);
-  for (uint32_t i = axis + 1; i < rank; i++) behind = pass_mul(g, behind, dims[i]);
-  ir_ref src[] = {cut}, lines[] = {before, dims[axis], behind};
-  ir_ref inside = ir_make_tensor(g, op, IR_I64, ir_tuple(g, dims, rank), ir_pack_arg(axis + 1, 0), src, 1);
-  inside = inside ? op_reshape_known(g, inside, lines, 3) : 0;
-  ir_ref start = op_mul(g, op_iota(g, IR_I64, lines, 3, 1), op_size_value(g, IR_I64, each));
-  ir_ref at = op_add(g, inside, start), value = op_take_lines(g, op_lines(g, x, axis), at);
-  ir_ref parts = ir_index(g, 1);
-  ir_ref best =
-      value ? op_reduce(g, op == IR_OP_ARGMAX ? IR_OP_REDUCE_MAX : IR_OP_REDUCE_MIN, value, &parts, 1, true)
-            : 0;
+    if (i != axis) left[rank++] = ir_dim(g, cut, i);
+  for (uint32_t i = 0; i < ir_rank(g, x); i++) {
+    if (i < p->cut) before = pass_mul(g, before, ir_dim(g, x, i));
+    if (i > p->cut) behind = pass_mul(g, behind, ir_dim(g, x, i));
+  }
+  ir_ref inside = ir_make_tensor(g, op, IR_I64, ir_tuple(g, left, rank), ir_pack_arg(axis, 0), src, 1);
+  ir_ref at = inside ? candidates(g, inside, p, before, ir_dim(g, cut, axis), behind) : 0;
+  ir_ref value = op_take_lines(g, op_lines(g, x, p->cut), at), one[] = {before, ir_index(g, 1), behind};
+  ir_ref best = reduce(g, op == IR_OP_ARGMAX ? IR_OP_REDUCE_MAX : IR_OP_REDUCE_MIN, value, 1u << 1);
+  best = best ? op_reshape_known(g, best, one, 3) : 0;
   ir_ref found = op_binary(g, IR_OP_EQ, value, best);
   if (found && ir_is_float(ir_dtype_of(g, value)))
     found = op_binary(g, IR_OP_OR, found, op_binary(g, IR_OP_NE, value, value));
-  ir_ref first = op_where(g, found, at, pass_identity(g, IR_OP_MIN, IR_I64));
-  return first ? op_reduce(g, IR_OP_REDUCE_MIN, first, &parts, 1, false) : 0;
+  return reduce(g, IR_OP_REDUCE_MIN, op_where(g, found, at, pass_identity(g, IR_OP_MIN, IR_I64)), 1u << 1);
 }
 
 static ir_ref fill_of(ir_graph *g, ir_op op, ir_dtype dtype) {
@@ -180,11 +193,11 @@ bool pass_lower_parts(ir_graph *g, ir_op op, ir_ref x, const bool *gone, ir_ref 
   uint32_t then, rest;
   bool positional = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
   if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, gone, &s)) return false;
-  parts p = choose(&s, positional);
+  parts p = choose(&s);
   if (p.parts == 1 && p.folds == 1) return false;
   ir_ref cut = in_parts(g, x, gone, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &rest);
   if (!cut) *made = 0;
-  else if (positional) *made = position_of_parts(g, op, x, cut, p.cut);
+  else if (positional) *made = position_of_parts(g, op, x, cut, &p, p.cut + (p.parts > 1));
   else *made = reduce(g, op, reduce(g, op, cut, rest), without(then, rest));
   return true;
 }

@@ -84,6 +84,9 @@ typedef struct pass_slots {
  * is. Of a scatter, into its own slot: UPDATE(param 0, index, valid, value, ranges), on top of its first
  * operand. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
+/* fold_slab.c: the same for the values of a slab: one STORE after the other, over ranges of which the first
+ * one, over the rounds of the slab, is that of all. What later ones read lies in LOCALs. */
+ir_ref pass_fold_slab(ir_graph *g, const ir_slab *slab, pass_slots *slots);
 /* Parameters that nothing under root reads any more go, and the others move up; 0 when memory is short. */
 ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
 /* The access that a chain of views makes into its leaf: index and validity over ranges ridx0.. of the chain's
@@ -92,6 +95,12 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
 
 /* elementary.c: elementary functions become the operations that define them. */
 ir_ref pass_elementary(ir_graph *g, ir_ref store);
+
+/* The range over the rounds of a slab, given its effect; 0 for the effect of another kernel. */
+ir_ref pass_slab_range(ir_graph *g, ir_ref effect);
+
+/* slab_mask.c: a slab without what lies beyond the last position that its rows look at. */
+ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);
 
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);

@@ -60,7 +60,10 @@ static void take_slots(pass_state *s) {
 }
 
 static void fold(pass_state *s) {
-  s->root = pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
+  const ir_slab *slab = &s->step->slab;
+  s->root = slab->count ? pass_fold_slab(s->g, slab, &s->slots)
+                        : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
+  if (s->root && slab->count) s->root = pass_slab_mask(s->g, s->root);
   take_slots(s);
 }
 

@@ -16,20 +16,25 @@ typedef struct rt_flat {
   size_t size;
 } rt_flat;
 
-/* One function of an image: `offset` from its first byte, `size` of the code in bytes, `scratch` bytes of
- * memory that a call of it needs for itself. */
+/* What a caller has to know of a function, as cg_blob states it. */
+typedef struct rt_terms {
+  uint64_t scratch;
+  uint32_t in_place;
+} rt_terms;
+
+/* One function of an image: `offset` from its first byte, `size` of the code in bytes. */
 typedef struct rt_entry {
   const char *name;
   uint32_t offset, size;
-  uint64_t scratch;
+  rt_terms terms;
 } rt_entry;
 
 /* Link one ELF64 relocatable object for x86-64 (position-independent, small code model, one that refers to
  * nothing outside itself) into an image. Entries are its global functions in symbol order. Refused with
  * IR_ERR_COMPILE and a message that names the culprit: undefined symbols, absolute relocations, writable
- * data, thread-local storage, anything malformed. The object is not trusted. `scratch` is noted for each of
+ * data, thread-local storage, anything malformed. The object is not trusted. `terms` are noted for each of
  * them. The same object always gives the same bytes. */
-ir_status rt_image_link(const void *object, size_t size, uint64_t scratch, const ir_mem *mem, rt_flat *out,
+ir_status rt_image_link(const void *object, size_t size, rt_terms terms, const ir_mem *mem, rt_flat *out,
                         ir_error *error);
 void rt_flat_free(const ir_mem *mem, rt_flat *flat);
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define RT_IMAGE_MAGIC 0x326567616d696676u /* "vfimage2" */
+#define RT_IMAGE_MAGIC 0x336567616d696676u /* "vfimage3" */
 
 typedef struct rt_image_head {
   uint64_t magic;
@@ -18,8 +18,8 @@ typedef struct rt_image_head {
 typedef struct rt_image_row {
   uint32_t name; /* offset of the name in the image */
   uint32_t offset, size;
-  uint32_t zero;
-  uint64_t scratch; /* bytes */
+  uint32_t in_place; /* as in rt_terms */
+  uint64_t scratch;
 } rt_image_row;
 
 #endif

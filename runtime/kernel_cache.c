@@ -94,8 +94,8 @@ static void compile(rt_context *c, job *j) {
   cg_blob object = {0};
   ir_status status = compile_object(c, j, &object, &j->error);
   int64_t start = ir_timer_start(c->options.timer);
-  if (!status)
-    status = rt_image_link(object.bytes, object.size, object.scratch, &c->mem, j->image, &j->error);
+  rt_terms terms = {object.scratch, object.in_place};
+  if (!status) status = rt_image_link(object.bytes, object.size, terms, &c->mem, j->image, &j->error);
   if (!status && !is_image_of(j->image->bytes, j->image->size, j->key)) {
     rt_flat_free(&c->mem, j->image);
     status = IR_ERR_COMPILE;

@@ -20,6 +20,7 @@ typedef struct objects {
     char symbol[RT_SYMBOL], *bytes;
     size_t size;
     uint64_t scratch;
+    uint32_t in_place;
   } made[64];
 } objects;
 static objects all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -46,6 +47,7 @@ ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char
       all.made[i].bytes = malloc(made.size);
       all.made[i].size = made.size;
       all.made[i].scratch = made.scratch;
+      all.made[i].in_place = made.in_place;
       memcpy(all.made[i].bytes, made.bytes, made.size);
       all.count++;
       cg_blob_free(&made);
@@ -57,7 +59,8 @@ ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char
     *object = (cg_blob){.mem = graph->mem,
                         .bytes = ir_alloc(graph->mem, all.made[i].size + 1),
                         .size = all.made[i].size,
-                        .scratch = all.made[i].scratch};
+                        .scratch = all.made[i].scratch,
+                        .in_place = all.made[i].in_place};
     if (object->bytes) memcpy(object->bytes, all.made[i].bytes, all.made[i].size);
     else status = ir_fail(error, IR_ERR_MEMORY, "out of memory");
   }

@@ -31,7 +31,7 @@ check d: 3 elements, bit-equal
 
 == a launch that copies, and one that updates: lanes run along another axis, never along the indices
 $ viewfold dump --stage=loops one.vf
-\# kernel 0 nest 0: split a0 8; vector a0.1; thread a0.0
+\# kernel 0 nest 0: split a0 8; vector a0.1
 kernel @one_0(p0: f32[8], p1: f32[8]) {
   for ridx5 in 0..1 thread {
     for ridx7 in 0..8 vector {
@@ -41,7 +41,7 @@ kernel @one_0(p0: f32[8], p1: f32[8]) {
   }
 }
 \
-\# kernel 1 nest 0: split a0 2; reorder a0.0 a1 a0.1; vector a0.1; thread a0.0
+\# kernel 1 nest 0: split a0 2; reorder a0.0 a1 a0.1; vector a0.1
 kernel @one_1(p0: f32[8], p1: i64[3], p2: f32[6]) {
   for ridx2 in 0..1 thread {
     for ridx3 in 0..3 {
