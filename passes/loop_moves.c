@@ -202,13 +202,6 @@ static uint32_t read_digits(reader *r, uint32_t *out) {
   }
 }
 
-/* Stores that share loops may have values of their own there, as large as what one round is for. */
-static bool divides(loop_nest *n, const loop_digit *digit) {
-  int64_t size;
-  return digit->step == 1 ||
-         (ir_is_const(n->g, n->axes[digit->axis].extent, &size) && size % digit->step == 0);
-}
-
 /* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
  * lanes need sizes that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
@@ -224,7 +217,6 @@ const char *loop_moves_unsound(loop_nest *n) {
     if ((lanes || digits_of(n, digit->axis) > 1) && loop_bounds_another(n, digit->axis))
       return "the size of another axis depends on this one, which is walked element by element";
     if (lanes && n->shares) return "the pieces inside this nest have copies and vectors of their own";
-    if (n->shares && !divides(n, digit)) return "pieces share these loops, so that steps divide the axis";
     if (lanes && (around == 0 || around / digit->step > LOOP_MAX_LANES))
       return "copies and vectors need a split around them, of at most 64 steps";
     if (digit->binding == IR_VECTOR && (digit->step != 1 || (around & (around - 1))))
