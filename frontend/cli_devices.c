@@ -27,15 +27,15 @@ static const char help_text[] =
 
 /* By footprint. */
 static void put_stream(const char *name, const double *gbs, ir_text *out) {
-  ir_textf(out, " %s", name);
+  ir_textf(out, "%s", name);
   for (int f = 0; f < BENCH_FOOTPRINTS; f++) ir_textf(out, "%s%g", f ? "/" : " ", gbs[f]);
 }
 
 static void put_limits(const char *name, const bench_limits *l, ir_text *out) {
   ir_textf(out, "  %-10s", name);
-  put_stream("read", l->gbs[BENCH_STREAM_READ], out);
-  put_stream("copy", l->gbs[BENCH_STREAM_COPY], out);
-  put_stream("fill", l->gbs[BENCH_STREAM_FILL], out);
+  put_stream(" read", l->gbs[BENCH_STREAM_READ], out);
+  put_stream(", copy", l->gbs[BENCH_STREAM_COPY], out);
+  put_stream(", fill", l->gbs[BENCH_STREAM_FILL], out);
   ir_textf(out, " GB/s, %g GFLOP/s\n", l->gflops);
 }
 
