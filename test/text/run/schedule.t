@@ -46,7 +46,7 @@ $ viewfold run --schedule bad.txt product.vf --in a=0 --in b=0
 ? 2
 $ echo 'kernel 0 nest 0: split a0 6; split a1 64; thread a0.1' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
-! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; 
+! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
 ? 2
 
 == lines that are none
