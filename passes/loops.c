@@ -79,13 +79,6 @@ static bool shape_from_outside(loop_nest *n) {
   return true;
 }
 
-/* Rounds of a slab: each is a block, so that its position is that of one loop, to which its locals belong. */
-static bool has_locals(const ir_graph *g, const piece_group *group) {
-  for (uint32_t i = 0; i < group->count; i++)
-    if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
-  return false;
-}
-
 /* The digits of the group's axes. */
 static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
@@ -94,8 +87,6 @@ static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64
     loop_merge_axes(nest);
     loop_choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
-  } else if (has_locals(base->g, group)) {
-    work = LOOP_MUCH;
   }
   nest->shares = group->count > 1;
   loop_choose_digits(nest, threads, work);
@@ -250,7 +241,8 @@ static ir_ref thread_loop(loop_nest *base, piece_group *groups, uint32_t group_c
     if (!find_boxes(base, &groups[i], boxes, &count)) return 0;
   for (uint32_t i = 0; i < count; i++)
     if (!is_one_block(g, boxes[i].blocks)) total = pass_add(g, total, boxes[i].blocks);
-  total = pass_max(g, total, ir_index(g, 1));
+  bool several = count != 1 || is_one_block(g, boxes[0].blocks);
+  if (several) total = pass_max(g, total, ir_index(g, 1)); /* a box that is alone may have no blocks */
   ir_ref range = loop_fresh_range(base, total), block = is_one_block(g, total) ? zero : range;
   base->bound = &range, base->bound_count = 1;
   for (uint32_t i = 0; i < count; i++) {
