@@ -387,25 +387,37 @@ static void end_at_mask(reduction *r, ir_ref *ranges, uint32_t count) {
   }
 }
 
-bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
-  const ir_node *r = ir_get(g, reduce);
+/* Is a REDUCE's term chosen by comparing its position, with one of `others` if there are any? */
+static bool chooses_by_position(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
+  const ir_node *r = ir_get(g, reduce), *term = ir_get(g, r->src[0]);
   ir_ref *live = NULL, range = r->src[1];
   size_t live_count = 0, cap = 0;
-  int64_t size;
-  bool triangle = false;
-  if (r->nsrc != 2 || !ir_is_const(g, ir_src(g, range, 0), &size) || size > MAX_COPIES || (size & (size - 1)))
-    return false;
-  const ir_node *term = ir_get(g, r->src[0]);
-  if (term->op == IR_OP_WHERE && ir_reachable(g, &term->src[0], 1, &live, &live_count, &cap) == IR_OK)
-    for (size_t i = 0; i < live_count && !triangle; i++) {
+  bool chooses = false;
+  if (r->nsrc != 2 || term->op != IR_OP_WHERE) return false;
+  if (ir_reachable(g, &term->src[0], 1, &live, &live_count, &cap) == IR_OK)
+    for (size_t i = 0; i < live_count && !chooses; i++) {
       if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
-      for (uint32_t k = 0; k < count; k++) triangle |= loop_depends(g, live[i], others[k]);
+      chooses = count == 0;
+      for (uint32_t k = 0; k < count; k++) chooses |= loop_depends(g, live[i], others[k]);
     }
   ir_free(g->mem, live, cap * sizeof *live);
-  return triangle;
+  return chooses;
 }
 
-/* A copy of the body for each position. */
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
+  int64_t size;
+  return ir_is_const(g, ir_src(g, ir_src(g, reduce, 1), 0), &size) && size <= FEW &&
+         chooses_by_position(g, reduce, &other, 1);
+}
+
+/* So many that copies for each are combined in pairs. */
+static bool is_few_copies(const reduction *r, ir_ref range) {
+  int64_t size;
+  return !r->n->lanes_in_reduction && ir_is_const(r->n->g, ir_src(r->n->g, range, 0), &size) && size > 1 &&
+         size <= MAX_COPIES && (size & (size - 1)) == 0;
+}
+
+/* A copy of the body for each position, where choices between these become constants. */
 static ir_ref reduce_in_copies(const reduction *r, ir_ref range) {
   ir_ref fresh = loop_fresh_range(r->n, ir_src(r->n->g, range, 0));
   return combine_lanes(r, fresh, IR_UNROLL, pass_substitute(r->n->g, r->body, &range, &fresh, 1));
@@ -422,7 +434,7 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
   r.position = positional ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
-  if (!positional && loop_is_triangle(g, node, n->lanes, n->lane_count))
+  if (!positional && count == 1 && is_few_copies(&r, ranges[0]) && chooses_by_position(g, node, NULL, 0))
     return reduce_in_copies(&r, ranges[0]);
   end_at_mask(&r, ranges, count);
   if (positional) return reduce_position(&r, ranges[0]);
