@@ -121,6 +121,16 @@ int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 enum { LOOP_MAX_LANES = 64 };
 void loop_moves_print(const loop_nest *n, ir_text *out);
 bool loop_moves_apply(loop_nest *n, const char *text);
+/* Calls one of the functions of n->shaping with that text, where there is memory for it. */
+void loop_moves_tell(const loop_nest *n,
+                     void (*tell)(void *user, uint32_t kernel, uint32_t nest, const char *moves),
+                     uint32_t nest);
+/* Why no loops can be made of the digits; NULL: they can. */
+const char *loop_moves_unsound(loop_nest *n);
+
+/* loop_offer.c: tells n->shaping of the moves that differ in one thing from those of n. threads: blocks for
+ * threads may be among them. */
+void loop_offer(const loop_nest *n, uint32_t nest, bool threads);
 
 /* loop_place.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
  * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes
