@@ -63,6 +63,7 @@ static void fold(pass_state *s) {
   const ir_slab *slab = &s->step->slab;
   s->root = slab->count ? pass_fold_slab(s->g, slab, &s->slots)
                         : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
+  if (s->root && slab->count) s->root = pass_slab_mask(s->g, s->root);
   take_slots(s);
 }
 
@@ -83,6 +84,7 @@ static void peel(pass_state *s) {
 
 static void loops(pass_state *s) {
   pass_shaping *shaping = s->options->shaping;
+  if (shaping && shaping->enter) shaping->enter(shaping->user, shaping->kernel, s->g, s->root);
   ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target, shaping);
   if (shaping) shaping->kernel++;
   if (kernel) s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
