@@ -87,11 +87,12 @@ static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64
   loop_nest *nest = &group->nest;
   for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
   nest->shares = group->count > 1;
+  nest->has_locals = nest->shares && has_locals(base->g, group);
   if (!nest->shares) {
     loop_merge_axes(nest);
     loop_choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
-  } else if (has_locals(base->g, group)) {
+  } else if (nest->has_locals) {
     work = LOOP_MUCH;
   }
   loop_choose_digits(nest, threads, work);
