@@ -232,6 +232,7 @@ ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target) {
     for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
     root = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
     if (root && n->op == IR_OP_SUM) root = packed(g, target, root);
+    if (g->error->status == IR_ERR_MEMORY) root = 0; /* what was found out about an operand may be wrong */
     good = (map[live[i]] = root) != 0;
   }
   if (!good) ir_fail(g->error, IR_ERR_MEMORY, "out of memory packing the operands of a product");
