@@ -308,6 +308,19 @@ static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
   return ir_op_of(g, a) == IR_OP_RANGE && nest->width[a] > 1;
 }
 
+/* Of a product with a range that is vector lanes: the other side, if it has no lanes. */
+static ir_ref factor_of(const cg_nest *nest, ir_ref part) {
+  const ir_graph *g = &nest->graph;
+  if (ir_op_of(g, part) != IR_OP_MUL) return 0;
+  for (uint32_t i = 0; i < 2; i++) {
+    ir_ref range = ir_src(g, part, i), other = ir_src(g, part, 1 - i);
+    if (ir_op_of(g, range) == IR_OP_RANGE && nest->width[range] > 1 &&
+        cg_set_next(nest, cg_lanes(nest, other), -1) < 0)
+      return other;
+  }
+  return 0;
+}
+
 cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
   const ir_graph *g = &nest->graph;
   cg_access access = {.affine = true, .base = index};
@@ -320,7 +333,9 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
       return access;
   }
   bool split = ir_op_of(g, index) == IR_OP_ADD && nest->width[access.base] == 1;
-  return split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
+  access = split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
+  access.factor = factor_of(nest, access.part);
+  return access;
 }
 
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {

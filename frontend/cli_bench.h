@@ -157,8 +157,7 @@ typedef struct bench_history {
   FILE *file; /* NULL: nothing is kept */
   char machine[256];
   int threads;
-  bool has_limits;
-  bench_limits limits; /* those measured last on this machine */
+  bench_limits limits; /* the best of those measured on this machine; 0: none */
   bench_entry *best;   /* by number of workload */
 } bench_history;
 ir_status bench_history_open(bench_history *history, const char *path, int threads, ir_error *error);

@@ -39,7 +39,7 @@ static void take_line(bench_history *h, const json_t *line) {
   bench_limits limits;
   const char *id = json_string_value(json_object_get(line, "workload"));
   if (!is_ours(h, line)) return;
-  if (read_limits(json_object_get(line, "limits"), &limits)) h->limits = limits, h->has_limits = true;
+  if (read_limits(json_object_get(line, "limits"), &limits)) bench_limits_raise(&h->limits, &limits);
   for (size_t i = 0; id && i < bench_workload_count(); i++) {
     bench_entry *best = &h->best[i];
     double ms = json_number_value(json_object_get(line, "ms"));

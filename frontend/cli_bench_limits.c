@@ -82,6 +82,19 @@ bool bench_limits_measure(int threads, bench_limits *out) {
   return true;
 }
 
+static bool raise_one(double *limit, double seen) {
+  bool much = seen > 1.02 * *limit;
+  *limit = fmax(*limit, seen);
+  return much;
+}
+
+bool bench_limits_raise(bench_limits *l, const bench_limits *seen) {
+  bool raised = raise_one(&l->gflops, seen->gflops);
+  for (int s = 0; s < BENCH_STREAMS; s++)
+    for (int f = 0; f < BENCH_FOOTPRINTS; f++) raised |= raise_one(&l->gbs[s][f], seen->gbs[s][f]);
+  return raised;
+}
+
 /* GB/s of a stream that touches as many bytes, between the footprints measured by the logarithm. */
 static double at_footprint(const double *gbs, double bytes) {
   int f = 1;

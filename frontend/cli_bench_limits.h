@@ -34,6 +34,8 @@ extern const double bench_footprints[BENCH_FOOTPRINTS]; /* bytes touched, read a
 
 /* Takes about a second. False without memory. */
 bool bench_limits_measure(int threads, bench_limits *out);
+/* Take over what is better in `seen`. True where something is by more than 2 %. */
+bool bench_limits_raise(bench_limits *limits, const bench_limits *seen);
 /* The least time for as many bytes and operations. */
 double bench_limits_ms(const bench_limits *limits, double bytes_read, double bytes_written, double flops);
 

@@ -206,11 +206,15 @@ static ir_status measure(bench_plan *plan, const bench_workload *w, const bench_
   return error->status;
 }
 
-/* The results of the last run, one after the other; NULL without memory. */
-static float *results_of(const bench_case *c, size_t *count) {
+/* The results of one more run, one after the other; NULL without memory, or after failing. What it does not
+ * write is NaN. */
+static float *results_of(const bench_case *c, size_t *count, ir_error *error) {
   size_t bytes = 0, at = 0;
-  for (size_t i = 0; i < c->out.count; i++) bytes += c->out.list[i].a.bytes;
-  char *all = malloc(bytes + 1);
+  for (size_t i = 0; i < c->out.count; i++) {
+    memset(c->out.list[i].a.data, 0xff, c->out.list[i].a.bytes);
+    bytes += c->out.list[i].a.bytes;
+  }
+  char *all = bench_case_run(c, error) == IR_OK ? malloc(bytes + 1) : NULL;
   for (size_t i = 0; all && i < c->out.count; i++) {
     memcpy(all + at, c->out.list[i].a.data, c->out.list[i].a.bytes);
     at += c->out.list[i].a.bytes;
@@ -225,14 +229,13 @@ ir_status bench_measure(bench_plan *plan, const bench_workload *w, bench_result 
   *out = (bench_result){.workload = w, .best_peer = -1};
   if (bench_case_compile(&c, plan->context, w->id, w->text, strlen(w->text), error) == IR_OK &&
       bench_seed_inputs(w, c.program, &inputs, error) == IR_OK &&
-      bench_case_bind(&c, &inputs, true, error) == IR_OK) {
+      bench_case_bind(&c, &inputs, true, error) == IR_OK && measure(plan, w, &c, out, error) == IR_OK) {
     size_t count;
-    float *results = results_of(&c, &count);
+    float *results = results_of(&c, &count, error);
     out->first_ms = (double)c.first_ns * 1e-6;
     out->limit_ms = bench_limits_ms(&plan->limits, w->bytes_read, w->bytes_written, w->flops);
     out->error = results ? bench_error(w, &c.in, results, count, plan->threads) : INFINITY;
     free(results);
-    measure(plan, w, &c, out, error);
   }
   bench_case_close(&c);
   return error->status;

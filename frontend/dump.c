@@ -79,7 +79,7 @@ static void put_graph(dump *d, ir_ref root) {
 
 /* As a schedule has them. */
 static void put_moves(dump *d) {
-  ir_text_add(d->out, d->moves.data, d->moves.len);
+  if (d->moves.len) ir_text_add(d->out, d->moves.data, d->moves.len);
   d->moves.len = 0;
 }
 

@@ -155,6 +155,26 @@ static ir_ref fold_join(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pa
   return ask_now && fr->awaited ? 0 : value ? value : zero_of(f, (ir_dtype)n->dtype);
 }
 
+/* An integer that is a position: the index that it was cast from, or that is the same number; 0: it is none.
+ */
+static ir_ref as_position(ir_graph *g, ir_ref value) {
+  const ir_node *n = ir_get(g, value);
+  if (!ir_is_data_int((ir_dtype)n->dtype)) return 0;
+  if (n->op == IR_OP_CONST && n->dtype != IR_U64) return ir_index(g, ir_const_value(g, value).i);
+  if (n->op != IR_OP_CAST || ir_dtype_of(g, n->src[0]) != IR_INDEX) return 0;
+  int bits = ir_dtypes[n->dtype].bytes * 8 - 1;
+  ir_bounds b = ir_bounds_of(g, n->src[0]);
+  return b.lo >= 0 && b.hi <= (int64_t)(((uint64_t)1 << bits) - 1) ? n->src[0] : 0;
+}
+
+/* Positions are compared as such, so that passes over indices see what depends on them. */
+static ir_ref compared(ir_graph *g, const ir_node *n, const ir_ref *src) {
+  ir_ref a = as_position(g, src[0]), b = as_position(g, src[1]);
+  bool constants = ir_op_of(g, src[0]) == IR_OP_CONST && ir_op_of(g, src[1]) == IR_OP_CONST;
+  if (a && b && !constants) return pass_compare(g, (ir_op)n->op, a, b);
+  return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
+}
+
 static ir_ref fold_elementwise(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
@@ -170,6 +190,7 @@ static ir_ref fold_elementwise(folder *f, fold_frame *fr, ir_ref node, ir_ref va
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = reply(f, fr, i);
   if (n->op == IR_OP_STORED) return src[0];
   if (n->op == IR_OP_WHERE) return pass_where(g, src[0], src[1], src[2]);
+  if (ir_ops[n->op].cls == IR_CLASS_COMPARE) return compared(g, n, src);
   return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
 }
 

@@ -138,23 +138,27 @@ static void choose_short(loop_nest *n, loop_axis *vector) {
     vector->unroll = (int)(size / vector->lanes);
 }
 
-/* A store that depends on nothing it writes may be done twice. */
+/* May elements be stored twice? Not where they depend on what is written, nor where they are read at the
+ * place that is stored to: such a kernel can write over what it reads. */
 static bool is_repeatable(loop_nest *n) {
   ir_ref loads[MAX_FOUND];
+  const ir_node *store = ir_get(n->g, n->store);
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++)
-    if (ir_src(n->g, loads[i], 0) == ir_src(n->g, n->store, 0)) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *load = ir_get(n->g, loads[i]);
+    if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;
+  }
   return count < MAX_FOUND;
 }
 
 void loop_choose_copies(loop_nest *n, loop_axis *vector) {
   if (!is_store(n)) return;
-  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n);
+  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n), alternating = false;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
     a->overlaps = repeatable && (a != vector || !streams); /* lines past the caches are not written twice */
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].unroll > 1) return; /* chosen already */
-  if (choose_tile(n, vector)) return;
-  choose_backward(n, vector);
+    alternating |= n->axes[a].unroll > 1; /* chosen with the lanes */
+  if (!alternating && choose_tile(n, vector)) return;
+  if (!alternating) choose_backward(n, vector);
   if (vector->unroll == 1) choose_short(n, vector);
 }

@@ -44,6 +44,12 @@ static int64_t work_below(loop_nest *n, uint32_t depth, int64_t inside) {
   return inside;
 }
 
+static bool divides(const loop_nest *n, const loop_digit *digit, int64_t together) {
+  int64_t size;
+  return together == 1 ||
+         (ir_is_const(n->g, n->axes[digit->axis].extent, &size) && size % (together * digit->step) == 0);
+}
+
 /* Blocks, each worth about MIN_BLOCK elements: positions of the outermost axes, as many of these as make
  * MANY_BLOCKS, and of the last one so many steps together as are worth it. */
 static void bind_threads(loop_nest *n, int64_t inside) {
@@ -56,7 +62,8 @@ static void bind_threads(loop_nest *n, int64_t inside) {
     if (!takes_threads(n, digit->axis)) break;
     if (digit->step >= size) continue; /* a single step, of which axes further in may make several blocks */
     while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
-    if (together * digit->step >= size) break; /* not worth two blocks */
+    while (n->shares && !divides(n, digit, together)) together /= 2; /* locals are for one kind of round */
+    if (together * digit->step >= size) break;                       /* not worth two blocks */
     blocks = times(blocks, size / (together * digit->step));
     divided = d + 1;
     if (together == 1) continue;

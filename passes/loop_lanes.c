@@ -30,8 +30,8 @@ static int lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   return score;
 }
 
-/* Of the values below the roots: with reductions those of their terms, which are most of the work. What is rare
- * may take several vectors. */
+/* Of the values below the roots: with reductions those of their terms, which are most of the work. What is
+ * rare may take several vectors. */
 static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
   ir_graph *g = n->g;
   ir_ref *live = NULL;
@@ -46,8 +46,7 @@ static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) 
       if (!usual[live[i]]) continue;
       int bytes = ir_dtypes[node->dtype].bytes;
       widest = bytes > widest ? bytes : widest;
-      for (uint32_t k = 0; k < node->nsrc; k++)
-        usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
+      for (uint32_t k = 0; k < node->nsrc; k++) usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
     }
   }
   ir_free(g->mem, live, cap * sizeof *live);

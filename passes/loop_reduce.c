@@ -162,13 +162,6 @@ static ir_ref only_inside(const reduction *r, ir_ref body, ir_ref at) {
   return pass_where(g, inside, pass_substitute(g, body, loads, masked, used), other);
 }
 
-/* The value under the loops of r->ranges: of positions, the order of each lane's best. */
-static ir_ref loops_around(const reduction *r, ir_ref body, ir_ref position) {
-  if (!position) return serial_loops(r, body);
-  loop_extremum best = loop_search(r->n, r->sought, body, position, r->range_count ? r->ranges[0] : 0);
-  return loop_extremum_order(r->n->g, r->sought, &best);
-}
-
 /* Reduce over ranges[0..count), with range `last` (when not 0) taken at `at` instead. */
 static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref last, ir_ref extent,
                               ir_ref scale, ir_ref offset) {
@@ -186,7 +179,7 @@ static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count
   }
   ir_ref body = pass_substitute(g, r->body, from, to, replaced);
   if (r->inside.lane) body = only_inside(r, body, pass_sub(g, to[replaced - 1], r->inside.start));
-  return loops_around(r, body, r->position ? pass_substitute(g, r->position, from, to, replaced) : 0);
+  return serial_loops(r, body);
 }
 
 static ir_ref combine_lanes(const reduction *r, ir_ref range, int binding, ir_ref value) {
@@ -281,25 +274,48 @@ static ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   return reduce_serially(r, ranges, count, 0, 0, 0, 0);
 }
 
-/* argmax, argmin. Without lanes along the range a search finds the position; lanes' bests are compared by
- * their orders, which hold elements of up to 32 bits; of wider ones the first position of the extremum is
- * what a second round finds. */
-static ir_ref reduce_position(reduction *r, ir_ref range) {
+/* argmax, argmin: the best of the terms at round * scale + offset[i], of each i for itself, then of all. */
+static loop_extremum search(reduction *r, ir_ref last, ir_ref rounds, int64_t scale, const ir_ref *offset,
+                            uint32_t count) {
   ir_graph *g = r->n->g;
-  ir_ref fresh = 0, to = 0;
-  r->sought = r->op;
-  if (ir_dtypes[ir_dtype_of(g, r->body)].bytes < 4)
-    r->body = ir_cast(g, r->body, ir_is_float(ir_dtype_of(g, r->body)) ? IR_F32 : IR_I32);
-  r->op = IR_OP_MIN, r->dtype = IR_I64, r->identity = pass_identity(g, IR_OP_MIN, IR_I64);
-  if (!r->n->lanes_in_reduction) {
-    r->range_count = 0;
-    to = serial_position(r, ir_src(g, range, 0));
-    fresh = r->range_count ? r->ranges[0] : 0;
-    loop_extremum best = loop_search(r->n, r->sought, pass_substitute(g, r->body, &range, &to, 1),
-                                     pass_substitute(g, r->position, &range, &to, 1), fresh);
-    return ir_cast(g, best.at, IR_I64);
+  ir_ref value[REDUCE_UNROLL], position[REDUCE_UNROLL];
+  r->range_count = 0;
+  ir_ref round = pass_mul_int(g, serial_position(r, rounds), scale);
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref at = pass_add(g, round, offset[i]);
+    value[i] = pass_substitute(g, r->body, &last, &at, 1);
+    if (r->inside.lane) value[i] = only_inside(r, value[i], pass_sub(g, at, r->inside.start));
+    position[i] = pass_substitute(g, r->position, &last, &at, 1);
   }
-  if (loop_has_order(g, r->body, r->position)) return loop_ordered_position(g, reduce_over(r, &range, 1));
+  return loop_search(r->n, r->sought, value, position, count, r->range_count ? r->ranges[0] : 0);
+}
+
+/* Lanes compare their bests by their orders. */
+static ir_ref position_in_lanes(reduction *r, ir_ref last, int lanes, int unroll) {
+  ir_graph *g = r->n->g;
+  ir_ref extent = ir_src(g, last, 0), lane = loop_fresh_range(r->n, ir_index(g, lanes)),
+         offset[REDUCE_UNROLL];
+  for (int i = 0; i < unroll; i++) offset[i] = pass_add_int(g, lane, (int64_t)i * lanes);
+  int64_t step = (int64_t)lanes * unroll, left;
+  loop_extremum best = search(r, last, pass_div_int(g, extent, step), step, offset, (uint32_t)unroll);
+  ir_ref rest = pass_mod_int(g, extent, step), start = pass_sub(g, extent, rest);
+  bool whole = ir_is_const(g, rest, &left) && left == 0, masks = !whole && can_be_masked(r, last);
+  if (masks) {
+    r->inside.lane = lane, r->inside.start = start, r->inside.count = rest;
+    offset[0] = pass_add(g, start, lane);
+    loop_extremum tail = search(r, last, pass_ceil_div(g, rest, ir_index(g, lanes)), lanes, offset, 1);
+    r->inside.lane = 0;
+    best = loop_better(g, r->sought, best, tail);
+  }
+  ir_ref order = combine_lanes(r, lane, IR_VECTOR, loop_extremum_order(g, r->sought, &best));
+  if (whole || masks || !order) return loop_ordered_position(g, order);
+  loop_extremum tail = search(r, last, rest, 1, &start, 1);
+  return loop_ordered_position(g, ir_binary(g, IR_OP_MIN, order, loop_extremum_order(g, r->sought, &tail)));
+}
+
+/* The first position of the extremum, found in a second round over the terms. */
+static ir_ref position_of_extremum(reduction *r, ir_ref range) {
+  ir_graph *g = r->n->g;
   reduction value = *r;
   ir_dtype t = ir_dtype_of(g, r->body);
   value.op = r->sought == IR_OP_ARGMAX ? IR_OP_MAX : IR_OP_MIN;
@@ -309,6 +325,22 @@ static ir_ref reduce_position(reduction *r, ir_ref range) {
                            ir_binary(g, IR_OP_NE, r->body, r->body));
   r->body = ir_where(g, found, ir_cast(g, r->position, IR_I64), r->identity), r->position = 0;
   return reduce_over(r, &range, 1);
+}
+
+/* argmax, argmin. Orders hold elements of up to 32 bits. */
+static ir_ref reduce_position(reduction *r, ir_ref range) {
+  ir_graph *g = r->n->g;
+  ir_ref zero = ir_index(g, 0);
+  int lanes, unroll;
+  r->sought = r->op;
+  if (ir_dtypes[ir_dtype_of(g, r->body)].bytes < 4)
+    r->body = ir_cast(g, r->body, ir_is_float(ir_dtype_of(g, r->body)) ? IR_F32 : IR_I32);
+  r->op = IR_OP_MIN, r->dtype = IR_I64, r->identity = pass_identity(g, IR_OP_MIN, IR_I64);
+  choose_steps(r, r->body, ir_bounds_of(g, ir_src(g, range, 0)).hi, &lanes, &unroll);
+  if (!r->n->lanes_in_reduction || lanes == 1)
+    return ir_cast(g, search(r, range, ir_src(g, range, 0), 1, &zero, 1).at, IR_I64);
+  return loop_has_order(g, r->body, r->position) ? position_in_lanes(r, range, lanes, unroll)
+                                                 : position_of_extremum(r, range);
 }
 
 /* Where `condition` says range < E, with an E that is the same for all reduced ranges and for all lanes: E,
@@ -363,7 +395,8 @@ bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t
   bool triangle = false;
   if (r->nsrc != 2 || !ir_is_const(g, ir_src(g, range, 0), &size) || size > MAX_COPIES || (size & (size - 1)))
     return false;
-  if (ir_reachable(g, &r->src[0], 1, &live, &live_count, &cap) == IR_OK)
+  const ir_node *term = ir_get(g, r->src[0]);
+  if (term->op == IR_OP_WHERE && ir_reachable(g, &term->src[0], 1, &live, &live_count, &cap) == IR_OK)
     for (size_t i = 0; i < live_count && !triangle; i++) {
       if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
       for (uint32_t k = 0; k < count; k++) triangle |= loop_depends(g, live[i], others[k]);
@@ -376,6 +409,17 @@ bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t
 static ir_ref reduce_in_copies(const reduction *r, ir_ref range) {
   ir_ref fresh = loop_fresh_range(r->n, ir_src(r->n->g, range, 0));
   return combine_lanes(r, fresh, IR_UNROLL, pass_substitute(r->n->g, r->body, &range, &fresh, 1));
+}
+
+/* The greatest or least of floats by their keys: integers are compared in one instruction, floats with signed
+ * zeros and NaN in about six, one waiting for the other. */
+static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count) {
+  ir_graph *g = r->n->g;
+  ir_dtype t = r->dtype;
+  r->body = loop_key(g, r->op, r->body), r->identity = loop_key(g, r->op, r->identity);
+  if (!r->body || !r->identity) return 0;
+  r->dtype = ir_dtype_of(g, r->body);
+  return loop_key_value(g, reduce_over(r, ranges, count), t);
 }
 
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
@@ -394,6 +438,8 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   end_at_mask(&r, ranges, count);
   if (positional) return reduce_position(&r, ranges[0]);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
+  if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
+    return reduce_by_keys(&r, ranges, count);
   return reduce_over(&r, ranges, count);
 }
 

@@ -79,6 +79,13 @@ static bool shape_from_outside(loop_nest *n) {
   return true;
 }
 
+/* Rounds of a slab: each is a block, so that its position is that of one loop, to which its locals belong. */
+static bool has_locals(const ir_graph *g, const piece_group *group) {
+  for (uint32_t i = 0; i < group->count; i++)
+    if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
+  return false;
+}
+
 /* The digits of the group's axes. */
 static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
@@ -87,7 +94,10 @@ static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64
     loop_merge_axes(nest);
     loop_choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
+  } else if (has_locals(base->g, group)) {
+    work = LOOP_MUCH;
   }
+  nest->shares = group->count > 1;
   loop_choose_digits(nest, threads, work);
   keep_fresh(base, nest);
   if (base->shaping && !shape_from_outside(nest)) return false;
@@ -240,7 +250,7 @@ static ir_ref thread_loop(loop_nest *base, piece_group *groups, uint32_t group_c
     if (!find_boxes(base, &groups[i], boxes, &count)) return 0;
   for (uint32_t i = 0; i < count; i++)
     if (!is_one_block(g, boxes[i].blocks)) total = pass_add(g, total, boxes[i].blocks);
-  total = pass_max(g, total, ir_index(g, 1));
+  total = count == 1 ? boxes[0].blocks : pass_max(g, total, ir_index(g, 1));
   ir_ref range = loop_fresh_range(base, total), block = is_one_block(g, total) ? zero : range;
   base->bound = &range, base->bound_count = 1;
   for (uint32_t i = 0; i < count; i++) {
@@ -267,6 +277,20 @@ static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
   if (ok) root = thread_loop(base, groups, group_count);
   ir_free(base->g->mem, groups, count * sizeof *groups);
   return root;
+}
+
+/* Rounds that moves from outside have taken apart would have locals of their own. */
+static bool locals_are_whole(ir_graph *g, ir_ref effect) {
+  ir_ref locals[IR_MAX_LOCALS + 1];
+  uint32_t count = loop_find(g, effect, IR_OP_LOCAL, locals, IR_MAX_LOCALS + 1);
+  bool whole = count <= IR_MAX_LOCALS;
+  for (uint32_t i = 0; i < count && whole; i++)
+    for (uint32_t k = 0; k < i && whole; k++)
+      whole = ir_arg_int(ir_get(g, locals[i])) != ir_arg_int(ir_get(g, locals[k]));
+  if (!whole)
+    ir_fail(g->error, IR_ERR_INVALID,
+            "moves: the first axis of a kernel with locals is one digit, a round; it cannot be split");
+  return whole;
 }
 
 /* KERNEL(effect, params by slot, variables) */
@@ -308,5 +332,5 @@ ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pas
   loop_stores stores;
   if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores)) return 0;
   ir_ref root = shaped(&base, stores.store, stores.count);
-  return root && index_fits(g, root) ? kernel(g, root) : 0;
+  return root && index_fits(g, root) && locals_are_whole(g, root) ? kernel(g, root) : 0;
 }

@@ -45,6 +45,7 @@ typedef struct loop_nest {
   uint32_t bound_count;
   const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
   uint32_t lane_count;
+  bool shares;             /* several stores are inside these loops */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
@@ -146,13 +147,23 @@ ir_ref loop_reductions(loop_nest *n, ir_ref root);
 typedef struct loop_extremum {
   ir_ref value, at; /* the best element; its position, i32 where that is known to hold it, else i64 */
 } loop_extremum;
-/* The best of value over the range, one round after another; of no range (0), value itself. */
-loop_extremum loop_search(loop_nest *n, ir_op op, ir_ref value, ir_ref position, ir_ref range);
+enum { LOOP_SEARCHES = 4 };
+/* The best of `count` values over the range, one round after another, each searched for itself; of no range
+ * (0), of the values themselves. */
+loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *position, uint32_t count,
+                          ir_ref range);
+/* The better of two, in whatever order their positions are. */
+loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b);
 /* Elements and positions fit together in one order. */
 bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position);
 /* An i64, the less the better: the order of the element in its high half, the position in its low one. */
 ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
 ir_ref loop_ordered_position(ir_graph *g, ir_ref order);
+
+/* loop_key.c: a float as a signed integer, in the order of max (op MAX) or min: -0 before +0, NaN the best.
+ * Of f16 and bf16 that of the f32. The float that a key stands for, NaN being any. */
+ir_ref loop_key(ir_graph *g, ir_op op, ir_ref x);
+ir_ref loop_key_value(ir_graph *g, ir_ref key, ir_dtype t);
 
 /* Updates stay in one piece, over the axes that folding gave them: pieces run one after the other, or by
  * different threads. */

@@ -95,6 +95,9 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 /* The range over the rounds of a slab, given its effect; 0 for the effect of another kernel. */
 ir_ref pass_slab_range(ir_graph *g, ir_ref effect);
 
+/* slab_mask.c: a slab without what lies beyond the last position that its rows look at. */
+ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);
+
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
 

@@ -120,6 +120,11 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
   ir_graph *g = p->s->g;
   int8_t inner = innermost(group);
   row r = measure(p, group);
+  while (r.neighbours && most(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* they stay together */
+    group->shared[inner] = false;
+    if ((inner = innermost(group)) < 0) return false;
+    r = measure(p, group);
+  }
   int64_t extent = most(g, group->extent[inner]), rounds = 1,
           rows = r.tiled        ? TILED_ROWS
                  : r.neighbours ? NEIGHBOURS

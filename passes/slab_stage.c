@@ -117,7 +117,27 @@ static bool sweep_node(sweep *w, swept *s) {
   return true;
 }
 
+/* A copy of another member, through views that only name positions anew: its readers read that one. */
+static bool is_copy(const slab_plan *p, const slab_group *group, const slab_member *m) {
+  const ir_graph *g = p->s->g;
+  ir_ref r = m->value;
+  if (m->stored || ir_op_of(g, r) != IR_OP_STORED) return false;
+  do r = ir_src(g, r, 0);
+  while (member_of(group, r) < 0 && ir_ops[ir_op_of(g, r)].cls == IR_CLASS_VIEW &&
+         ir_op_of(g, r) != IR_OP_CONCAT && ir_op_of(g, r) != IR_OP_STACK && ir_op_of(g, r) != IR_OP_PAD);
+  int64_t of = member_of(group, r);
+  return of >= 0 && group->members[of].local;
+}
+
+static void drop_copies(const slab_plan *p, slab_group *group) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < group->count; i++)
+    if (!is_copy(p, group, &group->members[i])) group->members[kept++] = group->members[i];
+  group->count = kept;
+}
+
 bool slab_stage(slab_plan *p, slab_group *group) {
+  if (!group->count) return true; /* dissolved */
   const ir_mem *mem = p->s->g->mem;
   sweep *w = ir_alloc(mem, sizeof *w);
   if (!w) return false;
@@ -126,5 +146,7 @@ bool slab_stage(slab_plan *p, slab_group *group) {
   if (collect(w))
     for (uint32_t i = 0; i < w->count && good; i++) good = sweep_node(w, &w->nodes[i]);
   ir_free(mem, w, sizeof *w);
+  drop_copies(p, group);
+  slab_fits(p, group); /* perhaps more rows, now that some take no room */
   return good;
 }

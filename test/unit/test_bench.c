@@ -124,6 +124,20 @@ static void limits_follow_bytes_or_operations(void **state) {
   assert_float_equal(bench_limits_ms(&l, 1e9, 0, 0), 25, 1e-9);                   /* above all */
 }
 
+static void limits_only_rise(void **state) {
+  (void)state;
+  bench_limits l = {.gflops = 100}, seen = {.gflops = 90};
+  assert_false(bench_limits_raise(&l, &seen));
+  seen.gflops = 101; /* not worth a line in the history */
+  assert_false(bench_limits_raise(&l, &seen));
+  seen.gbs[BENCH_STREAM_COPY][3] = 5;
+  assert_true(bench_limits_raise(&l, &seen));
+  seen.gflops = 50;
+  assert_false(bench_limits_raise(&l, &seen));
+  assert_float_equal(l.gflops, 101, 1e-9);
+  assert_float_equal(l.gbs[BENCH_STREAM_COPY][3], 5, 1e-9);
+}
+
 static void history_remembers_the_best(void **state) {
   (void)state;
   char path[] = "/tmp/viewfold-test-history-XXXXXX";
@@ -136,7 +150,7 @@ static void history_remembers_the_best(void **state) {
   assert_int_equal(write(fd, "no JSON\n{\"workload\":3}\n[]\n", 26), 26);
   close(fd);
   assert_int_equal(bench_history_open(&h, path, 1, &error), IR_OK);
-  assert_false(h.has_limits);
+  assert_true(h.limits.gflops == 0);
   assert_false(bench_history_slower(&h, &r)); /* than nothing */
   for (int s = 0; s < BENCH_STREAMS; s++)
     for (int f = 0; f < BENCH_FOOTPRINTS; f++) h.limits.gbs[s][f] = s + f + 1;
@@ -149,7 +163,7 @@ static void history_remembers_the_best(void **state) {
 
   assert_int_equal(bench_history_open(&h, path, 1, &error), IR_OK);
   const bench_entry *best = &h.best[w - bench_workload_at(0)];
-  assert_true(h.has_limits);
+  assert_float_equal(h.limits.gflops, 7, 1e-9);
   assert_float_equal(h.limits.gbs[BENCH_STREAM_FILL][2], 5, 1e-9);
   assert_float_equal(best->ms, 2, 1e-9);
   assert_string_equal(best->commit, "abc");
@@ -163,7 +177,7 @@ static void history_remembers_the_best(void **state) {
   bench_history_close(&h);
 
   assert_int_equal(bench_history_open(&h, path, 2, &error), IR_OK); /* other threads, other figures */
-  assert_false(h.has_limits);
+  assert_true(h.limits.gflops == 0);
   assert_false(bench_history_slower(&h, &r));
   bench_history_close(&h);
   unlink(path);
@@ -175,6 +189,7 @@ int main(void) {
       cmocka_unit_test(a_wrong_result_is_an_error),
       cmocka_unit_test(inputs_are_seeded),
       cmocka_unit_test(limits_follow_bytes_or_operations),
+      cmocka_unit_test(limits_only_rise),
       cmocka_unit_test(history_remembers_the_best),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,13 +14,13 @@ kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0; thread 
 $ viewfold dump --stage=loops --target vector_bytes=16 --schedule whole.txt product.vf > loops
 $ grep -e '# kernel' loops
 \# kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
-$ grep -o 'for .* in .* ' loops | head -6
-for ridx5 in 0..2 thread 
-for ridx6 in 0..5 
-for ridx10 in 0..6 unroll 
-for ridx11 in 0..4 unroll 
-for ridx12 in 0..4 vector 
-for ridx13 in 0..8 with %7 = f32(0.0) 
+$ grep -o 'for .* in .* ' loops | head -6 | sed 's, *$,,'
+for ridx5 in 0..2 thread
+for ridx6 in 0..5
+for ridx10 in 0..6 unroll
+for ridx11 in 0..4 unroll
+for ridx12 in 0..4 vector
+for ridx13 in 0..8 with %7 = f32(0.0)
 
 == what is printed is a schedule
 $ viewfold dump --stage=loops product.vf > model
@@ -38,15 +38,15 @@ check y: 1200 elements, bit-equal
 == moves that are none
 $ echo 'kernel 0 nest 0: split a2 4' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
-! viewfold dump: schedule: `split a2 4`: steps get smaller inwards, each a multiple of the next[..]
+! viewfold dump: schedule: `split a2 4`: steps get smaller inwards, each a multiple of the next
 ? 2
 $ echo 'kernel 0 nest 0: vector a1' > bad.txt
 $ viewfold run --schedule bad.txt product.vf --in a=0 --in b=0
-! [..]
+! 
 ? 2
 $ echo 'kernel 0 nest 0: split a0 6; split a1 64; thread a0.1' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
-! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
+! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; 
 ? 2
 
 == lines that are none
