@@ -250,6 +250,18 @@ static bool read_move(reader *r, size_t length) {
   return refuse(r, move, length, "there is no such move");
 }
 
+/* The axes have the lanes and copies that the digits say. */
+static void take_lanes(loop_nest *n) {
+  for (uint32_t a = 0; a < n->axis_count; a++) n->axes[a].lanes = n->axes[a].unroll = 1;
+  for (uint32_t d = 0; d < n->digit_count; d++) {
+    const loop_digit *digit = &n->digits[d];
+    uint32_t place = place_in_axis(n, d);
+    int64_t around = place ? n->digits[find_digit(n, digit->axis, place - 1)].step : digit->step;
+    if (digit->binding == IR_VECTOR) n->axes[digit->axis].lanes = (int)around;
+    if (digit->binding == IR_UNROLL) n->axes[digit->axis].unroll *= (int)(around / digit->step);
+  }
+}
+
 bool loop_moves_apply(loop_nest *n, const char *text) {
   reader r = {n, text};
   n->digit_count = 0;
@@ -267,5 +279,7 @@ bool loop_moves_apply(loop_nest *n, const char *text) {
     if (*r.at && *r.at != ';') return refuse(&r, move, length, "something follows the move");
   }
   const char *why = loop_moves_unsound(n);
-  return !why || refuse(&r, text, strlen(text), why);
+  if (why) return refuse(&r, text, strlen(text), why);
+  take_lanes(n);
+  return true;
 }

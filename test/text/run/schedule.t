@@ -58,3 +58,18 @@ $ echo 'kernel 1 nest 0: split a0 6' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf > loops
 ! viewfold dump: schedule:1: the graph has no kernel 1 with a nest 0; `viewfold dump --stage=loops` prints a line for each that it has
 ? 2
+
+== every element is stored, along whichever axis the lanes are
+<<< rows.vf
+graph @rows(%s: i32[]) {
+  %i = iota shape=[2,24] axis=1 dtype=i32
+  %y = mul %i, %s
+  return %y
+}
+>>>
+<<< rows.loops
+kernel 0 nest 0: split a0 2; reorder a0.0 a1 a0.1; vector a0.1
+>>>
+$ viewfold run rows.vf --in s=3 --schedule rows.loops --check
+y: i32[2,24] min 0 max 69 mean 34.5 first 0 3 6 9 12 15 ...
+[...]
