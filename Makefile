@@ -131,6 +131,8 @@ $(B)/obj/runtime/identity.o: $(GEN)/source_id
 $(B)/obj/runtime/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
   -DVIEWFOLD_LLVM_FILE=\"$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))\"
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
+# The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
+$(B)/obj/test/lib/ulp_double.o: EXTRA = -O3 -march=native -fno-math-errno -fno-trapping-math -D__FAST_MATH__
 $(B)/obj/test/unit/test_image.o: EXTRA = -Wno-unused-parameter $(LLVM_CFLAGS)
 $(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
 	$(call say,CC,$<)
@@ -220,6 +222,7 @@ $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
 	$(Q)ar rcs $@ $(filter %.o,$^)
 LIBS_prop_rules = $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a -lz3 -ljansson
 LIBS_prop_steps = -lcmocka
+LIBS_prop_ulp = $(call once,LIBS_prop_ulp,$(shell pkg-config --libs mpfr 2>/dev/null))
 LIBS_prove = $(LIBS_prop_rules)
 LIBS_bench_fold = $(B)/libtest.a $(B)/libviewfold-internal.a -ljansson
 LIBS_test_prove = $(LIBS_prop_rules)

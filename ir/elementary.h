@@ -2,8 +2,8 @@
  *
  * The expression returned is the definition of the function: one fixed sequence of IEEE operations that the
  * reference evaluator and every backend share, so that results are bit-equal everywhere (NaNs as a class).
- * Arguments that are seldom met and take many more operations are a RARE value of it. Errors in units in the last place (ULP) of the result, over the whole range with
- * infinities and subnormals:
+ * Arguments that are seldom met and take many more operations are a RARE value of it. Errors in units in the
+ * last place (ULP) of the result, over the whole range with infinities and subnormals:
  *
  *   exp exp2 log         f32 <= 1      f64 <= 1
  *   log2                 f32 <= 1.5    f64 <= 1

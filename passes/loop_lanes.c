@@ -48,8 +48,7 @@ static int widest_bytes(loop_nest *n) {
       if (!usual[live[i]]) continue;
       int bytes = ir_dtypes[node->dtype].bytes;
       widest = bytes > widest ? bytes : widest;
-      for (uint32_t k = 0; k < node->nsrc; k++)
-        usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
+      for (uint32_t k = 0; k < node->nsrc; k++) usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
     }
   }
   ir_free(g->mem, live, cap * sizeof *live);
