@@ -113,6 +113,8 @@ ir_ref ir_el_atanh(const ir_format *m, ir_ref x);
 
 /* elementary_erf.c, elementary_trig.c, elementary_pow.c */
 ir_ref ir_el_erf(const ir_format *m, ir_ref x);
+ir_ref ir_el_gelu(const ir_format *m, ir_ref x);      /* elementary_gelu.c */
+ir_ref ir_el_gelu_tanh(const ir_format *m, ir_ref x); /* likewise */
 ir_ref ir_el_tan(const ir_format *m, ir_ref x);
 ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine);
 ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y);

@@ -51,6 +51,7 @@ static int rsqrt(mpfr_t out, const mpfr_t x, mpfr_rnd_t round) {
   return mpfr_ui_div(out, 1, out, round);
 }
 static int gelu(mpfr_t out, const mpfr_t x, mpfr_rnd_t round) {
+  if (mpfr_inf_p(x) && mpfr_sgn(x) < 0) return mpfr_set_d(out, -0.0, round);
   mpfr_t root;
   mpfr_init2(root, DIGITS);
   mpfr_set_d(root, 0.5, round);
@@ -64,6 +65,7 @@ static int gelu(mpfr_t out, const mpfr_t x, mpfr_rnd_t round) {
   return result;
 }
 static int gelu_tanh(mpfr_t out, const mpfr_t x, mpfr_rnd_t round) {
+  if (mpfr_inf_p(x) && mpfr_sgn(x) < 0) return mpfr_set_d(out, -0.0, round);
   mpfr_t u, c;
   mpfr_inits2(DIGITS, u, c, (mpfr_ptr)0);
   mpfr_sqr(u, x, round);

@@ -34,6 +34,6 @@ LOOP(acosh_all, acosh(x))
 LOOP(atanh_all, atanh(x))
 LOOP(sqrt_all, sqrt(x))
 LOOP(rsqrt_all, 1 / sqrt(x))
-LOOP(gelu_all, 0.5 * x * erfc(x * -0.70710678118654752440))
+LOOP(gelu_all, x < -1e4 ? -0.0 : 0.5 * x * erfc(x * -0.70710678118654752440))
 /* x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3) */
-LOOP(gelu_tanh_all, x / (1 + exp(-1.5957691216057307117 * x * (1 + 0.044715 * x * x))))
+LOOP(gelu_tanh_all, x < -1e4 ? -0.0 : x / (1 + exp(-1.5957691216057307117 * x * (1 + 0.044715 * x * x))))
