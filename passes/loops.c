@@ -75,24 +75,16 @@ static bool shape_from_outside(loop_nest *n, bool threads) {
   return true;
 }
 
-/* Rounds of a slab: each is a block, so that its position is that of one loop, to which its locals belong. */
-static bool has_locals(const ir_graph *g, const piece_group *group) {
-  for (uint32_t i = 0; i < group->count; i++)
-    if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
-  return false;
-}
-
 /* The digits of the group's axes. */
 static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
   for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
   nest->shares = group->count > 1;
+  nest->has_locals = nest->shares && has_locals(base->g, group);
   if (!nest->shares) {
     loop_merge_axes(nest);
     loop_choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
-  } else if (has_locals(base->g, group)) {
-    work = LOOP_MUCH;
   }
   loop_choose_digits(nest, threads, work);
   keep_fresh(base, nest);
