@@ -3,6 +3,7 @@
  *
  *   prop_slab --seed S --count N
  *   prop_slab --case SEED         one case again, by the seed in its report
+ *   prop_slab --show SEED         its graph as text, not compiled
  *
  * A case is what scheduling may put into one loop over rows: reductions over the same axes, one on top of the
  * other, with elementwise work and views in between, results that others read as well, one symbolic size; or
@@ -281,14 +282,19 @@ static void run(problem *p, char *wrong, size_t room) {
     if (programs[c]) rt_program_release(programs[c]);
 }
 
-static bool check(uint64_t seed, const ir_target *target) {
+static bool check(uint64_t seed, bool shown, const ir_target *target) {
   problem p = {.state = seed};
   char wrong[200] = "";
   ir_graph_init(&p.g, &ir_mem_libc, &p.error);
   if (pick(&p, 0, 3)) record_rows(&p);
   else record_attention(&p);
   p.tolerance = p.dtype == IR_F64 ? 1e-8 : 2e-3;
-  if (getenv("PROP_SLAB_SHOW")) describe(&p), fprintf(stderr, "%s", p.what);
+  if (shown) {
+    describe(&p);
+    printf("%s", p.what);
+    ir_graph_free(&p.g);
+    return true;
+  }
   if (p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
   else run(&p, wrong, sizeof wrong);
   if (!*wrong) count_slabs(&p, target);
@@ -301,11 +307,12 @@ static bool check(uint64_t seed, const ir_target *target) {
 int main(int argc, char **argv) {
   uint64_t seed = 1;
   long count = 60, done = 0, failed = 0;
-  bool again = false;
+  bool again = false, show = false;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
+    if (strcmp(argv[i], "--show") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = show = true;
   }
   ir_error error = {0};
   for (int k = 0; k < CONTEXTS; k++) {
@@ -316,7 +323,7 @@ int main(int argc, char **argv) {
   const ir_target *target = rt_context_target(contexts[0], &error);
   for (; done < count && failed < 5; done++) {
     uint64_t state = seed + (uint64_t)done * 0x10001;
-    failed += !check(again ? seed : random_next(&state), target);
+    failed += !check(again ? seed : random_next(&state), show, target);
   }
   for (int k = 0; k < CONTEXTS; k++) rt_context_destroy(contexts[k]);
   printf("prop_slab: %ld graphs, %ld slabs among %ld kernels, %ld elements, %ld failed, seed %" PRIu64 "\n",
