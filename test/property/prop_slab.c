@@ -11,7 +11,9 @@
  * here and there. Integers must be right to the bit, floats close to what the evaluator has, NaN where it has
  * NaN; and the bits the same for 1, 2 and 4 threads. Says how many kernels were slabs. */
 #include "frontend/compile.h"
+#include "frontend/reader.h"
 #include "ir/eval.h"
+#include "ir/parse.h"
 #include "passes/ops/compose.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
@@ -250,16 +252,41 @@ static void run_once(problem *p, rt_program *const programs[CONTEXTS], char *wro
     for (int c = 0; c < CONTEXTS; c++) free(out[k][c]);
 }
 
-static void count_slabs(problem *p, const ir_target *target) {
+/* The listing of a kernel parses back to the same listing. */
+static void check_text(problem *p, ir_ref kernel, char *wrong, size_t room) {
+  ir_text first, second;
+  ir_text_init(&first, &ir_mem_libc), ir_text_init(&second, &ir_mem_libc);
+  ir_print_graph(&p->g, "k", kernel, &first);
+  ir_graph again;
+  ir_error error = {0};
+  ir_module module = {0};
+  ir_graph_init(&again, &ir_mem_libc, &error);
+  if (ir_parse_module(&again, &fe_builder, "k", ir_text_get(&first), first.len, &module) != IR_OK) {
+    snprintf(wrong, room, "a listing does not parse: %.150s", error.text);
+  } else {
+    ir_print_graph(&again, "k", module.graphs[0].root, &second);
+    if (strcmp(ir_text_get(&first), ir_text_get(&second)) != 0)
+      snprintf(wrong, room, "a listing changes when parsed");
+  }
+  ir_module_free(&module);
+  ir_graph_free(&again);
+  ir_text_free(&first), ir_text_free(&second);
+}
+
+static void count_slabs(problem *p, const ir_target *target, char *wrong, size_t room) {
   ir_plan plan;
   ir_error error = {0};
   pass_options options = {
       .target = target, .inputs = p->input, .input_count = p->input_count, .verify = true};
   ir_ref results = ir_tuple(&p->g, p->result, p->result_count);
-  if (pass_pipeline(&p->g, results, &options, &plan, &error) != IR_OK) return;
+  if (pass_pipeline(&p->g, results, &options, &plan, &error) != IR_OK) {
+    snprintf(wrong, room, "%.150s", error.text);
+    return;
+  }
   for (size_t i = 0; i < plan.step_count; i++) {
     kernels += plan.steps[i].kind == IR_STEP_KERNEL;
     slabs += plan.steps[i].slab.count > 0;
+    if (plan.steps[i].slab.count && !*wrong) check_text(p, plan.steps[i].kernel, wrong, room);
   }
   ir_plan_free(&plan);
 }
@@ -297,7 +324,7 @@ static bool check(uint64_t seed, bool shown, const ir_target *target) {
   }
   if (p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
   else run(&p, wrong, sizeof wrong);
-  if (!*wrong) count_slabs(&p, target);
+  if (!*wrong) count_slabs(&p, target, wrong, sizeof wrong);
   if (*wrong) describe(&p);
   if (*wrong) fprintf(stderr, "%s%s\n(prop_slab --case %" PRIu64 ")\n", p.what, wrong, seed);
   ir_graph_free(&p.g);
