@@ -34,6 +34,7 @@ typedef struct cg_nest {
   uint64_t *lanes;   /* by ref: set of loops that are lanes */
   uint32_t *width;   /* by ref: lanes of its vector, 1 for a scalar */
   bool *touches;     /* by ref: computing it reads memory or may report an error */
+  bool *anchor;      /* by ref of an index: a loop further in adds to it */
   bool *stored;      /* by ref of PARAM: some STORE writes it, or may, where it lies in the same memory */
   uint64_t *reads;   /* by ref: set of the locals, by number, that computing it reads */
   uint32_t count;    /* refs below this one */
@@ -68,10 +69,12 @@ static inline bool cg_is_lane(const cg_loop *loop) {
 int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
 
 /* How an index moves along the vector lane: base + stride * lane, or else base + part. The base is the same
- * for all lanes, 0 where it is zero; what it takes away, the part need not hold. */
+ * for all lanes, 0 where it is zero; what it takes away, the part need not hold. Where the part is a multiple
+ * of the lane that is known when the kernel runs, `factor` is what is multiplied with, the same for all lanes
+ * and copies. */
 typedef struct cg_access {
   bool affine;
-  ir_ref base, part;
+  ir_ref base, part, factor;
   int64_t stride;
 } cg_access;
 cg_access cg_access_of(const cg_nest *nest, ir_ref index);

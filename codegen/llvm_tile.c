@@ -20,10 +20,10 @@ static bool find_tile(const cg_emitter *e, ir_ref load, tile *out) {
   const ir_node *n = ir_get(e->g, load);
   uint32_t width = nest->width[n->src[1]];
   cg_access access = cg_access_of(nest, n->src[1]);
-  if (width == 1 || (width & (width - 1)) || width != nest->width[load] || !access.affine ||
-      !ir_is_true(e->g, n->src[2]))
+  if (width == 1 || (width & (width - 1)) || width != nest->width[load] ||
+      (!access.affine && !access.factor) || !ir_is_true(e->g, n->src[2]))
     return false;
-  if (access.stride >= -1 && access.stride <= CG_MAX_STEP) return false;
+  if (access.affine && access.stride >= -1 && access.stride <= CG_MAX_STEP) return false;
   const uint64_t *lanes = cg_lanes(nest, load);
   for (int64_t l = -1; (l = cg_set_next(nest, lanes, l)) >= 0;) {
     const cg_loop *loop = &nest->loops[l];
@@ -46,8 +46,13 @@ static void read_tile(cg_emitter *e, ir_ref load, const tile *t, LLVMValueRef *c
   int64_t first = e->digit[t->loop];
   if (t->falling) e->digit[t->loop] += t->count - 1;
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
-  for (uint32_t i = 0; i < width; i++)
-    rows[i] = cg_read(e, &a, cg_vector(a.element, t->count), cg_lane_address(e, &a, i));
+  ir_ref factor = cg_access_of(e->nest, n->src[1]).factor;
+  LLVMValueRef step = factor ? cg_fetch_index(e, factor, 1, 64) : NULL, at = LLVMConstInt(e->i64, 0, 0);
+  for (uint32_t i = 0; i < width; i++) {
+    LLVMValueRef from = step ? cg_address(e, &a, at) : cg_lane_address(e, &a, i);
+    rows[i] = cg_read(e, &a, cg_vector(a.element, t->count), from);
+    if (step) at = LLVMBuildAdd(e->b, at, step, "");
+  }
   cg_transpose(e, rows, width, t->count, a.bytes, columns);
   for (uint32_t k = 0; k < t->count; k++) {
     e->digit[t->loop] = first + k;

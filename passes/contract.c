@@ -9,9 +9,10 @@
 
 enum { MAX_VISITS = 32 };
 
-pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype) {
-  int bytes = ir_dtypes[dtype].bytes, lanes = target->vector_bytes / (bytes ? bytes : 1);
-  return target->registers >= 32 ? (pass_tile){lanes, 4, 6} : (pass_tile){lanes, 2, 6};
+pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype, int64_t terms) {
+  int bytes = ir_dtypes[dtype].bytes, columns = target->registers >= 32 ? 4 : 2, sums = 6 * columns;
+  while (columns > 2 && terms > target->l2_bytes / 2 / target->vector_bytes / columns) columns /= 2;
+  return (pass_tile){target->vector_bytes / (bytes ? bytes : 1), columns, sums / columns};
 }
 
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes) {

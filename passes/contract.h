@@ -33,11 +33,12 @@ bool pass_contraction_reuses(const pass_contraction *c);
 /* Product of the sizes of these axes, saturating. */
 int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes);
 
-/* The register tile of a contraction: `columns` vectors of `lanes` elements side by side and `rows` below
- * one another. Panels that packing makes are one tile wide. */
+/* The register tile of a contraction of so many terms: `columns` vectors of `lanes` elements side by side and
+ * `rows` below one another. Panels that packing makes are one tile wide; what a tile reads of one takes half
+ * of the second-level cache at most. terms 0: not known. */
 typedef struct pass_tile {
   int lanes, columns, rows;
 } pass_tile;
-pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype);
+pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype, int64_t terms);
 
 #endif

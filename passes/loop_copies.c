@@ -44,11 +44,21 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
   return NULL;
 }
 
+/* Elements of the axis whose tiles follow one another before those along rows that are written: a line's, so
+ * that what is read is used up. More where few rows of the output are in one set of the first cache, because
+ * they are short or go past it: then neighbouring lines are read together. */
+static int block_of(loop_nest *n, const loop_axis *a, int copies, int bytes, bool streams) {
+  enum { LINE = 64, TILES = 4 };
+  int64_t row;
+  bool known = loop_stride(n->g, ir_src(n->g, n->store, 1), a->range, &row) && row > 0;
+  bool near = known && row <= n->target->l1_bytes && 2 * TILES * copies * row * bytes <= n->target->l1_bytes;
+  int block = streams || near ? TILES * copies : 0;
+  return block > LINE / bytes ? block : LINE / bytes;
+}
+
 /* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
- * other axis whole vectors are read, and turned in registers. Tiles follow one another first along rows that
- * are read, TILES of them, which uses neighbouring lines together, then along rows that are written. */
-static bool choose_tile(loop_nest *n, const loop_axis *vector) {
-  enum { TILES = 4 };
+ * other axis whole vectors are read, and turned in registers. */
+static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
   int copies = n->target->registers / 2;
   if (copies > vector->lanes) copies = vector->lanes;
   ir_ref loads[MAX_FOUND];
@@ -64,7 +74,8 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector) {
       int64_t most = ir_bounds_of(n->g, a->extent).hi;
       if (most >= copies) a->unroll = copies;
       else if (ir_is_const(n->g, a->extent, &most)) a->unroll = (int)most;
-      if (most >= TILES * copies) a->block = TILES * copies;
+      int block = block_of(n, a, copies, ir_dtypes[ir_dtype_of(n->g, loads[i])].bytes, streams);
+      if (most >= block && block > copies) a->block = block;
       return true;
     }
   }
@@ -138,23 +149,27 @@ static void choose_short(loop_nest *n, loop_axis *vector) {
     vector->unroll = (int)(size / vector->lanes);
 }
 
-/* A store that depends on nothing it writes may be done twice. */
+/* May elements be stored twice? Not where they depend on what is written, nor where they are read at the
+ * place that is stored to: such a kernel can write over what it reads. */
 static bool is_repeatable(loop_nest *n) {
   ir_ref loads[MAX_FOUND];
+  const ir_node *store = ir_get(n->g, n->store);
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++)
-    if (ir_src(n->g, loads[i], 0) == ir_src(n->g, n->store, 0)) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *load = ir_get(n->g, loads[i]);
+    if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;
+  }
   return count < MAX_FOUND;
 }
 
 void loop_choose_copies(loop_nest *n, loop_axis *vector) {
   if (!is_store(n)) return;
-  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n);
+  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n), alternating = false;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
     a->overlaps = repeatable && (a != vector || !streams); /* lines past the caches are not written twice */
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].unroll > 1) return; /* chosen already */
-  if (choose_tile(n, vector)) return;
-  choose_backward(n, vector);
+    alternating |= n->axes[a].unroll > 1; /* chosen with the lanes */
+  if (!alternating && choose_tile(n, vector, streams)) return;
+  if (!alternating) choose_backward(n, vector);
   if (vector->unroll == 1) choose_short(n, vector);
 }

@@ -21,36 +21,79 @@ static ir_ref is_better(ir_graph *g, ir_op op, ir_ref value, ir_ref best) {
   return ir_binary(g, IR_OP_AND, ir_unary(g, IR_OP_NOT, worse), ir_binary(g, IR_OP_EQ, best, best));
 }
 
-/* step, start: of the position along the range, where it is a multiple of the round plus the same for all
- * rounds, in a dtype that holds everything. */
-static bool is_affine(ir_graph *g, ir_ref position, ir_ref range, ir_ref *start, int64_t *step) {
-  ir_ref zero = ir_index(g, 0);
-  if (!is_narrow(g, position) || !loop_stride(g, position, range, step)) return false;
-  *start = pass_substitute(g, position, &range, &zero, 1);
-  return *start != 0;
+loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b) {
+  if (!a.value || !b.value) return (loop_extremum){0};
+  ir_ref equal = ir_binary(g, IR_OP_EQ, a.value, b.value);
+  if (ir_is_float(ir_dtype_of(g, a.value))) {
+    ir_ref both = ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_NE, a.value, a.value),
+                            ir_binary(g, IR_OP_NE, b.value, b.value));
+    equal = ir_binary(g, IR_OP_OR, equal, both);
+  }
+  ir_ref first = ir_binary(g, IR_OP_AND, equal, ir_binary(g, IR_OP_LT, b.at, a.at));
+  ir_ref take = ir_binary(g, IR_OP_OR, is_better(g, op, b.value, a.value), first);
+  return (loop_extremum){ir_where(g, take, b.value, a.value), ir_where(g, take, b.at, a.at)};
 }
 
-/* Carried is the round, of which there is one for all lanes, rather than the position. */
-loop_extremum loop_search(loop_nest *n, ir_op op, ir_ref value, ir_ref position, ir_ref range) {
-  ir_graph *g = n->g;
-  if (!value || !position) return (loop_extremum){0};
-  ir_dtype t = ir_dtype_of(g, value), at_dtype = is_narrow(g, position) ? IR_I32 : IR_I64;
-  if (!range) return (loop_extremum){value, ir_cast(g, position, at_dtype)};
-  ir_ref start = 0, best = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(0, 0), &range, 1);
-  ir_ref best_at = ir_make(g, IR_OP_CARRY, at_dtype, ir_pack_arg(1, 0), &range, 1);
-  int64_t step;
-  bool affine = is_affine(g, position, range, &start, &step);
-  ir_ref at = ir_cast(g, affine ? range : position, at_dtype), better = is_better(g, op, value, best);
-  /* nothing is better than the identity only where all elements equal it: then the first position counts */
-  ir_ref src[] = {range, pass_identity(g, op, t), ir_int(g, at_dtype, 0), ir_where(g, better, value, best),
-                  ir_where(g, better, at, best_at)};
-  ir_ref loop = ir_make(g, IR_OP_LOOP, t, ir_pack_arg(2, IR_SERIAL), src, 5);
-  ir_ref found = ir_make(g, IR_OP_GET, at_dtype, ir_pack_arg(1, 0), &loop, 1);
-  if (!affine) return (loop_extremum){loop, found};
-  if (step != 1) found = ir_binary(g, IR_OP_MUL, found, ir_int(g, at_dtype, step));
+/* What is carried: the round, of which there is one for all lanes, where positions are that times a step plus
+ * the same for all rounds; otherwise the position. */
+typedef struct place {
+  ir_dtype dtype;
+  ir_ref carried, start;
+  int64_t step; /* 0: the position itself is carried */
+} place;
+
+static place place_of(ir_graph *g, ir_ref position, ir_ref range) {
+  ir_ref zero = ir_index(g, 0);
+  bool narrow = is_narrow(g, position);
+  place p = {.dtype = narrow ? IR_I32 : IR_I64};
+  if (!narrow || !range || !loop_stride(g, position, range, &p.step)) p.step = 0;
+  if (p.step) p.start = pass_substitute(g, position, &range, &zero, 1);
+  p.carried = ir_cast(g, p.step ? range : position, p.dtype);
+  return p;
+}
+
+static ir_ref position_at(ir_graph *g, const place *p, ir_ref found) {
   int64_t none;
-  if (ir_is_const(g, start, &none) && none == 0) return (loop_extremum){loop, found};
-  return (loop_extremum){loop, ir_binary(g, IR_OP_ADD, found, ir_cast(g, start, at_dtype))};
+  if (p->step == 0) return found;
+  if (p->step != 1) found = ir_binary(g, IR_OP_MUL, found, ir_int(g, p->dtype, p->step));
+  if (ir_is_const(g, p->start, &none) && none == 0) return found;
+  return ir_binary(g, IR_OP_ADD, found, ir_cast(g, p->start, p->dtype));
+}
+
+loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *position, uint32_t count,
+                          ir_ref range) {
+  ir_graph *g = n->g;
+  place at[LOOP_SEARCHES];
+  ir_ref src[1 + 4 * LOOP_SEARCHES] = {range}, *initial = src + 1, *next = initial + 2 * count;
+  loop_extremum best = {0};
+  if (count > LOOP_SEARCHES) return best;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!value[i] || !position[i]) return best;
+    at[i] = place_of(g, position[i], range);
+    if (!range) continue;
+    ir_dtype t = ir_dtype_of(g, value[i]);
+    ir_ref so_far = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(2 * i, 0), &range, 1),
+           so_far_at = ir_make(g, IR_OP_CARRY, at[i].dtype, ir_pack_arg(2 * i + 1, 0), &range, 1);
+    ir_ref better = is_better(g, op, value[i], so_far);
+    /* nothing is better than the identity only where all elements equal it: then the first position counts
+     */
+    initial[2 * i] = pass_identity(g, op, t), initial[2 * i + 1] = ir_int(g, at[i].dtype, 0);
+    next[2 * i] = ir_where(g, better, value[i], so_far);
+    next[2 * i + 1] = ir_where(g, better, at[i].carried, so_far_at);
+  }
+  ir_ref loop = range ? ir_make(g, IR_OP_LOOP, ir_dtype_of(g, value[0]), ir_pack_arg(2 * count, IR_SERIAL),
+                                src, 1 + 4 * count)
+                      : 0;
+  for (uint32_t i = 0; i < count; i++) {
+    loop_extremum one = {value[i], at[i].carried};
+    if (range) {
+      ir_ref found = ir_make(g, IR_OP_GET, at[i].dtype, ir_pack_arg(2 * i + 1, 0), &loop, 1);
+      one.at = position_at(g, &at[i], found);
+      one.value = i ? ir_make(g, IR_OP_GET, ir_dtype_of(g, value[i]), ir_pack_arg(2 * i, 0), &loop, 1) : loop;
+    }
+    best = i ? loop_better(g, op, best, one) : one;
+  }
+  return best;
 }
 
 bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position) {

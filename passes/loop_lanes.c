@@ -30,8 +30,8 @@ static int lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   return score;
 }
 
-/* Of the values below the roots: with reductions those of their terms, which are most of the work. What is rare
- * may take several vectors. */
+/* Of the values below the roots: with reductions those of their terms, which are most of the work. What is
+ * rare may take several vectors. */
 static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
   ir_graph *g = n->g;
   ir_ref *live = NULL;
@@ -46,8 +46,7 @@ static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) 
       if (!usual[live[i]]) continue;
       int bytes = ir_dtypes[node->dtype].bytes;
       widest = bytes > widest ? bytes : widest;
-      for (uint32_t k = 0; k < node->nsrc; k++)
-        usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
+      for (uint32_t k = 0; k < node->nsrc; k++) usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
     }
   }
   ir_free(g->mem, live, cap * sizeof *live);
@@ -87,7 +86,7 @@ void loop_choose_lanes(loop_nest *n) {
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
-    if (few || (last && loop_is_triangle(n->g, reduces[k], &last->range, 1))) continue;
+    if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
     if (along_reduced > along_output) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;

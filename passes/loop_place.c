@@ -59,14 +59,14 @@ static ir_ref overlapping(loop_place *p, uint32_t d, ir_ref start, ir_ref left) 
       elements % step == 0)
     return 0;
   if (elements < step) return inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
-  ir_ref last = pass_add_int(g, start, elements - step);
-  ir_ref range = loop_fresh_range(p->n, ir_index(g, elements / step + copies));
-  ir_ref at = pass_add(g, start, pass_mul_int(g, range, step));
-  ir_ref effect = inside(p, d, copies ? pass_min(g, at, last) : at, ir_index(g, step));
-  ir_ref parts[] = {loop_wrap(g, range, IR_SERIAL, effect), 0};
-  if (copies) return parts[0];
-  parts[1] = inside(p, d, last, ir_index(g, step));
-  return loop_sequence(g, parts, 2);
+  ir_ref last = pass_add_int(g, start, elements - step), whole = ir_index(g, elements / step);
+  if (vectors) {
+    ir_ref parts[] = {steps(p, d, whole, start, step), inside(p, d, last, ir_index(g, step))};
+    return loop_sequence(g, parts, 2);
+  }
+  ir_ref range = loop_fresh_range(p->n, pass_add_int(g, whole, 1));
+  ir_ref at = pass_min(g, pass_add(g, start, pass_mul_int(g, range, step)), last);
+  return loop_wrap(g, range, IR_SERIAL, inside(p, d, at, ir_index(g, step)));
 }
 
 /* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */

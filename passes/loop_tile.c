@@ -8,7 +8,11 @@
 #include "index.h"
 #include "loops.h"
 
-enum { MAX_LOADS = 256, WINDOW_ROWS = 4 };
+enum {
+  MAX_LOADS = 256,
+  WINDOW_ROWS = 4,
+  MOST_ROWS = 12 /* as many as ways of the first-level cache: rows may be a power of two apart */
+};
 
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
   if (loop_stride(n->g, index, range, stride)) return true;
@@ -20,8 +24,19 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
   return inside && loop_stride(n->g, inside, low, stride);
 }
 
+static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
+  const ir_node *r = ir_get(n->g, reduce);
+  int64_t terms = 1, size;
+  for (uint32_t i = 1; i < r->nsrc; i++) { /* of argmax the first is no range, and it is no contraction */
+    bool known =
+        ir_op_of(n->g, r->src[i]) == IR_OP_RANGE && ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size);
+    terms = known && terms <= INT32_MAX ? terms * size : 0;
+  }
+  return pass_tile_of(n->target, ir_dtype_of(n->g, reduce), terms);
+}
+
 int64_t loop_tile_width(const loop_nest *n, ir_ref reduce) {
-  pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
+  pass_tile tile = tile_of(n, reduce);
   return (int64_t)tile.lanes * tile.columns;
 }
 
@@ -92,19 +107,37 @@ static void set_rows(loop_nest *n, loop_axis *row, int most) {
   }
 }
 
+/* Is some load along the lanes one of panels, which a tile must not cross? */
+static bool reads_panels(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+  int64_t stride;
+  for (uint32_t i = 0; i < count; i++)
+    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &stride)) return true;
+  return false;
+}
+
+/* Not packed: of few rows all in one tile, so that the columns are read once. */
+static int columns_beside(loop_nest *n, const loop_axis *row, ir_ref reduce, int sums) {
+  enum { FEWEST = 2 };
+  int columns = pass_tile_of(n->target, ir_dtype_of(n->g, reduce), 0).columns;
+  int64_t height = ir_bounds_of(n->g, row->extent).hi;
+  return height * columns > sums && height * FEWEST <= sums ? sums / (int)height : columns;
+}
+
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
-  pass_tile tile = pass_tile_of(n->target, ir_dtype_of(n->g, reduce));
+  pass_tile tile = tile_of(n, reduce);
   int64_t width = ir_bounds_of(n->g, vector->extent).hi;
   ir_ref loads[MAX_LOADS];
   uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
   loop_axis *row = row_axis(n, vector, loads, count),
             *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
   if (!row && !window) return false;
-  int columns = window ? 1 : tile.columns, sums = tile.rows * tile.columns;
+  int sums = tile.rows * tile.columns, columns = tile.columns;
+  if (window) columns = 1;
+  else if (!reads_panels(n, vector, loads, count)) columns = columns_beside(n, row, reduce, sums);
   while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
   vector->unroll = columns;
   if (window) set_rows(n, window, WINDOW_ROWS);
-  if (row) set_rows(n, row, sums / columns);
+  if (row) set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS);
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   return true;
 }

@@ -14,13 +14,13 @@ kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0; thread 
 $ viewfold dump --stage=loops --target vector_bytes=16 --schedule whole.txt product.vf > loops
 $ grep -e '# kernel' loops
 \# kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
-$ grep -o 'for .* in .* ' loops | head -6
-for ridx5 in 0..2 thread 
-for ridx6 in 0..5 
-for ridx10 in 0..6 unroll 
-for ridx11 in 0..4 unroll 
-for ridx12 in 0..4 vector 
-for ridx13 in 0..8 with %7 = f32(0.0) 
+$ grep -o 'for .* in .* ' loops | head -6 | sed 's, *$,,'
+for ridx5 in 0..2 thread
+for ridx6 in 0..5
+for ridx10 in 0..6 unroll
+for ridx11 in 0..4 unroll
+for ridx12 in 0..4 vector
+for ridx13 in 0..8 with %7 = f32(0.0)
 
 == what is printed is a schedule
 $ viewfold dump --stage=loops product.vf > model
@@ -58,3 +58,18 @@ $ echo 'kernel 1 nest 0: split a0 6' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf > loops
 ! viewfold dump: schedule:1: the graph has no kernel 1 with a nest 0; `viewfold dump --stage=loops` prints a line for each that it has
 ? 2
+
+== every element is stored, along whichever axis the lanes are
+<<< rows.vf
+graph @rows(%s: i32[]) {
+  %i = iota shape=[2,24] axis=1 dtype=i32
+  %y = mul %i, %s
+  return %y
+}
+>>>
+<<< rows.loops
+kernel 0 nest 0: split a0 2; reorder a0.0 a1 a0.1; vector a0.1
+>>>
+$ viewfold run rows.vf --in s=3 --schedule rows.loops --check
+y: i32[2,24] min 0 max 69 mean 34.5 first 0 3 6 9 12 15 ...
+[...]
