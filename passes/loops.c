@@ -80,7 +80,6 @@ static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64
   loop_nest *nest = &group->nest;
   for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
   nest->shares = group->count > 1;
-  nest->has_locals = nest->shares && has_locals(base->g, group);
   if (!nest->shares) {
     loop_merge_axes(nest);
     loop_choose_lanes(nest);
