@@ -75,11 +75,19 @@ static bool shape_from_outside(loop_nest *n, bool threads) {
   return true;
 }
 
+/* Are there values that one store of the group keeps for another? */
+static bool has_locals(const ir_graph *g, const piece_group *group) {
+  for (uint32_t i = 0; i < group->count; i++)
+    if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
+  return false;
+}
+
 /* The digits of the group's axes. */
 static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
   for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
   nest->shares = group->count > 1;
+  nest->has_locals = nest->shares && has_locals(base->g, group);
   if (!nest->shares) {
     loop_merge_axes(nest);
     loop_choose_lanes(nest);

@@ -46,6 +46,7 @@ typedef struct loop_nest {
   const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
   uint32_t lane_count;
   bool shares;             /* several stores are inside these loops */
+  bool has_locals;         /* some of which keep values for others */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
