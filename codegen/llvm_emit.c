@@ -224,6 +224,12 @@ static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *copies) {
   }
 }
 
+/* The same value, which LLVM takes as given: in loops further in it is no induction variable any more (see
+ * cg_address). */
+static LLVMValueRef anchored(cg_emitter *e, LLVMValueRef v) {
+  return LLVMIsConstant(v) ? v : LLVMBuildFreeze(e->b, v, "");
+}
+
 static void emit_node(cg_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   const uint64_t *lanes = cg_lanes(e->nest, ref);
@@ -247,6 +253,7 @@ static void emit_node(cg_emitter *e, ir_ref ref) {
     do copies[cg_copy_at(e, lanes)] = cg_emit_value(e, ref);
     while (cg_next_lane(e, lanes));
   }
+  if (e->nest->anchor[ref]) copies[0] = anchored(e, copies[0]);
   cg_define(e, ref, copies);
 }
 

@@ -180,6 +180,22 @@ static ir_status find_width(cg_nest *nest, ir_ref ref, ir_error *error) {
   return vectors > 1 ? broken(error, "a value lies along two vector ranges") : IR_OK;
 }
 
+static bool moves_less(const cg_nest *nest, ir_ref a, ir_ref b) {
+  for (int64_t l = -1; (l = cg_set_next(nest, cg_deps(nest, b), l)) >= 0;)
+    if (!cg_set_has(cg_deps(nest, a), (uint32_t)l)) return true;
+  return false;
+}
+
+static void find_anchor(cg_nest *nest, const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  if (n->op != IR_OP_ADD || n->dtype != IR_INDEX || n->nsrc != 2) return;
+  ir_ref base = n->src[0];
+  bool sum = ir_op_of(g, base) == IR_OP_ADD || ir_op_of(g, base) == IR_OP_MUL;
+  if (sum && cg_set_next(nest, cg_lanes(nest, base), -1) < 0 &&
+      cg_set_next(nest, cg_deps(nest, base), -1) >= 0 && moves_less(nest, base, ref))
+    nest->anchor[base] = true;
+}
+
 static ir_status check_node(const cg_nest *nest, const ir_graph *g, ir_ref ref, ir_error *error) {
   const ir_node *n = ir_get(g, ref);
   if ((n->op == IR_OP_RANGE || n->op == IR_OP_CARRY || n->op == IR_OP_GET) && !nest->loop_of[ref])
@@ -202,15 +218,18 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
     nest->lanes = ir_alloc(nest->mem, sets * nest->words);
     nest->width = ir_alloc(nest->mem, g->count * sizeof *nest->width);
     nest->touches = ir_alloc(nest->mem, g->count);
+    nest->anchor = ir_alloc(nest->mem, g->count);
     nest->stored = ir_alloc(nest->mem, g->count);
     nest->reads = ir_alloc(nest->mem, sets);
-    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->stored || !nest->reads)
+    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->anchor || !nest->stored ||
+        !nest->reads)
       status = short_of_memory(error);
   }
   if (status == IR_OK) {
     memset(nest->deps, 0, sets * nest->words);
     memset(nest->lanes, 0, sets * nest->words);
     memset(nest->touches, 0, g->count);
+    memset(nest->anchor, 0, g->count);
     memset(nest->stored, 0, g->count);
     memset(nest->reads, 0, sets);
     bool grew;
@@ -221,6 +240,7 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
   }
   for (size_t i = 0; i < count && status == IR_OK; i++) status = check_node(nest, g, live[i], error);
   for (size_t i = 0; i < count && status == IR_OK; i++) status = find_width(nest, live[i], error);
+  for (size_t i = 0; i < count && status == IR_OK; i++) find_anchor(nest, g, live[i]);
   if (status == IR_OK) status = find_depths(nest, g, live, count, error);
   ir_free(nest->mem, live, cap * sizeof *live);
   return status;
@@ -239,6 +259,7 @@ static void forget(cg_nest *nest) {
   ir_free(nest->mem, nest->lanes, sets);
   ir_free(nest->mem, nest->width, nest->count * sizeof *nest->width);
   ir_free(nest->mem, nest->touches, nest->count);
+  ir_free(nest->mem, nest->anchor, nest->count);
   ir_free(nest->mem, nest->stored, nest->count);
   ir_free(nest->mem, nest->reads, nest->count * sizeof *nest->reads);
 }

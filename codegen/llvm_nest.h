@@ -34,6 +34,7 @@ typedef struct cg_nest {
   uint64_t *lanes;   /* by ref: set of loops that are lanes */
   uint32_t *width;   /* by ref: lanes of its vector, 1 for a scalar */
   bool *touches;     /* by ref: computing it reads memory or may report an error */
+  bool *anchor;      /* by ref of an index: a loop further in adds to it */
   bool *stored;      /* by ref of PARAM: some STORE writes it, or may, where it lies in the same memory */
   uint64_t *reads;   /* by ref: set of the locals, by number, that computing it reads */
   uint32_t count;    /* refs below this one */

@@ -1,6 +1,8 @@
 /* Finding, compiling and keeping the code of kernels. */
 #include "runtime/kernel_cache.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/context.h"
@@ -108,12 +110,23 @@ static void compile(rt_context *c, job *j) {
 typedef struct batch {
   rt_context *context;
   job **jobs;
+  size_t count;
+  atomic_size_t next;
 } batch;
 
+/* Each thread takes one job after the other: they take milliseconds, and some many times as long as others.
+ */
 static void compile_some(void *argument, int worker, int64_t begin, int64_t end) {
   batch *b = argument;
-  (void)worker;
-  for (int64_t i = begin; i < end; i++) compile(b->context, b->jobs[i]);
+  (void)worker, (void)begin, (void)end;
+  for (size_t i; (i = atomic_fetch_add_explicit(&b->next, 1, memory_order_relaxed)) < b->count;)
+    compile(b->context, b->jobs[i]);
+}
+
+/* Those first that promise to take longest. */
+static int larger_first(const void *a, const void *b) {
+  size_t x = (*(job *const *)a)->key->size, y = (*(job *const *)b)->key->size;
+  return (x < y) - (x > y);
 }
 
 static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t count, rt_stats *stats,
@@ -126,7 +139,9 @@ static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t
         "once without VIEWFOLD_COMPILE=0 to compile and keep them",
         name, count, count == 1 ? "" : "s", jobs[0]->key->symbol);
   int64_t start = ir_now_ns();
-  batch b = {c, jobs};
+  batch b = {.context = c, .jobs = jobs, .count = count};
+  atomic_init(&b.next, 0);
+  qsort(jobs, count, sizeof *jobs, larger_first);
   rt_pool_run(c->pool, compile_some, &b, (int64_t)count, 1);
   stats->compile_ns += ir_now_ns() - start;
   stats->compiled += (uint32_t)count;

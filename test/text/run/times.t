@@ -32,3 +32,32 @@ $ VIEWFOLD_DEBUG=time viewfold run two.vf --in 'x=[[1,2,3,4],[1,2,3,4],[1,2,3,4]
 == not asked for
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
+
+== layers of one shape share their kernels
+<<< layers.vf
+graph @two(%x: f32[8,8], %w: f32[8,8], %v: f32[8,8]) {
+  %a = matmul %x, %w
+  %b = softmax %a axis=-1
+  %c = matmul %b, %v
+  %d = softmax %c axis=-1
+  return %d
+}
+graph @four(%x: f32[8,8], %w: f32[8,8], %v: f32[8,8]) {
+  %a = matmul %x, %w
+  %b = softmax %a axis=-1
+  %c = matmul %b, %v
+  %d = softmax %c axis=-1
+  %e = matmul %d, %w
+  %f = softmax %e axis=-1
+  %g = matmul %f, %v
+  %h = softmax %g axis=-1
+  return %h
+}
+>>>
+$ viewfold run 'f32[64].reshape(8,8)' --in "x=[$(seq -s, 64)]" --out y=x.npy
+$ for g in two four; do
+>   VIEWFOLD_CACHE_DIR=$g VIEWFOLD_DEBUG=time viewfold run layers.vf --graph $g --in x=x.npy --in w=x.npy --in v=x.npy 2> $g.txt > /dev/null
+>   grep -c '^vf_' $g.txt > $g.count
+> done; cmp two.count four.count
+$ VIEWFOLD_DEBUG=time viewfold run layers.vf --graph two --in x=x.npy --in w=x.npy --in v=x.npy 2>&1 | grep -c '^[0-9]' > steps
+$ test $(cat two.count) -lt $(cat steps)
