@@ -124,8 +124,9 @@ static form form_down(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->down;
   int64_t count, least, step = longest_step(c, o, &count, &least);
-  if (is_masked(c, o)) return PLAIN;
-  return least <= NEAR || is_window(c, o) || stays_in_cache(c, count, step) ? AS_IS : ROWS;
+  if (least <= NEAR || is_window(c, o) || stays_in_cache(c, count, step))
+    return is_masked(c, o) ? PLAIN : AS_IS;
+  return ROWS;
 }
 
 static double copying(const packing *k, const pass_operand *o, form f) {
