@@ -36,6 +36,8 @@ enum {
   TURN = 20 /* the same when neighbours in memory change */
 };
 
+static const double CLEARLY = 1.05; /* better than the usual order, which has one kernel less */
+
 typedef enum form { AS_IS, PLAIN, ROWS, PANELS } form;
 
 /* Which operand has the columns, and how both are read. */
@@ -166,7 +168,7 @@ static bool choose_column(packing *k) {
     if (has(c->reduced, i) || !has(other.across->along, i) || has(other.down->along, i)) continue;
     other.column = i;
     choose_forms(&other);
-    if (cost(&other) < cost(k)) *k = other;
+    if (cost(&other) * CLEARLY < cost(k)) *k = other;
   }
   return true;
 }
