@@ -133,6 +133,8 @@ $(B)/obj/runtime/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source
   -DVIEWFOLD_LLVM_FILE=\"$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))\"
 $(B)/obj/frontend/cli_bench_oracle%.o $(B)/obj/frontend/cli_bench_stream.o: EXTRA = -O3
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
+# The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
+$(B)/obj/test/lib/ulp_double.o: EXTRA = -O3 -march=native -fno-math-errno -fno-trapping-math -D__FAST_MATH__
 $(B)/obj/test/unit/test_image.o: EXTRA = -Wno-unused-parameter $(LLVM_CFLAGS)
 $(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
 	$(call say,CC,$<)
@@ -231,6 +233,7 @@ $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
 	$(Q)ar rcs $@ $(filter %.o,$^)
 LIBS_prop_rules = $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a -lz3 -ljansson
 LIBS_prop_steps = -lcmocka
+LIBS_prop_ulp = $(call once,LIBS_prop_ulp,$(shell pkg-config --libs mpfr 2>/dev/null))
 LIBS_prove = $(LIBS_prop_rules)
 LIBS_test_bench = -ljansson
 $(B)/unit/test_bench: $(filter-out %/cli.o,$(CLI_OBJ))

@@ -3,10 +3,11 @@
  * Copies that fill the gaps of each other's elements (lane i of copy k at count*i + k) are interleaved in
  * registers and stored as whole vectors.
  *
- * A store that streams goes past the caches where its vectors are aligned: its memory is written once and
- * read much later, and need not be fetched first. Whether they are is seen at run time, once for all copies,
- * since buffers of users begin anywhere; vectors smaller than a register, which are ends of rows, never do.
- * Such stores are ordered with others by a fence alone, which stands at the kernel's end. */
+ * A store that streams goes past the caches where its vectors are aligned and the output lies where no input
+ * does: its memory is written once and read much later, and need not be fetched first. Whether they are is
+ * seen at run time, once for all copies, since buffers of users begin anywhere; vectors smaller than a
+ * register, which are ends of rows, never do. Such stores are ordered with others by a fence alone, which
+ * stands at the kernel's end. */
 #include "codegen/llvm.h"
 
 enum { LINE = 64, MOST_INTERLEAVED = CG_MAX_STEP };
@@ -120,6 +121,21 @@ static LLVMValueRef aligned(cg_emitter *e, const writes *w, bool together, unsig
   return LLVMBuildICmp(e->b, LLVMIntEQ, bits, LLVMConstNull(e->i64), "");
 }
 
+/* i1: does the output lie where no input does? Lines that were just read are written faster through the
+ * caches. NULL where it always does. */
+static LLVMValueRef apart(cg_emitter *e, const writes *w) {
+  const ir_node *kernel = ir_get(e->g, e->nest->kernel);
+  LLVMValueRef all = NULL;
+  for (uint32_t i = 1; i < kernel->nsrc && e->nest->in_place; i++) {
+    const ir_node *n = ir_get(e->g, kernel->src[i]);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
+    if (slot < 1 || slot > 31 || !(e->nest->in_place >> slot & 1)) continue;
+    LLVMValueRef other = LLVMBuildICmp(e->b, LLVMIntNE, w->place.memory, cg_value(e, kernel->src[i]), "");
+    all = all ? LLVMBuildAnd(e->b, all, other, "") : other;
+  }
+  return all;
+}
+
 /* Parts of a line are put together only if they follow one another. */
 static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
   return bytes % LINE == 0 || w->count == 1 || (alternating >= 0 && w->count * bytes % LINE == 0);
@@ -127,7 +143,9 @@ static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
 
 static void stream(cg_emitter *e, const writes *w, bool together, unsigned bytes) {
   LLVMBasicBlockRef past = cg_block(e), through = cg_block(e), after = cg_block(e);
-  LLVMBuildCondBr(e->b, aligned(e, w, together, bytes), past, through);
+  LLVMValueRef gains = aligned(e, w, together, bytes), lies_apart = apart(e, w);
+  if (lies_apart) gains = LLVMBuildAnd(e->b, gains, lies_apart, "");
+  LLVMBuildCondBr(e->b, gains, past, through);
   LLVMPositionBuilderAtEnd(e->b, past);
   write_all(e, w, bytes);
   LLVMBuildBr(e->b, after);

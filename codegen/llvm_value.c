@@ -185,6 +185,8 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_TANH:
   case IR_OP_ERF:
   case IR_OP_SIGMOID:
+  case IR_OP_GELU:
+  case IR_OP_GELU_TANH:
   case IR_OP_EXPM1:
   case IR_OP_LOG1P:
   case IR_OP_ERFINV:

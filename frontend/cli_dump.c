@@ -53,7 +53,7 @@ typedef struct dump {
   cli_graph s;
   fe_dump_options options;
   ir_target target;
-  rt_module module;
+  rt_context *context;
   ir_text out, schedule;
 } dump;
 
@@ -133,24 +133,27 @@ int cli_dump(int argc, char **argv) {
   }
   if (!given[STAGE] == !given[PRINT_AFTER])
     return cli_usage("dump", "exactly one of --stage and --print-after is needed");
-  dump d = {.options = {.after = given[PRINT_AFTER], .target = &d.target, .module = &d.module}};
+  dump d = {.options = {.after = given[PRINT_AFTER], .target = &d.target}};
   int status = given[STAGE] ? find_stage(given[STAGE], &d.options.stage) : check_pass(given[PRINT_AFTER]);
-  rt_options settings; /* of the environment: checked, so that no command takes what another refuses */
+  rt_options settings;
   if (!status) status = cli_context_options("dump", NULL, &settings);
   if (!status) status = cli_device("dump", NULL);
   if (status) return status;
   if (!word) return cli_usage("dump", "no file given; for example: viewfold dump --stage=loops blur.vf");
   ir_error error = {0};
+  settings.target = given[TARGET];
   if (rt_target_host(&d.target, &error) != IR_OK ||
       (given[TARGET] && rt_target_override(&d.target, given[TARGET], &error) != IR_OK) ||
-      rt_module_init(&d.module, &error) != IR_OK)
+      rt_context_create(&ir_mem_libc, &settings, &d.context, &error) != IR_OK)
     return cli_failure("dump", &error);
+  d.options.module = rt_context_codegen(d.context);
+  d.options.context = d.context;
   ir_text_init(&d.schedule, &ir_mem_libc);
   if (given[SCHEDULE] && fe_text_read(given[SCHEDULE], &d.schedule, &error) != IR_OK)
     status = cli_failure("dump", &error);
-  d.options.schedule = d.schedule.data;
+  if (given[SCHEDULE]) d.options.schedule = ir_text_get(&d.schedule);
   if (!status) status = dump_all(&d, word, given[NAME], trace);
   ir_text_free(&d.schedule);
-  rt_module_free(&d.module);
+  rt_context_destroy(d.context);
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include "frontend/cli.h"
 #include "frontend/cli_arrays.h"
+#include "frontend/cli_buffers.h"
 #include "frontend/cli_files.h"
 #include "frontend/cli_options.h"
 #include "frontend/text_file.h"
@@ -86,9 +87,7 @@ typedef struct runner {
   cli_binding inputs;
   rt_context *context;
   rt_program *program;
-  void **in_data, **out_data;
-  fe_array *outputs;
-  size_t output_count;
+  cli_buffers buffers;
   cli_files files; /* one for each --out */
   FILE *says;      /* where all else goes: standard output, unless an array does */
   ir_text schedule;
@@ -121,7 +120,7 @@ static int compile(runner *r) {
                         .input_count = r->block->param_count,
                         .vars = r->inputs.vars,
                         .var_count = r->inputs.var_count,
-                        .schedule = r->schedule.data,
+                        .schedule = r->given[SCHEDULE] ? ir_text_get(&r->schedule) : NULL,
                         .name = r->block->name};
   int64_t before = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
@@ -143,54 +142,15 @@ static void print_parts(runner *r) {
   ir_text_free(&text);
 }
 
-/* Buffers: the program's inputs are parameters by name. */
-
-static int find_inputs(runner *r) {
-  size_t count = rt_program_input_count(r->program);
-  r->in_data = calloc(count + 1, sizeof *r->in_data);
-  if (!r->in_data) return no_memory(r);
-  for (size_t i = 0; i < count; i++) {
-    rt_port port = rt_program_input(r->program, i);
-    for (size_t k = 0; k < r->block->param_count; k++)
-      if (strcmp(port.name, r->block->params[k].name) == 0) r->in_data[i] = r->inputs.arrays[k].data;
-  }
-  return CLI_OK;
-}
-
-static int make_outputs(runner *r) {
-  size_t count = r->block->result_count;
-  r->outputs = calloc(count + 1, sizeof *r->outputs);
-  r->out_data = calloc(count + 1, sizeof *r->out_data);
-  if (!r->outputs || !r->out_data) return no_memory(r);
-  r->output_count = count;
-  for (size_t i = 0; i < count; i++) {
-    fe_array *a = &r->outputs[i];
-    rt_port port = rt_program_output(r->program, i);
-    a->dtype = port.dtype;
-    a->rank = (int)port.rank;
-    if (rt_program_output_shape(r->program, i, r->inputs.values, a->shape, &r->s.error) != IR_OK)
-      return failed(r);
-    bool counted = fe_shape_bytes(a->dtype, a->rank, a->shape, &a->bytes);
-    a->data = counted ? ir_alloc(&cli_array_mem, a->bytes) : NULL;
-    if (!a->data) {
-      ir_fail(&r->s.error, IR_ERR_MEMORY, "not enough memory for the %zu bytes of result %%%s", a->bytes,
-              r->block->results[i].name);
-      return failed(r);
-    }
-    r->out_data[i] = a->data;
-  }
-  return CLI_OK;
-}
-
 static size_t result_of(const runner *r, const cli_pair *pair) {
   size_t i = 0;
-  while (i < r->output_count && !cli_is_called(pair, r->block->results[i].name)) i++;
+  while (i < r->buffers.output_count && !cli_is_called(pair, r->block->results[i].name)) i++;
   return i;
 }
 
 static int write_files(runner *r) {
   for (size_t i = 0; i < r->files.count; i++) {
-    const fe_array *a = &r->outputs[result_of(r, &r->out.items[i])];
+    const fe_array *a = &r->buffers.outputs[result_of(r, &r->out.items[i])];
     if (fe_npy_put(&r->files.list[i], a->dtype, a->rank, a->shape, a->data, &r->s.error) != IR_OK)
       return failed(r);
   }
@@ -200,7 +160,7 @@ static int write_files(runner *r) {
 /* Running. */
 
 static int run_once(runner *r) {
-  rt_program_run(r->program, r->in_data, r->out_data, r->inputs.values, &r->s.error);
+  rt_program_run(r->program, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
   return r->s.error.status ? failed(r) : CLI_OK;
 }
 
@@ -254,10 +214,11 @@ static int print_times(runner *r) {
 static int report(runner *r) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
-  for (size_t i = 0; i < r->output_count; i++)
+  for (size_t i = 0; i < r->buffers.output_count; i++)
     if (!cli_pairs_find(&r->out, r->block->results[i].name))
-      cli_summary(r->block->results[i].name, &r->outputs[i], &text);
-  int status = r->check ? cli_check(&r->s, r->block, r->results, &r->inputs, r->outputs, &text) : CLI_OK;
+      cli_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
+  int status =
+      r->check ? cli_check(&r->s, r->block, r->results, &r->inputs, r->buffers.outputs, &text) : CLI_OK;
   fputs(ir_text_get(&text), r->says);
   if (text.failed && !status) status = no_memory(r);
   ir_text_free(&text);
@@ -280,8 +241,8 @@ static int run(runner *r) {
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile(r);
   if (!status && r->wants_parts) print_parts(r);
-  if (!status) status = find_inputs(r);
-  if (!status) status = make_outputs(r);
+  if (!status && cli_buffers_open(&r->buffers, r->program, r->block, &r->inputs, &r->s.error) != IR_OK)
+    status = failed(r);
   if (!status) status = cli_files_open(&r->files, "run", &r->out, &r->s.error);
   if (!status) status = run_once(r);
   r->cold_ns = ir_now_ns() - r->started;
@@ -294,10 +255,7 @@ static int run(runner *r) {
 
 static void close_all(runner *r) {
   cli_files_close(&r->files);
-  for (size_t i = 0; r->outputs && i < r->output_count; i++) fe_array_free(&cli_array_mem, &r->outputs[i]);
-  free(r->outputs);
-  free(r->in_data);
-  free(r->out_data);
+  cli_buffers_close(&r->buffers);
   free(r->times);
   ir_text_free(&r->schedule);
   rt_program_release(r->program);

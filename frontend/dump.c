@@ -8,6 +8,7 @@
 #include "frontend/dump_kernels.h"
 #include "frontend/dump_steps.h"
 #include "frontend/schedule.h"
+#include "frontend/tuned.h"
 #include "ir/print.h"
 #include "passes/ops/ops.h"
 #include "runtime/kernel_key.h"
@@ -47,6 +48,7 @@ typedef struct dump {
   ir_plan plan;
   fe_kernels kernels;
   fe_schedule schedule;
+  fe_tuned tuned;
   ir_text moves; /* of the kernel at hand */
   ir_text *out;
   ir_error *error;
@@ -91,7 +93,14 @@ static void note_moves(void *user, uint32_t kernel, uint32_t nest, const char *m
 
 static const char *given_moves(void *user, uint32_t kernel, uint32_t nest) {
   dump *d = user;
-  return fe_schedule_moves(&d->schedule, kernel, nest);
+  return d->options->schedule ? fe_schedule_moves(&d->schedule, kernel, nest)
+                              : fe_tuned_moves(&d->tuned, nest);
+}
+
+static void find_tuned(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect) {
+  dump *d = user;
+  (void)kernel;
+  fe_tuned_enter(&d->tuned, g, effect);
 }
 
 static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
@@ -171,7 +180,7 @@ static void run_pipeline(dump *d) {
   options.observer = observe;
   options.user = d;
   options.verify = true;
-  pass_shaping shaping = {.user = d, .given = given_moves, .taken = note_moves};
+  pass_shaping shaping = {.user = d, .enter = find_tuned, .given = given_moves, .taken = note_moves};
   options.shaping = &shaping;
   if (pass_pipeline(&d->copy.graph, d->copy.request.results, &options, &d->plan, d->error) != IR_OK ||
       fe_schedule_check(&d->schedule, d->error) != IR_OK || d->options->after)
@@ -202,6 +211,7 @@ static void dump_compiled(ir_graph *g, dump *d) {
     fe_copy_free(&d->copy);
   }
   fe_schedule_free(&d->schedule);
+  fe_tuned_free(&d->tuned);
   ir_text_free(&d->moves);
   fe_kernels_free(&d->kernels);
   ir_free(g->mem, (ir_ref *)request.inputs, count * sizeof(ir_ref));
@@ -216,6 +226,7 @@ ir_status fe_dump(ir_graph *g, const ir_parsed_graph *block, const fe_dump_optio
   } else {
     dump d = {.options = options, .block = block, .kernels = {.mem = g->mem}, .out = out, .error = error};
     ir_text_init(&d.moves, g->mem);
+    fe_tuned_init(&d.tuned, options->context, g->mem);
     dump_compiled(g, &d);
   }
   if (out->failed) ir_fail(error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", block->name);

@@ -92,6 +92,8 @@ bool ir_is_elementary(ir_op op) {
   case IR_OP_TANH:
   case IR_OP_ERF:
   case IR_OP_SIGMOID:
+  case IR_OP_GELU:
+  case IR_OP_GELU_TANH:
   case IR_OP_EXPM1:
   case IR_OP_LOG1P:
   case IR_OP_ERFINV:
@@ -122,6 +124,8 @@ static ir_ref expand(const ir_format *m, ir_op op, ir_ref x, ir_ref y) {
   case IR_OP_TANH: return tanh_of(m, x);
   case IR_OP_ERF: return ir_el_erf(m, x);
   case IR_OP_SIGMOID: return sigmoid(m, x);
+  case IR_OP_GELU: return ir_el_gelu(m, x);
+  case IR_OP_GELU_TANH: return ir_el_gelu_tanh(m, x);
   case IR_OP_EXPM1: return ir_el_exp_less_one(m, x);
   case IR_OP_LOG1P: return ir_el_log1p(m, x);
   case IR_OP_ERFINV: return ir_el_erfinv(m, x);

@@ -2,13 +2,15 @@
  *
  * The expression returned is the definition of the function: one fixed sequence of IEEE operations that the
  * reference evaluator and every backend share, so that results are bit-equal everywhere (NaNs as a class).
- * Arguments that are seldom met and take many more operations are a RARE value of it. Errors in units in the last place (ULP) of the result, over the whole range with
- * infinities and subnormals:
+ * Arguments that are seldom met and take many more operations are a RARE value of it. Errors in units in the
+ * last place (ULP) of the result, over the whole range with infinities and subnormals:
  *
  *   exp exp2 log         f32 <= 1      f64 <= 1
  *   log2                 f32 <= 1.5    f64 <= 1
  *   sin cos              f32 <= 1.5    f64 <= 2 for |x| <= 2^50 and NaN beyond
  *   tanh erf sigmoid     f32 <= 2      f64 <= 2
+ *   gelu                 f32 <= 1      f64 <= 16
+ *   gelu by tanh         f32 <= 2      f64 <= 2.5
  *   expm1 log1p          f32 <= 1.5    f64 <= 1.5
  *   erfinv               f32 <= 2.5    f64 <= 2.5
  *   tan                  f32 <= 1      f64 <= 4 for |x| <= 2^50 and NaN beyond
@@ -28,8 +30,8 @@
 
 #include "ir.h"
 
-bool ir_is_elementary(ir_op op); /* EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID EXPM1 LOG1P ERFINV TAN ASIN
-                                    ACOS ATAN SINH COSH ASINH ACOSH ATANH RSQRT POW RELU */
+bool ir_is_elementary(ir_op op); /* EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID GELU GELU_TANH EXPM1 LOG1P
+                                    ERFINV TAN ASIN ACOS ATAN SINH COSH ASINH ACOSH ATANH RSQRT POW RELU */
 
 /* The node (tensor or loop level, its op elementary) in primitive operations on the same operands; a node
  * with any other op is returned as it is. 0 when memory is short. */

@@ -36,8 +36,7 @@ void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_
 
 ir_ref ir_el_is_normal(const ir_format *m, ir_ref x) {
   int64_t lowest = (int64_t)1 << m->fraction, infinite = m->type == IR_F64 ? 0x7ff0000000000000 : 0x7f800000;
-  return ir_el_lt(m, ir_el_sub(m, ir_el_bits(m, x), ir_el_int(m, lowest)),
-                  ir_el_int(m, infinite - lowest));
+  return ir_el_lt(m, ir_el_sub(m, ir_el_bits(m, x), ir_el_int(m, lowest)), ir_el_int(m, infinite - lowest));
 }
 
 /* y for 0 < x < inf, the limits elsewhere, NaN for NaN and x < 0 */

@@ -82,7 +82,7 @@ ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size,
 ir_ref ir_el_exp(const ir_format *m, ir_ref x);
 ir_ref ir_el_exp2(const ir_format *m, ir_ref x);
 ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi,
-                      ir_ref lo);                        /* 2^(hi+lo), |lo| <= ulp(hi), |hi| <= 2^11 */
+                      ir_ref lo);                      /* 2^(hi+lo), |lo| <= ulp(hi), |hi| <= 2^11 */
 ir_ref ir_el_exp_normal(const ir_format *m, ir_ref x); /* a normal number, or NaN */
 /* 1 - exp(x), accurate near 0, and 1 + exp(x); -45 <= x <= 0 or NaN */
 void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more);
@@ -113,6 +113,8 @@ ir_ref ir_el_atanh(const ir_format *m, ir_ref x);
 
 /* elementary_erf.c, elementary_trig.c, elementary_pow.c */
 ir_ref ir_el_erf(const ir_format *m, ir_ref x);
+ir_ref ir_el_gelu(const ir_format *m, ir_ref x);      /* elementary_gelu.c */
+ir_ref ir_el_gelu_tanh(const ir_format *m, ir_ref x); /* likewise */
 ir_ref ir_el_tan(const ir_format *m, ir_ref x);
 ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine);
 ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y);

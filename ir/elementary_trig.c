@@ -1,7 +1,8 @@
 /* sin, cos and tan.
  *
- * f32 up to 2^18: quarter turns, in f32. All else, which for f32 is rare: one odd polynomial on half a period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r
- * gives cos x = -(-1)^n sin r. n comes from the low bits of x / pi + magic. */
+ * f32 up to 2^18: quarter turns, in f32. All else, which for f32 is rare: one odd polynomial on half a
+ * period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r gives cos x = -(-1)^n sin r. n
+ * comes from the low bits of x / pi + magic. */
 #include "elementary_parts.h"
 
 /* sin(pi h) = h S(h^2) on |h| <= 0.5626: relative error 2^-33.3 */
@@ -79,8 +80,8 @@ static ir_ref sin_wide(const ir_format *m, ir_ref x, bool cosine) {
 }
 
 /* An f32 argument up to 2^18, in f32 and quarter turns: |x| = k pi/2 + r, |r| <= pi/4 and a little. For even
- * k, sin r = r + r^3 S(r^2), for odd k, cos r = 1 + r^2 C(r^2), the sign changing with every second k; cos x =
- * sin(x + pi/2). The first product with pi/2 in three parts leaves no rounding; the second one rounds r
+ * k, sin r = r + r^3 S(r^2), for odd k, cos r = 1 + r^2 C(r^2), the sign changing with every second k; cos x
+ * = sin(x + pi/2). The first product with pi/2 in three parts leaves no rounding; the second one rounds r
  * relatively, however much cancels; the third is left to the sum with the polynomial. */
 static ir_ref sin_short(const ir_format *m, ir_ref x, ir_ref size, bool cosine) {
   static const float polynomials[][2] = {/* relative errors 2^-32 */
@@ -89,13 +90,12 @@ static ir_ref sin_short(const ir_format *m, ir_ref x, ir_ref size, bool cosine) 
                                          {0x1.11117p-7, 0x1.555548p-5},
                                          {-0x1.555556p-3, -0.5}};
   ir_ref bits, k = ir_el_round(m, size, ir_el_const(m, 0x1.45f306p-1), cosine, &bits);
-  ir_ref r = ir_el_fma(m, k, ir_el_const(m, 0x1.777a5cp-25),
-                       ir_el_fma(m, k, ir_el_const(m, -0x1.921fb6p+0), size));
+  ir_ref r =
+      ir_el_fma(m, k, ir_el_const(m, 0x1.777a5cp-25), ir_el_fma(m, k, ir_el_const(m, -0x1.921fb6p+0), size));
   ir_ref odd = ir_binary(m->g, IR_OP_NE, ir_el_and(m, bits, ir_el_int(m, 1)), ir_el_int(m, 0)), q = 0;
   ir_ref lead = ir_el_where(m, odd, ir_el_const(m, 1), r), z = ir_el_mul(m, r, r);
   for (int i = 0; i < 4; i++) {
-    ir_ref c =
-        ir_el_where(m, odd, ir_el_const(m, polynomials[i][1]), ir_el_const(m, polynomials[i][0]));
+    ir_ref c = ir_el_where(m, odd, ir_el_const(m, polynomials[i][1]), ir_el_const(m, polynomials[i][0]));
     q = i ? ir_el_fma(m, q, z, c) : c;
   }
   ir_ref rest = ir_el_mul(m, k, ir_el_const(m, 0x1.ee59dap-50));

@@ -44,11 +44,21 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
   return NULL;
 }
 
+/* Elements of the axis whose tiles follow one another before those along rows that are written: a line's, so
+ * that what is read is used up. More where few rows of the output are in one set of the first cache, because
+ * they are short or go past it: then neighbouring lines are read together. */
+static int block_of(loop_nest *n, const loop_axis *a, int copies, int bytes, bool streams) {
+  enum { LINE = 64, TILES = 4 };
+  int64_t row;
+  bool known = loop_stride(n->g, ir_src(n->g, n->store, 1), a->range, &row) && row > 0;
+  bool near = known && row <= n->target->l1_bytes && 2 * TILES * copies * row * bytes <= n->target->l1_bytes;
+  int block = streams || near ? TILES * copies : 0;
+  return block > LINE / bytes ? block : LINE / bytes;
+}
+
 /* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
- * other axis whole vectors are read, and turned in registers. Tiles follow one another first along rows that
- * are read, TILES of them, which uses neighbouring lines together, then along rows that are written. */
-static bool choose_tile(loop_nest *n, const loop_axis *vector) {
-  enum { TILES = 4 };
+ * other axis whole vectors are read, and turned in registers. */
+static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
   int copies = n->target->registers / 2;
   if (copies > vector->lanes) copies = vector->lanes;
   ir_ref loads[MAX_FOUND];
@@ -64,7 +74,8 @@ static bool choose_tile(loop_nest *n, const loop_axis *vector) {
       int64_t most = ir_bounds_of(n->g, a->extent).hi;
       if (most >= copies) a->unroll = copies;
       else if (ir_is_const(n->g, a->extent, &most)) a->unroll = (int)most;
-      if (most >= TILES * copies) a->block = TILES * copies;
+      int block = block_of(n, a, copies, ir_dtypes[ir_dtype_of(n->g, loads[i])].bytes, streams);
+      if (most >= block && block > copies) a->block = block;
       return true;
     }
   }
@@ -158,7 +169,7 @@ void loop_choose_copies(loop_nest *n, loop_axis *vector) {
     a->overlaps = repeatable && (a != vector || !streams); /* lines past the caches are not written twice */
   for (uint32_t a = 0; a < n->axis_count; a++)
     alternating |= n->axes[a].unroll > 1; /* chosen with the lanes */
-  if (!alternating && choose_tile(n, vector)) return;
+  if (!alternating && choose_tile(n, vector, streams)) return;
   if (!alternating) choose_backward(n, vector);
   if (vector->unroll == 1) choose_short(n, vector);
 }

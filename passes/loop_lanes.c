@@ -86,7 +86,7 @@ void loop_choose_lanes(loop_nest *n) {
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
-    if (few || (last && loop_is_triangle(n->g, reduces[k], &last->range, 1))) continue;
+    if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
     if (along_reduced > along_output) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;

@@ -76,6 +76,16 @@ void loop_moves_print(const loop_nest *n, ir_text *out) {
   }
 }
 
+void loop_moves_tell(const loop_nest *n,
+                     void (*tell)(void *user, uint32_t kernel, uint32_t nest, const char *moves),
+                     uint32_t nest) {
+  ir_text text;
+  ir_text_init(&text, n->g->mem);
+  loop_moves_print(n, &text);
+  if (!text.failed) tell(n->shaping->user, n->shaping->kernel, nest, ir_text_get(&text));
+  ir_text_free(&text);
+}
+
 /* reading */
 
 typedef struct reader {
@@ -194,7 +204,7 @@ static uint32_t read_digits(reader *r, uint32_t *out) {
 
 /* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
  * lanes need sizes that they fill. */
-static const char *unsound(loop_nest *n) {
+const char *loop_moves_unsound(loop_nest *n) {
   for (uint32_t d = 0; d < n->digit_count; d++) {
     const loop_digit *digit = &n->digits[d];
     uint32_t place = place_in_axis(n, d);
@@ -206,6 +216,7 @@ static const char *unsound(loop_nest *n) {
       return "updates along this axis may meet, so that they stay in order";
     if ((lanes || digits_of(n, digit->axis) > 1) && loop_bounds_another(n, digit->axis))
       return "the size of another axis depends on this one, which is walked element by element";
+    if (lanes && n->shares) return "the pieces inside this nest have copies and vectors of their own";
     if (lanes && (around == 0 || around / digit->step > LOOP_MAX_LANES))
       return "copies and vectors need a split around them, of at most 64 steps";
     if (digit->binding == IR_VECTOR && (digit->step != 1 || (around & (around - 1))))
@@ -239,6 +250,18 @@ static bool read_move(reader *r, size_t length) {
   return refuse(r, move, length, "there is no such move");
 }
 
+/* The axes have the lanes and copies that the digits say. */
+static void take_lanes(loop_nest *n) {
+  for (uint32_t a = 0; a < n->axis_count; a++) n->axes[a].lanes = n->axes[a].unroll = 1;
+  for (uint32_t d = 0; d < n->digit_count; d++) {
+    const loop_digit *digit = &n->digits[d];
+    uint32_t place = place_in_axis(n, d);
+    int64_t around = place ? n->digits[find_digit(n, digit->axis, place - 1)].step : digit->step;
+    if (digit->binding == IR_VECTOR) n->axes[digit->axis].lanes = (int)around;
+    if (digit->binding == IR_UNROLL) n->axes[digit->axis].unroll *= (int)(around / digit->step);
+  }
+}
+
 bool loop_moves_apply(loop_nest *n, const char *text) {
   reader r = {n, text};
   n->digit_count = 0;
@@ -255,6 +278,8 @@ bool loop_moves_apply(loop_nest *n, const char *text) {
     skip_blanks(&r);
     if (*r.at && *r.at != ';') return refuse(&r, move, length, "something follows the move");
   }
-  const char *why = unsound(n);
-  return !why || refuse(&r, text, strlen(text), why);
+  const char *why = loop_moves_unsound(n);
+  if (why) return refuse(&r, text, strlen(text), why);
+  take_lanes(n);
+  return true;
 }

@@ -1,12 +1,16 @@
 /* Reductions as loops with carried values.
  *
  * The order in which floats are combined depends on the extents only, never on threads or on the machine. A
- * sum is blocked: REDUCE_LANES bytes of lanes times REDUCE_UNROLL accumulators, each summing runs of 32, then
- * runs of 8 of those, and so on; with n terms no partial result passes through more than about 38 +
- * 8*log8(n/2048) additions, which keeps the error below 128 u sum|x| for any n < 2^31 (Higham, Accuracy and
- * Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima, and few terms, need no
- * blocks and carry one accumulator through all loops. */
-#include "loops.h"
+ * sum is blocked: each accumulator sums runs of 32, then runs of 8 of those, and so on. Lanes in a reduced
+ * range have REDUCE_UNROLL accumulators in each of REDUCE_LANE_BYTES, combined in pairs.
+ *
+ * Error. The first addition of a run is to 0. So one accumulator of n terms makes d(n) = 31 + 7*log8(n/32)
+ * roundings, the logarithm rounded up; lanes make n/64 of n, and add 2 + 4 for the pairs and at most 5 for
+ * what fills no whole step. In two steps (lower_parts.c) the n/p terms of a part and the p parts count
+ * together, p <= 2048. The most for n < 2^31 is d(2^31/64) + d(64) = 80 + 38, which keeps the error below
+ * 128 u sum|x| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Contractions, integers, minima
+ * and maxima, and few terms, need no blocks and carry one accumulator through all loops. */
+#include "loop_reduce.h"
 
 #include "index.h"
 
@@ -14,32 +18,13 @@
 
 enum {
   REDUCE_LANE_BYTES = 64,
-  REDUCE_UNROLL = 4,
   RUN = 32,
   OUTER_RUN = 8,
   FEW = 32,  /* terms that are added one after the other */
   MUCH = 64, /* of them, with copies side by side, are written out */
   MAX_REDUCTIONS = 128,
-  MAX_LOADS = 64,
   MAX_COPIES = 16
 };
-
-typedef struct reduction {
-  loop_nest *n;
-  ir_op op;
-  ir_dtype dtype;
-  ir_ref body;
-  ir_ref identity;
-  bool blocked;            /* fresh accumulators per loop, runs of bounded length */
-  int64_t run;             /* length of the innermost runs */
-  ir_ref ranges[MAX_NEST]; /* serial loops, outermost first */
-  uint32_t range_count;
-  ir_op sought;    /* of positions: ARGMAX or ARGMIN, body the element; op combines orders */
-  ir_ref position; /* 0 for all others */
-  struct {
-    ir_ref lane, start, count;
-  } inside; /* lane, when not 0: `count` terms from start on are left, fewer than there are lanes */
-} reduction;
 
 ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t) {
   bool is_float = ir_is_float(t), is_signed = ir_dtypes[t].kind == IR_KIND_SIGNED;
@@ -94,8 +79,7 @@ static void add_range(reduction *r, ir_ref range) {
   if (r->range_count < MAX_NEST) r->ranges[r->range_count++] = range;
 }
 
-/* Serial loops over [0, extent): one, or for blocked sums a nest of bounded runs. Returns the position. */
-static ir_ref serial_position(reduction *r, ir_ref extent) {
+ir_ref reduce_position_of(reduction *r, ir_ref extent) {
   ir_graph *g = r->n->g;
   ir_ref counts[MAX_NEST] = {extent};
   int64_t run[MAX_NEST] = {r->run};
@@ -130,38 +114,6 @@ static ir_ref serial_loops(const reduction *r, ir_ref body) {
   return value;
 }
 
-/* Can lanes behind the end of the range be kept from reading? Not where what is read says where to read. */
-static bool can_be_masked(const reduction *r, ir_ref last) {
-  ir_graph *g = r->n->g;
-  ir_ref loads[MAX_LOADS], inner[2];
-  uint32_t count = loop_find(g, r->body, IR_OP_LOAD, loads, MAX_LOADS);
-  if (count == MAX_LOADS || loop_find(g, r->body, IR_OP_BOUND, inner, 1)) return false;
-  for (uint32_t i = 0; i < count; i++)
-    if (loop_depends(g, loads[i], last) && loop_find(g, loads[i], IR_OP_LOAD, inner, 2) > 1) return false;
-  return true;
-}
-
-/* body in the lanes of r->inside that stand before the end, the identity in the others, which read nothing.
- * `at` counts from where the range of r->inside starts. */
-static ir_ref only_inside(const reduction *r, ir_ref body, ir_ref at) {
-  ir_graph *g = r->n->g;
-  ir_ref loads[MAX_LOADS], masked[MAX_LOADS], inside = pass_compare(g, IR_OP_LT, at, r->inside.count);
-  uint32_t count = body && inside ? loop_find(g, body, IR_OP_LOAD, loads, MAX_LOADS) : 0, used = 0;
-  if (!inside || !body || ir_is_true(g, inside)) return body;
-  ir_ref other = r->position ? pass_identity(g, r->sought, ir_dtype_of(g, body)) : r->identity;
-  for (uint32_t i = 0; i < count; i++) {
-    const ir_node *load = ir_get(g, loads[i]);
-    if (!loop_depends(g, load->src[1], r->inside.lane)) continue;
-    ir_ref valid = pass_and(g, load->src[2], inside);
-    bool whole = loads[i] == body && ir_is_true(g, load->src[2]);
-    ir_ref src[] = {load->src[0], load->src[1], valid, whole ? other : load->src[3]};
-    ir_ref made = ir_make(g, IR_OP_LOAD, (ir_dtype)load->dtype, 0, src, 4);
-    if (whole || !made) return made;
-    loads[used] = loads[i], masked[used++] = made;
-  }
-  return pass_where(g, inside, pass_substitute(g, body, loads, masked, used), other);
-}
-
 /* Reduce over ranges[0..count), with range `last` (when not 0) taken at `at` instead. */
 static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref last, ir_ref extent,
                               ir_ref scale, ir_ref offset) {
@@ -171,18 +123,18 @@ static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count
   r->range_count = 0;
   for (uint32_t i = 0; i < count; i++) {
     from[replaced] = ranges[i];
-    to[replaced++] = serial_position(r, ir_src(g, ranges[i], 0));
+    to[replaced++] = reduce_position_of(r, ir_src(g, ranges[i], 0));
   }
   if (last) {
     from[replaced] = last;
-    to[replaced++] = pass_add(g, pass_mul(g, serial_position(r, extent), scale), offset);
+    to[replaced++] = pass_add(g, pass_mul(g, reduce_position_of(r, extent), scale), offset);
   }
   ir_ref body = pass_substitute(g, r->body, from, to, replaced);
-  if (r->inside.lane) body = only_inside(r, body, pass_sub(g, to[replaced - 1], r->inside.start));
+  if (r->inside.lane) body = reduce_only_inside(r, body, pass_sub(g, to[replaced - 1], r->inside.start));
   return serial_loops(r, body);
 }
 
-static ir_ref combine_lanes(const reduction *r, ir_ref range, int binding, ir_ref value) {
+ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value) {
   ir_ref next = value ? ir_make(r->n->g, r->op, r->dtype, 0, (ir_ref[]){carry(r, range), value}, 2) : 0;
   return value_loop(r->n->g, range, binding, r->identity, next);
 }
@@ -209,20 +161,19 @@ static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count
   ir_ref offset = block ? pass_add(g, pass_mul_int(g, block, lanes), lane) : lane;
   ir_ref value =
       reduce_serially(r, ranges, count - 1, last, pass_div_int(g, extent, step), ir_index(g, step), offset);
-  if (block) value = combine_lanes(r, block, IR_UNROLL, value);
+  if (block) value = reduce_lanes(r, block, IR_UNROLL, value);
   ir_ref rest = pass_mod_int(g, extent, step), tail = 0;
   int64_t left;
-  bool whole = ir_is_const(g, rest, &left) && left == 0, masks = !whole && can_be_masked(r, last);
+  bool whole = ir_is_const(g, rest, &left) && left == 0, masks = !whole && reduce_can_mask(r, last);
   if (masks) tail = rest_in_lanes(r, ranges, count, lane, lanes, rest);
   if (masks) value = value && tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
-  value = combine_lanes(r, lane, IR_VECTOR, value);
+  value = reduce_lanes(r, lane, IR_VECTOR, value);
   if (whole || masks || !value) return value;
   tail = reduce_serially(r, ranges, count - 1, last, rest, ir_index(g, 1), pass_sub(g, extent, rest));
   return tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
 }
 
-/* The vector lanes and the accumulators side by side that a range of that many terms fills. */
-static void choose_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
+void reduce_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
   int bytes = ir_dtypes[ir_dtype_of(r->n->g, body)].bytes;
   *lanes = REDUCE_LANE_BYTES / (bytes ? bytes : 1);
   *unroll = REDUCE_UNROLL;
@@ -264,151 +215,50 @@ static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint3
   return value;
 }
 
-static ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
+ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   int lanes, unroll;
   int64_t terms = r->position || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
   if (terms) r->blocked = false;
   if (terms && terms * copies_of(r->n) <= MUCH) return reduce_written_out(r, ranges, count, terms);
-  choose_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
+  reduce_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
   if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
   return reduce_serially(r, ranges, count, 0, 0, 0, 0);
 }
 
-/* argmax, argmin: the best of the terms at round * scale + offset[i], of each i for itself, then of all. */
-static loop_extremum search(reduction *r, ir_ref last, ir_ref rounds, int64_t scale, const ir_ref *offset,
-                            uint32_t count) {
-  ir_graph *g = r->n->g;
-  ir_ref value[REDUCE_UNROLL], position[REDUCE_UNROLL];
-  r->range_count = 0;
-  ir_ref round = pass_mul_int(g, serial_position(r, rounds), scale);
-  for (uint32_t i = 0; i < count; i++) {
-    ir_ref at = pass_add(g, round, offset[i]);
-    value[i] = pass_substitute(g, r->body, &last, &at, 1);
-    if (r->inside.lane) value[i] = only_inside(r, value[i], pass_sub(g, at, r->inside.start));
-    position[i] = pass_substitute(g, r->position, &last, &at, 1);
-  }
-  return loop_search(r->n, r->sought, value, position, count, r->range_count ? r->ranges[0] : 0);
-}
-
-/* Lanes compare their bests by their orders. */
-static ir_ref position_in_lanes(reduction *r, ir_ref last, int lanes, int unroll) {
-  ir_graph *g = r->n->g;
-  ir_ref extent = ir_src(g, last, 0), lane = loop_fresh_range(r->n, ir_index(g, lanes)),
-         offset[REDUCE_UNROLL];
-  for (int i = 0; i < unroll; i++) offset[i] = pass_add_int(g, lane, (int64_t)i * lanes);
-  int64_t step = (int64_t)lanes * unroll, left;
-  loop_extremum best = search(r, last, pass_div_int(g, extent, step), step, offset, (uint32_t)unroll);
-  ir_ref rest = pass_mod_int(g, extent, step), start = pass_sub(g, extent, rest);
-  bool whole = ir_is_const(g, rest, &left) && left == 0, masks = !whole && can_be_masked(r, last);
-  if (masks) {
-    r->inside.lane = lane, r->inside.start = start, r->inside.count = rest;
-    offset[0] = pass_add(g, start, lane);
-    loop_extremum tail = search(r, last, pass_ceil_div(g, rest, ir_index(g, lanes)), lanes, offset, 1);
-    r->inside.lane = 0;
-    best = loop_better(g, r->sought, best, tail);
-  }
-  ir_ref order = combine_lanes(r, lane, IR_VECTOR, loop_extremum_order(g, r->sought, &best));
-  if (whole || masks || !order) return loop_ordered_position(g, order);
-  loop_extremum tail = search(r, last, rest, 1, &start, 1);
-  return loop_ordered_position(g, ir_binary(g, IR_OP_MIN, order, loop_extremum_order(g, r->sought, &tail)));
-}
-
-/* The first position of the extremum, found in a second round over the terms. */
-static ir_ref position_of_extremum(reduction *r, ir_ref range) {
-  ir_graph *g = r->n->g;
-  reduction value = *r;
-  ir_dtype t = ir_dtype_of(g, r->body);
-  value.op = r->sought == IR_OP_ARGMAX ? IR_OP_MAX : IR_OP_MIN;
-  value.dtype = t, value.identity = pass_identity(g, value.op, t), value.position = 0;
-  ir_ref extremum = reduce_over(&value, &range, 1);
-  ir_ref found = ir_binary(g, IR_OP_OR, ir_binary(g, IR_OP_EQ, r->body, extremum),
-                           ir_binary(g, IR_OP_NE, r->body, r->body));
-  r->body = ir_where(g, found, ir_cast(g, r->position, IR_I64), r->identity), r->position = 0;
-  return reduce_over(r, &range, 1);
-}
-
-/* argmax, argmin. Orders hold elements of up to 32 bits. */
-static ir_ref reduce_position(reduction *r, ir_ref range) {
-  ir_graph *g = r->n->g;
-  ir_ref zero = ir_index(g, 0);
-  int lanes, unroll;
-  r->sought = r->op;
-  if (ir_dtypes[ir_dtype_of(g, r->body)].bytes < 4)
-    r->body = ir_cast(g, r->body, ir_is_float(ir_dtype_of(g, r->body)) ? IR_F32 : IR_I32);
-  r->op = IR_OP_MIN, r->dtype = IR_I64, r->identity = pass_identity(g, IR_OP_MIN, IR_I64);
-  choose_steps(r, r->body, ir_bounds_of(g, ir_src(g, range, 0)).hi, &lanes, &unroll);
-  if (!r->n->lanes_in_reduction || lanes == 1)
-    return ir_cast(g, search(r, range, ir_src(g, range, 0), 1, &zero, 1).at, IR_I64);
-  return loop_has_order(g, r->body, r->position) ? position_in_lanes(r, range, lanes, unroll)
-                                                 : position_of_extremum(r, range);
-}
-
-/* Where `condition` says range < E, with an E that is the same for all reduced ranges and for all lanes: E,
- * otherwise 0. */
-static ir_ref upper_face(const reduction *r, ir_ref condition, const ir_ref *ranges, uint32_t count) {
-  ir_graph *g = r->n->g;
-  const ir_node *n = ir_get(g, condition);
-  ir_ref range = ranges[count - 1], e = 0, zero = ir_index(g, 0);
-  int64_t stride;
-  if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_dtype_of(g, n->src[0]) != IR_INDEX) return 0;
-  if (n->op == IR_OP_LT || n->op == IR_OP_LE) e = pass_sub(g, n->src[1], n->src[0]);
-  if (n->op == IR_OP_GT || n->op == IR_OP_GE) e = pass_sub(g, n->src[0], n->src[1]);
-  if (!e || !loop_stride(g, e, range, &stride) || stride != -1) return 0;
-  if (n->op == IR_OP_LE || n->op == IR_OP_GE) e = pass_add_int(g, e, 1);
-  e = pass_substitute(g, e, &range, &zero, 1);
-  for (uint32_t i = 0; e && i < count; i++)
-    if (loop_depends(g, e, ranges[i])) return 0;
-  for (uint32_t i = 0; e && i < r->n->lane_count; i++)
-    if (loop_depends(g, e, r->n->lanes[i])) return 0;
-  return e;
-}
-
-/* Terms that are left out from some position of the last range on, because they are the identity there, need
- * no test where the range ends at that position. */
-static void end_at_mask(reduction *r, ir_ref *ranges, uint32_t count) {
-  ir_graph *g = r->n->g;
-  const ir_node *n = ir_get(g, r->body);
-  ir_ref inside = n->op == IR_OP_WHERE && n->src[2] == r->identity  ? n->src[0]
-                  : n->op == IR_OP_LOAD && n->src[3] == r->identity ? n->src[2]
-                                                                    : 0;
-  if (!inside) return;
-  const ir_node *all = ir_get(g, inside);
-  bool several = all->op == IR_OP_AND;
-  for (uint32_t i = 0; i < (several ? all->nsrc : 1); i++) {
-    ir_ref condition = several ? all->src[i] : inside, range = ranges[count - 1];
-    ir_ref end = upper_face(r, condition, ranges, count);
-    if (!end) continue;
-    end = pass_max(g, pass_min(g, ir_src(g, range, 0), end), ir_index(g, 0));
-    ir_ref to[] = {loop_fresh_range(r->n, end), ir_bool(g, true)};
-    r->body = pass_substitute(g, pass_substitute(g, r->body, &condition, &to[1], 1), &range, to, 1);
-    if (r->position) r->position = pass_substitute(g, r->position, &range, to, 1);
-    ranges[count - 1] = to[0];
-    return;
-  }
-}
-
-bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
-  const ir_node *r = ir_get(g, reduce);
+/* Is a REDUCE's term chosen by comparing its position, with one of `others` if there are any? */
+static bool chooses_by_position(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
+  const ir_node *r = ir_get(g, reduce), *term = ir_get(g, r->src[0]);
   ir_ref *live = NULL, range = r->src[1];
   size_t live_count = 0, cap = 0;
-  int64_t size;
-  bool triangle = false;
-  if (r->nsrc != 2 || !ir_is_const(g, ir_src(g, range, 0), &size) || size > MAX_COPIES || (size & (size - 1)))
-    return false;
-  const ir_node *term = ir_get(g, r->src[0]);
-  if (term->op == IR_OP_WHERE && ir_reachable(g, &term->src[0], 1, &live, &live_count, &cap) == IR_OK)
-    for (size_t i = 0; i < live_count && !triangle; i++) {
+  bool chooses = false;
+  if (r->nsrc != 2 || term->op != IR_OP_WHERE) return false;
+  if (ir_reachable(g, &term->src[0], 1, &live, &live_count, &cap) == IR_OK)
+    for (size_t i = 0; i < live_count && !chooses; i++) {
       if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
-      for (uint32_t k = 0; k < count; k++) triangle |= loop_depends(g, live[i], others[k]);
+      chooses = count == 0;
+      for (uint32_t k = 0; k < count; k++) chooses |= loop_depends(g, live[i], others[k]);
     }
   ir_free(g->mem, live, cap * sizeof *live);
-  return triangle;
+  return chooses;
 }
 
-/* A copy of the body for each position. */
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
+  int64_t size;
+  return ir_is_const(g, ir_src(g, ir_src(g, reduce, 1), 0), &size) && size <= FEW &&
+         chooses_by_position(g, reduce, &other, 1);
+}
+
+/* So many that copies for each are combined in pairs. */
+static bool is_few_copies(const reduction *r, ir_ref range) {
+  int64_t size;
+  return !r->n->lanes_in_reduction && ir_is_const(r->n->g, ir_src(r->n->g, range, 0), &size) && size > 1 &&
+         size <= MAX_COPIES && (size & (size - 1)) == 0;
+}
+
+/* A copy of the body for each position, where choices between these become constants. */
 static ir_ref reduce_in_copies(const reduction *r, ir_ref range) {
   ir_ref fresh = loop_fresh_range(r->n, ir_src(r->n->g, range, 0));
-  return combine_lanes(r, fresh, IR_UNROLL, pass_substitute(r->n->g, r->body, &range, &fresh, 1));
+  return reduce_lanes(r, fresh, IR_UNROLL, pass_substitute(r->n->g, r->body, &range, &fresh, 1));
 }
 
 /* The greatest or least of floats by their keys: integers are compared in one instruction, floats with signed
@@ -433,10 +283,10 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
   r.position = positional ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
-  if (!positional && loop_is_triangle(g, node, n->lanes, n->lane_count))
+  if (!positional && count == 1 && is_few_copies(&r, ranges[0]) && chooses_by_position(g, node, NULL, 0))
     return reduce_in_copies(&r, ranges[0]);
-  end_at_mask(&r, ranges, count);
-  if (positional) return reduce_position(&r, ranges[0]);
+  reduce_end_at_mask(&r, ranges, count);
+  if (positional) return reduce_to_position(&r, ranges[0]);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
   if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
     return reduce_by_keys(&r, ranges, count);

@@ -64,22 +64,17 @@ static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, pi
   return true;
 }
 
-/* Moves that are given, and news of those taken. */
-static bool shape_from_outside(loop_nest *n) {
+/* Moves that are given, and news of those taken and of others. */
+static bool shape_from_outside(loop_nest *n, bool threads) {
   const pass_shaping *s = n->shaping;
   uint32_t nest = (*n->nests)++;
   const char *given = s->given ? s->given(s->user, s->kernel, nest) : NULL;
   if (given && !loop_moves_apply(n, given)) return false;
-  if (!s->taken) return true;
-  ir_text text;
-  ir_text_init(&text, n->g->mem);
-  loop_moves_print(n, &text);
-  if (!text.failed) s->taken(s->user, s->kernel, nest, ir_text_get(&text));
-  ir_text_free(&text);
+  if (s->taken) loop_moves_tell(n, s->taken, nest);
+  if (s->offered) loop_offer(n, nest, threads);
   return true;
 }
 
-/* Rounds of a slab: each is a block, so that its position is that of one loop, to which its locals belong. */
 static bool has_locals(const ir_graph *g, const piece_group *group) {
   for (uint32_t i = 0; i < group->count; i++)
     if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
@@ -90,17 +85,16 @@ static bool has_locals(const ir_graph *g, const piece_group *group) {
 static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
   for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
-  if (group->count == 1) {
+  nest->shares = group->count > 1;
+  nest->has_locals = nest->shares && has_locals(base->g, group);
+  if (!nest->shares) {
     loop_merge_axes(nest);
     loop_choose_lanes(nest);
     work = loop_work_inside(nest, nest->axis_count);
-  } else if (has_locals(base->g, group)) {
-    work = LOOP_MUCH;
   }
-  nest->shares = group->count > 1;
   loop_choose_digits(nest, threads, work);
   keep_fresh(base, nest);
-  if (base->shaping && !shape_from_outside(nest)) return false;
+  if (base->shaping && !shape_from_outside(nest, threads)) return false;
   while (group->threads < nest->digit_count && nest->digits[group->threads].binding == IR_THREAD)
     group->threads++;
   return true;
@@ -240,22 +234,25 @@ static bool find_boxes(loop_nest *base, piece_group *group, block_box *boxes, ui
   return true;
 }
 
-/* Boxes of many blocks are counted one after the other; what is one block runs in the first. */
+/* Boxes of many blocks are counted one after the other; what is one block, or none, runs in the first. */
 static ir_ref thread_loop(loop_nest *base, piece_group *groups, uint32_t group_count) {
   ir_graph *g = base->g;
   block_box boxes[MAX_BOXES];
   ir_ref parts[MAX_BOXES], zero = ir_index(g, 0), total = zero, first = zero;
-  uint32_t count = 0;
+  uint32_t count = 0, singles = 0;
   for (uint32_t i = 0; i < group_count; i++)
     if (!find_boxes(base, &groups[i], boxes, &count)) return 0;
-  for (uint32_t i = 0; i < count; i++)
-    if (!is_one_block(g, boxes[i].blocks)) total = pass_add(g, total, boxes[i].blocks);
-  total = count == 1 ? boxes[0].blocks : pass_max(g, total, ir_index(g, 1));
+  for (uint32_t i = 0; i < count; i++) {
+    if (is_one_block(g, boxes[i].blocks)) singles++;
+    else total = pass_add(g, total, boxes[i].blocks);
+  }
+  if (singles || !count) total = pass_max(g, total, ir_index(g, 1));
+  bool alone = count == 1 && (!singles || ir_bounds_of(g, boxes[0].blocks).lo == 1);
   ir_ref range = loop_fresh_range(base, total), block = is_one_block(g, total) ? zero : range;
   base->bound = &range, base->bound_count = 1;
   for (uint32_t i = 0; i < count; i++) {
     bool single = is_one_block(g, boxes[i].blocks);
-    parts[i] = block_of(base, &boxes[i], block, single ? zero : first, count == 1);
+    parts[i] = block_of(base, &boxes[i], block, single ? zero : first, alone);
     if (!parts[i]) return 0;
     if (!single) first = pass_add(g, first, boxes[i].blocks);
   }

@@ -46,6 +46,7 @@ typedef struct loop_nest {
   const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
   uint32_t lane_count;
   bool shares;             /* several stores are inside these loops */
+  bool has_locals;         /* some of which keep values for others */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
@@ -121,6 +122,16 @@ int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 enum { LOOP_MAX_LANES = 64 };
 void loop_moves_print(const loop_nest *n, ir_text *out);
 bool loop_moves_apply(loop_nest *n, const char *text);
+/* Calls one of the functions of n->shaping with that text, where there is memory for it. */
+void loop_moves_tell(const loop_nest *n,
+                     void (*tell)(void *user, uint32_t kernel, uint32_t nest, const char *moves),
+                     uint32_t nest);
+/* Why no loops can be made of the digits; NULL: they can. */
+const char *loop_moves_unsound(loop_nest *n);
+
+/* loop_offer.c: tells n->shaping of the moves that differ in one thing from those of n. threads: blocks for
+ * threads may be among them. */
+void loop_offer(const loop_nest *n, uint32_t nest, bool threads);
 
 /* loop_place.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
  * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes
@@ -137,9 +148,9 @@ typedef struct loop_place {
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
 
-/* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with one of `others`?
- * Copies for each position then have choices that are constants in each lane. */
-bool loop_is_triangle(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count);
+/* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with the other range?
+ * In copies for each position the choices are constants in lanes along that. */
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 

@@ -3,8 +3,10 @@
  *   mean            sum of the accumulator's dtype, divided by the count
  *   scatter_add     of f16 and bf16: in f32, rounded once
  *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype
- * first any, all        max, min of bool keepdims        the reduction without it, then reshape matmul
- * product of two expanded views, summed over the shared axis
+ *                   first
+ *   any, all        max, min of bool
+ *   keepdims        the reduction without it, then reshape
+ *   matmul          product of two expanded views, summed over the shared axis
  *
  *   long reductions                         in two steps, lower_parts.c
  *   cumsum, cumprod, cummax, cummin         by blocks, lower_cumulative.c

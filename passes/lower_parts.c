@@ -8,8 +8,7 @@
  *
  * Where an axis does not divide, it is padded with what leaves the result as it is.
  *
- * A sum of n terms in parts passes through the roundings of one over n / (parts * folds), and of another over
- * parts * folds, at most MAX_PARTS * MAX_FOLDS: loop_reduce.c counts both, less than 128 for n < 2^31. */
+ * What that does to the error of a sum is counted in loop_reduce.c. */
 #include "lower.h"
 
 #include "ops/compose_check.h"

@@ -180,14 +180,18 @@ static ir_ref in_form(const packing *k, const pass_operand *o, form f, int64_t w
   return 0;
 }
 
-/* A window of few terms that nothing else is multiplied with: masks in front of it are done before. */
-static ir_ref unmasked(const pass_contraction *c) {
+/* A window of few terms that nothing else is multiplied with (a convolution channel by channel): masks in
+ * front of it are done before. */
+static ir_ref windowed_sum(const pass_contraction *c) {
   ir_ref made[2];
+  bool windows = false;
   for (int i = 0; i < 2; i++) {
     const pass_operand *o = &c->operand[i];
-    made[i] = is_window(c, o) && !ir_is_true(c->g, o->valid) ? pack_plain(c, o) : o->value;
+    bool window = is_window(c, o);
+    made[i] = window && !ir_is_true(c->g, o->valid) ? pack_plain(c, o) : o->value;
+    windows |= window;
   }
-  return pack_sum(c, pack_product(c->g, c->dtype, made[0], made[1]), c->reduced);
+  return windows ? pack_sum(c, pack_product(c->g, c->dtype, made[0], made[1]), c->reduced) : c->sum;
 }
 
 /* As loop_tile.c counts them; 0: not known. */
@@ -206,7 +210,7 @@ static ir_ref packed(ir_graph *g, const ir_target *target, ir_ref sum) {
   if (!pass_contraction_of(g, sum, &c)) return sum;
   bool much = pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
   if (!pass_contraction_reuses(&c))
-    return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? unmasked(&c) : sum;
+    return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? windowed_sum(&c) : sum;
   packing k = {.c = &c};
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (much && choose_column(&k)) {
@@ -232,6 +236,7 @@ ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target) {
     for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
     root = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
     if (root && n->op == IR_OP_SUM) root = packed(g, target, root);
+    if (g->error->status == IR_ERR_MEMORY) root = 0; /* what was found out about an operand may be wrong */
     good = (map[live[i]] = root) != 0;
   }
   if (!good) ir_fail(g->error, IR_ERR_MEMORY, "out of memory packing the operands of a product");

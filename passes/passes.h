@@ -12,12 +12,16 @@
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
 
 /* Moves from outside in place of those of the cost model, and news of those that were taken, nest by nest (as
- * text: loop_moves.c). Kernels are counted by kernel steps, nests within a kernel in the order of shaping. */
+ * text: loop_moves.c). Kernels are counted by kernel steps, nests within a kernel in the order of shaping.
+ * Each function may be NULL. */
 typedef struct pass_shaping {
   void *user;
-  const char *(*given)(void *user, uint32_t kernel, uint32_t nest); /* NULL: none are given */
+  void (*enter)(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect); /* what is to be shaped */
+  const char *(*given)(void *user, uint32_t kernel, uint32_t nest);             /* NULL: none are given */
   void (*taken)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
-  uint32_t kernel; /* the one at hand */
+  void (*offered)(void *user, uint32_t kernel, uint32_t nest,
+                  const char *moves); /* in place of those taken: each of what loop_offer.c finds near */
+  uint32_t kernel;                    /* the one at hand */
 } pass_shaping;
 
 typedef struct pass_options {

@@ -84,6 +84,7 @@ static void peel(pass_state *s) {
 
 static void loops(pass_state *s) {
   pass_shaping *shaping = s->options->shaping;
+  if (shaping && shaping->enter) shaping->enter(shaping->user, shaping->kernel, s->g, s->root);
   ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target, shaping);
   if (shaping) shaping->kernel++;
   if (kernel) s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);

@@ -208,6 +208,9 @@ size_t rt_program_input_count(const rt_program *p) { return p->input_count; }
 size_t rt_program_output_count(const rt_program *p) { return p->plan.head->results; }
 size_t rt_program_variable_count(const rt_program *p) { return p->plan.head->vars; }
 size_t rt_program_step_count(const rt_program *p) { return p->plan.head->steps; }
+bool rt_program_is_kernel(const rt_program *p, size_t step) {
+  return p->plan.steps[step].kind == IR_STEP_KERNEL;
+}
 rt_stats rt_program_stats(const rt_program *p) { return p->stats; }
 
 static rt_port port_of(const rt_program *p, uint32_t slot, bool named) {

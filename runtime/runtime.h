@@ -115,6 +115,7 @@ ir_status rt_program_run(const rt_program *program, void *const *inputs, void *c
 ir_status rt_program_run_timed(const rt_program *program, void *const *inputs, void *const *outputs,
                                const int64_t *vars, int64_t *ns_by_step, ir_error *error);
 size_t rt_program_step_count(const rt_program *program); /* of the plan that the program was built from */
+bool rt_program_is_kernel(const rt_program *program, size_t step);
 
 typedef struct rt_port {
   const char *name; /* of an input; "" for outputs and for buffers */

@@ -31,20 +31,10 @@ ir_ref op_silu(ir_graph *g, ir_ref x) {
   return end(g, &f, op_mul(g, f.x, op_unary(g, IR_OP_SIGMOID, f.x)));
 }
 
-/* x Phi(x) = x (1 + erf(x / sqrt 2)) / 2. With (1 + tanh u) / 2 = sigmoid(2u), which does not cancel, the
- * tanh form is x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)) (Hendrycks, Gimpel 2016). */
 ir_ref op_gelu(ir_graph *g, ir_ref x, bool tanh_form) {
   formula f = {.who = "gelu"};
   if (!begin(g, &f, x)) return 0;
-  if (tanh_form) {
-    ir_ref square = op_mul(g, f.x, f.x);
-    ir_ref slope = op_add(g, op_mul(g, square, number(g, &f, 0.0713548162726002527)),
-                          number(g, &f, 1.59576912160573071));
-    return end(g, &f, op_mul(g, f.x, op_unary(g, IR_OP_SIGMOID, op_mul(g, f.x, slope))));
-  }
-  ir_ref e = op_unary(g, IR_OP_ERF, op_mul(g, f.x, number(g, &f, 0.707106781186547524)));
-  ir_ref half = op_mul(g, f.x, number(g, &f, 0.5));
-  return end(g, &f, op_mul(g, half, op_add(g, e, number(g, &f, 1))));
+  return end(g, &f, op_unary(g, tanh_form ? IR_OP_GELU_TANH : IR_OP_GELU, f.x));
 }
 
 /* log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), which does not overflow */

@@ -96,6 +96,27 @@ RULE(sigmoid) {
   return mul(c, d, mul(c, Y, apply(c, IR_OP_SUB, number(c, 1), Y)));
 }
 
+/* Phi(x) + x phi(x) */
+RULE(gelu) {
+  (void)i;
+  ir_ref x = X(0), e = op_unary(c->g, IR_OP_ERF, scale(c, x, 0.707106781186547524));
+  ir_ref part = scale(c, apply(c, IR_OP_ADD, e, number(c, 1)), 0.5);
+  ir_ref density = scale(c, op_unary(c->g, IR_OP_EXP, scale(c, mul(c, x, x), -0.5)), 0.398942280401432678);
+  return mul(c, d, apply(c, IR_OP_ADD, part, mul(c, x, density)));
+}
+
+/* With s = sigmoid(2u), 2u = k (x + 0.044715 x^3): s + x s (1 - s) k (1 + 3 * 0.044715 x^2) */
+RULE(gelu_tanh) {
+  (void)i;
+  const double k = 1.59576912160573071;
+  ir_ref x = X(0), one = number(c, 1), square = mul(c, x, x);
+  ir_ref rise = apply(c, IR_OP_ADD, scale(c, square, 0.044715 * k), number(c, k));
+  ir_ref s = op_unary(c->g, IR_OP_SIGMOID, mul(c, x, rise));
+  ir_ref slope = apply(c, IR_OP_ADD, scale(c, square, 3 * 0.044715 * k), number(c, k));
+  ir_ref bend = mul(c, mul(c, mul(c, x, slope), s), apply(c, IR_OP_SUB, one, s));
+  return mul(c, d, apply(c, IR_OP_ADD, s, bend));
+}
+
 /* y + 1 */
 RULE(expm1) {
   (void)i;

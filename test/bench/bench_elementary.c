@@ -15,14 +15,14 @@ typedef struct function {
 } function;
 
 static const function functions[] = {
-    {"exp", NULL, -80, 80},  {"exp2", NULL, -100, 100}, {"log", NULL, 0, 100},
-    {"log2", NULL, 0, 100},  {"sin", NULL, -100, 100},  {"cos", NULL, -100, 100},
-    {"tan", NULL, -100, 100}, {"tanh", NULL, -4, 4},    {"erf", NULL, -4, 4},
-    {"sigmoid", NULL, -20, 20}, {"gelu", NULL, -4, 4},  {"gelu", "approximate=\"tanh\"", -4, 4},
-    {"rsqrt", NULL, 0, 100}, {"expm1", NULL, -2, 2},    {"log1p", NULL, -1, 10},
-    {"erfinv", NULL, -1, 1}, {"asin", NULL, -1, 1},     {"acos", NULL, -1, 1},
-    {"atan", NULL, -4, 4},   {"sinh", NULL, -40, 40},   {"cosh", NULL, -40, 40},
-    {"asinh", NULL, -40, 40}, {"acosh", NULL, 1, 40},   {"atanh", NULL, -1, 1},
+    {"exp", NULL, -80, 80},     {"exp2", NULL, -100, 100}, {"log", NULL, 0, 100},
+    {"log2", NULL, 0, 100},     {"sin", NULL, -100, 100},  {"cos", NULL, -100, 100},
+    {"tan", NULL, -100, 100},   {"tanh", NULL, -4, 4},     {"erf", NULL, -4, 4},
+    {"sigmoid", NULL, -20, 20}, {"gelu", NULL, -4, 4},     {"gelu", "approximate=\"tanh\"", -4, 4},
+    {"rsqrt", NULL, 0, 100},    {"expm1", NULL, -2, 2},    {"log1p", NULL, -1, 10},
+    {"erfinv", NULL, -1, 1},    {"asin", NULL, -1, 1},     {"acos", NULL, -1, 1},
+    {"atan", NULL, -4, 4},      {"sinh", NULL, -40, 40},   {"cosh", NULL, -40, 40},
+    {"asinh", NULL, -40, 40},   {"acosh", NULL, 1, 40},    {"atanh", NULL, -1, 1},
     {"pow", NULL, 0, 4},
 };
 

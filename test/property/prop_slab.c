@@ -288,6 +288,7 @@ static bool check(uint64_t seed, const ir_target *target) {
   if (pick(&p, 0, 3)) record_rows(&p);
   else record_attention(&p);
   p.tolerance = p.dtype == IR_F64 ? 1e-8 : 2e-3;
+  if (getenv("PROP_SLAB_SHOW")) describe(&p), fprintf(stderr, "%s", p.what);
   if (p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
   else run(&p, wrong, sizeof wrong);
   if (!*wrong) count_slabs(&p, target);

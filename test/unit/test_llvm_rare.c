@@ -1,5 +1,5 @@
-/* Rare values, compiled for several sets of features: lanes that want the first value among lanes that do not,
- * copies side by side, what other places use too, rare values in each other and in reductions. */
+/* Rare values, compiled for several sets of features: lanes that want the first value among lanes that do
+ * not, copies side by side, what other places use too, rare values in each other and in reductions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,9 @@ static ir_ref inside(const lanes *l, ir_ref effect) {
 /* Blocks of one vector in which no lane, one, several and all are wanted, several seldom or often. */
 static float argument(int i) {
   int kind = i / LANES % 5, lane = i % LANES;
-  bool wanted = kind == 1 ? lane == i / STEP : kind == 2 ? lane % 3 == 0 : kind == 3 || (kind == 4 && i >= N / 2);
+  bool wanted = kind == 1   ? lane == i / STEP
+                : kind == 2 ? lane % 3 == 0
+                            : kind == 3 || (kind == 4 && i >= N / 2);
   float size = 0.25f + (float)(i * 37 % 101) / 64;
   return wanted ? -size : size;
 }
@@ -70,18 +72,18 @@ static void test_values(void **state) {
       ir_ref wanted = ir_binary(g, IR_OP_ADD, ir_binary(g, IR_OP_MUL, f32(2), root), inner);
       ir_ref y = ir_rare(g, below(x, 0), wanted, ir_binary(g, IR_OP_ADD, x, f32(1)));
       ir_ref stores[] = {k_store(g, p[0], l.at, y), k_store(g, p[1], l.at, shared ? root : f32(0))};
-      ir_ref kernel =
-          k_kernel(g, inside(&l, ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores, 2)), p, 3, NULL, 0);
+      ir_ref kernel = k_kernel(g, inside(&l, ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores, 2)), p, 3, NULL, 0);
       EACH_TARGET(t) {
         static float in[N], out[N], second[N];
         for (int i = 0; i < N; i++) in[i] = argument(i);
         int64_t status = 0;
         k_code code = k_compile(g, kernel, &t.target);
-        code.run((void *[]){out, second, in, &status}, NULL, 0, 0);
+        code.run((void *[]){out, second, in, &status}, NULL, 0, 0, code.scratch);
         for (int i = 0; i < N; i++) {
           float v = in[i], root_v = sqrtf(fabsf(v));
           float want = v < 0 ? 2 * root_v + (v < -1 ? v * v : v) : v + 1;
-          if (out[i] != want) fail_msg("%s: element %d of way %d is %a, not %a", t.name, i, way, out[i], want);
+          if (out[i] != want)
+            fail_msg("%s: element %d of way %d is %a, not %a", t.name, i, way, out[i], want);
           assert_true(second[i] == (shared ? root_v : 0));
         }
         k_free(&code);
@@ -106,7 +108,7 @@ static void test_reductions(void **state) {
     for (int i = 0; i < N; i++) in[i] = roundf(argument(i) * 4) / 4;
     int64_t status = 0;
     k_code code = k_compile(g, kernel, &t.target);
-    code.run((void *[]){out, in, &status}, NULL, 0, 0);
+    code.run((void *[]){out, in, &status}, NULL, 0, 0, code.scratch);
     for (int c = 0; c < COLUMNS; c++) {
       float want = 0;
       for (int i = 0; i < N; i++) want += in[i] < 0 ? (float)c * in[i] * in[i] : in[i];

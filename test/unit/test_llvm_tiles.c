@@ -247,6 +247,36 @@ static void test_stream_code(void **state) {
   }
 }
 
+/* A kernel that streams and may write over its input does so through the caches, and right. */
+static void test_stream_in_place(void **state) {
+  (void)state;
+  enum { N = 64 };
+  begin();
+  ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)};
+  EACH_TARGET(t) {
+    int lanes = t.target.vector_bytes / 4;
+    ir_ref block = k_range(g, index_of(N / lanes), 0), lane = k_range(g, index_of(lanes), 1);
+    ir_ref at = k_sum(g, k_times(g, block, lanes), lane), old = k_load(g, p[1], at);
+    ir_ref src[] = {p[0], at, ir_binary(g, IR_OP_ADD, old, old)};
+    ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, true), src, 3);
+    ir_ref kernel =
+        k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, IR_VECTOR, store)), p, 2, NULL, 0);
+    char *text = k_text(g, kernel, &t.target, CG_LLVM);
+    assert_non_null(strstr(text, "icmp ne ptr"));
+    assert_non_null(strstr(text, "!nontemporal"));
+    free(text);
+    k_code code = k_compile(g, kernel, &t.target);
+    float x[N] __attribute__((aligned(64))), y[N] __attribute__((aligned(64)));
+    int64_t status = 0;
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    code.run((void *[]){y, x, &status}, NULL, 0, 0, code.scratch);
+    code.run((void *[]){x, x, &status}, NULL, 0, 0, code.scratch);
+    for (int i = 0; i < N; i++) assert_true(x[i] == 2.0f * (float)i && y[i] == x[i]);
+    k_free(&code);
+  }
+  end();
+}
+
 /* A tile is read by as many loads as it has rows. */
 static void test_tile_code(void **state) {
   (void)state;
@@ -266,10 +296,10 @@ static void test_tile_code(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tiles),        cmocka_unit_test(test_wide_tiles),
-      cmocka_unit_test(test_turned_tiles), cmocka_unit_test(test_interleaved),
-      cmocka_unit_test(test_streams),      cmocka_unit_test(test_stream_code),
-      cmocka_unit_test(test_tile_code),
+      cmocka_unit_test(test_tiles),           cmocka_unit_test(test_wide_tiles),
+      cmocka_unit_test(test_turned_tiles),    cmocka_unit_test(test_interleaved),
+      cmocka_unit_test(test_streams),         cmocka_unit_test(test_stream_code),
+      cmocka_unit_test(test_stream_in_place), cmocka_unit_test(test_tile_code),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

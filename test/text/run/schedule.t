@@ -38,15 +38,15 @@ check y: 1200 elements, bit-equal
 == moves that are none
 $ echo 'kernel 0 nest 0: split a2 4' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
-! viewfold dump: schedule: `split a2 4`: steps get smaller inwards, each a multiple of the next
+! viewfold dump: schedule: `split a2 4`: steps get smaller inwards, each a multiple of the next[..]
 ? 2
 $ echo 'kernel 0 nest 0: vector a1' > bad.txt
 $ viewfold run --schedule bad.txt product.vf --in a=0 --in b=0
-! 
+! [..]
 ? 2
 $ echo 'kernel 0 nest 0: split a0 6; split a1 64; thread a0.1' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
-! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; 
+! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
 ? 2
 
 == lines that are none
@@ -58,3 +58,18 @@ $ echo 'kernel 1 nest 0: split a0 6' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf > loops
 ! viewfold dump: schedule:1: the graph has no kernel 1 with a nest 0; `viewfold dump --stage=loops` prints a line for each that it has
 ? 2
+
+== every element is stored, along whichever axis the lanes are
+<<< rows.vf
+graph @rows(%s: i32[]) {
+  %i = iota shape=[2,24] axis=1 dtype=i32
+  %y = mul %i, %s
+  return %y
+}
+>>>
+<<< rows.loops
+kernel 0 nest 0: split a0 2; reorder a0.0 a1 a0.1; vector a0.1
+>>>
+$ viewfold run rows.vf --in s=3 --schedule rows.loops --check
+y: i32[2,24] min 0 max 69 mean 34.5 first 0 3 6 9 12 15 ...
+[...]
