@@ -61,8 +61,8 @@ static ir_ref exponential(const ir_format *m, const tanh_form *f, ir_ref a, int 
 static ir_ref tanh_near(const ir_format *m, const tanh_form *f, ir_ref x, ir_ref a) {
   ir_ref bits, v = exponential(m, f, a, bias_of(m), &bits), power = power_of_two(m, bits),
                one = ir_el_const(m, 1);
-  ir_ref whole = ir_el_fma(m, power, v, ir_el_add(m, one, power));
-  ir_ref lost = ir_el_fma(m, power, v, ir_el_add(m, ir_el_sub(m, one, whole), power));
+  ir_ref z = ir_el_fma(m, power, v, power), whole, lost;
+  ir_el_fast_two_sum(m, one, z, &whole, &lost);
   ir_ref part = ir_el_mul(m, x, power), below = ir_el_lt(m, x, ir_el_const(m, 0));
   ir_ref above = ir_el_where(m, below, ir_el_fma(m, part, v, part), x), inverse = ir_el_div(m, one, whole);
   ir_ref y = ir_el_mul(m, above, inverse), minus = ir_el_neg(m, y);
