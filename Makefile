@@ -5,7 +5,8 @@
 #   make test       everything installed, built and tested; last line: N passed, N failed
 #   make unit|text|property|style    one part of the tests, without installing anything (ONLY=name picks some)
 #   make soak       the property tests with large counts; logs in build/soak/
-#   make fuzz prove bench clean
+#   make bench      small programs that measure, then all workloads: a table, pictures, a history
+#   make fuzz prove clean
 #   make install uninstall PREFIX=/usr/local DESTDIR=
 #
 # Variables: CC, CFLAGS, LDFLAGS, WERROR= (warnings stay warnings), V=1 (show commands), SEED=n,
@@ -130,6 +131,7 @@ $(GEN)/source_id: FORCE
 $(B)/obj/runtime/identity.o: $(GEN)/source_id
 $(B)/obj/runtime/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
   -DVIEWFOLD_LLVM_FILE=\"$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))\"
+$(B)/obj/frontend/cli_bench_oracle%.o $(B)/obj/frontend/cli_bench_stream.o: EXTRA = -O3
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
 # The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
 $(B)/obj/test/lib/ulp_double.o: EXTRA = -O3 -march=native -fno-math-errno -fno-trapping-math -D__FAST_MATH__
@@ -175,9 +177,18 @@ SHOW_PAGE := $(addprefix frontend/,show.html show.css show_expression.js show_st
 $(GEN)/show_page.h: $(SHOW_PAGE)
 	$(call say,PAGE,$@)
 	@mkdir -p $(@D)
-	@for f in $^; do n=$${f##*/}; printf 'static const char %s[] = {\n' "$$(echo "$$n" | tr . _)"; \
-	  od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done > $@
+	@$(call as_arrays,,tr . _) > $@
 $(B)/obj/frontend/cli_show_page.o: $(GEN)/show_page.h
+
+# The graphs of `viewfold bench`: workload_V1, workload_V2, ...
+$(GEN)/workloads.h: $(call find,frontend/workloads/*.vf)
+	$(call say,PAGE,$@)
+	@mkdir -p $(@D)
+	@$(call as_arrays,workload_,sed 's/[.]vf$$//') > $@
+$(B)/obj/frontend/cli_bench_workload.o: $(GEN)/workloads.h
+# The files of a recipe as arrays, called PREFIX and what a filter makes of the file's name.
+as_arrays = for f in $^; do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
+  od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done
 
 # ------------------------------------------------------------------------------------------- rules compiled to tables
 # The rule compiler runs here and now, so it is never sanitized, whatever is being built.
@@ -224,6 +235,8 @@ LIBS_prop_rules = $(B)/libprove.a $(B)/libtest.a $(B)/libviewfold-internal.a -lz
 LIBS_prop_steps = -lcmocka
 LIBS_prop_ulp = $(call once,LIBS_prop_ulp,$(shell pkg-config --libs mpfr 2>/dev/null))
 LIBS_prove = $(LIBS_prop_rules)
+LIBS_test_bench = -ljansson
+$(B)/unit/test_bench: $(filter-out %/cli.o,$(CLI_OBJ))
 LIBS_bench_fold = $(B)/libtest.a $(B)/libviewfold-internal.a -ljansson
 LIBS_test_prove = $(LIBS_prop_rules)
 $(B)/property/prop_rules $(B)/unit/test_prove: $(B)/libprove.a
@@ -303,12 +316,24 @@ prove:
 	+$(Q)$(MAKE) --no-print-directory $(B)/prove/prove
 	@$(B)/prove/prove --seed $(or $(SEED),1) --chains $(CHAINS) --corpus $(CORPUS)
 
+# The small programs above, then all workloads with one thread and with all, beside the peers that are installed. History
+# and pictures stay in build/bench/. PEERS='--worker ...' for other peers, WORKLOADS='V1 R4' for some.
+PYTHON ?= python3
+PEER = env -u OPENBLAS_CORETYPE GLIBC_TUNABLES=$(MALLOC_KEEPS) $(PYTHON) test/bench/peer.py
+MALLOC_KEEPS := glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=100000000000
+PEERS ?= $(foreach p,numpy torch,--worker '$(p)=$(PEER) $(p) {threads}')
+BENCH_OUT := $(B)/bench
+BENCH = $(B)/viewfold bench --history $(BENCH_OUT)/history.jsonl \
+  --commit '$(shell git describe --always --dirty 2>/dev/null)' $(PEERS)
 bench: all $(addprefix $(B)/bench/,bench_call bench_startup bench_fold bench_long bench_record lljit_minimal one_kernel)
 	@$(B)/bench/bench_call
 	@$(B)/bench/bench_startup $(B)/bench
 	@if test -f '$(CORPUS)'; then $(B)/bench/bench_fold '$(CORPUS)'; fi
 	@$(B)/bench/bench_long
 	@$(B)/bench/bench_record
+	@$(BENCH) --threads 1 --picture $(BENCH_OUT)/one_thread.svg $(WORKLOADS)
+	@$(BENCH) --picture $(BENCH_OUT)/all_threads.svg $(WORKLOADS)
+	@echo 'Pictures: $(BENCH_OUT)/one_thread.svg $(BENCH_OUT)/all_threads.svg'
 
 # -------------------------------------------------------------------------------------------------------------- demo
 demo:

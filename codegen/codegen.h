@@ -9,12 +9,16 @@
 
 #include "ir/ir.h"
 #include "ir/target.h"
+#include "ir/timer.h"
 
 /* The generated function. buffers[slot] is the memory of the PARAM of that slot and buffers[number of params]
  * the launch's status word, to which a failed CHECK stores 1; vars are the values of the kernel's VARs in
- * order; a loop bound to threads runs begin <= i < end. Touches no element that the kernel does not load or
- * store. */
-typedef void (*cg_kernel)(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end);
+ * order; a loop bound to threads runs begin <= i < end. scratch is memory for this call alone, as many bytes
+ * as cg_blob states, a multiple of CG_SCRATCH_ALIGN, holding anything (NULL where it states none). Touches no
+ * element that the kernel does not load or store. */
+enum { CG_SCRATCH_ALIGN = 64 };
+typedef void (*cg_kernel)(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end,
+                          void *scratch);
 
 typedef enum cg_output {
   CG_OBJECT, /* a relocatable object: position independent, refers to nothing outside itself, no unwind tables
@@ -29,7 +33,8 @@ typedef struct cg_request {
   const char *symbol; /* name of the function */
   const ir_target *target;
   cg_output want;
-  int level; /* LLVM's code generation level, 0 to 3; 2 is its default */
+  int level;             /* LLVM's code generation level, 0 to 3; 2 is its default */
+  const ir_timer *timer; /* may be NULL */
 } cg_request;
 
 /* Bytes from mem, `size` of them; texts are followed by a NUL that is not counted. */
@@ -37,6 +42,8 @@ typedef struct cg_blob {
   const ir_mem *mem;
   char *bytes;
   size_t size;
+  uint64_t scratch;  /* bytes of scratch memory that a call of the function needs */
+  uint32_t in_place; /* bit s: buffers[s] may be buffers[0] (ir/in_place.h) */
 } cg_blob;
 void cg_blob_free(cg_blob *blob);
 
@@ -57,7 +64,7 @@ typedef struct cg_entry {
   ir_status (*compile)(const cg_request *request, cg_machine *machine, cg_blob *out, ir_error *error);
   void (*dispose)(cg_machine *machine);
 } cg_entry;
-#define CG_ENTRY_ABI  1u
+#define CG_ENTRY_ABI  2u
 #define CG_ENTRY_NAME "vf_codegen_llvm"
 extern const cg_entry vf_codegen_llvm;
 

@@ -14,13 +14,14 @@ static unsigned metadata_kind(LLVMContextRef context, const char *name) {
 }
 
 static void start_function(cg_emitter *e, const char *symbol) {
-  LLVMTypeRef args[] = {e->pointer, e->pointer, e->i64, e->i64};
-  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), args, 4, 0);
+  LLVMTypeRef args[] = {e->pointer, e->pointer, e->i64, e->i64, e->pointer};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), args, 5, 0);
   e->function = LLVMAddFunction(e->module, symbol, type);
   cg_target_attributes(e->context, e->function, e->target);
   e->buffers = LLVMGetParam(e->function, 0);
   e->begin = LLVMGetParam(e->function, 2);
   e->end = LLVMGetParam(e->function, 3);
+  e->scratch = LLVMGetParam(e->function, 4);
   LLVMPositionBuilderAtEnd(e->b, cg_block(e));
 }
 
@@ -49,6 +50,7 @@ static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_er
                     .pointer = LLVMPointerTypeInContext(context, 0),
                     .invariant = metadata_kind(context, "invariant.load"),
                     .weights = metadata_kind(context, "prof"),
+                    .nontemporal = metadata_kind(context, "nontemporal"),
                     .values = zeroed(mem, nest->count * sizeof *e->values),
                     .mark = zeroed(mem, nest->count * sizeof *e->mark),
                     .finals = zeroed(mem, nest->loop_count * sizeof *e->finals),
@@ -89,7 +91,7 @@ static ir_status copy_out(const ir_mem *mem, const char *bytes, size_t size, cg_
   if (!copy) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
   memcpy(copy, bytes, size);
   copy[size] = '\0';
-  *out = (cg_blob){mem, copy, size};
+  *out = (cg_blob){.mem = mem, .bytes = copy, .size = size};
   return IR_OK;
 }
 
@@ -119,8 +121,10 @@ static ir_status generate(cg_emitter *e, const cg_request *request, LLVMTargetMa
   char *message = NULL;
   LLVMCodeGenFileType kind = request->want == CG_ASM ? LLVMAssemblyFile : LLVMObjectFile;
   LLVMContextSetDiagnosticHandler(e->context, diagnose, e->error);
+  int64_t start = ir_timer_start(request->timer);
   fold_constants(e, machine);
   if (e->error->status != IR_OK) return e->error->status;
+  ir_timer_lap(request->timer, &start, "simplify", -1, request->symbol);
   if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, kind, &message, &buffer)) {
     ir_fail(e->error, IR_ERR_COMPILE, "compile: LLVM makes no code: %s", message);
     LLVMDisposeMessage(message);
@@ -130,16 +134,20 @@ static ir_status generate(cg_emitter *e, const cg_request *request, LLVMTargetMa
   if (status == IR_OK)
     status = copy_out(e->nest->mem, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), out, e->error);
   LLVMDisposeMemoryBuffer(buffer);
+  ir_timer_lap(request->timer, &start, "select", -1, request->symbol);
   return status;
 }
 
 static ir_status emit(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine, cg_blob *out) {
+  int64_t start = ir_timer_start(request->timer);
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
   LLVMSetModuleDataLayout(e->module, layout);
   LLVMDisposeTargetData(layout);
   LLVMSetTarget(e->module, request->target->triple);
   cg_emit_kernel(e);
+  ir_timer_lap(request->timer, &start, "emit", -1, request->symbol);
   ir_status status = verify(e);
+  ir_timer_lap(request->timer, &start, "verify", -1, request->symbol);
   if (status != IR_OK || request->want != CG_LLVM)
     return status == IR_OK ? generate(e, request, machine, out) : status;
   char *text = LLVMPrintModuleToString(e->module);
@@ -152,15 +160,22 @@ static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
+  int64_t begin = ir_timer_start(request->timer);
   ir_status status = cg_nest_make(&nest, request->graph, request->kernel, &own);
+  ir_timer_lap(request->timer, &begin, "nest", -1, request->symbol);
   LLVMTargetMachineRef llvm = machine->machine;
   if (status == IR_OK && !llvm) status = cg_target_machine(request->target, request->level, &llvm, &own);
   machine->machine = llvm;
   if (status == IR_OK) {
     cg_emitter e;
     start(&e, request, &nest, &own);
+    ir_timer_lap(request->timer, &begin, "open", -1, request->symbol);
     status = e.failed ? own.status : emit(&e, request, llvm, out);
+    begin = ir_timer_start(request->timer);
     finish(&e);
+    ir_timer_lap(request->timer, &begin, "close", -1, request->symbol);
+    out->scratch = nest.scratch;
+    out->in_place = nest.in_place;
   }
   cg_nest_free(&nest);
   return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);

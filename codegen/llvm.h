@@ -26,18 +26,20 @@ typedef struct cg_emitter {
   ir_error *error;
   bool failed;
   bool rounds, gathers; /* the target rounds floats to integers; gathers 4- and 8-byte elements well */
+  bool streams;         /* some store went past the caches */
 
   LLVMContextRef context;
   LLVMModuleRef module;
   LLVMBuilderRef b;
-  LLVMValueRef function, buffers, begin, end;
+  LLVMValueRef function, buffers, begin, end, scratch;
   LLVMValueRef status; /* address of the launch's status word */
   LLVMTypeRef i1, i64, f32, f64, pointer;
-  unsigned invariant, weights; /* metadata kinds */
+  unsigned invariant, weights, nontemporal; /* metadata kinds */
 
   LLVMValueRef **values;  /* by ref; NULL where the node has no value in the current scope */
   LLVMValueRef ***finals; /* by loop, by carry: final values */
   bool *open;             /* by loop that runs: emission is inside it */
+  uint64_t written;       /* locals, by number, that a store was emitted to */
   int64_t *digit;         /* by loop that is lanes: the lane being emitted */
   ir_ref *log;            /* refs in the order in which they got values: what a scope forgets at its end */
   size_t log_count, log_cap;
@@ -51,8 +53,9 @@ typedef struct cg_emitter {
 /* llvm_target.c: the only place that knows processors by name */
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
-bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc, round in one instruction */
-bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
+bool cg_target_rounds(const ir_target *target);             /* floor, ceil, trunc, round in one instruction */
+bool cg_target_gathers(const ir_target *target);            /* masked gathers of 4- and 8-byte elements */
+const char *cg_target_store_fence(const ir_target *target); /* intrinsic that orders stores past the caches */
 
 /* llvm_loop.c */
 bool cg_surely_runs(cg_emitter *e, const cg_loop *loop); /* at least once */
@@ -107,10 +110,45 @@ LLVMValueRef cg_to_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMVa
 LLVMValueRef cg_from_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef stored);
 
 /* llvm_memory.c: loads, stores, run-time bounds */
+/* Where the elements of an access are at the current digits. */
+typedef struct cg_place {
+  ir_dtype dtype;
+  uint32_t width; /* elements moved */
+  LLVMValueRef memory;
+  LLVMTypeRef element;
+  unsigned bytes;
+  bool affine, invariant;
+  int64_t stride;
+  LLVMValueRef base;  /* affine: i64 */
+  LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
+} cg_place;
+enum { CG_MAX_STEP = 4 }; /* between elements that are picked out of whole vectors */
+cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);
+LLVMValueRef cg_address(cg_emitter *e, const cg_place *place, LLVMValueRef index);
+LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *place, uint32_t lane);
+LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *place); /* where a vector access begins */
+LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *place, LLVMValueRef v); /* from memory's, and back */
+LLVMValueRef cg_read(cg_emitter *e, const cg_place *place, LLVMTypeRef type, LLVMValueRef from);
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
-void cg_emit_store(cg_emitter *e, ir_ref ref);
 void cg_emit_update(cg_emitter *e, ir_ref ref);
 LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
+
+/* llvm_store.c */
+void cg_write(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
+void cg_emit_store(cg_emitter *e, ir_ref ref); /* all its copies */
+void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
+
+/* llvm_tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
+ * they do not */
+bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *copies);
+
+/* llvm_transpose.c: elements between registers; numbers are powers of two */
+/* Vectors of `row_count` elements, each of `bytes`, from rows of `column_count` <= `row_count`. */
+void cg_transpose(cg_emitter *e, const LLVMValueRef *rows, uint32_t row_count, uint32_t column_count,
+                  uint32_t bytes, LLVMValueRef *columns);
+/* Element 0 of each of `count` vectors, element 1 of each, ..., in as many vectors. */
+void cg_interleave(cg_emitter *e, const LLVMValueRef *from, uint32_t count, uint32_t width,
+                   LLVMValueRef *out);
 
 /* llvm_build.c: LLVM's types, constants and instructions, for any number of vector elements */
 LLVMValueRef cg_fail(cg_emitter *e, ir_status status, LLVMTypeRef type, const char *format, ...)

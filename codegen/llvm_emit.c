@@ -113,6 +113,7 @@ void cg_forget_since(cg_emitter *e, size_t mark) {
 
 static bool is_ready(const cg_emitter *e, ir_ref ref) {
   if (ir_dtype_of(e->g, ref) == IR_NONE) return false; /* effects happen where they stand */
+  if (e->nest->reads[ref] & ~e->written) return false; /* not ahead of what it reads */
   const uint64_t *deps = cg_deps(e->nest, ref);
   for (int64_t l = -1; (l = cg_set_next(e->nest, deps, l)) >= 0;)
     if (!e->open[l]) return false;
@@ -223,6 +224,12 @@ static void emit_rare(cg_emitter *e, ir_ref ref, LLVMValueRef *copies) {
   }
 }
 
+/* The same value, which LLVM takes as given: in loops further in it is no induction variable any more (see
+ * cg_address). */
+static LLVMValueRef anchored(cg_emitter *e, LLVMValueRef v) {
+  return LLVMIsConstant(v) ? v : LLVMBuildFreeze(e->b, v, "");
+}
+
 static void emit_node(cg_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   const uint64_t *lanes = cg_lanes(e->nest, ref);
@@ -241,11 +248,12 @@ static void emit_node(cg_emitter *e, ir_ref ref) {
   if (!copies) return;
   if (n->op == IR_OP_RARE) {
     emit_rare(e, ref, copies);
-  } else {
+  } else if (n->op != IR_OP_LOAD || !cg_emit_tile(e, ref, copies)) {
     cg_first_lane(e, lanes);
     do copies[cg_copy_at(e, lanes)] = cg_emit_value(e, ref);
     while (cg_next_lane(e, lanes));
   }
+  if (e->nest->anchor[ref]) copies[0] = anchored(e, copies[0]);
   cg_define(e, ref, copies);
 }
 
@@ -254,11 +262,14 @@ static void emit_store(cg_emitter *e, ir_ref ref) {
   cg_begin_visit(e);
   cg_operands(e->nest, ref, true, cg_visit, e);
   cg_emit_visited(e, true);
+  if (ir_op_of(e->g, ref) == IR_OP_STORE) {
+    if (!e->failed) cg_emit_store(e, ref);
+    if (cg_local_of(e->g, ref) >= 0) e->written |= (uint64_t)1 << cg_local_of(e->g, ref);
+    return;
+  }
   cg_first_lane(e, lanes);
   do
-    if (e->failed) break;
-    else if (ir_op_of(e->g, ref) == IR_OP_STORE) cg_emit_store(e, ref);
-    else cg_emit_update(e, ref);
+    if (!e->failed) cg_emit_update(e, ref);
   while (cg_next_lane(e, lanes));
 }
 
@@ -298,6 +309,29 @@ static LLVMValueRef entry_load(cg_emitter *e, LLVMTypeRef type, LLVMValueRef tab
   return load;
 }
 
+/* Where each local lies in scratch memory. */
+static void place_locals(cg_emitter *e) {
+  enum { ALIGN = CG_SCRATCH_ALIGN };
+  ir_graph *g = e->g;
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  if (ir_reachable(g, &e->nest->kernel, 1, &live, &count, &cap) != IR_OK)
+    cg_fail(e, IR_ERR_MEMORY, NULL, "out of memory emitting a kernel");
+  for (size_t i = 0; i < count && !e->failed; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    LLVMValueRef *value = n->op == IR_OP_LOCAL ? cg_array(e, 1) : NULL;
+    int64_t size;
+    if (!value || !ir_is_const(g, n->src[0], &size)) continue;
+    LLVMValueRef offset = LLVMConstInt(e->i64, e->nest->scratch, 0);
+    LLVMTypeRef byte = LLVMInt8TypeInContext(e->context);
+    *value = LLVMBuildGEP2(e->b, byte, e->scratch, &offset, 1, "");
+    cg_define(e, live[i], value);
+    uint64_t bytes = (uint64_t)size * (uint64_t)ir_dtypes[n->dtype].bytes;
+    e->nest->scratch += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+}
+
 void cg_emit_kernel(cg_emitter *e) {
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   int64_t params = ir_arg_int(kernel);
@@ -311,6 +345,8 @@ void cg_emit_kernel(cg_emitter *e) {
     cg_define(e, kernel->src[i], value);
   }
   e->status = entry_load(e, e->pointer, e->buffers, params);
+  place_locals(e);
   if (!e->failed) cg_emit_effect(e, kernel->src[0]);
+  cg_finish_stores(e);
   LLVMBuildRetVoid(e->b);
 }

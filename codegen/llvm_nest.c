@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ir/in_place.h"
+
 static ir_status broken(ir_error *error, const char *what) {
   return ir_fail(error, IR_ERR_INTERNAL, "compile: a kernel breaks the rules of the loop level: %s", what);
 }
@@ -114,6 +116,7 @@ static void join_sources(cg_nest *nest, const ir_graph *g, ir_ref ref) {
     set_join(nest, deps_of(nest, ref), cg_deps(nest, n->src[i]));
     set_join(nest, lanes_of(nest, ref), cg_lanes(nest, n->src[i]));
     nest->touches[ref] |= nest->touches[n->src[i]];
+    nest->reads[ref] |= nest->reads[n->src[i]];
   }
 }
 
@@ -159,6 +162,7 @@ static bool settle(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   if (n->op == IR_OP_RANGE && number)
     set_add(cg_is_lane(&nest->loops[number - 1]) ? lanes_of(nest, ref) : deps_of(nest, ref), number - 1);
   if (n->op == IR_OP_LOAD || n->op == IR_OP_BOUND) nest->touches[ref] = true;
+  if (n->op == IR_OP_LOAD && cg_local_of(g, ref) >= 0) nest->reads[ref] |= (uint64_t)1 << cg_local_of(g, ref);
   if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) nest->stored[n->src[0]] = true;
   else if (n->dtype == IR_NONE) /* only values and stores have lanes */
     memset(lanes_of(nest, ref), 0, nest->words * sizeof(uint64_t));
@@ -174,6 +178,22 @@ static ir_status find_width(cg_nest *nest, ir_ref ref, ir_error *error) {
     vectors++;
   }
   return vectors > 1 ? broken(error, "a value lies along two vector ranges") : IR_OK;
+}
+
+static bool moves_less(const cg_nest *nest, ir_ref a, ir_ref b) {
+  for (int64_t l = -1; (l = cg_set_next(nest, cg_deps(nest, b), l)) >= 0;)
+    if (!cg_set_has(cg_deps(nest, a), (uint32_t)l)) return true;
+  return false;
+}
+
+static void find_anchor(cg_nest *nest, const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  if (n->op != IR_OP_ADD || n->dtype != IR_INDEX || n->nsrc != 2) return;
+  ir_ref base = n->src[0];
+  bool sum = ir_op_of(g, base) == IR_OP_ADD || ir_op_of(g, base) == IR_OP_MUL;
+  if (sum && cg_set_next(nest, cg_lanes(nest, base), -1) < 0 &&
+      cg_set_next(nest, cg_deps(nest, base), -1) >= 0 && moves_less(nest, base, ref))
+    nest->anchor[base] = true;
 }
 
 static ir_status check_node(const cg_nest *nest, const ir_graph *g, ir_ref ref, ir_error *error) {
@@ -198,15 +218,20 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
     nest->lanes = ir_alloc(nest->mem, sets * nest->words);
     nest->width = ir_alloc(nest->mem, g->count * sizeof *nest->width);
     nest->touches = ir_alloc(nest->mem, g->count);
+    nest->anchor = ir_alloc(nest->mem, g->count);
     nest->stored = ir_alloc(nest->mem, g->count);
-    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->stored)
+    nest->reads = ir_alloc(nest->mem, sets);
+    if (!nest->deps || !nest->lanes || !nest->width || !nest->touches || !nest->anchor || !nest->stored ||
+        !nest->reads)
       status = short_of_memory(error);
   }
   if (status == IR_OK) {
     memset(nest->deps, 0, sets * nest->words);
     memset(nest->lanes, 0, sets * nest->words);
     memset(nest->touches, 0, g->count);
+    memset(nest->anchor, 0, g->count);
     memset(nest->stored, 0, g->count);
+    memset(nest->reads, 0, sets);
     bool grew;
     do { /* lanes of carried values only grow, and there are finitely many */
       grew = false;
@@ -215,6 +240,7 @@ static ir_status analyse(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_err
   }
   for (size_t i = 0; i < count && status == IR_OK; i++) status = check_node(nest, g, live[i], error);
   for (size_t i = 0; i < count && status == IR_OK; i++) status = find_width(nest, live[i], error);
+  for (size_t i = 0; i < count && status == IR_OK; i++) find_anchor(nest, g, live[i]);
   if (status == IR_OK) status = find_depths(nest, g, live, count, error);
   ir_free(nest->mem, live, cap * sizeof *live);
   return status;
@@ -233,7 +259,20 @@ static void forget(cg_nest *nest) {
   ir_free(nest->mem, nest->lanes, sets);
   ir_free(nest->mem, nest->width, nest->count * sizeof *nest->width);
   ir_free(nest->mem, nest->touches, nest->count);
+  ir_free(nest->mem, nest->anchor, nest->count);
   ir_free(nest->mem, nest->stored, nest->count);
+  ir_free(nest->mem, nest->reads, nest->count * sizeof *nest->reads);
+}
+
+static ir_status find_in_place(cg_nest *nest, ir_error *error) {
+  ir_status status = ir_in_place(&nest->graph, nest->kernel, &nest->in_place, error);
+  const ir_node *kernel = ir_get(&nest->graph, nest->kernel);
+  for (uint32_t i = 1; i < kernel->nsrc && nest->in_place; i++) {
+    const ir_node *n = ir_get(&nest->graph, kernel->src[i]);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
+    if (slot < 32 && nest->in_place >> slot & 1) nest->stored[kernel->src[i]] = true;
+  }
+  return status;
 }
 
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error *error) {
@@ -245,6 +284,7 @@ ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error
   if (status == IR_OK) status = cg_nest_rewrite(nest, &old, g, kernel, error);
   forget(&old);
   if (status == IR_OK) status = analyse(nest, &nest->graph, nest->kernel, error);
+  if (status == IR_OK) status = find_in_place(nest, error);
   if (status != IR_OK) cg_nest_free(nest);
   return status;
 }
@@ -268,6 +308,19 @@ static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
   return ir_op_of(g, a) == IR_OP_RANGE && nest->width[a] > 1;
 }
 
+/* Of a product with a range that is vector lanes: the other side, if it has no lanes. */
+static ir_ref factor_of(const cg_nest *nest, ir_ref part) {
+  const ir_graph *g = &nest->graph;
+  if (ir_op_of(g, part) != IR_OP_MUL) return 0;
+  for (uint32_t i = 0; i < 2; i++) {
+    ir_ref range = ir_src(g, part, i), other = ir_src(g, part, 1 - i);
+    if (ir_op_of(g, range) == IR_OP_RANGE && nest->width[range] > 1 &&
+        cg_set_next(nest, cg_lanes(nest, other), -1) < 0)
+      return other;
+  }
+  return 0;
+}
+
 cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
   const ir_graph *g = &nest->graph;
   cg_access access = {.affine = true, .base = index};
@@ -280,7 +333,34 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
       return access;
   }
   bool split = ir_op_of(g, index) == IR_OP_ADD && nest->width[access.base] == 1;
-  return split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
+  access = split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
+  access.factor = factor_of(nest, access.part);
+  return access;
+}
+
+bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
+  enum { DEEPEST = 32 };
+  const ir_graph *g = &nest->graph;
+  ir_ref todo[DEEPEST] = {index};
+  uint32_t count = 1;
+  *stride = 0;
+  while (count) {
+    ir_ref ref = todo[--count], range = ref;
+    const ir_node *n = ir_get(g, ref);
+    int64_t factor = 1;
+    if (!cg_set_has(cg_lanes(nest, ref), loop) && !cg_set_has(cg_deps(nest, ref), loop)) continue;
+    if (n->op == IR_OP_ADD && count + 2 <= DEEPEST) {
+      todo[count++] = n->src[0], todo[count++] = n->src[1];
+      continue;
+    }
+    if (n->op == IR_OP_MUL) {
+      if (ir_is_const(g, n->src[0], &factor)) range = n->src[1];
+      else if (ir_is_const(g, n->src[1], &factor)) range = n->src[0];
+    }
+    if (range != nest->loops[loop].range) return false;
+    *stride += factor;
+  }
+  return true;
 }
 
 ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot) {
@@ -315,7 +395,7 @@ void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(voi
   const ir_graph *g = &nest->graph;
   const ir_node *n = ir_get(g, ref);
   ir_op op = (ir_op)n->op;
-  if (is_leaf(op) || op == IR_OP_RANGE || op == IR_OP_CARRY) return;
+  if (is_leaf(op) || op == IR_OP_RANGE || op == IR_OP_CARRY || op == IR_OP_LOCAL) return;
   if (op == IR_OP_LOOP) {
     loop_operands(nest, ref, inside, visit, user);
     return;

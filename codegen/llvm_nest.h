@@ -34,8 +34,12 @@ typedef struct cg_nest {
   uint64_t *lanes;   /* by ref: set of loops that are lanes */
   uint32_t *width;   /* by ref: lanes of its vector, 1 for a scalar */
   bool *touches;     /* by ref: computing it reads memory or may report an error */
-  bool *stored;      /* by ref of PARAM: some STORE writes it */
+  bool *anchor;      /* by ref of an index: a loop further in adds to it */
+  bool *stored;      /* by ref of PARAM: some STORE writes it, or may, where it lies in the same memory */
+  uint64_t *reads;   /* by ref: set of the locals, by number, that computing it reads */
   uint32_t count;    /* refs below this one */
+  uint32_t in_place; /* parameters that may lie where p0 does: see ir/in_place.h */
+  uint64_t scratch;  /* bytes of memory of its own that a call needs: its locals, one behind the other */
 } cg_nest;
 
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *graph, ir_ref kernel, ir_error *error);
@@ -52,6 +56,11 @@ static inline const uint64_t *cg_lanes(const cg_nest *nest, ir_ref ref) {
 static inline const uint64_t *cg_deps(const cg_nest *nest, ir_ref ref) {
   return nest->deps + (size_t)ref * nest->words;
 }
+/* The number of a load's or store's LOCAL; -1 of a PARAM. */
+static inline int64_t cg_local_of(const ir_graph *g, ir_ref access) {
+  const ir_node *n = ir_get(g, ir_src(g, access, 0));
+  return n->op == IR_OP_LOCAL ? ir_arg_int(n) : -1;
+}
 static inline bool cg_is_lane(const cg_loop *loop) {
   return loop->binding == IR_UNROLL || loop->binding == IR_VECTOR;
 }
@@ -60,13 +69,18 @@ static inline bool cg_is_lane(const cg_loop *loop) {
 int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
 
 /* How an index moves along the vector lane: base + stride * lane, or else base + part. The base is the same
- * for all lanes, 0 where it is zero; what it takes away, the part need not hold. */
+ * for all lanes, 0 where it is zero; what it takes away, the part need not hold. Where the part is a multiple
+ * of the lane that is known when the kernel runs, `factor` is what is multiplied with, the same for all lanes
+ * and copies. */
 typedef struct cg_access {
   bool affine;
-  ir_ref base, part;
+  ir_ref base, part, factor;
   int64_t stride;
 } cg_access;
 cg_access cg_access_of(const cg_nest *nest, ir_ref index);
+
+/* How much an index grows with each iteration of a loop; false where that is no constant. */
+bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride);
 
 /* What must have values before ref can be computed. Calls visit for each. When `inside`, what the body of a
  * loop that runs needs is included, and the first value of a RARE. */

@@ -33,6 +33,10 @@ bool cg_target_gathers(const ir_target *target) {
   return has_feature(target, "avx512f") && has_feature(target, "avx512vl");
 }
 
+const char *cg_target_store_fence(const ir_target *target) {
+  return is_x86(target) ? "llvm.x86.sse.sfence" : NULL;
+}
+
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error) {
   LLVMTargetRef kind = NULL;
   char *message = NULL;

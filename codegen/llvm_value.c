@@ -207,6 +207,7 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_RARE:
   case IR_OP_VAR:
   case IR_OP_PARAM:
+  case IR_OP_LOCAL:
   case IR_OP_STORE:
   case IR_OP_UPDATE:
   case IR_OP_LOOP:

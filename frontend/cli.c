@@ -20,6 +20,8 @@ static const command commands[] = {
     {"dump", cli_dump, "print a graph as it stands at a stage of compilation"},
     {"show", cli_show, "write a page that shows views, addresses, kernels and code"},
     {"explain", cli_explain, "say why a graph's kernels are what they are, and what is left in their loops"},
+    {"bench", cli_bench, "measure workloads: as a table, for a harness, or once"},
+    {"tune", cli_tune, "search for faster loops by measuring, and keep what was found"},
     {"cache", cli_cache, "show, prune or verify the compiled kernels kept on disk"},
     {"devices", cli_devices, "list what graphs can run on"},
     {"rules", cli_rules, "print the rules that simplify index expressions, with their reasons"},

@@ -18,6 +18,8 @@ int cli_run(int argc, char **argv);
 int cli_dump(int argc, char **argv);
 int cli_show(int argc, char **argv);
 int cli_explain(int argc, char **argv);
+int cli_bench(int argc, char **argv);
+int cli_tune(int argc, char **argv);
 int cli_cache(int argc, char **argv);
 int cli_devices(int argc, char **argv);
 int cli_rules(int argc, char **argv);

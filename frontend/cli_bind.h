@@ -40,6 +40,12 @@ typedef struct cli_binding {
  * exit status. */
 int cli_bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
              const cli_pairs *sizes, cli_binding *out);
+/* The same, where parameters that are not given have values of their own, the same ones every time
+ * (cli_seed.c): what reads positions finds those of its axis. Where a size is not known, or these arrays have
+ * more than `most` bytes together, they have no data; *why says so then, else it is empty. */
+enum { CLI_WHY = 160 };
+int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
+                    const cli_pairs *sizes, size_t most, cli_binding *out, char why[CLI_WHY]);
 void cli_binding_free(cli_binding *binding);
 
 /* cli_literal.c: is the value the array itself, `3.5` or `[[1,2],[3,4]]`, rather than the name of a file? */
@@ -53,11 +59,19 @@ typedef struct cli_binder {
   const ir_parsed_graph *block;
   const cli_pairs *inputs;
   cli_binding *out;
+  bool seeded;           /* arrays may be missing */
   bool *known;           /* by variable: has it a value? */
   ir_var_value *scratch; /* room for all variables */
 } cli_binder;
 /* cli_sizes.c: give every variable its value, then check the shape of every array. The exit status. */
 int cli_solve_sizes(cli_binder *b, const cli_pairs *sizes);
+/* Are all known after that? NULL: they are; else the name of one that is not (only where b->seeded). */
+const char *cli_unknown_size(const cli_binder *b);
+bool cli_size_of(const cli_binder *b, size_t param, int axis, int64_t *size); /* of an array */
+bool cli_value_of(const cli_binder *b, ir_ref expression, int64_t *value);
+/* cli_seed.c: shapes, then values of the arrays without data. False when memory is short. */
+bool cli_seed_shapes(cli_binder *b, size_t *bytes);
+bool cli_seed_values(cli_binder *b, ir_ref results);
 /* `%x is f32[4], but x.npy holds f32[3]: ` and the reason, on standard error. Returns CLI_BAD_INPUT. */
 int cli_misfit(cli_binder *b, size_t param, const char *format, ...) IR_PRINTF(3, 4);
 

@@ -7,6 +7,7 @@
 #include "frontend/cli_options.h"
 #include "frontend/dump.h"
 #include "frontend/nearest.h"
+#include "frontend/text_file.h"
 #include "runtime/target.h"
 
 enum { PASSES_MOST = 32 };
@@ -38,6 +39,8 @@ static void help(void) {
       "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
       "  --target SETTINGS  compile for another machine: `name=value` settings separated by blanks, such as\n"
       "                     'vector_bytes=32 registers=16'; the machine's own are in `viewfold devices`\n"
+      "  --schedule FILE    shape loops as this says, in the form of the lines `# kernel ...` of "
+      "--stage=loops\n"
       "  --trace-rules      show each rewrite of an index expression on standard error: its number, the rule "
       "or\n"
       "                     function, before => after\n"
@@ -50,8 +53,8 @@ typedef struct dump {
   cli_graph s;
   fe_dump_options options;
   ir_target target;
-  rt_module module;
-  ir_text out;
+  rt_context *context;
+  ir_text out, schedule;
 } dump;
 
 /* What was made before a failure is printed all the same. */
@@ -107,11 +110,12 @@ static int check_pass(const char *word) {
 }
 
 int cli_dump(int argc, char **argv) {
-  enum { STAGE, PRINT_AFTER, NAME, TARGET, TRACE, OPTIONS };
+  enum { STAGE, PRINT_AFTER, NAME, TARGET, SCHEDULE, TRACE, OPTIONS };
   static const cli_option options[OPTIONS] = {{"--stage", "graph, kernels, index, loops, llvm, asm"},
                                               {"--print-after", "a pass, or all"},
                                               {"--graph", "a name"},
                                               {"--target", "settings"},
+                                              {"--schedule", "a file"},
                                               {"--trace-rules", NULL}};
   const char *given[OPTIONS] = {NULL}, *word = NULL;
   bool trace = false;
@@ -129,19 +133,27 @@ int cli_dump(int argc, char **argv) {
   }
   if (!given[STAGE] == !given[PRINT_AFTER])
     return cli_usage("dump", "exactly one of --stage and --print-after is needed");
-  dump d = {.options = {.after = given[PRINT_AFTER], .target = &d.target, .module = &d.module}};
+  dump d = {.options = {.after = given[PRINT_AFTER], .target = &d.target}};
   int status = given[STAGE] ? find_stage(given[STAGE], &d.options.stage) : check_pass(given[PRINT_AFTER]);
-  rt_options settings; /* of the environment: checked, so that no command takes what another refuses */
+  rt_options settings;
   if (!status) status = cli_context_options("dump", NULL, &settings);
   if (!status) status = cli_device("dump", NULL);
   if (status) return status;
   if (!word) return cli_usage("dump", "no file given; for example: viewfold dump --stage=loops blur.vf");
   ir_error error = {0};
+  settings.target = given[TARGET];
   if (rt_target_host(&d.target, &error) != IR_OK ||
       (given[TARGET] && rt_target_override(&d.target, given[TARGET], &error) != IR_OK) ||
-      rt_module_init(&d.module, &error) != IR_OK)
+      rt_context_create(&ir_mem_libc, &settings, &d.context, &error) != IR_OK)
     return cli_failure("dump", &error);
-  status = dump_all(&d, word, given[NAME], trace);
-  rt_module_free(&d.module);
+  d.options.module = rt_context_codegen(d.context);
+  d.options.context = d.context;
+  ir_text_init(&d.schedule, &ir_mem_libc);
+  if (given[SCHEDULE] && fe_text_read(given[SCHEDULE], &d.schedule, &error) != IR_OK)
+    status = cli_failure("dump", &error);
+  if (given[SCHEDULE]) d.options.schedule = ir_text_get(&d.schedule);
+  if (!status) status = dump_all(&d, word, given[NAME], trace);
+  ir_text_free(&d.schedule);
+  rt_context_destroy(d.context);
   return status;
 }

@@ -5,13 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "frontend/cli.h"
 #include "frontend/cli_arrays.h"
+#include "frontend/cli_buffers.h"
 #include "frontend/cli_files.h"
 #include "frontend/cli_options.h"
+#include "frontend/text_file.h"
 #include "frontend/npy_header.h"
+#include "frontend/times.h"
 
 enum { MOST_TIMES = 1 << 16, LEAST_RUNS = 3, MEASURED_NS = 200000000 };
 
@@ -55,18 +57,24 @@ static const char help_text[] =
     "                      the first result, compile_ms of it for compiling (0: from the cache), ms the "
     "median and min_ms the\n"
     "                      fastest run after that, bytes of all buffers and flops of one run\n"
+    "  --schedule FILE     shape the kernels' loops as this says, in lines that `viewfold dump "
+    "--stage=loops` "
+    "prints\n"
     "  --device DEVICE     cpu (the default; see `viewfold devices`)\n"
     "  --threads N         how many threads may be used\n"
     "\n"
     "Environment: VIEWFOLD_CACHE_DIR where compiled kernels are kept; VIEWFOLD_COMPILE=0 fails instead of "
     "compiling;\n"
-    "VIEWFOLD_DEVICE and VIEWFOLD_THREADS in place of the options.\n"
+    "VIEWFOLD_DEVICE and VIEWFOLD_THREADS in place of the options; VIEWFOLD_DEBUG=time tells on standard "
+    "error how long "
+    "each\n"
+    "part of compiling took.\n"
     "\n"
     "Exit status: 0; 1 when --check finds a difference; 2 when the graph or the inputs are wrong, positions "
     "to gather out\n"
     "of range included; 3 when the graph cannot be compiled or the device fails.\n";
 
-enum { IN, OUT, SIZE, NAME, DEVICE, THREADS, CHECK, TIME, OPTIONS };
+enum { IN, OUT, SIZE, NAME, DEVICE, THREADS, SCHEDULE, CHECK, TIME, OPTIONS };
 
 typedef struct runner {
   int64_t started;
@@ -79,20 +87,15 @@ typedef struct runner {
   cli_binding inputs;
   rt_context *context;
   rt_program *program;
-  void **in_data, **out_data;
-  fe_array *outputs;
-  size_t output_count;
+  cli_buffers buffers;
   cli_files files; /* one for each --out */
   FILE *says;      /* where all else goes: standard output, unless an array does */
+  ir_text schedule;
   int64_t compile_ns, cold_ns;
   double *times;
+  fe_times parts; /* of the compilation, where VIEWFOLD_DEBUG asks for them */
+  bool wants_parts;
 } runner;
-
-static int64_t now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static int failed(runner *r) { return cli_failure("run", &r->s.error); }
 static int no_memory(runner *r) {
@@ -106,6 +109,7 @@ static int compile(runner *r) {
   rt_options options;
   int status = cli_context_options("run", r->given[THREADS], &options);
   if (status) return status;
+  if (r->wants_parts) options.timer = &r->parts.timer;
   ir_ref *inputs = calloc(r->block->param_count + 1, sizeof *inputs);
   if (!inputs) return no_memory(r);
   for (size_t i = 0; i < r->block->param_count; i++) inputs[i] = r->block->params[i].ref;
@@ -116,64 +120,37 @@ static int compile(runner *r) {
                         .input_count = r->block->param_count,
                         .vars = r->inputs.vars,
                         .var_count = r->inputs.var_count,
+                        .schedule = r->given[SCHEDULE] ? ir_text_get(&r->schedule) : NULL,
                         .name = r->block->name};
-  int64_t before = now();
+  int64_t before = ir_now_ns();
   if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
     fe_compile(r->context, &request, &r->program, &r->s.error);
   free(inputs);
   if (r->s.error.status) return failed(r);
-  r->compile_ns = rt_program_stats(r->program).compiled ? now() - before : 0;
+  r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
   return CLI_OK;
 }
 
-/* Buffers: the program's inputs are parameters by name. */
-
-static int find_inputs(runner *r) {
-  size_t count = rt_program_input_count(r->program);
-  r->in_data = calloc(count + 1, sizeof *r->in_data);
-  if (!r->in_data) return no_memory(r);
-  for (size_t i = 0; i < count; i++) {
-    rt_port port = rt_program_input(r->program, i);
-    for (size_t k = 0; k < r->block->param_count; k++)
-      if (strcmp(port.name, r->block->params[k].name) == 0) r->in_data[i] = r->inputs.arrays[k].data;
-  }
-  return CLI_OK;
-}
-
-static int make_outputs(runner *r) {
-  size_t count = r->block->result_count;
-  r->outputs = calloc(count + 1, sizeof *r->outputs);
-  r->out_data = calloc(count + 1, sizeof *r->out_data);
-  if (!r->outputs || !r->out_data) return no_memory(r);
-  r->output_count = count;
-  for (size_t i = 0; i < count; i++) {
-    fe_array *a = &r->outputs[i];
-    rt_port port = rt_program_output(r->program, i);
-    a->dtype = port.dtype;
-    a->rank = (int)port.rank;
-    if (rt_program_output_shape(r->program, i, r->inputs.values, a->shape, &r->s.error) != IR_OK)
-      return failed(r);
-    bool counted = fe_shape_bytes(a->dtype, a->rank, a->shape, &a->bytes);
-    a->data = counted ? ir_alloc(&cli_array_mem, a->bytes) : NULL;
-    if (!a->data) {
-      ir_fail(&r->s.error, IR_ERR_MEMORY, "not enough memory for the %zu bytes of result %%%s", a->bytes,
-              r->block->results[i].name);
-      return failed(r);
-    }
-    r->out_data[i] = a->data;
-  }
-  return CLI_OK;
+static void print_parts(runner *r) {
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  rt_cost cost;
+  fe_times_print(&r->parts, &text);
+  if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) == IR_OK)
+    ir_textf(&text, "%lld bytes of memory for intermediates\n", (long long)cost.temp_bytes);
+  fputs(ir_text_get(&text), stderr);
+  ir_text_free(&text);
 }
 
 static size_t result_of(const runner *r, const cli_pair *pair) {
   size_t i = 0;
-  while (i < r->output_count && !cli_is_called(pair, r->block->results[i].name)) i++;
+  while (i < r->buffers.output_count && !cli_is_called(pair, r->block->results[i].name)) i++;
   return i;
 }
 
 static int write_files(runner *r) {
   for (size_t i = 0; i < r->files.count; i++) {
-    const fe_array *a = &r->outputs[result_of(r, &r->out.items[i])];
+    const fe_array *a = &r->buffers.outputs[result_of(r, &r->out.items[i])];
     if (fe_npy_put(&r->files.list[i], a->dtype, a->rank, a->shape, a->data, &r->s.error) != IR_OK)
       return failed(r);
   }
@@ -183,7 +160,7 @@ static int write_files(runner *r) {
 /* Running. */
 
 static int run_once(runner *r) {
-  rt_program_run(r->program, r->in_data, r->out_data, r->inputs.values, &r->s.error);
+  rt_program_run(r->program, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
   return r->s.error.status ? failed(r) : CLI_OK;
 }
 
@@ -193,13 +170,13 @@ static int ascending(const void *a, const void *b) {
 }
 
 static int measure(runner *r, size_t *count) {
-  int64_t start = now(), before = start;
+  int64_t start = ir_now_ns(), before = start;
   r->times = malloc(MOST_TIMES * sizeof *r->times);
   if (!r->times) return no_memory(r);
   for (*count = 0; *count < MOST_TIMES && (*count < LEAST_RUNS || before - start < MEASURED_NS); ++*count) {
     int status = run_once(r);
     if (status) return status;
-    int64_t after = now();
+    int64_t after = ir_now_ns();
     r->times[*count] = (double)(after - before) * 1e-6;
     before = after;
   }
@@ -237,10 +214,11 @@ static int print_times(runner *r) {
 static int report(runner *r) {
   ir_text text;
   ir_text_init(&text, &ir_mem_libc);
-  for (size_t i = 0; i < r->output_count; i++)
+  for (size_t i = 0; i < r->buffers.output_count; i++)
     if (!cli_pairs_find(&r->out, r->block->results[i].name))
-      cli_summary(r->block->results[i].name, &r->outputs[i], &text);
-  int status = r->check ? cli_check(&r->s, r->block, r->results, &r->inputs, r->outputs, &text) : CLI_OK;
+      cli_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
+  int status =
+      r->check ? cli_check(&r->s, r->block, r->results, &r->inputs, r->buffers.outputs, &text) : CLI_OK;
   fputs(ir_text_get(&text), r->says);
   if (text.failed && !status) status = no_memory(r);
   ir_text_free(&text);
@@ -250,19 +228,24 @@ static int report(runner *r) {
 static int run(runner *r) {
   r->says = cli_files_take_stdout(&r->out) ? stderr : stdout;
   int status = cli_device("run", r->given[DEVICE]);
+  int64_t start = ir_now_ns();
   if (!status) status = cli_graph_open(&r->s, "run", r->word, false);
+  if (r->wants_parts) ir_timer_lap(&r->parts.timer, &start, "read", -1, NULL);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->given[NAME]);
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
   status =
       cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
+  if (!status && r->given[SCHEDULE] && fe_text_read(r->given[SCHEDULE], &r->schedule, &r->s.error) != IR_OK)
+    status = failed(r);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile(r);
-  if (!status) status = find_inputs(r);
-  if (!status) status = make_outputs(r);
+  if (!status && r->wants_parts) print_parts(r);
+  if (!status && cli_buffers_open(&r->buffers, r->program, r->block, &r->inputs, &r->s.error) != IR_OK)
+    status = failed(r);
   if (!status) status = cli_files_open(&r->files, "run", &r->out, &r->s.error);
   if (!status) status = run_once(r);
-  r->cold_ns = now() - r->started;
+  r->cold_ns = ir_now_ns() - r->started;
   if (!status) status = report(r);
   int written = status == CLI_OK || status == CLI_CHECK_FAILED ? write_files(r) : CLI_OK;
   if (!status) status = written;
@@ -272,13 +255,12 @@ static int run(runner *r) {
 
 static void close_all(runner *r) {
   cli_files_close(&r->files);
-  for (size_t i = 0; r->outputs && i < r->output_count; i++) fe_array_free(&cli_array_mem, &r->outputs[i]);
-  free(r->outputs);
-  free(r->in_data);
-  free(r->out_data);
+  cli_buffers_close(&r->buffers);
   free(r->times);
+  ir_text_free(&r->schedule);
   rt_program_release(r->program);
   rt_context_destroy(r->context);
+  if (r->wants_parts) fe_times_free(&r->parts);
   cli_binding_free(&r->inputs);
   cli_graph_close(&r->s);
   cli_pairs_free(&r->in);
@@ -289,8 +271,9 @@ static void close_all(runner *r) {
 /* CLI_END when everything was read and there is a graph to run; otherwise the exit status. */
 static int read_options(runner *r, int argc, char **argv) {
   static const cli_option options[OPTIONS] = {
-      {"--in", "NAME=VALUE"}, {"--out", "NAME=FILE"},    {"--size", "NAME=VALUE"}, {"--graph", "a name"},
-      {"--device", "cpu"},    {"--threads", "a number"}, {"--check", NULL},        {"--time", NULL}};
+      {"--in", "NAME=VALUE"},   {"--out", "NAME=FILE"}, {"--size", "NAME=VALUE"},
+      {"--graph", "a name"},    {"--device", "cpu"},    {"--threads", "a number"},
+      {"--schedule", "a file"}, {"--check", NULL},      {"--time", NULL}};
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
     int status = CLI_OK;
@@ -316,9 +299,12 @@ static int read_options(runner *r, int argc, char **argv) {
 }
 
 int cli_run(int argc, char **argv) {
-  runner r = {.started = now()};
+  runner r = {.started = ir_now_ns()};
   r.s.module.mem = r.s.g.mem = &ir_mem_libc;
+  ir_text_init(&r.schedule, &ir_mem_libc);
   int status = read_options(&r, argc, argv);
+  const char *debug = getenv("VIEWFOLD_DEBUG");
+  r.wants_parts = debug && strstr(debug, "time") && fe_times_init(&r.parts, &ir_mem_libc);
   if (status == CLI_END) status = run(&r);
   close_all(&r);
   return status;

@@ -49,7 +49,7 @@ static void check_value(const cli_binder *b, size_t var, int64_t value, char *re
              (long long)d.divisor);
 }
 
-static bool evaluate(const cli_binder *b, ir_ref expr, int64_t *value) {
+bool cli_value_of(const cli_binder *b, ir_ref expr, int64_t *value) {
   ir_error ignored = {0};
   size_t count = 0, var = var_number(b, expr);
   if (ir_is_const(&b->s->g, expr, value)) return true;
@@ -82,7 +82,7 @@ static int64_t try_value(cli_binder *b, ir_ref expr, size_t var, declared d, uin
   int64_t value = INT64_MAX;
   b->known[var] = true;
   b->out->values[var] = (int64_t)((uint64_t)d.lo + step * (uint64_t)d.divisor);
-  if (!evaluate(b, expr, &value)) value = INT64_MAX;
+  if (!cli_value_of(b, expr, &value)) value = INT64_MAX;
   b->known[var] = false;
   return value;
 }
@@ -160,7 +160,7 @@ static int solve_all(cli_binder *b) {
 static int check_axis(cli_binder *b, size_t p, int axis) {
   ir_ref dim = dim_of(b, p, axis);
   int64_t value = 0, size = b->out->arrays[p].shape[axis];
-  bool done = evaluate(b, dim, &value);
+  bool done = cli_value_of(b, dim, &value);
   if (done && value == size) return CLI_OK;
   if (ir_is_const(&b->s->g, dim, &value))
     return cli_misfit(b, p, "axis %d has to be %lld", axis, (long long)value);
@@ -172,7 +172,7 @@ static int check_axis(cli_binder *b, size_t p, int axis) {
 
 static int check_sizes(cli_binder *b) {
   int status = CLI_OK;
-  for (size_t i = 0; i < b->out->var_count && !status; i++)
+  for (size_t i = 0; i < b->out->var_count && !status && !b->seeded; i++)
     if (!b->known[i])
       status = cli_usage(b->s->command, "the inputs do not tell the size %s; give it as --size %s=VALUE",
                          var_name(b, i), var_name(b, i));
@@ -205,4 +205,14 @@ int cli_solve_sizes(cli_binder *b, const cli_pairs *sizes) {
   int status = take_sizes(b, sizes);
   if (!status) status = solve_all(b);
   return status ? status : check_sizes(b);
+}
+
+const char *cli_unknown_size(const cli_binder *b) {
+  for (size_t i = 0; i < b->out->var_count; i++)
+    if (!b->known[i]) return var_name(b, i);
+  return NULL;
+}
+
+bool cli_size_of(const cli_binder *b, size_t param, int axis, int64_t *size) {
+  return cli_value_of(b, dim_of(b, param, axis), size);
 }

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "frontend/schedule.h"
+#include "frontend/tuned.h"
 #include "ir/print.h"
+#include "runtime/tuned.h"
 
 /* the key */
 
@@ -52,6 +55,7 @@ void fe_request_text(const fe_request *r, ir_text *out) {
     for (uint32_t i = 0; i < tuple->nsrc; i++) results[i] = (ir_named){NULL, 0, tuple->src[i]};
     ir_print_named(r->graph, "g", 1, params, count, results, tuple->nsrc, out);
     if (r->var_count) put_variables(r, out);
+    if (r->schedule) ir_textf(out, "schedule\n%s\n", r->schedule);
   } else {
     out->failed = true;
   }
@@ -105,16 +109,35 @@ static ir_status build(rt_context *context, const fe_request *r, const ir_text *
                        ir_error *error) {
   const ir_target *target = rt_context_target(context, error);
   fe_copy copy;
+  int64_t start = ir_timer_start(rt_context_timer(context));
   if (!target) return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");
   if (fe_request_copy(r, &copy, error) != IR_OK) return error->status;
   pass_options options = fe_pass_options(&copy.request, target);
-  ir_plan plan;
+  ir_plan plan = {.mem = copy.graph.mem};
+  fe_schedule schedule = {.mem = copy.graph.mem};
+  fe_tuned tuned;
+  fe_tuned_init(&tuned, context, copy.graph.mem);
+  if (r->schedule) fe_schedule_read(&schedule, copy.graph.mem, r->schedule, error);
+  if (r->shaping) options.shaping = r->shaping;
+  else if (r->schedule) options.shaping = &schedule.shaping;
+  else if (tuned.context) options.shaping = &tuned.shaping;
+  options.timer = rt_context_timer(context);
+  ir_timer_lap(options.timer, &start, "copy", -1, NULL);
   /* an analysis that runs out of memory notes it and answers "unknown": what comes of that is not kept */
-  if (pass_pipeline(&copy.graph, copy.request.results, &options, &plan, error) == IR_OK && !error->status)
+  if (!error->status && pass_pipeline(&copy.graph, copy.request.results, &options, &plan, error) == IR_OK &&
+      !error->status && fe_schedule_check(&schedule, error) == IR_OK)
     rt_program_build(context, r->name, &copy.graph, &plan, key->data, key->len, program, error);
+  fe_schedule_free(&schedule);
+  fe_tuned_free(&tuned);
   ir_plan_free(&plan);
   fe_copy_free(&copy);
   return error->status;
+}
+
+/* What is tuned is part of the key of what may use it. */
+static void put_stamp(rt_context *context, const fe_request *r, ir_text *key) {
+  uint64_t stamp = r->schedule ? 0 : rt_tuned_stamp(context);
+  if (stamp) ir_textf(key, "tuned %016llx\n", (unsigned long long)stamp);
 }
 
 ir_status fe_compile(rt_context *context, const fe_request *r, rt_program **program, ir_error *error) {
@@ -122,11 +145,14 @@ ir_status fe_compile(rt_context *context, const fe_request *r, rt_program **prog
   ir_text key;
   *program = NULL;
   if (error->status) return error->status;
+  int64_t start = ir_timer_start(rt_context_timer(context));
   ir_text_init(&key, r->graph->mem);
   r->graph->error = error; /* a failure here is none of recording */
-  fe_request_text(r, &key);
+  if (!r->shaping) fe_request_text(r, &key), put_stamp(context, r, &key);
+  ir_timer_lap(rt_context_timer(context), &start, "print", -1, NULL);
   if (key.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory printing graph @%.60s", r->name);
-  if (!error->status) rt_program_find(context, key.data, key.len, program, error);
+  if (!error->status && !r->shaping) rt_program_find(context, key.data, key.len, program, error);
+  ir_timer_lap(rt_context_timer(context), &start, "find", -1, NULL);
   if (!error->status && !*program) build(context, r, &key, program, error);
   if (error->status) { /* noted on the way to a program */
     rt_program_release(*program);

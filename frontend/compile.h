@@ -16,10 +16,13 @@ typedef struct fe_request {
   size_t var_count;
   const char *name;            /* for messages; not part of the key */
   const ir_observer *observer; /* of rewrites while compiling, or NULL: sizes were recorded without */
+  const char *schedule;        /* how loops are shaped (frontend/schedule.h), or NULL; part of the key */
+  pass_shaping *shaping;       /* or this shapes them, and the program is not kept; or NULL */
 } fe_request;
 
 /* Find the program in memory, then on disk; else run the passes, generate code and store both. The look-up
- * prints the graph and touches nothing else. */
+ * prints the graph and touches nothing else. Without a schedule, kernels have the moves that tuning found for
+ * them, where it did. */
 ir_status fe_compile(rt_context *context, const fe_request *request, rt_program **program, ir_error *error);
 
 /* The canonical text that identifies the request. */

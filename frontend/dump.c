@@ -7,6 +7,8 @@
 #include "frontend/compile.h"
 #include "frontend/dump_kernels.h"
 #include "frontend/dump_steps.h"
+#include "frontend/schedule.h"
+#include "frontend/tuned.h"
 #include "ir/print.h"
 #include "passes/ops/ops.h"
 #include "runtime/kernel_key.h"
@@ -45,6 +47,9 @@ typedef struct dump {
   fe_copy copy;
   ir_plan plan;
   fe_kernels kernels;
+  fe_schedule schedule;
+  fe_tuned tuned;
+  ir_text moves; /* of the kernel at hand */
   ir_text *out;
   ir_error *error;
 } dump;
@@ -74,6 +79,30 @@ static void put_graph(dump *d, ir_ref root) {
   ir_free(g->mem, params, count * sizeof *params);
 }
 
+/* As a schedule has them. */
+static void put_moves(dump *d) {
+  if (d->moves.len) ir_text_add(d->out, d->moves.data, d->moves.len);
+  d->moves.len = 0;
+}
+
+static void note_moves(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
+  dump *d = user;
+  ir_textf(&d->moves, "# kernel %u nest %u:%s%s\n", kernel, nest, *moves ? " " : "", moves);
+  d->out->failed |= d->moves.failed;
+}
+
+static const char *given_moves(void *user, uint32_t kernel, uint32_t nest) {
+  dump *d = user;
+  return d->options->schedule ? fe_schedule_moves(&d->schedule, kernel, nest)
+                              : fe_tuned_moves(&d->tuned, nest);
+}
+
+static void find_tuned(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect) {
+  dump *d = user;
+  (void)kernel;
+  fe_tuned_enter(&d->tuned, g, effect);
+}
+
 static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
   char name[80];
   set_apart(d->out);
@@ -84,6 +113,7 @@ static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
   }
   snprintf(name, sizeof name, "%.60s_%zu", d->block->name, fe_kernel_number(&d->plan, (size_t)kernel));
   fe_put_place(&d->plan, (size_t)kernel, d->out);
+  if (strcmp(pass, "loops") == 0) put_moves(d);
   ir_print_graph(&d->copy.graph, name, root, d->out);
 }
 
@@ -150,8 +180,10 @@ static void run_pipeline(dump *d) {
   options.observer = observe;
   options.user = d;
   options.verify = true;
+  pass_shaping shaping = {.user = d, .enter = find_tuned, .given = given_moves, .taken = note_moves};
+  options.shaping = &shaping;
   if (pass_pipeline(&d->copy.graph, d->copy.request.results, &options, &d->plan, d->error) != IR_OK ||
-      d->options->after)
+      fe_schedule_check(&d->schedule, d->error) != IR_OK || d->options->after)
     return;
   switch (d->options->stage) {
   case FE_STAGE_KERNELS:
@@ -172,11 +204,15 @@ static void dump_compiled(ir_graph *g, dump *d) {
   g->error = d->error; /* a failure here is none of recording */
   if (!make_request(d, g, count, &request)) {
     ir_fail(d->error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", d->block->name);
-  } else if (fe_request_copy(&request, &d->copy, d->error) == IR_OK) {
+  } else if (fe_schedule_read(&d->schedule, g->mem, d->options->schedule, d->error) == IR_OK &&
+             fe_request_copy(&request, &d->copy, d->error) == IR_OK) {
     run_pipeline(d);
     ir_plan_free(&d->plan);
     fe_copy_free(&d->copy);
   }
+  fe_schedule_free(&d->schedule);
+  fe_tuned_free(&d->tuned);
+  ir_text_free(&d->moves);
   fe_kernels_free(&d->kernels);
   ir_free(g->mem, (ir_ref *)request.inputs, count * sizeof(ir_ref));
   g->error = noted;
@@ -189,6 +225,8 @@ ir_status fe_dump(ir_graph *g, const ir_parsed_graph *block, const fe_dump_optio
     ir_print_parsed(g, block, out);
   } else {
     dump d = {.options = options, .block = block, .kernels = {.mem = g->mem}, .out = out, .error = error};
+    ir_text_init(&d.moves, g->mem);
+    fe_tuned_init(&d.tuned, options->context, g->mem);
     dump_compiled(g, &d);
   }
   if (out->failed) ir_fail(error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", block->name);

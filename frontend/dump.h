@@ -31,6 +31,8 @@ typedef struct fe_dump_options {
   const ir_target *target; /* to compile for; need not be this machine */
   rt_module *module;       /* for the stages of code */
   const ir_observer *observer; /* of rewrites, or NULL */
+  const char *schedule;        /* how loops are shaped (frontend/schedule.h), or NULL */
+  rt_context *context;         /* whose tuned moves are taken where there is no schedule; or NULL */
   bool why;                    /* FE_STAGE_KERNELS: with the reasons, and what is left in the loops */
 } fe_dump_options;
 

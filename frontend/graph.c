@@ -251,6 +251,7 @@ static void dump(vf_graph *g, const char *stage, ir_text *out, ir_error *error) 
                                  .results = g->outputs,
                                  .result_count = g->output_count};
   fe_dump_options options = {.module = rt_context_codegen(g->context->runtime),
+                             .context = g->context->runtime,
                              .observer = fe_watch_observer(&g->context->watch)};
   if (fe_stage_find(stage, &options.stage, error) != IR_OK) return;
   options.target = rt_context_target(g->context->runtime, error);

@@ -1,17 +1,11 @@
 #include "frontend/reader.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "frontend/file_error.h"
+#include "frontend/text_file.h"
 #include "passes/index.h"
 #include "passes/ops/ops.h"
-
-enum { FIRST_PIECE = 16384, READ_MOST = 1 << 30 };
 
 /* the builder */
 
@@ -57,44 +51,12 @@ ir_status fe_parse_graphs(ir_graph *g, const char *name, const char *text, size_
   return g->error->status;
 }
 
-/* files */
-
-typedef struct contents {
-  const ir_mem *mem;
-  char *bytes;
-  size_t size, cap;
-} contents;
-
-static bool read_all(int fd, const char *name, contents *c, ir_error *error) {
-  struct stat status;
-  size_t guess = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0
-                     ? (size_t)status.st_size + 1
-                     : FIRST_PIECE;
-  for (;;) {
-    if (!IR_RESERVE(c->mem, c->bytes, c->cap, c->size == 0 ? guess : c->size + 1)) {
-      fe_file_fail(error, IR_ERR_MEMORY, name, "not enough memory for the file");
-      return false;
-    }
-    size_t room = c->cap - c->size;
-    ssize_t got = read(fd, c->bytes + c->size, room < READ_MOST ? room : READ_MOST);
-    if (got == 0) return true;
-    if (got < 0 && errno != EINTR) {
-      fe_file_fail(error, IR_ERR_IO, name, "cannot read the file: %s", strerror(errno));
-      return false;
-    }
-    if (got > 0) c->size += (size_t)got;
-  }
-}
-
 ir_status fe_read_graphs(ir_graph *g, const char *path, ir_module *module) {
-  bool standard = strcmp(path, "-") == 0;
-  const char *name = standard ? "<stdin>" : path;
-  contents c = {.mem = g->mem};
+  ir_text text;
+  ir_text_init(&text, g->mem);
   *module = (ir_module){.mem = g->mem};
-  int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return fe_file_fail(g->error, IR_ERR_IO, name, "cannot open the file: %s", strerror(errno));
-  if (read_all(fd, name, &c, g->error)) fe_parse_graphs(g, name, c.bytes, c.size, module);
-  if (!standard) close(fd);
-  ir_free(c.mem, c.bytes, c.cap);
+  if (fe_text_read(path, &text, g->error) == IR_OK)
+    fe_parse_graphs(g, fe_text_name(path), text.data, text.len, module);
+  ir_text_free(&text);
   return g->error->status;
 }

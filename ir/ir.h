@@ -71,7 +71,7 @@ typedef struct ir_bucket {
   uint32_t hash, ref; /* ref 0: empty */
 } ir_bucket;
 
-enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16 };
+enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16, IR_MAX_LOCALS = 64 };
 
 /* Facts about an index expression: lo <= value <= hi, and value = rem (mod div). Unknown ends are INT64_MIN /
  * INT64_MAX; div >= 1, 0 <= rem < div; a constant has div 0 and lo == hi. */

@@ -59,9 +59,10 @@ static bool accept_word(ir_parser *p, const char *word) {
   return true;
 }
 
-static bool is_param_word(const ir_token *t, int64_t *slot) {
+/* p0, p1, ... or, with the letter l, locals */
+static bool is_buffer_word(const ir_token *t, char letter, int64_t *slot) {
   *slot = 0;
-  if (t->kind != IR_TOKEN_WORD || t->length < 2 || t->length > 10 || t->text[0] != 'p' ||
+  if (t->kind != IR_TOKEN_WORD || t->length < 2 || t->length > 10 || t->text[0] != letter ||
       (t->text[1] == '0' && t->length > 2))
     return false;
   for (size_t i = 1; i < t->length; i++) {
@@ -71,7 +72,7 @@ static bool is_param_word(const ir_token *t, int64_t *slot) {
   return true;
 }
 
-/* ranges and parameters are looked up in the same table: ridxN and pN never collide */
+/* ranges, parameters and locals are looked up in the same table: ridxN, pN and lN never collide */
 static bool define_word(ir_parser *p, const ir_token *word, ir_ref ref) {
   int64_t id = ir_parse_intern(p, word);
   if (id < 0 || !ref) return id < 0 ? ir_parse_memory(p) : false;
@@ -85,13 +86,16 @@ static bool define_word(ir_parser *p, const ir_token *word, ir_ref ref) {
   return true;
 }
 
-static ir_ref parse_param_ref(ir_parser *p) {
+static ir_ref parse_buffer_ref(ir_parser *p) {
   ir_token word = p->lex.token;
   int64_t slot, id;
-  if (!is_param_word(&word, &slot) || word.first) return ir_lex_fail(&p->lex, "bad parameter", "p0, p1, ...");
+  bool local = is_buffer_word(&word, 'l', &slot);
+  if ((!local && !is_buffer_word(&word, 'p', &slot)) || word.first)
+    return ir_lex_fail(&p->lex, "bad parameter", "p0, p1, ... or l0, l1, ...");
   if ((id = ir_parse_intern(p, &word)) < 0) return ir_parse_memory(p);
   if (p->symbols[id].range_epoch != p->epoch)
-    return ir_lex_fail(&p->lex, "unknown parameter", "one from the list above");
+    return ir_lex_fail(&p->lex, local ? "unknown local" : "unknown parameter",
+                       local ? "one declared above" : "one from the list above");
   ir_lex_next(&p->lex);
   return p->symbols[id].range;
 }
@@ -177,7 +181,7 @@ static bool parse_subscript(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_ref param, index;
   k->source_count = 0;
-  return (param = parse_param_ref(p)) && ir_lex_expect(&p->lex, '[', "missing index") &&
+  return (param = parse_buffer_ref(p)) && ir_lex_expect(&p->lex, '[', "missing index") &&
          (index = parse_typed(p, IR_INDEX)) && ir_lex_expect(&p->lex, ']', "bad index") &&
          push_source(k, param) && push_source(k, index);
 }
@@ -196,12 +200,40 @@ static bool parse_load(kernel_parser *k, ir_ref *out) {
          (*out = make(k, IR_OP_LOAD, dtype, 0)) != 0;
 }
 
+/* after the word: `SUBSCRIPT = VALUE`, then perhaps `stream` */
 static bool parse_store(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_ref value;
   ir_lex_next(&p->lex);
-  return parse_subscript(k) && ir_lex_expect(&p->lex, '=', "bad store") && ir_parse_operand(p, &value) &&
-         push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, 0)) && end_line(p);
+  if (!parse_subscript(k) || !ir_lex_expect(&p->lex, '=', "bad store") || !ir_parse_operand(p, &value))
+    return false;
+  int64_t arg = ir_pack_arg(0, accept_word(p, "stream"));
+  return push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
+}
+
+/* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...` */
+static bool parse_local(kernel_parser *k) {
+  ir_parser *p = k->p;
+  ir_lex_next(&p->lex);
+  ir_token word = p->lex.token;
+  int64_t number;
+  ir_dtype dtype;
+  ir_ref shape, position;
+  if (word.first || !is_buffer_word(&word, 'l', &number))
+    return ir_lex_fail(&p->lex, "bad local", "l0, l1, ...");
+  ir_lex_next(&p->lex);
+  if (!ir_lex_expect(&p->lex, ':', "missing type of a local") || !ir_parse_type(p, &dtype, NULL, &shape))
+    return false;
+  const ir_node *dims = ir_get(p->graph, shape);
+  if (dims->nsrc != 1)
+    return ir_lex_fail_at(&p->lex, word.line, word.column, "bad local, found %u sizes, expected one",
+                          dims->nsrc);
+  k->source_count = 0;
+  if (!push_source(k, dims->src[0])) return false;
+  if (accept_word(p, "over")) do
+      if (!(position = parse_typed(p, IR_INDEX)) || !push_source(k, position)) return false;
+    while (ir_lex_accept(&p->lex, ','));
+  return define_word(p, &word, make(k, IR_OP_LOCAL, dtype, ir_pack_arg(number, 0))) && end_line(p);
 }
 
 /* after the word: `SUBSCRIPT = VALUE`, or `add VALUE`, then perhaps `if VALID` and `over POSITION, ...` */
@@ -401,6 +433,7 @@ static bool parse_line(kernel_parser *k, ir_ref *root) {
   if (ir_token_is(&word, "for")) return parse_for(k, NULL);
   if (ir_token_is(&word, "store")) return parse_store(k);
   if (ir_token_is(&word, "update")) return parse_update(k);
+  if (ir_token_is(&word, "local")) return parse_local(k);
   if (ir_token_is(&word, "next")) return parse_next(k);
   if (ir_token_is(&word, "range")) {
     ir_lex_next(&p->lex);
@@ -408,7 +441,8 @@ static bool parse_line(kernel_parser *k, ir_ref *root) {
   }
   p->lex.token.first = true;
   p->lex.by_line = false;
-  return ir_lex_fail(&p->lex, "bad statement", "'%NAME = ...', for, store, update, range, next or '}'");
+  return ir_lex_fail(&p->lex, "bad statement",
+                     "'%NAME = ...', for, store, update, local, range, next or '}'");
 }
 
 static bool parse_header_item(ir_parser *p, ir_parsed_graph *out) {
@@ -418,7 +452,7 @@ static bool parse_header_item(ir_parser *p, ir_parsed_graph *out) {
   ir_error ignored = {0};
   ahead.error = &ignored;
   ir_lex_next(&ahead);
-  if (!is_param_word(&word, &slot) || !ir_lex_is(&ahead, ':')) {
+  if (!is_buffer_word(&word, 'p', &slot) || !ir_lex_is(&ahead, ':')) {
     if (word.kind != IR_TOKEN_WORD || !ir_lex_is(&ahead, '='))
       return ir_lex_fail(&p->lex, "bad parameter", "'p0: dtype[size]' or a variable 'n=1..8'");
     size_t before = p->var_count;

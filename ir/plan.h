@@ -49,13 +49,30 @@ typedef enum ir_step_kind {
 } ir_step_kind;
 extern const char *const ir_step_names[IR_STEP_KINDS];
 
+/* Of a kernel that computes several tensors, one after the other at each position of the loops that they
+ * share (a slab): one of them, in order. */
+typedef struct ir_slab_value {
+  ir_ref value;
+  bool local;                /* those behind it read it, from a local */
+  uint32_t slot;             /* where it goes; UINT32_MAX: only there */
+  uint8_t axes[IR_MAX_RANK]; /* of the value: the axis that walks each shared loop */
+} ir_slab_value;
+
+typedef struct ir_slab {
+  ir_slab_value *values;
+  uint32_t count;
+  uint32_t loops; /* outermost first */
+  int64_t rows;   /* positions of the innermost that one round takes */
+} ir_slab;
+
 typedef struct ir_step {
   ir_ref kernel; /* of a KERNEL: a KERNEL node, before fold the tensor node that it computes */
   ir_ref count;  /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
                     accepts; COPY: elements; WHILE: most rounds, below 0: any number; SCAN: rounds */
   ir_ref work;   /* KERNEL: index expression: scalar operations and bytes of the whole launch, roughly */
-  uint32_t *slots;
+  uint32_t *slots; /* of a KERNEL: those that it writes come first */
   uint32_t slot_count;
+  ir_slab slab; /* of a KERNEL that computes one tensor: of no values */
   ir_step_kind kind;
   uint32_t inside[2];       /* how many of the steps that follow are its first and its second function's */
   uint32_t carries;         /* carried values; of a CALL: results */

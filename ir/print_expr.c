@@ -109,6 +109,7 @@ static bool put_leaf(ir_printer *pr, ir_ref ref) {
   else if (n->op == IR_OP_CONST) put_const(pr, n);
   else if (n->op == IR_OP_RANGE) ir_textf(pr->out, "ridx%lld", (long long)ir_arg_int(n));
   else if (n->op == IR_OP_PARAM) ir_textf(pr->out, "p%lld", (long long)ir_arg_int(n));
+  else if (n->op == IR_OP_LOCAL) ir_textf(pr->out, "l%lld", (long long)ir_arg_int(n));
   else if (n->op == IR_OP_BUFFER) ir_textf(pr->out, "buffer(%lld)", (long long)n->arg);
   else return false;
   return true;
@@ -228,7 +229,7 @@ void ir_put_operand(ir_printer *pr, ir_ref ref, bool deduced) {
   } else {
     style how = style_of(pr, ref);
     bool wrapped = n->nsrc > 0 && n->op != IR_OP_VAR && n->op != IR_OP_RANGE && n->op != IR_OP_PARAM &&
-                   (how == STYLE_INFIX || how == STYLE_NEG);
+                   n->op != IR_OP_LOCAL && (how == STYLE_INFIX || how == STYLE_NEG);
     ir_text_str(pr->out, wrapped ? "" : "(");
     ir_put_expr(pr, ref);
     ir_text_str(pr->out, wrapped ? "" : ")");

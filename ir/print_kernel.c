@@ -87,8 +87,12 @@ static void indent(kernel_printer *k) {
   for (size_t i = 0; i <= k->open_count && i < 64; i++) ir_text_str(k->pr->out, "  ");
 }
 
+static bool is_buffer(const kernel_printer *k, ir_ref ref) {
+  return op_of(k, ref) == IR_OP_PARAM || op_of(k, ref) == IR_OP_LOCAL;
+}
+
 static bool well_formed_load(const kernel_printer *k, const ir_node *n) {
-  return n->op == IR_OP_LOAD && n->nsrc == 4 && op_of(k, n->src[0]) == IR_OP_PARAM;
+  return n->op == IR_OP_LOAD && n->nsrc == 4 && is_buffer(k, n->src[0]);
 }
 
 static void put_subscript(kernel_printer *k, const ir_node *n) {
@@ -155,6 +159,24 @@ static void put_range(kernel_printer *k, ir_ref range) {
   ir_put_expr(k->pr, range);
   ir_text_str(k->pr->out, " in 0..");
   if (n->nsrc) ir_put_expr(k->pr, n->src[0]);
+}
+
+/* `: f32[1024]` of a parameter or a local */
+static void put_size(kernel_printer *k, const ir_node *n) {
+  ir_textf(k->pr->out, ": %s[", ir_dtypes[n->dtype].name);
+  if (n->nsrc) ir_put_expr(k->pr, n->src[0]);
+  ir_text_str(k->pr->out, "]");
+}
+
+static void put_local(kernel_printer *k, ir_ref ref) {
+  const ir_node *n = ir_get(k->graph, ref);
+  ir_text_str(k->pr->out, "local ");
+  ir_put_expr(k->pr, ref);
+  put_size(k, n);
+  for (uint32_t i = 1; i < n->nsrc; i++) {
+    ir_text_str(k->pr->out, i == 1 ? " over " : ", ");
+    ir_put_expr(k->pr, n->src[i]);
+  }
 }
 
 static void put_carries(kernel_printer *k, ir_ref loop) {
@@ -253,11 +275,14 @@ static void put_line(kernel_printer *k, ir_ref ref) {
     put_range(k, ref);
   } else if (n->op == IR_OP_LOOP && ir_is_loop(k->graph, ref) && k->regions.loop_of[n->src[0]] == ref) {
     put_head(k, ref);
-  } else if (n->op == IR_OP_STORE && n->nsrc == 3 && op_of(k, n->src[0]) == IR_OP_PARAM) {
+  } else if (n->op == IR_OP_LOCAL) {
+    put_local(k, ref);
+  } else if (n->op == IR_OP_STORE && n->nsrc == 3 && is_buffer(k, n->src[0])) {
     ir_text_str(pr->out, "store ");
     put_subscript(k, n);
     ir_text_str(pr->out, " = ");
     ir_put_operand(pr, n->src[2], false);
+    if (ir_arg_mode(n)) ir_text_str(pr->out, " stream");
   } else if (well_formed_update(k, n)) {
     put_update(k, n);
   } else if (n->dtype == IR_NONE) {
@@ -292,11 +317,7 @@ static void put_param(kernel_printer *k, ir_ref ref) {
   ir_printer *pr = k->pr;
   if (ref == pr->focus) pr->focus_from = pr->out->len;
   ir_put_expr(pr, ref);
-  if (n->op == IR_OP_PARAM) {
-    ir_textf(pr->out, ": %s[", ir_dtypes[n->dtype].name);
-    if (n->nsrc) ir_put_expr(pr, n->src[0]);
-    ir_text_str(pr->out, "]");
-  }
+  if (n->op == IR_OP_PARAM) put_size(k, n);
   if (ref == pr->focus) pr->focus_to = pr->out->len;
 }
 

@@ -180,7 +180,7 @@ static void list_length(const ir_verifier *v, ir_ref ref, const char *name, cons
   else if (n->op == IR_OP_INPUT || n->op == IR_OP_BUFFER) /* with batch sizes behind */
     *least = *most = rank + (ir_batch_rank(v->graph, ref) > 0);
   else if (strcmp(name, "axes") == 0) *least = 0, *most = of;
-  else if (n->op == IR_OP_UPDATE) *least = 0, *most = IR_MAX_RANK;
+  else if (n->op == IR_OP_UPDATE || n->op == IR_OP_LOCAL) *least = 0, *most = IR_MAX_RANK;
   else *least = *most = strcmp(kind, "[[]]") == 0 ? 2 * (uint64_t)of : rank;
 }
 

@@ -34,14 +34,18 @@ static bool expect_op(kernel_verifier *k, ir_ref ref, uint32_t source, ir_op wan
 
 static bool is_effect(const ir_graph *g, ir_ref ref) { return ir_dtype_of(g, ref) == IR_NONE; }
 
-/* param, index and, for a load, whether valid and the value where not; the value that is stored */
+static bool is_local(const ir_graph *g, ir_ref ref) { return ir_op_of(g, ref) == IR_OP_LOCAL; }
+
+/* A buffer, index and, for a load, whether valid and the value where not; the value that is stored. */
 static bool verify_access(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   ir_dtype element = ir_dtype_of(k->graph, n->src[0]);
-  bool load = n->op == IR_OP_LOAD;
-  if (!expect_op(k, ref, 0, IR_OP_PARAM) || !expect_dtype(k, ref, 1, IR_INDEX)) return false;
+  bool load = n->op == IR_OP_LOAD, local = is_local(k->graph, n->src[0]);
+  if ((!local && !expect_op(k, ref, 0, IR_OP_PARAM)) || !expect_dtype(k, ref, 1, IR_INDEX)) return false;
   if (load && (!expect_dtype(k, ref, 2, IR_BOOL) || !expect_dtype(k, ref, 3, element))) return false;
   if (!load && !expect_dtype(k, ref, 2, element)) return false;
+  if (n->arg != 0 && (load || n->arg != ir_pack_arg(0, true)))
+    return ir_broken(k->v, ref, load ? "it has no attributes" : "it streams or does not");
   return n->dtype == (load ? element : IR_NONE) || ir_broken(k->v, ref, "its dtype is that of its parameter");
 }
 
@@ -155,6 +159,18 @@ static bool verify_seq(kernel_verifier *k, ir_ref ref) {
   return n->dtype == IR_NONE || ir_broken(k->v, ref, "it has no value");
 }
 
+/* Its number of elements, then positions of loops. */
+static bool verify_local(kernel_verifier *k, ir_ref ref) {
+  const ir_node *n = ir_get(k->graph, ref);
+  int64_t size, number = ir_arg_int(n);
+  if (!ir_is_const(k->graph, n->src[0], &size) || size < 1)
+    return ir_broken(k->v, ref, "the size of a local is a number, at least 1");
+  for (uint32_t i = 1; i < n->nsrc; i++)
+    if (!expect_dtype(k, ref, i, IR_INDEX)) return false;
+  return (n->dtype != IR_NONE && n->dtype != IR_INDEX && number >= 0 && number < IR_MAX_LOCALS) ||
+         ir_broken(k->v, ref, "a local has a number below %d and a data dtype", IR_MAX_LOCALS);
+}
+
 static bool verify_node(kernel_verifier *k, ir_ref ref) {
   const ir_node *n = ir_get(k->graph, ref);
   if (!ir_verify_sources(k->v, ref)) return false;
@@ -173,6 +189,7 @@ static bool verify_node(kernel_verifier *k, ir_ref ref) {
   case IR_OP_PARAM:
     return (n->dtype != IR_NONE && n->dtype != IR_INDEX && ir_arg_int(n) >= 0) ||
            ir_broken(k->v, ref, "a parameter has a slot and a data dtype");
+  case IR_OP_LOCAL: return verify_local(k, ref);
   case IR_OP_TUPLE: return ir_broken(k->v, ref, "a kernel holds no tuples");
   case IR_OP_CONST: return !n->weak || ir_broken(k->v, ref, "constants have a dtype of their own");
   default: return ir_verify_elementwise(k->v, ref);
@@ -308,11 +325,32 @@ static bool verify_lanes(kernel_verifier *k, uint8_t *seen) {
   return true;
 }
 
+/* What is read of a local was stored before, and stays. */
+static bool verify_locals(kernel_verifier *k, uint8_t *state) {
+  enum { STORED = 1, LOADED = 2 };
+  for (size_t i = 0; i < k->regions.count; i++) {
+    ir_ref ref = k->regions.order[i];
+    const ir_node *n = ir_get(k->graph, ref);
+    if ((n->op != IR_OP_LOAD && n->op != IR_OP_STORE) || !is_local(k->graph, n->src[0])) continue;
+    uint8_t *local = &state[n->src[0]];
+    if (n->op == IR_OP_LOAD && !(*local & STORED))
+      return ir_broken(k->v, ref, "it reads a local before that is stored");
+    if (n->op == IR_OP_STORE && *local & LOADED)
+      return ir_broken(k->v, ref, "it stores to a local that was read before");
+    *local |= n->op == IR_OP_LOAD ? LOADED : STORED;
+  }
+  return true;
+}
+
 static bool verify_whole(kernel_verifier *k, ir_ref *table, size_t limit) {
   size_t bytes = limit * sizeof *table;
-  if (!verify_numbers(k, IR_OP_RANGE) || !verify_numbers(k, IR_OP_PARAM) || !verify_lists(k)) return false;
+  if (!verify_numbers(k, IR_OP_RANGE) || !verify_numbers(k, IR_OP_PARAM) || !verify_numbers(k, IR_OP_LOCAL) ||
+      !verify_lists(k))
+    return false;
   memset(table, 0, bytes);
   if (!verify_effects(k, (uint8_t *)table)) return false;
+  memset(table, 0, bytes);
+  if (!verify_locals(k, (uint8_t *)table)) return false;
   memset(table, 0, bytes);
   return verify_binding(k) && verify_vectors(k, (uint8_t *)table) && verify_lanes(k, (uint8_t *)table);
 }

@@ -6,38 +6,12 @@
  * load, a constant, a position) or asks for its operands at positions of their own. Demands are hash-consed
  * as TUPLE(node, valid, position...), so each is answered once, and they wait on an explicit stack, so depth
  * costs no recursion. */
-#include "passes.h"
+#include "fold.h"
 
 #include "index.h"
 #include "view.h"
-#include "view_index.h"
 
 #include <string.h>
-
-/* One demand in progress. Its sub-demands' answers are at answers[first_answer...] once they are all in. */
-typedef struct frame {
-  ir_ref key;       /* TUPLE(node, valid, position...) */
-  uint32_t awaited; /* sub-demands asked for, in frame_keys[first_key...] */
-  size_t first_key;
-  int stage;
-  ir_ref ranges[IR_MAX_RANK]; /* of a reduction */
-  uint32_t range_count;
-} frame;
-
-typedef struct folder {
-  ir_graph *g;
-  pass_slots *slots;
-  ir_ref output;                 /* the kernel's own value: computed here, though it has a slot */
-  ir_ref leaf_index, leaf_valid; /* the last access made, for chains */
-  ir_ref *answer;                /* by key: value, 0 while unknown */
-  size_t answer_cap;
-  frame *stack;
-  size_t depth, stack_cap;
-  ir_ref *keys; /* sub-demands of all frames on the stack */
-  size_t key_count, key_cap;
-  int64_t next_range;
-  bool failed;
-} folder;
 
 static void out_of_memory(folder *f) {
   f->failed = true;
@@ -63,7 +37,7 @@ static ir_ref demand_key(folder *f, ir_ref node, ir_ref valid, const pass_positi
   return ir_tuple(f->g, items, p->rank + 2);
 }
 
-static void ask(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+static void ask(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_ref key = demand_key(f, node, valid, p);
   if (!key || !IR_RESERVE(f->g->mem, f->keys, f->key_cap, f->key_count + 1)) {
     out_of_memory(f);
@@ -73,7 +47,7 @@ static void ask(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_posi
   fr->awaited++;
 }
 
-static ir_ref reply(const folder *f, const frame *fr, uint32_t i) {
+static ir_ref reply(const folder *f, const fold_frame *fr, uint32_t i) {
   return answer_of(f, f->keys[fr->first_key + i]);
 }
 
@@ -91,7 +65,7 @@ static bool is_empty(const ir_graph *g, ir_ref node) {
 
 /* leaves */
 
-static ir_ref param_of(folder *f, ir_ref node, uint32_t slot) {
+ir_ref fold_param(folder *f, ir_ref node, uint32_t slot) {
   pass_slots *s = f->slots;
   uint32_t at = 0;
   while (at < s->param_count && s->params[at] != slot) at++;
@@ -115,7 +89,7 @@ static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_position *
   if (ir_is_false(g, valid)) return never(f, node);
   f->leaf_index = flat = pass_simplify_given(g, flat, valid);
   f->leaf_valid = valid;
-  ir_ref src[] = {param_of(f, node, f->slots->slot_of[node] - 1), flat, valid,
+  ir_ref src[] = {fold_param(f, node, f->slots->slot_of[node] - 1), flat, valid,
                   zero_of(f, ir_dtype_of(g, node))};
   return ir_make(g, IR_OP_LOAD, ir_dtype_of(g, node), 0, src, 4);
 }
@@ -137,7 +111,7 @@ static ir_ref filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill) {
 
 /* The demand on top of the stack: ask for what is missing (and return 0), or answer. */
 
-static ir_ref fold_view(folder *f, frame *fr, ir_ref node, ir_ref valid, pass_position *p) {
+static ir_ref fold_view(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pass_position *p) {
   ir_graph *g = f->g;
   ir_ref operand = ir_src(g, node, 0), inside = pass_view_index(g, &pass_canonical, node, p);
   bool fills = ir_op_of(g, node) == IR_OP_PAD && !ir_is_true(g, inside);
@@ -155,7 +129,7 @@ static ir_ref in_part(folder *f, ir_ref at, ir_ref start, ir_ref end) {
   return pass_and(f->g, pass_compare(f->g, IR_OP_GE, at, start), pass_compare(f->g, IR_OP_LT, at, end));
 }
 
-static ir_ref fold_join(folder *f, frame *fr, ir_ref node, ir_ref valid, pass_position *p) {
+static ir_ref fold_join(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pass_position *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
   bool stacked = n->op == IR_OP_STACK, ask_now = fr->stage++ == 0;
@@ -181,7 +155,27 @@ static ir_ref fold_join(folder *f, frame *fr, ir_ref node, ir_ref valid, pass_po
   return ask_now && fr->awaited ? 0 : value ? value : zero_of(f, (ir_dtype)n->dtype);
 }
 
-static ir_ref fold_elementwise(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+/* An integer that is a position: the index that it was cast from, or that is the same number; 0: it is none.
+ */
+static ir_ref as_position(ir_graph *g, ir_ref value) {
+  const ir_node *n = ir_get(g, value);
+  if (!ir_is_data_int((ir_dtype)n->dtype)) return 0;
+  if (n->op == IR_OP_CONST && n->dtype != IR_U64) return ir_index(g, ir_const_value(g, value).i);
+  if (n->op != IR_OP_CAST || ir_dtype_of(g, n->src[0]) != IR_INDEX) return 0;
+  int bits = ir_dtypes[n->dtype].bytes * 8 - 1;
+  ir_bounds b = ir_bounds_of(g, n->src[0]);
+  return b.lo >= 0 && b.hi <= (int64_t)(((uint64_t)1 << bits) - 1) ? n->src[0] : 0;
+}
+
+/* Positions are compared as such, so that passes over indices see what depends on them. */
+static ir_ref compared(ir_graph *g, const ir_node *n, const ir_ref *src) {
+  ir_ref a = as_position(g, src[0]), b = as_position(g, src[1]);
+  bool constants = ir_op_of(g, src[0]) == IR_OP_CONST && ir_op_of(g, src[1]) == IR_OP_CONST;
+  if (a && b && !constants) return pass_compare(g, (ir_op)n->op, a, b);
+  return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
+}
+
+static ir_ref fold_elementwise(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
   if (fr->stage++ == 0) {
@@ -196,6 +190,7 @@ static ir_ref fold_elementwise(folder *f, frame *fr, ir_ref node, ir_ref valid, 
   for (uint32_t i = 0; i < n->nsrc; i++) src[i] = reply(f, fr, i);
   if (n->op == IR_OP_STORED) return src[0];
   if (n->op == IR_OP_WHERE) return pass_where(g, src[0], src[1], src[2]);
+  if (ir_ops[n->op].cls == IR_CLASS_COMPARE) return compared(g, n, src);
   return ir_make(g, (ir_op)n->op, (ir_dtype)n->dtype, n->arg, src, n->nsrc);
 }
 
@@ -212,7 +207,7 @@ static ir_op combining(const ir_node *n) {
   }
 }
 
-static ir_ref new_range(folder *f, ir_ref extent) {
+ir_ref fold_range(folder *f, ir_ref extent) {
   int64_t size;
   if (ir_is_const(f->g, extent, &size) && size == 1) return ir_index(f->g, 0);
   return ir_make(f->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(f->next_range++, 0), &extent, 1);
@@ -225,7 +220,7 @@ static bool reduces_axis(const ir_node *n, const ir_graph *g, uint32_t axis) {
   return false;
 }
 
-static ir_ref fold_reduce(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+static ir_ref fold_reduce(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
   if (fr->stage++ == 0) {
@@ -234,7 +229,7 @@ static ir_ref fold_reduce(folder *f, frame *fr, ir_ref node, ir_ref valid, const
     for (uint32_t i = 0; i < inner.rank; i++) {
       bool reduced = reduces_axis(n, g, i);
       inner.at[i] =
-          reduced ? fr->ranges[fr->range_count++] = new_range(f, ir_dim(g, n->src[0], i)) : p->at[kept++];
+          reduced ? fr->ranges[fr->range_count++] = fold_range(f, ir_dim(g, n->src[0], i)) : p->at[kept++];
     }
     ask(f, fr, n->src[0], valid, &inner);
     return 0;
@@ -291,7 +286,7 @@ static ir_ref has_place(folder *f, const ir_node *n, ir_ref index, ir_ref size) 
   return pass_and(f->g, inside, pass_compare(f->g, IR_OP_GT, size, ir_index(f->g, 0)));
 }
 
-static ir_ref fold_gather(folder *f, frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+static ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
   if (fr->stage == 0) {
@@ -312,7 +307,7 @@ static ir_ref fold_gather(folder *f, frame *fr, ir_ref node, ir_ref valid, const
   return !ir_is_true(g, inside) ? filled(f, inside, value, zero_of(f, (ir_dtype)n->dtype)) : value;
 }
 
-static ir_ref fold_demand(folder *f, frame *fr) {
+static ir_ref fold_demand(folder *f, fold_frame *fr) {
   ir_graph *g = f->g;
   const ir_node *key = ir_get(g, fr->key);
   ir_ref node = key->src[0], valid = key->src[1];
@@ -322,6 +317,8 @@ static ir_ref fold_demand(folder *f, frame *fr) {
   if (n->dtype == IR_INDEX) return node; /* a size, the same at every position */
   if (n->op == IR_OP_CONST) return ir_const(g, (ir_dtype)n->dtype, (ir_value){.i = n->arg});
   if (ir_is_false(g, valid) || is_empty(g, node)) return never(f, node);
+  ir_ref local = f->slab ? fold_local(f, node, valid, &p) : 0;
+  if (local || f->failed) return local;
   if (in_memory(f, node)) return access(f, node, valid, &p);
   switch ((ir_class)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:
@@ -354,14 +351,14 @@ static void push(folder *f, ir_ref key) {
     out_of_memory(f);
     return;
   }
-  f->stack[f->depth++] = (frame){.key = key, .first_key = f->key_count};
+  f->stack[f->depth++] = (fold_frame){.key = key, .first_key = f->key_count};
 }
 
-static ir_ref fold_at(folder *f, ir_ref node, const pass_position *p) {
+ir_ref fold_at(folder *f, ir_ref node, const pass_position *p) {
   ir_ref root = demand_key(f, node, ir_bool(f->g, true), p);
   push(f, root);
   while (f->depth && !f->failed) {
-    frame *top = &f->stack[f->depth - 1];
+    fold_frame *top = &f->stack[f->depth - 1];
     size_t asked = f->key_count;
     ir_ref key = top->key, value = answer_of(f, key);
     if (!value) value = fold_demand(f, top);
@@ -382,13 +379,17 @@ static pass_position output_position(folder *f, ir_ref node) {
   pass_position p = {.rank = ir_rank(f->g, node)};
   for (uint32_t i = 0; i < p.rank; i++) {
     f->next_range = i;
-    p.at[i] = new_range(f, ir_dim(f->g, node, i));
+    p.at[i] = fold_range(f, ir_dim(f->g, node, i));
   }
   f->next_range = p.rank;
   return p;
 }
 
-static void folder_free(folder *f) {
+void fold_forget(folder *f) {
+  if (f->answer) memset(f->answer, 0, f->answer_cap * sizeof *f->answer);
+}
+
+void folder_free(folder *f) {
   ir_free(f->g->mem, f->answer, f->answer_cap * sizeof *f->answer);
   ir_free(f->g->mem, f->stack, f->stack_cap * sizeof *f->stack);
   ir_free(f->g->mem, f->keys, f->key_cap * sizeof *f->keys);
@@ -437,9 +438,9 @@ static pass_position update_position(folder *f, const ir_node *n, ir_ref *over, 
   while (first < p.rank && (ir_bounds_of(f->g, ir_dim(f->g, updates, first)).hi == 1 ||
                             (first >= axis && first < axis + taken)))
     first++;
-  if (first < p.rank) p.at[first] = new_range(f, ir_dim(f->g, updates, first));
+  if (first < p.rank) p.at[first] = fold_range(f, ir_dim(f->g, updates, first));
   for (uint32_t i = 0; i < p.rank; i++) {
-    if (i != first) p.at[i] = new_range(f, ir_dim(f->g, updates, i));
+    if (i != first) p.at[i] = fold_range(f, ir_dim(f->g, updates, i));
     if (i >= axis && i < axis + taken && ir_op_of(f->g, p.at[i]) == IR_OP_RANGE)
       over[(*over_count)++] = p.at[i];
   }
@@ -477,7 +478,7 @@ ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots) 
   bool updates = own && ir_scatters(ir_op_of(g, value));
   folder f = {.g = g, .slots = slots, .output = own ? value : 0};
   slots->param_count = 0;
-  ir_ref param = param_of(&f, value, target), effect;
+  ir_ref param = fold_param(&f, value, target), effect;
   effect = updates ? fold_scatter(&f, value, param) : fold_store(&f, value, param);
   folder_free(&f);
   return pass_drop_params(g, effect, slots);

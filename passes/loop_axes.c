@@ -79,7 +79,8 @@ bool loop_find_axes(loop_nest *n) {
     uint32_t at = n->axis_count++;
     for (; at > 0 && ir_arg_int(ir_get(n->g, n->axes[at - 1].range)) > number; at--)
       n->axes[at] = n->axes[at - 1];
-    n->axes[at] = (loop_axis){found[i], ir_src(n->g, found[i], 0), 1, 1};
+    n->axes[at] =
+        (loop_axis){.range = found[i], .extent = ir_src(n->g, found[i], 0), .unroll = 1, .lanes = 1};
   }
   return true;
 }
@@ -172,7 +173,7 @@ bool loop_bounds_another(loop_nest *n, uint32_t axis) {
 
 static void take_merged(loop_nest *n, uint32_t axis, ir_ref root, ir_ref merged) {
   n->store = root;
-  n->axes[axis] = (loop_axis){merged, ir_src(n->g, merged, 0), 1, 1};
+  n->axes[axis] = (loop_axis){.range = merged, .extent = ir_src(n->g, merged, 0), .unroll = 1, .lanes = 1};
   memmove(n->axes + axis + 1, n->axes + axis + 2, (--n->axis_count - axis - 1) * sizeof *n->axes);
 }
 

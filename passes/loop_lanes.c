@@ -6,13 +6,9 @@
 enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
+  FEW_TERMS = 8,
   SHORT = 4
 }; /* fewer vectors than SHORT are not worth a loop of their own */
-
-/* Steps of several elements need a size that is the same for all lanes. */
-static bool takes_steps(loop_nest *n, const loop_axis *a) {
-  return !loop_bounds_another(n, (uint32_t)(a - n->axes));
-}
 
 /* Does the size depend on the loops outside? */
 static bool varies(loop_nest *n, const loop_axis *a) {
@@ -20,29 +16,31 @@ static bool varies(loop_nest *n, const loop_axis *a) {
   return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
 }
 
-/* How well lanes along range suit the loads below root: contiguous good, uniform fair, gathered bad. */
-static int lane_score(loop_nest *n, ir_ref root, ir_ref range) {
+/* How well lanes along range, in blocks of so many, suit the loads below root: contiguous good, uniform fair,
+ * gathered bad. */
+static int lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, root, IR_OP_LOAD, loads, MAX_FOUND);
   int score = 0;
   for (uint32_t i = 0; i < count; i++) {
     int64_t stride;
-    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), range, &stride)) score -= 4;
+    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score -= 4;
     else score += stride == 0 ? 1 : stride == 1 || stride == -1 ? 4 : -4;
   }
   return score;
 }
 
-/* Of what the store needs as a rule: what is rare may take several vectors. */
-static int widest_bytes(loop_nest *n) {
+/* Of the values below the roots: with reductions those of their terms, which are most of the work. What is
+ * rare may take several vectors. */
+static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
   ir_graph *g = n->g;
   ir_ref *live = NULL;
-  size_t count = 0, cap = 0, size = (size_t)n->store + 1;
+  size_t count = 0, cap = 0, size = g->count;
   int widest = 1;
   bool *usual = ir_alloc(g->mem, size);
-  if (usual && ir_reachable(g, &n->store, 1, &live, &count, &cap) == IR_OK) {
+  if (usual && ir_reachable(g, roots, root_count, &live, &count, &cap) == IR_OK) {
     memset(usual, 0, size);
-    usual[n->store] = true;
+    for (uint32_t i = 0; i < root_count; i++) usual[roots[i]] = true;
     for (size_t i = count; i-- > 0;) {
       const ir_node *node = ir_get(g, live[i]);
       if (!usual[live[i]]) continue;
@@ -56,46 +54,18 @@ static int widest_bytes(loop_nest *n) {
   return widest;
 }
 
-/* The tile of a contraction: `unroll` vectors along the lanes and as many rows as accumulators fit in
- * registers. */
-static void choose_tile(loop_nest *n, loop_axis *vector, ir_ref body) {
-  int columns = n->target->registers >= 32 ? 4 : 2, rows = 6;
+/* The copies of a reduction that reads its terms once: as many vectors side by side as make long pieces of a
+ * row, with the accumulators in registers. */
+static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool positional) {
+  int columns = n->target->registers / (positional ? 4 : 2) / (int)(reduce_count > 4 ? 4 : reduce_count);
   while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
     columns /= 2;
   vector->unroll = columns;
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, body, IR_OP_LOAD, loads, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++) { /* a load that the lanes share is worth reusing over rows */
-    int64_t stride, size;
-    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &stride) || stride != 0) continue;
-    for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-      if (a == vector || !loop_depends(n->g, loads[i], a->range) || !takes_steps(n, a)) continue;
-      bool known = ir_is_const(n->g, a->extent, &size);
-      while (rows > 4 && known && size % rows != 0) rows--;
-      a->unroll = ir_bounds_of(n->g, a->extent).hi >= rows ? rows : 1;
-      return;
-    }
-  }
 }
 
-/* Lanes that gather along one axis what lies side by side along another (a transpose): copies along that
- * other axis use the cache lines again that the first one fetched. */
-static void choose_copies(loop_nest *n, const loop_axis *vector) {
-  enum { COPIES = 8 };
-  ir_ref loads[MAX_FOUND];
-  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++) {
-    ir_ref index = ir_src(n->g, loads[i], 1);
-    int64_t stride;
-    if (loop_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
-    for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
-      if (a == vector || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
-          (stride != 1 && stride != -1))
-        continue;
-      if (ir_bounds_of(n->g, a->extent).hi >= COPIES) a->unroll = COPIES;
-      return;
-    }
-  }
+/* fma(a, b, 0): a term of a contraction */
+static bool is_product(const ir_graph *g, ir_ref value) {
+  return ir_op_of(g, value) == IR_OP_FMA || ir_op_of(g, value) == IR_OP_MUL;
 }
 
 void loop_choose_lanes(loop_nest *n) {
@@ -103,25 +73,39 @@ void loop_choose_lanes(loop_nest *n) {
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
+    n->order[i] = i;
     int64_t stride;
-    if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && takes_steps(n, &n->axes[i]) &&
+    if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && !loop_bounds_another(n, i) &&
         !loop_is_ordered(n, i))
       last = &n->axes[i];
   }
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    if (ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN) continue;
-    int along_output = last ? lane_score(n, r->src[0], last->range) : -100000;
-    int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1]);
+    int along_output = last ? lane_score(n, r->src[0], last->range, loop_tile_width(n, reduces[k])) : -100000;
+    int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
+    bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
+    if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
     if (along_reduced > along_output) n->lanes_in_reduction = true;
   }
   if (!last || n->lanes_in_reduction) return;
-  int lanes = n->target->vector_bytes / widest_bytes(n);
+  ir_ref terms[MAX_FOUND];
+  bool positional = false, product = false;
+  for (uint32_t k = 0; k < reduce_count; k++) {
+    const ir_node *r = ir_get(n->g, reduces[k]);
+    terms[k] = r->src[0];
+    positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
+    product |= ir_arg_int(r) == IR_OP_ADD && is_product(n->g, r->src[0]);
+  }
+  int lanes = n->target->vector_bytes /
+              widest_bytes(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
+  loop_axis *beside = reduce_count ? NULL : loop_alternating(n, last, lanes);
+  if (beside) last = beside;
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
-  if (reduce_count) choose_tile(n, last, ir_src(n->g, reduces[0], 0));
-  else if (ir_op_of(n->g, n->store) == IR_OP_STORE) choose_copies(n, last);
+  if (!reduce_count) loop_choose_copies(n, last);
+  else if (!product || !loop_choose_tile(n, last, reduces[0]))
+    choose_columns(n, last, reduce_count, positional);
 }

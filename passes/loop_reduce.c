@@ -1,30 +1,30 @@
 /* Reductions as loops with carried values.
  *
  * The order in which floats are combined depends on the extents only, never on threads or on the machine. A
- * sum is blocked: REDUCE_LANES bytes of lanes times REDUCE_UNROLL accumulators, each summing runs of 32, then
- * runs of 8 of those, and so on; with n terms no partial result passes through more than about 38 +
- * 8*log8(n/2048) additions, which keeps the error below 128 u sum|x| for any n < 2^31 (Higham, Accuracy and
- * Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima need no blocks and carry
- * one accumulator through all loops. */
-#include "loops.h"
+ * sum is blocked: each accumulator sums runs of 32, then runs of 8 of those, and so on. Lanes in a reduced
+ * range have REDUCE_UNROLL accumulators in each of REDUCE_LANE_BYTES, combined in pairs.
+ *
+ * Error. The first addition of a run is to 0. So one accumulator of n terms makes d(n) = 31 + 7*log8(n/32)
+ * roundings, the logarithm rounded up; lanes make n/64 of n, and add 2 + 4 for the pairs and at most 5 for
+ * what fills no whole step. In two steps (lower_parts.c) the n/p terms of a part and the p parts count
+ * together, p <= 2048. The most for n < 2^31 is d(2^31/64) + d(64) = 80 + 38, which keeps the error below
+ * 128 u sum|x| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Contractions, integers, minima
+ * and maxima, and few terms, need no blocks and carry one accumulator through all loops. */
+#include "loop_reduce.h"
 
 #include "index.h"
 
 #include <math.h>
 
-enum { REDUCE_LANE_BYTES = 64, REDUCE_UNROLL = 4, RUN = 32, OUTER_RUN = 8, MAX_REDUCTIONS = 128 };
-
-typedef struct reduction {
-  loop_nest *n;
-  ir_op op;
-  ir_dtype dtype;
-  ir_ref body;
-  ir_ref identity;
-  bool blocked;            /* fresh accumulators per loop, runs of bounded length */
-  int64_t run;             /* length of the innermost runs */
-  ir_ref ranges[MAX_NEST]; /* serial loops, outermost first */
-  uint32_t range_count;
-} reduction;
+enum {
+  REDUCE_LANE_BYTES = 64,
+  RUN = 32,
+  OUTER_RUN = 8,
+  FEW = 32,  /* terms that are added one after the other */
+  MUCH = 64, /* of them, with copies side by side, are written out */
+  MAX_REDUCTIONS = 128,
+  MAX_COPIES = 16
+};
 
 ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t) {
   bool is_float = ir_is_float(t), is_signed = ir_dtypes[t].kind == IR_KIND_SIGNED;
@@ -69,15 +69,17 @@ static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
     if (r->n->target->has_fma) return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){a, b, so_far}, 3);
     value = ir_binary(g, IR_OP_MUL, a, b);
   }
-  return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){so_far, value}, 2);
+  /* a machine's steps towards a maximum of floats often begin with the first operand: keep what is carried
+   * from waiting for them */
+  bool turned = r->op == IR_OP_MAX || r->op == IR_OP_MIN;
+  return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){turned ? value : so_far, turned ? so_far : value}, 2);
 }
 
 static void add_range(reduction *r, ir_ref range) {
   if (r->range_count < MAX_NEST) r->ranges[r->range_count++] = range;
 }
 
-/* Serial loops over [0, extent): one, or for blocked sums a nest of bounded runs. Returns the position. */
-static ir_ref serial_position(reduction *r, ir_ref extent) {
+ir_ref reduce_position_of(reduction *r, ir_ref extent) {
   ir_graph *g = r->n->g;
   ir_ref counts[MAX_NEST] = {extent};
   int64_t run[MAX_NEST] = {r->run};
@@ -121,76 +123,174 @@ static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count
   r->range_count = 0;
   for (uint32_t i = 0; i < count; i++) {
     from[replaced] = ranges[i];
-    to[replaced++] = serial_position(r, ir_src(g, ranges[i], 0));
+    to[replaced++] = reduce_position_of(r, ir_src(g, ranges[i], 0));
   }
   if (last) {
     from[replaced] = last;
-    to[replaced++] = pass_add(g, pass_mul(g, serial_position(r, extent), scale), offset);
+    to[replaced++] = pass_add(g, pass_mul(g, reduce_position_of(r, extent), scale), offset);
   }
-  return serial_loops(r, pass_substitute(g, r->body, from, to, replaced));
+  ir_ref body = pass_substitute(g, r->body, from, to, replaced);
+  if (r->inside.lane) body = reduce_only_inside(r, body, pass_sub(g, to[replaced - 1], r->inside.start));
+  return serial_loops(r, body);
 }
 
-/* The last range in lanes: accumulators side by side, then the rest of the range that fills no whole step. */
+ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value) {
+  ir_ref next = value ? ir_make(r->n->g, r->op, r->dtype, 0, (ir_ref[]){carry(r, range), value}, 2) : 0;
+  return value_loop(r->n->g, range, binding, r->identity, next);
+}
+
+/* What fills no whole step, for each lane; lanes behind the end add nothing. */
+static ir_ref rest_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref lane, int lanes,
+                            ir_ref rest) {
+  ir_graph *g = r->n->g;
+  ir_ref last = ranges[count - 1], start = pass_sub(g, ir_src(g, last, 0), rest), width = ir_index(g, lanes);
+  r->inside.lane = lane, r->inside.start = start, r->inside.count = rest;
+  ir_ref value = reduce_serially(r, ranges, count - 1, last, pass_ceil_div(g, rest, width), width,
+                                 pass_add(g, start, lane));
+  r->inside.lane = 0;
+  return value;
+}
+
+/* The last range in lanes: accumulators side by side, then what fills no whole step of all of them. */
 static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, int lanes, int unroll) {
   ir_graph *g = r->n->g;
-  ir_ref last = ranges[count - 1], extent = ir_src(g, last, 0), one = ir_index(g, 1);
+  ir_ref last = ranges[count - 1], extent = ir_src(g, last, 0);
   int64_t step = (int64_t)lanes * unroll;
   ir_ref lane = loop_fresh_range(r->n, ir_index(g, lanes)),
          block = unroll > 1 ? loop_fresh_range(r->n, ir_index(g, unroll)) : 0;
   ir_ref offset = block ? pass_add(g, pass_mul_int(g, block, lanes), lane) : lane;
   ir_ref value =
       reduce_serially(r, ranges, count - 1, last, pass_div_int(g, extent, step), ir_index(g, step), offset);
-  value = value_loop(g, lane, IR_VECTOR, r->identity,
-                     ir_make(g, r->op, r->dtype, 0, (ir_ref[]){carry(r, lane), value}, 2));
-  if (block)
-    value = value_loop(g, block, IR_UNROLL, r->identity,
-                       ir_make(g, r->op, r->dtype, 0, (ir_ref[]){carry(r, block), value}, 2));
-  ir_ref rest = pass_mod_int(g, extent, step);
+  if (block) value = reduce_lanes(r, block, IR_UNROLL, value);
+  ir_ref rest = pass_mod_int(g, extent, step), tail = 0;
   int64_t left;
-  if (ir_is_const(g, rest, &left) && left == 0) return value;
-  ir_ref tail = reduce_serially(r, ranges, count - 1, last, rest, one, pass_sub(g, extent, rest));
-  return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2);
+  bool whole = ir_is_const(g, rest, &left) && left == 0, masks = !whole && reduce_can_mask(r, last);
+  if (masks) tail = rest_in_lanes(r, ranges, count, lane, lanes, rest);
+  if (masks) value = value && tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
+  value = reduce_lanes(r, lane, IR_VECTOR, value);
+  if (whole || masks || !value) return value;
+  tail = reduce_serially(r, ranges, count - 1, last, rest, ir_index(g, 1), pass_sub(g, extent, rest));
+  return tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
 }
 
-/* argmax, argmin: the best value and its position are carried; the first of equals wins, and the first NaN.
- */
-static ir_ref reduce_position(reduction *r, ir_ref position, ir_ref range) {
-  ir_graph *g = r->n->g;
-  ir_ref fresh = loop_fresh_range(r->n, ir_src(g, range, 0)),
-         value = pass_substitute(g, r->body, &range, &fresh, 1);
-  ir_ref at = ir_cast(g, pass_substitute(g, position, &range, &fresh, 1), IR_I64),
-         zero = ir_int(g, IR_I64, 0);
-  ir_dtype t = ir_dtype_of(g, value);
-  ir_ref best = ir_make(g, IR_OP_CARRY, t, ir_pack_arg(0, 0), &fresh, 1);
-  ir_ref best_at = ir_make(g, IR_OP_CARRY, IR_I64, ir_pack_arg(1, 0), &fresh, 1);
-  ir_ref better = ir_binary(g, r->op == IR_OP_ARGMAX ? IR_OP_GT : IR_OP_LT, value, best);
-  if (ir_is_float(t)) { /* NaN beats everything but an earlier NaN */
-    ir_ref is_nan = ir_binary(g, IR_OP_NE, value, value), had_none = ir_binary(g, IR_OP_EQ, best, best);
-    better = ir_binary(g, IR_OP_OR, better, ir_binary(g, IR_OP_AND, is_nan, had_none));
+void reduce_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
+  int bytes = ir_dtypes[ir_dtype_of(r->n->g, body)].bytes;
+  *lanes = REDUCE_LANE_BYTES / (bytes ? bytes : 1);
+  *unroll = REDUCE_UNROLL;
+  while (*unroll > 1 && (int64_t)*lanes * *unroll > most) *unroll /= 2;
+  while (*lanes > 1 && *lanes > most) *lanes /= 2;
+}
+
+/* How many terms, where that is a small number; otherwise 0. */
+static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t count) {
+  int64_t terms = 1, size;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!ir_is_const(r->n->g, ir_src(r->n->g, ranges[i], 0), &size) || size > FEW) return 0;
+    terms *= size;
+    if (terms > FEW) return 0;
   }
-  ir_ref src[] = {fresh, pass_identity(g, r->op, t), zero, ir_where(g, better, value, best),
-                  ir_where(g, better, at, best_at)};
-  ir_ref loop = ir_make(g, IR_OP_LOOP, t, ir_pack_arg(2, IR_SERIAL), src, 5);
-  return ir_make(g, IR_OP_GET, IR_I64, ir_pack_arg(1, 0), &loop, 1);
+  return terms;
+}
+
+static int64_t copies_of(const loop_nest *n) {
+  int64_t copies = 1;
+  for (uint32_t a = 0; a < n->axis_count; a++) copies *= n->axes[a].unroll;
+  return copies;
+}
+
+/* A few terms one after the other, without loops. */
+static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint32_t count, int64_t terms) {
+  ir_graph *g = r->n->g;
+  ir_ref value = r->identity;
+  for (int64_t t = 0; t < terms && value; t++) {
+    ir_ref at[IR_MAX_RANK + 1];
+    int64_t rest = t, size = 1;
+    for (uint32_t i = count; i-- > 0; rest /= size) {
+      ir_is_const(g, ir_src(g, ranges[i], 0), &size);
+      at[i] = ir_index(g, rest % size);
+    }
+    ir_ref term = pass_substitute(g, r->body, ranges, at, count);
+    value = term ? combine(r, value, term) : 0;
+  }
+  return value;
+}
+
+ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
+  int lanes, unroll;
+  int64_t terms = r->position || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
+  if (terms) r->blocked = false;
+  if (terms && terms * copies_of(r->n) <= MUCH) return reduce_written_out(r, ranges, count, terms);
+  reduce_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
+  if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
+  return reduce_serially(r, ranges, count, 0, 0, 0, 0);
+}
+
+/* Is a REDUCE's term chosen by comparing its position, with one of `others` if there are any? */
+static bool chooses_by_position(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
+  const ir_node *r = ir_get(g, reduce), *term = ir_get(g, r->src[0]);
+  ir_ref *live = NULL, range = r->src[1];
+  size_t live_count = 0, cap = 0;
+  bool chooses = false;
+  if (r->nsrc != 2 || term->op != IR_OP_WHERE) return false;
+  if (ir_reachable(g, &term->src[0], 1, &live, &live_count, &cap) == IR_OK)
+    for (size_t i = 0; i < live_count && !chooses; i++) {
+      if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
+      chooses = count == 0;
+      for (uint32_t k = 0; k < count; k++) chooses |= loop_depends(g, live[i], others[k]);
+    }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return chooses;
+}
+
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
+  int64_t size;
+  return ir_is_const(g, ir_src(g, ir_src(g, reduce, 1), 0), &size) && size <= FEW &&
+         chooses_by_position(g, reduce, &other, 1);
+}
+
+/* So many that copies for each are combined in pairs. */
+static bool is_few_copies(const reduction *r, ir_ref range) {
+  int64_t size;
+  return !r->n->lanes_in_reduction && ir_is_const(r->n->g, ir_src(r->n->g, range, 0), &size) && size > 1 &&
+         size <= MAX_COPIES && (size & (size - 1)) == 0;
+}
+
+/* A copy of the body for each position, where choices between these become constants. */
+static ir_ref reduce_in_copies(const reduction *r, ir_ref range) {
+  ir_ref fresh = loop_fresh_range(r->n, ir_src(r->n->g, range, 0));
+  return reduce_lanes(r, fresh, IR_UNROLL, pass_substitute(r->n->g, r->body, &range, &fresh, 1));
+}
+
+/* The greatest or least of floats by their keys: integers are compared in one instruction, floats with signed
+ * zeros and NaN in about six, one waiting for the other. */
+static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count) {
+  ir_graph *g = r->n->g;
+  ir_dtype t = r->dtype;
+  r->body = loop_key(g, r->op, r->body), r->identity = loop_key(g, r->op, r->identity);
+  if (!r->body || !r->identity) return 0;
+  r->dtype = ir_dtype_of(g, r->body);
+  return loop_key_value(g, reduce_over(r, ranges, count), t);
 }
 
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   ir_graph *g = n->g;
   const ir_node *d = ir_get(g, node);
   reduction r = {.n = n, .op = (ir_op)ir_arg_int(d), .dtype = (ir_dtype)d->dtype, .body = d->src[0]};
-  if (r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN) return reduce_position(&r, d->src[1], d->src[2]);
-  const ir_ref *ranges = d->src + 1;
-  uint32_t count = d->nsrc - 1;
-  r.identity = pass_identity(g, r.op, r.dtype);
-  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
+  bool positional = r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN;
+  ir_ref ranges[IR_MAX_RANK + 1];
+  uint32_t count = positional ? 1 : d->nsrc - 1;
+  for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + positional + i];
+  r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
+  r.position = positional ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
-  int lanes = REDUCE_LANE_BYTES / (ir_dtypes[r.dtype].bytes ? ir_dtypes[r.dtype].bytes : 1),
-      unroll = REDUCE_UNROLL;
-  int64_t most = ir_bounds_of(g, ir_src(g, ranges[count - 1], 0)).hi;
-  while (unroll > 1 && (int64_t)lanes * unroll > most) unroll /= 2;
-  while (lanes > 1 && lanes > most) lanes /= 2;
-  if (n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(&r, ranges, count, lanes, unroll);
-  return reduce_serially(&r, ranges, count, 0, 0, 0, 0);
+  if (!positional && count == 1 && is_few_copies(&r, ranges[0]) && chooses_by_position(g, node, NULL, 0))
+    return reduce_in_copies(&r, ranges[0]);
+  reduce_end_at_mask(&r, ranges, count);
+  if (positional) return reduce_to_position(&r, ranges[0]);
+  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
+  if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
+    return reduce_by_keys(&r, ranges, count);
+  return reduce_over(&r, ranges, count);
 }
 
 ir_ref loop_reductions(loop_nest *n, ir_ref root) {

@@ -1,269 +1,287 @@
-/* Loop shaping: the store of one element becomes a nest with an explicit order.
+/* Loop shaping: the stores of a kernel become nests with an explicit order, in one loop over blocks for
+ * threads.
  *
- *   thread   blocks of the outermost axis, each worth about MIN_BLOCK elements
- *   serial   steps of unroll * lanes elements of each axis, and what is left over, which fills no step
+ *   thread   blocks: combinations of positions of the outermost digits
+ *   serial   steps of each axis, and what is left over, which fills no step
  *   unroll   copies side by side: the rows and columns of a contraction's register tile
  *   vector   lanes along the axis that is contiguous on most traffic
  *
- * Lanes stand innermost, around the store, so that a reduction's serial loops run once for all of them. A
- * kernel in pieces has a nest for each; pieces that share outer ranges stand side by side in the loops over
- * these. An axis along which updates may meet has neither lanes nor copies nor threads. Blocks for threads
- * are then counted through the pieces of the outermost axis, one after the other.
+ * A kernel in pieces has a nest for each; pieces that share outer ranges stand side by side in the loops over
+ * these. An axis along which updates may meet has neither lanes nor copies nor threads. Blocks are counted
+ * through the pieces, one after the other, and in each through whole steps and rests of its outermost digits.
  */
 #include "loops.h"
 
 #include "index.h"
 
-enum { MIN_BLOCK = 4096 };
-
-/* The nest under construction: what stands for each axis's range, and the lanes to put around each store. */
-typedef struct nest_state {
-  loop_nest *n;
-  ir_ref at[MAX_NEST];
-  ir_ref lanes[2 * MAX_NEST];
-  int bindings[2 * MAX_NEST];
-  uint32_t lane_count;
-} nest_state;
-
-static ir_ref nest_from(nest_state *s, uint32_t axis);
-
-/* The store itself, inside lanes of its own: each range belongs to one loop, and there is a store for every
- * combination of whole steps and rests. */
-static ir_ref innermost(nest_state *s) {
-  loop_nest *n = s->n;
-  ir_ref from[MAX_NEST], to[MAX_NEST], lanes[2 * MAX_NEST];
-  for (uint32_t i = 0; i < s->lane_count; i++) {
-    if (!s->lanes[i]) return 0;
-    lanes[i] = loop_fresh_range(n, ir_src(n->g, s->lanes[i], 0));
-  }
-  for (uint32_t i = 0; i < n->axis_count; i++) {
-    from[i] = n->axes[i].range;
-    to[i] = pass_substitute(n->g, s->at[i], s->lanes, lanes, s->lane_count);
-  }
-  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, n->axis_count));
-  for (uint32_t i = s->lane_count; i-- > 0;) effect = loop_wrap(n->g, lanes[i], s->bindings[i], effect);
-  return effect;
-}
-
-static ir_ref lane_range(nest_state *s, int64_t extent, int binding) {
-  if (extent == 1) return ir_index(s->n->g, 0);
-  ir_ref range = loop_fresh_range(s->n, ir_index(s->n->g, extent));
-  s->lanes[s->lane_count] = range;
-  s->bindings[s->lane_count++] = binding;
-  return range;
-}
-
-/* count repetitions of unroll * lanes elements of an axis, from element `start` on; NULL effect (0 count) is
- * 0. */
-static ir_ref steps(nest_state *s, uint32_t axis, ir_ref count, ir_ref start, int unroll, int lanes) {
-  ir_graph *g = s->n->g;
-  int64_t known;
-  bool single = ir_is_const(g, count, &known) && known == 1;
-  ir_ref range = single ? ir_index(g, 0) : loop_fresh_range(s->n, count);
-  uint32_t lane_count = s->lane_count;
-  ir_ref block = lane_range(s, unroll, IR_UNROLL), lane = lane_range(s, lanes, IR_VECTOR);
-  ir_ref at = pass_add(g, pass_mul_int(g, range, (int64_t)unroll * lanes),
-                       pass_add(g, pass_mul_int(g, block, lanes), lane));
-  s->at[axis] = pass_add(g, start, at);
-  ir_ref effect = nest_from(s, axis + 1);
-  s->lane_count = lane_count;
-  return single ? effect : loop_wrap(g, range, IR_SERIAL, effect);
-}
-
-static bool is_zero(ir_graph *g, ir_ref size) {
-  int64_t value;
-  return ir_is_const(g, size, &value) && value == 0;
-}
-
-/* `left` elements of an axis from `start` on: as many full steps as fit, then single vectors, then, where the
- * number is known, halves of vectors, then single elements. */
-static ir_ref elements(nest_state *s, uint32_t axis, ir_ref start, ir_ref left) {
-  enum { TIERS = 12 };
-  ir_graph *g = s->n->g;
-  const loop_axis *a = &s->n->axes[axis];
-  ir_ref parts[TIERS];
-  uint32_t count = 0;
-  int unroll = a->unroll, lanes = a->lanes;
-  for (;;) {
-    int64_t step = (int64_t)unroll * lanes;
-    ir_ref whole = pass_div_int(g, left, step);
-    if (!is_zero(g, whole) && count < TIERS) {
-      parts[count++] = steps(s, axis, whole, start, unroll, lanes);
-      start = pass_add(g, start, pass_mul_int(g, whole, step));
-      left = pass_mod_int(g, left, step);
-    }
-    if (step == 1) break;
-    if (unroll > 1) unroll = 1;
-    else lanes = ir_is_const(g, left, NULL) ? lanes / 2 : 1;
-  }
-  return loop_sequence(g, parts, count);
-}
-
-static ir_ref nest_from(nest_state *s, uint32_t axis) {
-  loop_nest *n = s->n;
-  ir_ref ranges[MAX_NEST], extent;
-  if (axis == n->axis_count) return innermost(s);
-  for (uint32_t i = 0; i < axis; i++) ranges[i] = n->axes[i].range;
-  extent = pass_substitute(n->g, n->axes[axis].extent, ranges, s->at, axis);
-  return elements(s, axis, ir_index(n->g, 0), extent);
-}
-
-/* pieces */
-
-/* The stores that begin with the same range, and the nest of a store that is alone. */
+/* Stores that begin with the same ranges, and the axes that they share: all axes, of a store that is alone.
+ */
 typedef struct piece_group {
   const ir_ref *stores;
   uint32_t count;
-  loop_nest nest; /* of the first store */
-  ir_ref extent;
-  int64_t block; /* steps of the outermost axis that are worth a thread's while */
-  ir_ref blocks;
+  loop_nest nest;
+  uint32_t threads; /* so many digits are blocks */
 } piece_group;
 
-static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, piece_group *out) {
+static void keep_fresh(loop_nest *base, const loop_nest *used) {
+  if (base->next_range < used->next_range) base->next_range = used->next_range;
+}
+
+static uint32_t shared_axes(const loop_nest *a, const loop_nest *b) {
+  uint32_t shared = 0;
+  while (shared < a->axis_count && shared < b->axis_count && a->axes[shared].range == b->axes[shared].range)
+    shared++;
+  return shared;
+}
+
+/* The stores from the first one on that share axes with it, and the work at one position of these. */
+static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, piece_group *out,
+                       int64_t *work) {
+  loop_nest *nest = &out->nest;
   *out = (piece_group){.stores = stores, .count = 1, .nest = *base};
-  out->nest.store = stores[0];
-  if (!loop_find_axes(&out->nest)) return false;
-  if (base->next_range < out->nest.next_range) base->next_range = out->nest.next_range;
-  for (; out->count < count && out->nest.axis_count; out->count++) {
+  nest->store = stores[0];
+  if (!loop_find_axes(nest)) return false;
+  keep_fresh(base, nest);
+  uint32_t shared = nest->axis_count;
+  for (; out->count < count && shared; out->count++) {
     loop_nest other = *base;
     other.store = stores[out->count];
     if (!loop_find_axes(&other)) return false;
-    if (base->next_range < other.next_range) base->next_range = other.next_range;
-    if (!other.axis_count || other.axes[0].range != out->nest.axes[0].range) break;
+    keep_fresh(base, &other);
+    uint32_t both = shared_axes(nest, &other);
+    if (!both) break;
+    if (both < shared) shared = both;
   }
-  out->nest.next_range = base->next_range;
-  if (out->count == 1) {
-    loop_merge_axes(&out->nest);
-    loop_choose_lanes(&out->nest);
-    base->next_range = out->nest.next_range;
+  nest->next_range = base->next_range;
+  *work = 0;
+  for (uint32_t i = 0; i < out->count && out->count > 1; i++) {
+    loop_nest other = *base;
+    other.store = stores[i];
+    if (!loop_find_axes(&other)) return false;
+    *work += loop_work_inside(&other, shared);
   }
-  out->extent = out->nest.axis_count ? out->nest.axes[0].extent : ir_index(base->g, 1);
+  if (out->count > 1) nest->axis_count = shared;
+  return true;
+}
+
+/* Moves that are given, and news of those taken and of others. */
+static bool shape_from_outside(loop_nest *n, bool threads) {
+  const pass_shaping *s = n->shaping;
+  uint32_t nest = (*n->nests)++;
+  const char *given = s->given ? s->given(s->user, s->kernel, nest) : NULL;
+  if (given && !loop_moves_apply(n, given)) return false;
+  if (s->taken) loop_moves_tell(n, s->taken, nest);
+  if (s->offered) loop_offer(n, nest, threads);
+  return true;
+}
+
+/* The digits of the group's axes. */
+static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
+  loop_nest *nest = &group->nest;
+  for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
+  nest->shares = group->count > 1;
+  nest->has_locals = nest->shares && has_locals(base->g, group);
+  if (!nest->shares) {
+    loop_merge_axes(nest);
+    loop_choose_lanes(nest);
+    work = loop_work_inside(nest, nest->axis_count);
+  }
+  loop_choose_digits(nest, threads, work);
+  keep_fresh(base, nest);
+  if (base->shaping && !shape_from_outside(nest, threads)) return false;
+  while (group->threads < nest->digit_count && nest->digits[group->threads].binding == IR_THREAD)
+    group->threads++;
   return true;
 }
 
 static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count);
 
-/* A store without axes: its one element, in the one block that has it left. */
-static ir_ref single_element(nest_state *s, ir_ref left) {
-  int64_t known;
-  ir_ref effect = innermost(s);
-  if (ir_is_const(s->n->g, left, &known) && known == 1) return effect;
-  return loop_wrap(s->n->g, loop_fresh_range(s->n, left), IR_SERIAL, effect);
+/* Inside the loops that the stores of a group share. */
+static ir_ref shared_body(loop_place *p) {
+  loop_nest *n = p->n;
+  const piece_group *group = p->user;
+  ir_ref moved[MAX_STORES], from[MAX_NEST], bound[MAX_FOUND_RANGES];
+  for (uint32_t a = 0; a < n->axis_count; a++) from[a] = n->axes[a].range;
+  for (uint32_t i = 0; i < group->count; i++)
+    if (!(moved[i] = pass_substitute(n->g, group->stores[i], from, p->start, n->axis_count))) return 0;
+  loop_nest inner = {.g = n->g,
+                     .target = n->target,
+                     .shaping = n->shaping,
+                     .nests = n->nests,
+                     .next_range = n->next_range,
+                     .bound = bound};
+  for (uint32_t i = 0; i < n->bound_count; i++) bound[inner.bound_count++] = n->bound[i];
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    inner.bound_count += loop_find(n->g, p->start[a], IR_OP_RANGE, bound + inner.bound_count,
+                                   MAX_FOUND_RANGES - inner.bound_count);
+  ir_ref effect = all_pieces(&inner, moved, group->count);
+  n->next_range = inner.next_range;
+  return effect;
 }
 
-/* The group's stores, `left` steps of its outermost axis from `start` on. */
-static ir_ref group_effect(loop_nest *base, piece_group *group, ir_ref start, ir_ref left) {
-  ir_graph *g = base->g;
-  ir_ref moved[MAX_STORES], outer[MAX_NEST + 2];
-  if (group->count == 1) {
-    nest_state s = {.n = &group->nest};
-    group->nest.next_range = base->next_range;
-    ir_ref effect = group->nest.axis_count ? elements(&s, 0, start, left) : single_element(&s, left);
-    base->next_range = group->nest.next_range;
-    return effect;
-  }
-  ir_ref range = loop_fresh_range(base, left), old = group->nest.axes[0].range,
-         at = pass_add(g, start, range);
-  for (uint32_t i = 0; i < group->count; i++)
-    if (!(moved[i] = pass_substitute(g, group->stores[i], &old, &at, 1))) return 0;
-  loop_nest inner = *base;
-  for (uint32_t i = 0; i < base->bound_count; i++) outer[i] = base->bound[i];
-  outer[inner.bound_count++] = range;
-  inner.bound = outer;
-  ir_ref effect = all_pieces(&inner, moved, group->count);
-  base->next_range = inner.next_range;
-  return loop_wrap(g, range, IR_SERIAL, effect);
+static ir_ref place_group(loop_nest *base, piece_group *group, loop_place *p, uint32_t first) {
+  p->n = &group->nest;
+  p->body = group->count > 1 ? shared_body : loop_store_body;
+  p->user = group;
+  group->nest.bound = base->bound, group->nest.bound_count = base->bound_count;
+  group->nest.next_range = base->next_range;
+  ir_ref effect = loop_place_from(p, first);
+  keep_fresh(base, &group->nest);
+  return effect;
 }
 
 static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) {
   ir_ref parts[MAX_STORES];
   uint32_t part_count = 0;
   piece_group group;
+  int64_t work;
   for (uint32_t i = 0; i < count; i += group.count) {
-    if (!read_group(base, stores + i, count - i, &group)) return 0;
-    parts[part_count++] = group_effect(base, &group, ir_index(base->g, 0), group.extent);
+    if (!read_group(base, stores + i, count - i, &group, &work)) return 0;
+    if (!shape_group(base, &group, false, work)) return 0;
+    parts[part_count++] = place_group(base, &group, &(loop_place){0}, 0);
   }
   return loop_sequence(base->g, parts, part_count);
 }
 
 /* threads */
 
-static int64_t times(int64_t elements, ir_graph *g, ir_ref extent) {
-  int64_t size = ir_bounds_of(g, extent).hi;
-  return size < MIN_BLOCK && elements < MIN_BLOCK ? elements * (size > 1 ? size : 1) : MIN_BLOCK;
+enum { MAX_BOXES = 256 };
+
+/* Whole steps or the rest of each thread digit: a box of blocks of equal size. */
+typedef struct block_box {
+  piece_group *group;
+  uint32_t rests; /* set of thread digits */
+  ir_ref blocks;
+} block_box;
+
+static ir_ref whole_steps(ir_graph *g, const piece_group *group, uint32_t t) {
+  const loop_digit *digit = &group->nest.digits[t];
+  ir_ref extent = group->nest.axes[digit->axis].extent;
+  return digit->step == 1 ? extent : pass_div_int(g, extent, digit->step);
 }
 
-/* Elements of one step of the axes inside the outermost, and terms of their reductions. */
-static int64_t elements_inside(loop_nest *n) {
-  int64_t inside = 1;
-  for (uint32_t i = 1; i < n->axis_count; i++) inside = times(inside, n->g, n->axes[i].extent);
-  ir_ref reduces[8];
-  for (uint32_t k = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, 8); k-- > 0;) {
-    const ir_node *r = ir_get(n->g, reduces[k]);
-    inside = times(inside, n->g, ir_src(n->g, r->src[r->nsrc - 1], 0));
-  }
-  return inside;
+/* Of thread digit t, in this box: how many blocks, and elements in each. */
+static ir_ref blocks_along(ir_graph *g, const block_box *box, uint32_t t, ir_ref *elements) {
+  const loop_digit *digit = &box->group->nest.digits[t];
+  bool rest = box->rests >> t & 1;
+  ir_ref extent = box->group->nest.axes[digit->axis].extent;
+  *elements = ir_index(g, rest && digit->step == 1 ? 0 : digit->step);
+  if (rest && digit->step > 1) *elements = pass_mod_int(g, extent, digit->step);
+  return rest ? ir_index(g, 1) : whole_steps(g, box->group, t);
 }
 
-/* Blocks of the outermost axis, each worth about MIN_BLOCK elements of all the group's stores. */
-static bool count_blocks(loop_nest *base, piece_group *group) {
-  int64_t inside = 0, per_block = 1;
-  for (uint32_t i = 0; i < group->count; i++) {
-    loop_nest n = *base;
-    n.store = group->stores[i];
-    if (!loop_find_axes(&n)) return false;
-    inside += elements_inside(group->count == 1 ? &group->nest : &n);
+/* False where there is nothing in the box. */
+static bool count_blocks(ir_graph *g, block_box *box) {
+  box->blocks = ir_index(g, 1);
+  for (uint32_t t = 0; t < box->group->threads; t++) {
+    ir_ref elements, blocks = blocks_along(g, box, t, &elements);
+    if (ir_bounds_of(g, blocks).hi <= 0 || ir_bounds_of(g, elements).hi <= 0) return false;
+    box->blocks = pass_mul(g, box->blocks, blocks);
   }
-  const loop_axis *a = group->nest.axes;
-  int64_t step = group->nest.axis_count ? (int64_t)a->unroll * a->lanes : 1;
-  if (group->nest.axis_count && loop_is_ordered(&group->nest, 0)) { /* by one thread */
-    group->block = 1;
-    group->blocks = ir_index(base->g, 1);
-    return true;
-  }
-  while (per_block * step * inside < MIN_BLOCK) per_block *= 2;
-  group->block = step * per_block;
-  group->blocks = pass_ceil_div(base->g, group->extent, ir_index(base->g, group->block));
-  return group->blocks != 0;
+  return true;
 }
 
 static bool is_one_block(ir_graph *g, ir_ref blocks) { return ir_bounds_of(g, blocks).hi <= 1; }
 
-/* One group after the other has its blocks; what is one block runs in the first. `block` counts from this
- * group's first one and may lie outside it, where nothing is left to do. */
-static ir_ref block_of(loop_nest *base, piece_group *group, ir_ref block, bool alone) {
+/* The loops inside block number `at` of the box. */
+static ir_ref inside_block(loop_nest *base, const block_box *box, ir_ref at) {
   ir_graph *g = base->g;
-  ir_ref zero = ir_index(g, 0), size = ir_index(g, group->block),
-         start = pass_mul_int(g, block, group->block);
-  if (is_one_block(g, group->blocks)) /* all of it, then less than nothing */
-    return group_effect(base, group, zero,
-                        pass_max(g, zero, pass_sub(g, group->extent, pass_mul(g, block, group->extent))));
-  if (alone) return group_effect(base, group, start, pass_min(g, pass_sub(g, group->extent, start), size));
-  ir_ref from = pass_min(g, pass_max(g, start, zero), group->extent);
-  ir_ref to = pass_min(g, pass_max(g, pass_add(g, start, size), zero), group->extent);
-  return group_effect(base, group, from, pass_min(g, pass_sub(g, to, from), size));
+  loop_place p = {0};
+  for (uint32_t t = box->group->threads; t-- > 0;) {
+    const loop_digit *digit = &box->group->nest.digits[t];
+    ir_ref elements, blocks = pass_max(g, ir_index(g, 1), blocks_along(g, box, t, &elements));
+    ir_ref position = t ? pass_mod(g, at, blocks) : at;
+    if (t) at = pass_div(g, at, blocks);
+    ir_ref first = box->rests >> t & 1 ? pass_mul_int(g, whole_steps(g, box->group, t), digit->step)
+                                       : pass_mul_int(g, position, digit->step);
+    p.start[digit->axis] = first;
+    p.left[digit->axis] = elements;
+  }
+  return place_group(base, box->group, &p, box->group->threads);
 }
 
-static ir_ref thread_loop(loop_nest *base, const ir_ref *stores, uint32_t count) {
+/* The box's blocks are those from `first` on. Of a `block` outside there is nothing to do, which a loop of no
+ * round says. */
+static ir_ref block_of(loop_nest *base, const block_box *box, ir_ref block, ir_ref first, bool alone) {
   ir_graph *g = base->g;
-  piece_group groups[MAX_STORES];
-  ir_ref parts[MAX_STORES], total = ir_index(g, 0), first = total;
-  uint32_t group_count = 0;
-  for (uint32_t i = 0; i < count; i += groups[group_count++].count) {
-    piece_group *group = &groups[group_count];
-    if (!read_group(base, stores + i, count - i, group) || !count_blocks(base, group)) return 0;
-    if (!is_one_block(g, group->blocks)) total = pass_add(g, total, group->blocks);
+  if (alone) return inside_block(base, box, block);
+  ir_ref zero = ir_index(g, 0), one = ir_index(g, 1), at = pass_sub(g, block, first);
+  ir_ref within = pass_min(g, pass_add_int(g, at, 1), pass_sub(g, box->blocks, at));
+  ir_ref runs = pass_max(g, zero, pass_min(g, one, within));
+  int64_t known;
+  at = pass_max(g, zero, pass_min(g, at, pass_add_int(g, box->blocks, -1)));
+  ir_ref range = ir_is_const(g, runs, &known) && known == 1 ? 0 : loop_fresh_range(base, runs);
+  ir_ref effect = inside_block(base, box, at);
+  return range ? loop_wrap(g, range, IR_SERIAL, effect) : effect;
+}
+
+static bool find_boxes(loop_nest *base, piece_group *group, block_box *boxes, uint32_t *count) {
+  for (uint32_t rests = 0; rests >> group->threads == 0; rests++) {
+    block_box box = {.group = group, .rests = rests};
+    if (!count_blocks(base->g, &box)) continue;
+    if (*count == MAX_BOXES) {
+      ir_fail(base->g->error, IR_ERR_INTERNAL, "a kernel has more than %d kinds of blocks", MAX_BOXES);
+      return false;
+    }
+    boxes[(*count)++] = box;
   }
-  total = pass_max(g, total, ir_index(g, 1));
-  ir_ref range = loop_fresh_range(base, total), block = is_one_block(g, total) ? first : range;
+  return true;
+}
+
+/* Boxes of many blocks are counted one after the other; what is one block, or none, runs in the first. */
+static ir_ref thread_loop(loop_nest *base, piece_group *groups, uint32_t group_count) {
+  ir_graph *g = base->g;
+  block_box boxes[MAX_BOXES];
+  ir_ref parts[MAX_BOXES], zero = ir_index(g, 0), total = zero, first = zero;
+  uint32_t count = 0, singles = 0;
+  for (uint32_t i = 0; i < group_count; i++)
+    if (!find_boxes(base, &groups[i], boxes, &count)) return 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (is_one_block(g, boxes[i].blocks)) singles++;
+    else total = pass_add(g, total, boxes[i].blocks);
+  }
+  if (singles || !count) total = pass_max(g, total, ir_index(g, 1));
+  bool alone = count == 1 && (!singles || ir_bounds_of(g, boxes[0].blocks).lo == 1);
+  ir_ref range = loop_fresh_range(base, total), block = is_one_block(g, total) ? zero : range;
   base->bound = &range, base->bound_count = 1;
-  for (uint32_t i = 0; i < group_count; i++) {
-    bool single = is_one_block(g, groups[i].blocks);
-    parts[i] = block_of(base, &groups[i], single ? block : pass_sub(g, block, first), group_count == 1);
-    if (!single) first = pass_add(g, first, groups[i].blocks);
+  for (uint32_t i = 0; i < count; i++) {
+    bool single = is_one_block(g, boxes[i].blocks);
+    parts[i] = block_of(base, &boxes[i], block, single ? zero : first, alone);
+    if (!parts[i]) return 0;
+    if (!single) first = pass_add(g, first, boxes[i].blocks);
   }
-  return loop_wrap(g, range, IR_THREAD, loop_sequence(g, parts, group_count));
+  return loop_wrap(g, range, IR_THREAD, loop_sequence(g, parts, count));
+}
+
+/* A group for each run of stores that share axes. */
+static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
+  piece_group *groups = ir_alloc(base->g->mem, count * sizeof *groups);
+  uint32_t group_count = 0;
+  ir_ref root = 0;
+  int64_t work;
+  bool ok = groups != NULL;
+  if (!ok) ir_fail(base->g->error, IR_ERR_MEMORY, "out of memory shaping a kernel's loops");
+  for (uint32_t i = 0; i < count && ok; i += groups[group_count++].count) {
+    ok = read_group(base, stores + i, count - i, &groups[group_count], &work);
+    if (ok) ok = shape_group(base, &groups[group_count], true, work);
+  }
+  if (ok) root = thread_loop(base, groups, group_count);
+  ir_free(base->g->mem, groups, count * sizeof *groups);
+  return root;
+}
+
+/* Rounds that moves from outside have taken apart would have locals of their own. */
+static bool locals_are_whole(ir_graph *g, ir_ref effect) {
+  ir_ref locals[IR_MAX_LOCALS + 1];
+  uint32_t count = loop_find(g, effect, IR_OP_LOCAL, locals, IR_MAX_LOCALS + 1);
+  bool whole = count <= IR_MAX_LOCALS;
+  for (uint32_t i = 0; i < count && whole; i++)
+    for (uint32_t k = 0; k < i && whole; k++)
+      whole = ir_arg_int(ir_get(g, locals[i])) != ir_arg_int(ir_get(g, locals[k]));
+  if (!whole)
+    ir_fail(g->error, IR_ERR_INVALID,
+            "moves: the first axis of a kernel with locals is one digit, a round; it cannot be split");
+  return whole;
 }
 
 /* KERNEL(effect, params by slot, variables) */
@@ -299,10 +317,11 @@ static bool index_fits(ir_graph *g, ir_ref root) {
   return fits;
 }
 
-ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target) {
-  loop_nest base = {.g = g, .target = target};
+ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pass_shaping *shaping) {
+  uint32_t nests = 0;
+  loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests};
   loop_stores stores;
-  if (!loop_read_stores(g, effect, &stores)) return 0;
-  ir_ref root = thread_loop(&base, stores.store, stores.count);
-  return root && index_fits(g, root) ? kernel(g, root) : 0;
+  if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores)) return 0;
+  ir_ref root = shaped(&base, stores.store, stores.count);
+  return root && index_fits(g, root) && locals_are_whole(g, root) ? kernel(g, root) : 0;
 }

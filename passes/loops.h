@@ -1,29 +1,55 @@
 /* The parts of choosing loops: which axes a kernel iterates over (refine.c, loop_axes.c) and in which pieces
- * (peel.c), which axis is the innermost (loop_order.c), which one gets the lanes (loop_lanes.c), how
- * reductions become loops (loop_reduce.c), and the nest around each store (loops.c). */
+ * (peel.c), which axis is the innermost (loop_order.c), which one gets the lanes (loop_lanes.c), how the axes
+ * are cut into digits and in which order these stand (loop_digits.c), the loops over them (loop_place.c), how
+ * reductions become loops (loop_reduce.c), and the blocks for threads around all of it (loops.c).
+ *
+ * Digits. An axis is cut like a number: its outer digits go in steps of several elements, its last one in
+ * single elements. The list of digits of all axes, outermost first, is the order of a store's loops; each has
+ * a binding. What fills no whole step is placed again, with the digits further in. */
 #ifndef VIEWFOLD_PASSES_LOOPS_H
 #define VIEWFOLD_PASSES_LOOPS_H
 
 #include "passes.h"
 
-enum { MAX_NEST = 24 }; /* ranges of one kernel's output or of one reduction after splitting */
+enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction after splitting */
+enum { MAX_DIGITS = 96 }; /* of all axes of a store */
+enum { MAX_FOUND_RANGES = 128 };
 
-/* One output axis and how it is cut: blocks for threads, then steps of unroll * lanes elements. */
+/* One output axis, and the steps that its lanes make: unroll * lanes elements, from element `head` on. Of an
+ * axis with a block the steps of one block stand inside the steps of all other axes. */
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
+  int head, block;
+  bool overlaps; /* elements may be done twice */
 } loop_axis;
+
+/* A loop over part of an axis in steps of so many elements. */
+typedef struct loop_digit {
+  uint32_t axis;
+  int64_t step;
+  int binding; /* IR_SERIAL, IR_THREAD, IR_UNROLL, IR_VECTOR (the last digit of its axis) */
+} loop_digit;
 
 typedef struct loop_nest {
   ir_graph *g;
   const ir_target *target;
+  const pass_shaping *shaping;
   ir_ref store;
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
+  uint32_t order[MAX_NEST];      /* the axes as the cost model nests them, outermost first */
+  loop_digit digits[MAX_DIGITS]; /* outermost first; those of an axis by falling steps, the last one 1 */
+  uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
   uint32_t bound_count;
+  const ir_ref *lanes; /* ranges that loops of lanes around the store at hand bind */
+  uint32_t lane_count;
+  bool shares;             /* several stores are inside these loops */
+  bool has_locals;         /* some of which keep values for others */
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
+  uint32_t *nests;         /* how many nests of the kernel have been shaped */
 } loop_nest;
 
 /* loop_axes.c */
@@ -65,11 +91,90 @@ uint32_t loop_left_inside(ir_graph *g, ir_ref store);
  * failure. */
 bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
-/* loop_lanes.c */
+/* loop_lanes.c: sets the axes' unroll and lanes, and their order */
 void loop_choose_lanes(loop_nest *n);
 
+/* loop_copies.c: of stores without reductions */
+/* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that
+ * other one is read side by side: copies along `last` then alternate in memory. NULL where there is none. */
+loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
+void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
+
+/* loop_stream.c: marks stores that go past the caches; false on failure */
+bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
+
+/* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
+ * around it; false where no axis reads anything again. */
+bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
+int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
+/* Coefficient of range in an index inside every block of so many positions of it. */
+bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
+
+/* loop_digits.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
+ * threads; `inside` is the work at one position of all axes. */
+void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);
+/* Elements and terms of reductions at one position of the axes before `axis`; LOOP_MUCH at most. */
+enum { LOOP_MUCH = 1 << 20 };
+int64_t loop_work_inside(loop_nest *n, uint32_t axis);
+
+/* loop_moves.c: the digits as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
+ * vector a1.1`, and the digits that a text gives (false after failing: IR_ERR_INVALID names the move). */
+enum { LOOP_MAX_LANES = 64 };
+void loop_moves_print(const loop_nest *n, ir_text *out);
+bool loop_moves_apply(loop_nest *n, const char *text);
+/* Calls one of the functions of n->shaping with that text, where there is memory for it. */
+void loop_moves_tell(const loop_nest *n,
+                     void (*tell)(void *user, uint32_t kernel, uint32_t nest, const char *moves),
+                     uint32_t nest);
+/* Why no loops can be made of the digits; NULL: they can. */
+const char *loop_moves_unsound(loop_nest *n);
+
+/* loop_offer.c: tells n->shaping of the moves that differ in one thing from those of n. threads: blocks for
+ * threads may be among them. */
+void loop_offer(const loop_nest *n, uint32_t nest, bool threads);
+
+/* loop_place.c: the loops over the digits from `first` on. Where the digits before it stand is given: for
+ * each of their axes the first element and the number of elements, 0 for axes that are whole. `body` makes
+ * what stands inside all loops. */
+typedef struct loop_place {
+  loop_nest *n;
+  ir_ref start[MAX_NEST], left[MAX_NEST];
+  ir_ref (*body)(struct loop_place *p);
+  void *user;
+  ir_ref lanes[MAX_DIGITS]; /* ranges that are lanes, and how */
+  int bindings[MAX_DIGITS];
+  uint32_t lane_count;
+} loop_place;
+ir_ref loop_place_from(loop_place *p, uint32_t first);
+ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
+
+/* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with the other range?
+ * In copies for each position the choices are constants in lanes along that. */
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
+
+/* loop_extremum.c: argmax and argmin: the first of equals wins, and the first NaN. */
+typedef struct loop_extremum {
+  ir_ref value, at; /* the best element; its position, i32 where that is known to hold it, else i64 */
+} loop_extremum;
+enum { LOOP_SEARCHES = 4 };
+/* The best of `count` values over the range, one round after another, each searched for itself; of no range
+ * (0), of the values themselves. */
+loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *position, uint32_t count,
+                          ir_ref range);
+/* The better of two, in whatever order their positions are. */
+loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b);
+/* Elements and positions fit together in one order. */
+bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position);
+/* An i64, the less the better: the order of the element in its high half, the position in its low one. */
+ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
+ir_ref loop_ordered_position(ir_graph *g, ir_ref order);
+
+/* loop_key.c: a float as a signed integer, in the order of max (op MAX) or min: -0 before +0, NaN the best.
+ * Of f16 and bf16 that of the f32. The float that a key stands for, NaN being any. */
+ir_ref loop_key(ir_graph *g, ir_op op, ir_ref x);
+ir_ref loop_key_value(ir_graph *g, ir_ref key, ir_dtype t);
 
 /* Updates stay in one piece, over the axes that folding gave them: pieces run one after the other, or by
  * different threads. */

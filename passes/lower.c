@@ -3,9 +3,12 @@
  *   mean            sum of the accumulator's dtype, divided by the count
  *   scatter_add     of f16 and bf16: in f32, rounded once
  *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype
- * first any, all        max, min of bool keepdims        the reduction without it, then reshape matmul
- * product of two expanded views, summed over the shared axis
+ *                   first
+ *   any, all        max, min of bool
+ *   keepdims        the reduction without it, then reshape
+ *   matmul          product of two expanded views, summed over the shared axis
  *
+ *   long reductions                         in two steps, lower_parts.c
  *   cumsum, cumprod, cummax, cummin         by blocks, lower_cumulative.c
  *   sort, argsort                           a network, lower_sort.c
  */
@@ -41,7 +44,9 @@ static ir_ref reduced(ir_graph *g, const ir_node *n, ir_op op, ir_ref x, ir_dtyp
   for (uint32_t i = 0; i < ir_rank(g, x); i++)
     if (!gone[i]) kept[rank++] = ir_dim(g, x, i);
   int64_t arg = ir_pack_arg(positional ? ir_arg_int(n) : 0, 0);
-  ir_ref r = ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc);
+  ir_ref r = 0;
+  if (!x || !pass_lower_parts(g, op, x, gone, &r))
+    r = ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc);
   return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
 }
 

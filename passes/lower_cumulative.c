@@ -124,7 +124,9 @@ ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x) {
     levels[count] = (level){lines, blocks};
     lines = more ? totals(&s, blocks) : blocks;
   }
-  while (count-- > 0)
+  while (count-- > 0) {
     if (!(made = continued(&s, &levels[count], made))) return 0;
+    if (count > 0) made = ir_unary(g, IR_OP_STORED, made);
+  }
   return ir_cast(g, op_unlines(g, made, node), dtype);
 }

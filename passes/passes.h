@@ -5,10 +5,24 @@
 
 #include "ir/plan.h"
 #include "ir/target.h"
+#include "ir/timer.h"
 
 /* Called after each pass with what it left: root is a TUPLE of tensors for passes over the graph (kernel -1),
  * otherwise the kernel of the step of that number. */
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
+
+/* Moves from outside in place of those of the cost model, and news of those that were taken, nest by nest (as
+ * text: loop_moves.c). Kernels are counted by kernel steps, nests within a kernel in the order of shaping.
+ * Each function may be NULL. */
+typedef struct pass_shaping {
+  void *user;
+  void (*enter)(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect); /* what is to be shaped */
+  const char *(*given)(void *user, uint32_t kernel, uint32_t nest);             /* NULL: none are given */
+  void (*taken)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
+  void (*offered)(void *user, uint32_t kernel, uint32_t nest,
+                  const char *moves); /* in place of those taken: each of what loop_offer.c finds near */
+  uint32_t kernel;                    /* the one at hand */
+} pass_shaping;
 
 typedef struct pass_options {
   const ir_target *target;
@@ -16,7 +30,9 @@ typedef struct pass_options {
   size_t input_count;
   pass_observer observer; /* may be NULL */
   void *user;
-  bool verify; /* run the verifier after every pass */
+  bool verify;           /* run the verifier after every pass */
+  pass_shaping *shaping; /* or NULL */
+  const ir_timer *timer; /* may be NULL */
 } pass_options;
 
 typedef struct pass_info {
@@ -46,6 +62,10 @@ ir_ref pass_unite(ir_graph *g, ir_ref results);
  * of results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results);
 
+/* pack.c: operands of contractions copied into the order in which their tiles read them, where that pays.
+ * Returns the new TUPLE of results; 0 after failing. */
+ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
+
 /* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
  * tensor node, and steps for the nodes that call functions. */
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
@@ -64,6 +84,9 @@ typedef struct pass_slots {
  * is. Of a scatter, into its own slot: UPDATE(param 0, index, valid, value, ranges), on top of its first
  * operand. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
+/* fold_slab.c: the same for the values of a slab: one STORE after the other, over ranges of which the first
+ * one, over the rounds of the slab, is that of all. What later ones read lies in LOCALs. */
+ir_ref pass_fold_slab(ir_graph *g, const ir_slab *slab, pass_slots *slots);
 /* Parameters that nothing under root reads any more go, and the others move up; 0 when memory is short. */
 ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
 /* The access that a chain of views makes into its leaf: index and validity over ranges ridx0.. of the chain's
@@ -72,6 +95,12 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
 
 /* elementary.c: elementary functions become the operations that define them. */
 ir_ref pass_elementary(ir_graph *g, ir_ref store);
+
+/* The range over the rounds of a slab, given its effect; 0 for the effect of another kernel. */
+ir_ref pass_slab_range(ir_graph *g, ir_ref effect);
+
+/* slab_mask.c: a slab without what lies beyond the last position that its rows look at. */
+ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);
 
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
@@ -89,7 +118,7 @@ ir_ref pass_peel(ir_graph *g, ir_ref effect);
 /* loop_reduce.c: what ADD, MUL, MAX, MIN, AND or OR leaves as it is, in the dtype. */
 ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t);
 
-/* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. */
-ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target);
+/* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. shaping may be NULL. */
+ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass_shaping *shaping);
 
 #endif

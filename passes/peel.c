@@ -240,14 +240,27 @@ static bool has_reductions(ir_graph *g, ir_ref effect) {
   return loop_find(g, effect, IR_OP_REDUCE, &reduction, 1) > 0;
 }
 
+/* Pieces over axes that leave no division in the whole store, if nothing is left to decide in them; 0
+ * otherwise, and on failure. They share more loops than boxes do that have axes of their own. */
+static ir_ref refined_pieces(ir_graph *g, ir_ref store) {
+  uint64_t effort = g->effort;
+  ir_ref refined = pass_refine(g, store), pieces = 0;
+  if (refined && loop_division_cost(g, refined) == 0) pieces = peel(g, refined, all_attempts, 1, true);
+  if (pieces && is_decided(g, pieces)) return pieces;
+  g->effort = effort; /* boxes have as much to spend */
+  return 0;
+}
+
 ir_ref pass_crop(ir_graph *g, ir_ref store) {
-  if (loop_is_update(g, store) || has_reductions(g, store)) return store;
+  if (loop_is_update(g, store) || has_reductions(g, store) || pass_slab_range(g, store)) return store;
+  ir_ref pieces = loop_division_cost(g, store) > 0 ? refined_pieces(g, store) : 0;
+  if (pieces) return pieces;
   return peel(g, store, box_attempts, sizeof box_attempts / sizeof *box_attempts, false);
 }
 
 ir_ref pass_peel(ir_graph *g, ir_ref effect) {
   loop_stores stores;
-  if (loop_is_update(g, effect) || has_reductions(g, effect)) return effect;
+  if (loop_is_update(g, effect) || has_reductions(g, effect) || pass_slab_range(g, effect)) return effect;
   if (!is_decided(g, effect))
     return peel(g, effect, all_attempts, sizeof all_attempts / sizeof *all_attempts, true);
   bool apart = false;

@@ -36,6 +36,8 @@ static void lower(pass_state *s) {
   if (s->root) s->root = pass_lower(s->g, s->root);
 }
 
+static void pack(pass_state *s) { s->root = pass_pack(s->g, s->root, s->options->target); }
+
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
   if (pass_schedule(s->g, s->root, s->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
@@ -58,7 +60,10 @@ static void take_slots(pass_state *s) {
 }
 
 static void fold(pass_state *s) {
-  s->root = pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
+  const ir_slab *slab = &s->step->slab;
+  s->root = slab->count ? pass_fold_slab(s->g, slab, &s->slots)
+                        : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
+  if (s->root && slab->count) s->root = pass_slab_mask(s->g, s->root);
   take_slots(s);
 }
 
@@ -78,7 +83,10 @@ static void peel(pass_state *s) {
 }
 
 static void loops(pass_state *s) {
-  ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target);
+  pass_shaping *shaping = s->options->shaping;
+  if (shaping && shaping->enter) shaping->enter(shaping->user, shaping->kernel, s->g, s->root);
+  ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target, shaping);
+  if (shaping) shaping->kernel++;
   if (kernel) s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
 }
 
@@ -88,14 +96,15 @@ static const struct {
   int scope, level; /* level of the verifier for what the pass leaves */
 } pass_functions[] = {
     {physicalize, ON_GRAPH, IR_LEVEL_TENSOR}, {lower, ON_GRAPH, IR_LEVEL_TENSOR},
-    {schedule, ON_GRAPH, IR_LEVEL_TENSOR},    {fold, ON_KERNEL, IR_LEVEL_LOOP},
-    {elementary, ON_KERNEL, IR_LEVEL_LOOP},   {crop, ON_KERNEL, IR_LEVEL_LOOP},
-    {refine, ON_KERNEL, IR_LEVEL_LOOP},       {peel, ON_KERNEL, IR_LEVEL_LOOP},
-    {loops, ON_KERNEL, IR_LEVEL_LOOP},
+    {pack, ON_GRAPH, IR_LEVEL_TENSOR},        {schedule, ON_GRAPH, IR_LEVEL_TENSOR},
+    {fold, ON_KERNEL, IR_LEVEL_LOOP},         {elementary, ON_KERNEL, IR_LEVEL_LOOP},
+    {crop, ON_KERNEL, IR_LEVEL_LOOP},         {refine, ON_KERNEL, IR_LEVEL_LOOP},
+    {peel, ON_KERNEL, IR_LEVEL_LOOP},         {loops, ON_KERNEL, IR_LEVEL_LOOP},
 };
 const pass_info pass_table[] = {
     {"physicalize", "recorded graph", "no batches: their axes are ordinary ones"},
     {"lower", "no batches", "primitive operations only"},
+    {"pack", "primitive operations", "operands of contractions in the order of their tiles"},
     {"schedule", "primitive operations", "a step for each value that lives in memory"},
     {"fold", "one step", "one scalar expression; no views"},
     {"elementary", "scalar expression", "no elementary functions"},
@@ -107,8 +116,10 @@ const pass_info pass_table[] = {
 const size_t pass_count = sizeof pass_table / sizeof *pass_table;
 
 static bool run_pass(pass_state *s, size_t i, int kernel) {
+  int64_t start = ir_timer_start(s->options->timer);
   pass_index_begin(s->g);
   pass_functions[i].run(s);
+  ir_timer_lap(s->options->timer, &start, pass_table[i].name, kernel, NULL);
   if (s->root && s->options->verify && ir_verify(s->g, s->root, pass_functions[i].level, s->error) != IR_OK)
     s->root = 0;
   if (s->root && s->options->observer)
@@ -151,6 +162,7 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   pass_state s = {.g = g, .options = options, .plan = plan, .error = error, .root = results};
   s.inputs = options->inputs;
   *plan = (ir_plan){.mem = g->mem};
+  if (options->shaping) options->shaping->kernel = 0;
   size_t i = 0;
   bool done = results != 0;
   for (; i < pass_count && pass_functions[i].scope == ON_GRAPH && done; i++) done = run_pass(&s, i, -1);

@@ -9,7 +9,7 @@
  * The common refinement of all that is asked for leaves no division at all where there is one. Where the axes
  * as they are have none, splitting starts again from neighbours merged by force, last of all from the flat
  * position. The search is greedy, deterministic, and bounded by the number of axes. Axes of a kernel with
- * reductions are merged only: its tiles want whole rows. */
+ * reductions of more than FEW_TERMS are merged only: its tiles want whole rows. */
 #include "loops.h"
 
 #include "index.h"
@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-enum { MAX_WISHES = 16, MAX_ROUNDS = 3 };
+enum { MAX_WISHES = 16, MAX_ROUNDS = 3, FEW_TERMS = 32, MAX_REDUCTIONS = 16 };
 
 /* A digit that some quotient asks for: its size, which may hold variables. */
 typedef struct wish {
@@ -84,8 +84,8 @@ static bool split(loop_nest *n, wish w) {
   if (!store || !high || !low) return false;
   n->store = store;
   memmove(n->axes + w.axis + 1, n->axes + w.axis, (n->axis_count++ - w.axis) * sizeof *n->axes);
-  n->axes[w.axis] = (loop_axis){high, ir_src(n->g, high, 0), 1, 1};
-  n->axes[w.axis + 1] = (loop_axis){low, ir_src(n->g, low, 0), 1, 1};
+  n->axes[w.axis] = (loop_axis){.range = high, .extent = ir_src(n->g, high, 0), .unroll = 1, .lanes = 1};
+  n->axes[w.axis + 1] = (loop_axis){.range = low, .extent = ir_src(n->g, low, 0), .unroll = 1, .lanes = 1};
   return true;
 }
 
@@ -155,14 +155,30 @@ static ir_ref renumbered(loop_nest *n) {
   return pass_substitute(n->g, n->store, from, to, n->axis_count);
 }
 
-static bool refine(ir_graph *g, ir_ref *store, int64_t *next_range) {
-  loop_nest n = {.g = g, .store = *store};
-  ir_ref reduction;
+/* Is there a reduction of many terms? */
+static bool sums_up_much(ir_graph *g, ir_ref store) {
+  ir_ref reductions[MAX_REDUCTIONS];
+  uint32_t count = loop_find(g, store, IR_OP_REDUCE, reductions, MAX_REDUCTIONS);
+  for (uint32_t k = 0; k < count; k++) {
+    const ir_node *r = ir_get(g, reductions[k]);
+    int64_t terms = 1, size;
+    for (uint32_t i = 1; i < r->nsrc; i++) {
+      if (ir_op_of(g, r->src[i]) != IR_OP_RANGE) continue; /* a position */
+      if (!ir_is_const(g, ir_src(g, r->src[i], 0), &size) || size > FEW_TERMS) return true;
+      if ((terms *= size) > FEW_TERMS) return true;
+    }
+  }
+  return count == MAX_REDUCTIONS;
+}
+
+/* `around`: a range of loops around the store, which stays; 0: none. */
+static bool refine(ir_graph *g, ir_ref *store, ir_ref around, int64_t *next_range) {
+  loop_nest n = {.g = g, .store = *store, .bound = &around, .bound_count = around != 0};
   if (!loop_find_axes(&n)) return false;
   n.next_range = *next_range;
   loop_merge_axes(&n);
   loop_merge_reduced(&n);
-  if (!loop_find(g, n.store, IR_OP_REDUCE, &reduction, 1)) {
+  if (!sums_up_much(g, n.store)) {
     if (loop_division_cost(g, n.store)) n = refined_from(n);
     for (int round = 0; round < MAX_ROUNDS && loop_division_cost(g, n.store) && is_static(&n); round++) {
       loop_nest next = regrouped(&n);
@@ -178,12 +194,13 @@ static bool refine(ir_graph *g, ir_ref *store, int64_t *next_range) {
 ir_ref pass_refine(ir_graph *g, ir_ref effect) {
   loop_stores stores;
   bool divides = false;
+  ir_ref shared = pass_slab_range(g, effect);
   if (loop_is_update(g, effect)) return effect;
   if (!loop_read_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++) divides |= loop_division_cost(g, stores.store[i]) > 0;
-  if (stores.count > 1 && !divides) return effect; /* its pieces share loops */
-  if (stores.count > 1 && !loop_part(g, &stores)) return 0;
+  if (!shared && stores.count > 1 && !divides) return effect; /* its pieces share loops */
+  if (!shared && stores.count > 1 && !loop_part(g, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++)
-    if (!refine(g, &stores.store[i], &stores.next_range)) return 0;
+    if (!refine(g, &stores.store[i], shared, &stores.next_range)) return 0;
   return loop_sequence(g, stores.store, stores.count);
 }

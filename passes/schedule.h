@@ -20,8 +20,9 @@ typedef struct scheduler {
   uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
   uint8_t *uses;    /* saturating */
   pass_sharing sharing;
-  uint32_t *slot_of; /* slot + 1 */
-  uint32_t *data_of; /* of DATA, for all functions: slot + 1 */
+  const struct slab_plan *slabs; /* of the function at hand */
+  uint32_t *slot_of;             /* slot + 1 */
+  uint32_t *data_of;             /* of DATA, for all functions: slot + 1 */
   /* the function at hand: its results, and what they are made of */
   const ir_ref *results;
   uint32_t result_count;

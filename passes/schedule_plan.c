@@ -1,6 +1,8 @@
 /* From what lives in memory to a plan: slots, and steps in node order, which is a topological order. */
 #include "schedule.h"
 
+#include "slab.h"
+
 #include "index.h"
 
 #include <string.h>
@@ -129,7 +131,8 @@ static void place_rest(scheduler *s, schedule_scope *f) {
   f->first = (uint32_t)p->stored_count;
   for (size_t i = 0; i < s->count && !s->failed; i++) {
     ir_ref r = s->live[i];
-    bool stored = s->flags[r] & SCHEDULE_STORED || ir_op_of(s->g, r) == IR_OP_RESULT;
+    bool stored =
+        (s->flags[r] & SCHEDULE_STORED && !slab_is_local(s->slabs, r)) || ir_op_of(s->g, r) == IR_OP_RESULT;
     if (!s->slot_of[r] && stored && ir_shape(s->g, r))
       s->slot_of[r] = schedule_add_slot(s, IR_SLOT_TEMP, r) + 1;
     if (!s->slot_of[r] || s->failed) continue;
@@ -156,6 +159,43 @@ static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uin
   const ir_node *n = ir_get(s->g, value);
   if (ir_scatters((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
   if (!s->failed) add_kernel(s, f, value, target);
+}
+
+/* The kernel of a slab: its slots are those of the values that it stores. */
+static void add_slab(scheduler *s, const schedule_scope *f, const slab_group *group) {
+  ir_slab slab = {.values = ir_alloc(s->g->mem, group->count * sizeof *slab.values), .rows = group->rows};
+  if (!slab.values) {
+    schedule_fail(s);
+    return;
+  }
+  slab.count = group->count;
+  uint32_t stored = 0;
+  for (uint32_t m = 0; m < group->count; m++) {
+    const slab_member *member = &group->members[m];
+    ir_slab_value *v = &slab.values[m];
+    *v = (ir_slab_value){.value = member->value, .local = member->local, .slot = UINT32_MAX};
+    if (member->stored) v->slot = schedule_slot_of(s, f, member->value), stored++;
+    slab.loops = 0;
+    for (int8_t l = 0; l < group->loops; l++)
+      if (group->shared[l]) v->axes[slab.loops++] = (uint8_t)member->axis[l];
+  }
+  ir_step *step = schedule_add_step(s, f, IR_STEP_KERNEL, stored);
+  if (!step) {
+    ir_free(s->g->mem, slab.values, slab.count * sizeof *slab.values);
+    return;
+  }
+  step->slab = slab;
+  step->kernel = slab.values[slab.count - 1].value;
+  for (uint32_t m = 0, k = 0; m < slab.count; m++)
+    if (slab.values[m].slot != UINT32_MAX) step->slots[k++] = slab.values[m].slot;
+}
+
+/* Slabs whose time has come: before this node, or at it where it is the last of their values. */
+static bool add_slabs(scheduler *s, const schedule_scope *f, ir_ref node) {
+  const slab_group *own = slab_of(s->slabs, node), *group;
+  for (uint32_t i = 0; (group = slab_before(s->slabs, node, i)) && !s->failed; i++) add_slab(s, f, group);
+  if (own && slab_ends_at(s->slabs, own, node) && !s->failed) add_slab(s, f, own);
+  return own != NULL;
 }
 
 /* The graph's results, leaves too; stored values; and calls: the first of s->live are what
@@ -196,6 +236,7 @@ static void copy_results(scheduler *s, const schedule_scope *f) {
 static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, size_t count) {
   for (size_t i = 0; i < count && !s->failed; i++) {
     ir_op op = ir_op_of(s->g, work[i]);
+    if (add_slabs(s, f, work[i])) continue;
     if (op == IR_OP_CUSTOM) schedule_custom(s, f, work[i]);
     else if (schedule_is_call(op)) schedule_control(s, f, work[i]);
     else add_kernels(s, f, work[i], target_of(s, f, work[i]));
@@ -204,6 +245,8 @@ static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, s
 }
 
 static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs, size_t input_count) {
+  slab_plan slabs = {0};
+  const slab_plan *outer = s->slabs;
   if (f->depth > IR_MAX_DEPTH) {
     s->failed = true;
     ir_fail(s->error, IR_ERR_UNSUPPORTED, "control flow: functions are nested more than %d deep",
@@ -216,6 +259,8 @@ static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs,
   s->count = s->cap = 0;
   if (ir_reachable(s->g, f->results, f->result_count, &s->live, &s->count, &s->cap) == IR_OK) {
     schedule_uses(s);
+    if (!slab_find(&slabs, s)) schedule_fail(s);
+    s->slabs = &slabs;
     if (f->depth) place_function(s, f);
     else place_graph(s, f, inputs, input_count);
     if (!s->failed) place_rest(s, f);
@@ -227,6 +272,8 @@ static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs,
   size_t cap = s->cap, count = s->failed ? 0 : choose_work(s, f);
   if (!s->failed) do_work(s, f, work, count);
   ir_free(s->g->mem, work, cap * sizeof *work);
+  slab_free(&slabs);
+  s->slabs = outer;
 }
 
 void schedule_function(scheduler *s, schedule_scope *f) { plan_function(s, f, NULL, 0); }

@@ -86,6 +86,7 @@ void rt_context_destroy(rt_context *c) {
 
 const ir_mem *rt_context_mem(const rt_context *c) { return &c->mem; }
 int rt_context_threads(rt_context *c) { return rt_pool_threads(c->pool); }
+const ir_timer *rt_context_timer(const rt_context *c) { return c->options.timer; }
 rt_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
 
 /* Under the lock. Compiled code depends on LLVM's level as well, which rt_module_compile fixes: it is part of

@@ -23,6 +23,8 @@ struct rt_context {
   rt_memo programs; /* caller's key -> rt_program, one reference each */
   rt_memo kernels;  /* kernel's bytes -> rt_kernel */
   rt_lookups lookups;
+  bool tuned_known;
+  uint64_t tuned; /* the stamp of what is tuned */
 };
 
 /* The key of an entry on disk: `what`, then all that it depends on besides: target, identity, options. Looks

@@ -38,7 +38,7 @@ static int limit(long quota, long period, int most) {
 }
 
 static int group_limit(const char *mount, const char *group, bool version2, int most) {
-  char path[640], text[64];
+  char path[1024], text[64];
   if (version2) {
     snprintf(path, sizeof path, "%s%s/cpu.max", mount, group);
     char *end;
@@ -70,9 +70,12 @@ static bool has_word(const char *list, const char *word) {
   return false;
 }
 
-static int quota(int most) {
-  char text[4096];
-  slurp("/proc/self/cgroup", text, sizeof text);
+int rt_cores_quota(const char *root, int most) {
+  char text[4096], path[256], two[256], one[256];
+  snprintf(path, sizeof path, "%.200s/proc/self/cgroup", root);
+  snprintf(two, sizeof two, "%.200s/sys/fs/cgroup", root);
+  snprintf(one, sizeof one, "%.200s/sys/fs/cgroup/cpu", root);
+  slurp(path, text, sizeof text);
   char *rest = NULL;
   for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
     char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -80,9 +83,14 @@ static int quota(int most) {
     *group++ = 0;
     controllers++;
     if (!strcmp(group, "/")) group[0] = 0;
-    if (!*controllers) most = hierarchy_limit("/sys/fs/cgroup", group, true, most);
-    if (has_word(controllers, "cpu")) most = hierarchy_limit("/sys/fs/cgroup/cpu", group, false, most);
+    if (!*controllers) most = hierarchy_limit(two, group, true, most);
+    if (has_word(controllers, "cpu")) most = hierarchy_limit(one, group, false, most);
   }
+  return most;
+}
+#else
+int rt_cores_quota(const char *root, int most) {
+  (void)root;
   return most;
 }
 #endif
@@ -94,8 +102,6 @@ int rt_pool_default_threads(void) {
   int count = 0;
 #endif
   if (count < 1) count = (int)sysconf(_SC_NPROCESSORS_ONLN);
-#if defined(__linux__)
-  if (count > 1) count = quota(count);
-#endif
+  if (count > 1) count = rt_cores_quota("", count);
   return count < 1 ? 1 : count;
 }

@@ -20,6 +20,7 @@ enum { NOT_PLACED = 0, IMAGE_LIMIT = 1 << 30 };
 typedef struct linker {
   const uint8_t *object;
   size_t size;
+  rt_terms terms;
   const rt_machine *machine;
   const ir_mem *mem;
   ir_error *error;
@@ -229,7 +230,7 @@ static ir_status write_table(linker *l) {
         !inside(home.sh_size, s.st_value, s.st_size))
       return ir_fail(l->error, IR_ERR_COMPILE, "linking: function '%.200s' lies outside its section", name);
     rt_image_row row = {(uint32_t)(name_at - l->image), l->place[s.st_shndx] + (uint32_t)s.st_value,
-                        (uint32_t)s.st_size};
+                        (uint32_t)s.st_size, l->terms.in_place, l->terms.scratch};
     memcpy(at, &row, sizeof row);
     at += sizeof row;
     size_t length = strlen(name) + 1;
@@ -314,8 +315,9 @@ static ir_status link_image(linker *l) {
   return status ? status : relocate(l);
 }
 
-ir_status rt_image_link(const void *object, size_t size, const ir_mem *mem, rt_flat *out, ir_error *error) {
-  linker l = {.object = object, .size = size, .mem = mem, .error = error};
+ir_status rt_image_link(const void *object, size_t size, rt_terms terms, const ir_mem *mem, rt_flat *out,
+                        ir_error *error) {
+  linker l = {.object = object, .size = size, .terms = terms, .mem = mem, .error = error};
   *out = (rt_flat){NULL, 0};
   ir_status status = read_header(&l);
   if (status) return status;

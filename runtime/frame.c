@@ -163,7 +163,8 @@ ir_status rt_frame_fill(const rt_program *p, rt_frame *f, const int64_t *vars, i
   if ((status = fill_bytes(p, f, error)) || (status = fill_steps(p, f, vars, error))) return status;
   for (size_t i = 0; i < p->temp_count; i++) {
     f->spans[i] = p->lives[i];
-    f->spans[i].bytes = f->bytes[p->temps[i]];
+    bool own = p->homes[i] == ((uint32_t)IR_SLOT_TEMP << RT_SOURCE_SHIFT | (uint32_t)i);
+    f->spans[i].bytes = own ? f->bytes[p->temps[i]] : 0;
   }
   for (uint32_t i = 0; p->max_arrays && i < plan->head->dims; i++) f->dims[i] = f->values[plan->dims[i]];
   if (!rt_layout(f->spans, p->temp_count, &f->arena_bytes))

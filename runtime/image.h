@@ -16,18 +16,26 @@ typedef struct rt_flat {
   size_t size;
 } rt_flat;
 
+/* What a caller has to know of a function, as cg_blob states it. */
+typedef struct rt_terms {
+  uint64_t scratch;
+  uint32_t in_place;
+} rt_terms;
+
 /* One function of an image: `offset` from its first byte, `size` of the code in bytes. */
 typedef struct rt_entry {
   const char *name;
   uint32_t offset, size;
+  rt_terms terms;
 } rt_entry;
 
 /* Link one ELF64 relocatable object for x86-64 (position-independent, small code model, one that refers to
  * nothing outside itself) into an image. Entries are its global functions in symbol order. Refused with
  * IR_ERR_COMPILE and a message that names the culprit: undefined symbols, absolute relocations, writable
- * data, thread-local storage, anything malformed. The object is not trusted. The same object always gives the
- * same bytes. */
-ir_status rt_image_link(const void *object, size_t size, const ir_mem *mem, rt_flat *out, ir_error *error);
+ * data, thread-local storage, anything malformed. The object is not trusted. `terms` are noted for each of
+ * them. The same object always gives the same bytes. */
+ir_status rt_image_link(const void *object, size_t size, rt_terms terms, const ir_mem *mem, rt_flat *out,
+                        ir_error *error);
 void rt_flat_free(const ir_mem *mem, rt_flat *flat);
 
 /* Entry `index` of an image, or by name. False when there is none; the bytes are not trusted. */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define RT_IMAGE_MAGIC 0x316567616d696676u /* "vfimage1" */
+#define RT_IMAGE_MAGIC 0x336567616d696676u /* "vfimage3" */
 
 typedef struct rt_image_head {
   uint64_t magic;
@@ -18,6 +18,8 @@ typedef struct rt_image_head {
 typedef struct rt_image_row {
   uint32_t name; /* offset of the name in the image */
   uint32_t offset, size;
+  uint32_t in_place; /* as in rt_terms */
+  uint64_t scratch;
 } rt_image_row;
 
 #endif

@@ -1,8 +1,9 @@
 /* Finding, compiling and keeping the code of kernels. */
 #include "runtime/kernel_cache.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/context.h"
 
@@ -77,15 +78,16 @@ static void keep_in_memory(rt_context *c, const job *j) {
 static ir_status compile_object(rt_context *c, const job *j, cg_blob *object, ir_error *error) {
   ir_graph graph;
   ir_ref kernel;
+  int64_t start = ir_timer_start(c->options.timer);
   ir_status status = ir_graph_init(&graph, &c->mem, error);
   if (status) return status;
   status = rt_kernel_key_read(j->key, &graph, &kernel, error);
+  ir_timer_lap(c->options.timer, &start, "read", -1, j->key->symbol);
+  cg_request request = {&graph, kernel, j->key->symbol, &c->target, CG_OBJECT, RT_LEVEL, c->options.timer};
   if (!status && c->options.compile)
     status = c->options.compile(c->options.compile_user, &graph, kernel, j->key->symbol, &c->target, object,
                                 error);
-  else if (!status)
-    status =
-        rt_module_compile(&c->codegen, &graph, kernel, j->key->symbol, &c->target, CG_OBJECT, object, error);
+  else if (!status) status = rt_module_request(&c->codegen, &request, object, error);
   ir_graph_free(&graph);
   return status;
 }
@@ -93,29 +95,38 @@ static ir_status compile_object(rt_context *c, const job *j, cg_blob *object, ir
 static void compile(rt_context *c, job *j) {
   cg_blob object = {0};
   ir_status status = compile_object(c, j, &object, &j->error);
-  if (!status) status = rt_image_link(object.bytes, object.size, &c->mem, j->image, &j->error);
+  int64_t start = ir_timer_start(c->options.timer);
+  rt_terms terms = {object.scratch, object.in_place};
+  if (!status) status = rt_image_link(object.bytes, object.size, terms, &c->mem, j->image, &j->error);
   if (!status && !is_image_of(j->image->bytes, j->image->size, j->key)) {
     rt_flat_free(&c->mem, j->image);
     status = IR_ERR_COMPILE;
   }
   if (status) ir_fail(&j->error, status, "compile: no function %s was made", j->key->symbol);
   if (object.bytes) cg_blob_free(&object);
+  ir_timer_lap(c->options.timer, &start, "link", -1, j->key->symbol);
 }
 
 typedef struct batch {
   rt_context *context;
   job **jobs;
+  size_t count;
+  atomic_size_t next;
 } batch;
 
-static void compile_some(void *argument, int64_t begin, int64_t end) {
+/* Each thread takes one job after the other: they take milliseconds, and some many times as long as others.
+ */
+static void compile_some(void *argument, int worker, int64_t begin, int64_t end) {
   batch *b = argument;
-  for (int64_t i = begin; i < end; i++) compile(b->context, b->jobs[i]);
+  (void)worker, (void)begin, (void)end;
+  for (size_t i; (i = atomic_fetch_add_explicit(&b->next, 1, memory_order_relaxed)) < b->count;)
+    compile(b->context, b->jobs[i]);
 }
 
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+/* Those first that promise to take longest. */
+static int larger_first(const void *a, const void *b) {
+  size_t x = (*(job *const *)a)->key->size, y = (*(job *const *)b)->key->size;
+  return (x < y) - (x > y);
 }
 
 static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t count, rt_stats *stats,
@@ -127,10 +138,12 @@ static ir_status compile_all(rt_context *c, const char *name, job **jobs, size_t
         "VIEWFOLD_COMPILE=0: graph @%s needs %zu kernel%s that the cache does not hold, the first is %s; run "
         "once without VIEWFOLD_COMPILE=0 to compile and keep them",
         name, count, count == 1 ? "" : "s", jobs[0]->key->symbol);
-  int64_t start = now_ns();
-  batch b = {c, jobs};
+  int64_t start = ir_now_ns();
+  batch b = {.context = c, .jobs = jobs, .count = count};
+  atomic_init(&b.next, 0);
+  qsort(jobs, count, sizeof *jobs, larger_first);
   rt_pool_run(c->pool, compile_some, &b, (int64_t)count, 1);
-  stats->compile_ns += now_ns() - start;
+  stats->compile_ns += ir_now_ns() - start;
   stats->compiled += (uint32_t)count;
   for (size_t i = 0; i < count; i++)
     if (jobs[i]->error.status)
@@ -163,8 +176,10 @@ static ir_status get(rt_context *c, const char *name, job *jobs, job **missing, 
        i++) { /* what was compiled is kept even where another kernel failed */
     job *j = missing[i];
     if (!j->image->bytes) continue;
+    int64_t start = ir_timer_start(c->options.timer);
     keep_in_memory(c, j);
     if (disk) rt_disk_put(disk, kind, j->full.bytes, j->full.size, j->image->bytes, j->image->size);
+    ir_timer_lap(c->options.timer, &start, "store", -1, j->key->symbol);
   }
   return status;
 }

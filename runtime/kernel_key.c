@@ -104,6 +104,12 @@ ir_status rt_kernel_key_make(const ir_mem *mem, const ir_graph *g, ir_ref kernel
   if (kernel == 0 || ir_op_of(g, kernel) != IR_OP_KERNEL)
     return ir_fail(error, IR_ERR_INTERNAL, "plan: a launch holds a '%s' where a kernel should be",
                    kernel ? ir_ops[ir_op_of(g, kernel)].text : "missing node");
+  return rt_effect_key_make(mem, g, kernel, out, error);
+}
+
+ir_status rt_effect_key_make(const ir_mem *mem, const ir_graph *g, ir_ref kernel, rt_kernel_key *out,
+                             ir_error *error) {
+  *out = (rt_kernel_key){0};
   size_t count = (size_t)kernel + 1;
   writer w = {.mem = mem, .key = out, .place = ir_alloc(mem, count * sizeof *w.place)};
   ir_ref wrong = 0;

@@ -22,6 +22,9 @@ typedef struct rt_kernel_key {
 /* IR_ERR_INTERNAL when the node is no KERNEL or holds nodes that a kernel may not hold. */
 ir_status rt_kernel_key_make(const ir_mem *mem, const ir_graph *graph, ir_ref kernel, rt_kernel_key *out,
                              ir_error *error);
+/* The same of what a kernel is made of before its loops are shaped: a STORE, an UPDATE or a SEQ of them. */
+ir_status rt_effect_key_make(const ir_mem *mem, const ir_graph *graph, ir_ref effect, rt_kernel_key *out,
+                             ir_error *error);
 void rt_kernel_key_free(const ir_mem *mem, rt_kernel_key *key);
 
 /* Make the kernel again in an empty graph. */

@@ -106,7 +106,12 @@ ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blo
   *out = (cg_blob){0};
   cg_machine machine;
   pthread_mutex_lock(&module->lock);
-  ir_status status = module->entry ? IR_OK : open_module(module, error);
+  ir_status status = IR_OK;
+  if (!module->entry) {
+    int64_t start = ir_timer_start(request->timer);
+    status = open_module(module, error);
+    ir_timer_lap(request->timer, &start, "load", -1, NULL);
+  }
   const cg_entry *entry = module->entry;
   take_machine(module, request, &machine);
   pthread_mutex_unlock(&module->lock);
@@ -120,6 +125,6 @@ ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blo
 
 ir_status rt_module_compile(rt_module *module, const ir_graph *graph, ir_ref kernel, const char *symbol,
                             const ir_target *target, cg_output want, cg_blob *out, ir_error *error) {
-  cg_request request = {graph, kernel, symbol, target, want, 2};
+  cg_request request = {graph, kernel, symbol, target, want, RT_LEVEL, NULL};
   return rt_module_request(module, &request, out, error);
 }

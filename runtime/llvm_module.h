@@ -6,7 +6,7 @@
 
 #include "codegen/codegen.h"
 
-enum { RT_IDLE_MACHINES = 4 };
+enum { RT_IDLE_MACHINES = 4, RT_LEVEL = 2 };
 
 typedef struct rt_module {
   pthread_mutex_t lock;

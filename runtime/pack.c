@@ -29,7 +29,8 @@ ir_status rt_image_pack(const ir_mem *mem, const rt_flat *images, size_t count, 
   size_t name = names, at = code;
   for (size_t i = 0; i < count; i++) {
     rt_image_entry(images[i].bytes, images[i].size, 0, &entry);
-    rt_image_row row = {(uint32_t)name, (uint32_t)(at + entry.offset), entry.size};
+    rt_image_row row = {(uint32_t)name, (uint32_t)(at + entry.offset), entry.size, entry.terms.in_place,
+                        entry.terms.scratch};
     memcpy(bytes + sizeof head + i * sizeof row, &row, sizeof row);
     memcpy(bytes + name, entry.name, strlen(entry.name) + 1);
     memcpy(bytes + at, images[i].bytes, images[i].size);

@@ -11,11 +11,18 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "ir/timer.h"
 
 enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED = (1 << 28) - 1 };
 enum { PIECES_PER_THREAD = 4, MAX_THREADS = 4096, CACHE_LINE = 128 };
+
+typedef struct worker {
+  rt_pool *pool;
+  pthread_t handle;
+  int number; /* from 1; the thread that asks is 0 */
+} worker;
 
 struct rt_pool {
   const ir_mem *mem;
@@ -24,7 +31,7 @@ struct rt_pool {
   bool started;
   int workers;
   pid_t owner;
-  pthread_t *handles;
+  worker *list;
   rt_pool_work work;
   void *context;
   int64_t count, grain, units, units_per_piece, pieces;
@@ -47,12 +54,6 @@ static void relax(void) {
 #endif
 }
 
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Spin until some bit of `bits` is set in the state (or all are clear, when `set` is false); false when time
  * is up. */
 static bool spin(rt_pool *pool, unsigned bits, bool set) {
@@ -61,20 +62,20 @@ static bool spin(rt_pool *pool, unsigned bits, bool set) {
     if (((atomic_load_explicit(&pool->state, memory_order_acquire) & bits) != 0) == set) return true;
     relax();
     if (turn % 32 != 31) continue;
-    int64_t now = now_ns();
+    int64_t now = ir_now_ns();
     if (!start) start = now;
     if (now - start > RT_POOL_SPIN_NS) return false;
   }
 }
 
 /* Take pieces until none are left. */
-static void take_pieces(rt_pool *pool) {
+static void take_pieces(rt_pool *pool, int number) {
   for (;;) {
     int64_t piece = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
     if (piece >= pool->pieces) break;
     int64_t first = piece * pool->units_per_piece, left = pool->units - first;
     int64_t end = left <= pool->units_per_piece ? pool->count : (first + pool->units_per_piece) * pool->grain;
-    pool->work(pool->context, first * pool->grain, end);
+    pool->work(pool->context, number, first * pool->grain, end);
   }
   atomic_fetch_and_explicit(&pool->state, ~(unsigned)OPEN, memory_order_acq_rel);
 }
@@ -101,8 +102,9 @@ static void sleep_until_woken(rt_pool *pool) {
   pthread_mutex_unlock(&pool->lock);
 }
 
-static void *worker(void *argument) {
-  rt_pool *pool = argument;
+static void *live(void *argument) {
+  const worker *self = argument;
+  rt_pool *pool = self->pool;
   for (;;) {
     if (!spin(pool, OPEN | QUIT, true)) {
       sleep_until_woken(pool);
@@ -113,7 +115,7 @@ static void *worker(void *argument) {
     if (!(state & OPEN) || !atomic_compare_exchange_weak_explicit(&pool->state, &state, state + 1,
                                                                   memory_order_acq_rel, memory_order_relaxed))
       continue;
-    take_pieces(pool);
+    take_pieces(pool, self->number);
     leave(pool);
   }
 }
@@ -134,14 +136,18 @@ static void start(rt_pool *pool) {
   int wanted = rt_pool_threads(pool) - 1;
   pool->started = true;
   if (wanted < 1) return;
-  pool->handles = ir_alloc(pool->mem, (size_t)wanted * sizeof *pool->handles);
-  if (!pool->handles) return;
+  pool->list = ir_alloc(pool->mem, (size_t)wanted * sizeof *pool->list);
+  if (!pool->list) return;
   pool->owner = getpid();
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  while (pool->workers < wanted && !pthread_create(&pool->handles[pool->workers], NULL, worker, pool))
-    pool->workers++;
+  for (bool good = true; good && pool->workers < wanted;) {
+    worker *w = &pool->list[pool->workers];
+    *w = (worker){.pool = pool, .number = pool->workers + 1};
+    good = pthread_create(&w->handle, NULL, live, w) == 0;
+    pool->workers += good;
+  }
   pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
@@ -160,7 +166,7 @@ void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count,
   if (grain < 1) grain = 1;
   if (count <= grain || atomic_load_explicit(&pool->threads, memory_order_relaxed) == 1 ||
       atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
-    work(context, 0, count);
+    work(context, 0, 0, count);
     return;
   }
   if (!pool->started) start(pool);
@@ -173,13 +179,13 @@ void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count,
   pool->pieces = (pool->units - 1) / pool->units_per_piece + 1;
   if (pool->workers == 0) {
     atomic_store_explicit(&pool->busy, false, memory_order_release);
-    work(context, 0, count);
+    work(context, 0, 0, count);
     return;
   }
   atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
   atomic_store(&pool->state, OPEN);
   if (atomic_load(&pool->sleepers) > 0) wake_sleepers(pool, pool->pieces - 1);
-  take_pieces(pool);
+  take_pieces(pool, 0);
   wait_for_joined(pool);
   atomic_store_explicit(&pool->busy, false, memory_order_release);
 }
@@ -214,18 +220,18 @@ rt_pool *rt_pool_create(const ir_mem *mem, int threads, ir_error *error) {
 
 void rt_pool_destroy(rt_pool *pool) {
   if (!pool) return;
-  if (pool->handles) {
+  if (pool->list) {
     bool ours = getpid() == pool->owner;
     if (ours) {
       pthread_mutex_lock(&pool->lock);
       atomic_fetch_or(&pool->state, QUIT);
       pthread_cond_broadcast(&pool->wake);
       pthread_mutex_unlock(&pool->lock);
-      for (int i = 0; i < pool->workers; i++) pthread_join(pool->handles[i], NULL);
+      for (int i = 0; i < pool->workers; i++) pthread_join(pool->list[i].handle, NULL);
     }
-    ir_free(pool->mem, pool->handles, (size_t)(rt_pool_threads(pool) - 1) * sizeof *pool->handles);
+    ir_free(pool->mem, pool->list, (size_t)(rt_pool_threads(pool) - 1) * sizeof *pool->list);
   }
-  if (!pool->handles || getpid() == pool->owner) {
+  if (!pool->list || getpid() == pool->owner) {
     pthread_cond_destroy(&pool->left);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);

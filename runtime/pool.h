@@ -12,8 +12,9 @@
 
 typedef struct rt_pool rt_pool;
 
-/* A piece [begin, end) of the loop. `begin` is a multiple of the grain. */
-typedef void (*rt_pool_work)(void *context, int64_t begin, int64_t end);
+/* A piece [begin, end) of the loop. `begin` is a multiple of the grain. `worker` is the thread's number in
+ * this loop, from 0 and below rt_pool_threads: no two pieces run at one time under one number. */
+typedef void (*rt_pool_work)(void *context, int worker, int64_t begin, int64_t end);
 
 /* A pool of `threads` threads, the caller of rt_pool_run included; 0 means rt_pool_default_threads(), looked
  * up when first needed. NULL when memory is short. Starts nothing. */
@@ -35,5 +36,9 @@ void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count,
 /* Processors this process may use: its affinity mask, reduced by the CPU quota of its control groups (rounded
  * up), at least 1. Reads files; takes tens of microseconds. (runtime/cores.c) */
 int rt_pool_default_threads(void);
+
+/* `most`, or fewer where the quota of the process's control groups is less: as the files under `root` say,
+ * which is "" but for tests. (runtime/cores.c) */
+int rt_cores_quota(const char *root, int most);
 
 #endif

@@ -13,6 +13,7 @@ static uintptr_t carve(rt_program *p, uintptr_t at) {
   p->temps = rt_carve(&at, h->slots, sizeof *p->temps);
   p->place = rt_carve(&at, h->slots, sizeof *p->place);
   p->lives = rt_carve(&at, h->slots, sizeof *p->lives);
+  p->homes = rt_carve(&at, h->slots, sizeof *p->homes);
   p->data = rt_carve(&at, h->slots, sizeof *p->data);
   p->copies = rt_carve(&at, h->results, sizeof *p->copies);
   p->calls = rt_carve(&at, h->steps, sizeof *p->calls);
@@ -22,6 +23,7 @@ static uintptr_t carve(rt_program *p, uintptr_t at) {
 
 static uint32_t source_of(const rt_program *p, uint32_t slot) {
   uint32_t kind = p->plan.slots[slot].kind;
+  if (kind == IR_SLOT_TEMP) return p->homes[p->place[slot]];
   return (kind == IR_SLOT_MOVING ? IR_SLOT_TEMP : kind) << RT_SOURCE_SHIFT | p->place[slot];
 }
 
@@ -58,41 +60,6 @@ static void find_copies(rt_program *p) {
   }
 }
 
-static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_inside(&p->plan.steps[step]); }
-
-/* The step that each step stands in; UINT32_MAX: none. */
-static void find_around(rt_program *p) {
-  uint32_t at = UINT32_MAX;
-  for (uint32_t i = 0; i < p->plan.head->steps; i++) {
-    while (at != UINT32_MAX && end_of(p, at) < i) at = p->around[at];
-    p->around[i] = at;
-    if (rt_inside(&p->plan.steps[i])) at = i;
-  }
-}
-
-/* Step i names this temporary. What a loop finds there when it begins is there in every round: it lives until
- * the last step of the outermost loop around i that it was there before. */
-static void extend_life(const rt_program *p, rt_span *life, uint32_t i) {
-  if (life->first == UINT32_MAX) life->first = i;
-  if (life->last < i) life->last = i;
-  for (uint32_t at = i; at != UINT32_MAX && life->first <= at; at = p->around[at])
-    if (rt_is_loop(&p->plan.steps[at]) && life->last < end_of(p, at)) life->last = end_of(p, at);
-}
-
-/* From the first step that names a temporary to the last; to the end where it is a result as well. */
-static void find_lives(rt_program *p) {
-  const rt_plan *plan = &p->plan;
-  for (size_t i = 0; i < p->temp_count; i++) p->lives[i] = (rt_span){.first = UINT32_MAX};
-  for (uint32_t i = 0; i < plan->head->steps; i++)
-    for (uint32_t k = 0; k < plan->steps[i].slot_count; k++) {
-      uint32_t slot = plan->step_slots[plan->steps[i].slots + k];
-      if (plan->slots[slot].kind == IR_SLOT_TEMP) extend_life(p, &p->lives[p->place[slot]], i);
-    }
-  for (uint32_t k = 0; k < plan->head->results; k++)
-    if (plan->slots[plan->results[k]].kind == IR_SLOT_TEMP)
-      p->lives[p->place[plan->results[k]]].last = UINT32_MAX;
-}
-
 /* Custom operations by name. */
 static ir_status find_calls(rt_program *p, ir_error *error) {
   const rt_calls *calls = &p->context->options.calls;
@@ -120,27 +87,33 @@ static void measure_steps(rt_program *p) {
   }
 }
 
-static bool has_kernels(const rt_program *p) {
+/* Each kernel's function is there; what they need of scratch memory, of which the sum over all threads is
+ * looked at when it is asked for. */
+static bool find_kernels(rt_program *p) {
   rt_entry entry;
-  for (uint32_t i = 0; i < p->plan.head->kernels; i++)
-    if (!rt_image_entry(p->code.base, p->code.size, i, &entry)) return false;
+  for (uint32_t i = 0; i < p->plan.head->kernels; i++) {
+    if (!rt_image_entry(p->code.base, p->code.size, i, &entry) || entry.terms.scratch > PTRDIFF_MAX / 2)
+      return false;
+    size_t scratch = ((size_t)entry.terms.scratch + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
+    if (scratch > p->scratch) p->scratch = scratch;
+  }
   return true;
 }
 
 static ir_status prepare(rt_program *p, ir_error *error) {
   const ir_mem *mem = rt_context_mem(p->context);
-  if (!number_slots(p) || !has_kernels(p))
+  if (!number_slots(p) || !find_kernels(p))
     return ir_fail(error, IR_ERR_INVALID, "a plan and its code do not belong together");
+  ir_status status = rt_place(p, error);
+  if (status) return status;
   for (uint32_t i = 0; i < p->plan.head->step_slots; i++) p->sources[i] = source_of(p, p->plan.step_slots[i]);
   measure_steps(p);
-  ir_status status = find_calls(p, error);
+  status = find_calls(p, error);
   if (status) return status;
   find_copies(p);
-  find_around(p);
-  find_lives(p);
   bool fixed = p->plan.head->vars == 0;
-  p->plain =
-      fixed && p->temp_count == 0 && p->max_params <= RT_FEW_PARAMS && p->launch_count == p->plan.head->steps;
+  p->plain = fixed && p->homed == 0 && p->moving_count == 0 && p->scratch == 0 &&
+             p->max_params <= RT_FEW_PARAMS && p->launch_count == p->plan.head->steps;
   if (!fixed) return IR_OK;
   void *memory = ir_alloc(mem, rt_frame_size(p));
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
@@ -234,6 +207,10 @@ const char *rt_program_name(const rt_program *p) { return p->plan.names; }
 size_t rt_program_input_count(const rt_program *p) { return p->input_count; }
 size_t rt_program_output_count(const rt_program *p) { return p->plan.head->results; }
 size_t rt_program_variable_count(const rt_program *p) { return p->plan.head->vars; }
+size_t rt_program_step_count(const rt_program *p) { return p->plan.head->steps; }
+bool rt_program_is_kernel(const rt_program *p, size_t step) {
+  return p->plan.steps[step].kind == IR_STEP_KERNEL;
+}
 rt_stats rt_program_stats(const rt_program *p) { return p->stats; }
 
 static rt_port port_of(const rt_program *p, uint32_t slot, bool named) {

@@ -57,14 +57,18 @@ typedef struct rt_run {
   bool filled;    /* frame is for vars; temps for frame and block */
   int64_t *vars;
   void **temps, **buffers; /* temps: of temporaries, then of what moves */
+  uint8_t *scratch;        /* behind the temporaries in block: program.scratch bytes for each thread */
   rt_array *arrays;        /* room for those of a custom operation */
 } rt_run;
 
-enum { RT_FEW_PARAMS = 16 };
+enum { RT_FEW_PARAMS = 16, RT_SCRATCH_ALIGN = 128 /* of each thread: no two share what a prefetch takes */ };
 
 struct rt_program {
   rt_context *context;
-  bool plain; /* fixed sizes, no temporaries, few parameters, only kernels: runs on the stack alone */
+  bool plain; /* fixed sizes, no memory for temporaries nor scratch memory, few parameters, only kernels: runs
+                 on the stack alone */
+  size_t
+      scratch; /* bytes that one thread needs for whatever kernel it runs, a multiple of RT_SCRATCH_ALIGN */
   rt_frame frame;
   rt_copy *copies;
   size_t copy_count;
@@ -75,13 +79,15 @@ struct rt_program {
   rt_plan plan;
   rt_code code;
   rt_stats stats;
-  uint32_t *sources;  /* by step_slots */
-  uint32_t *inputs;   /* slots */
-  uint32_t *temps;    /* slots */
-  uint32_t *place;    /* by slot: number among those of its kind; of outputs: the first result it is */
-  rt_span *lives;     /* by temporary: first and last step */
-  uint32_t *around;   /* by step: the step it stands in; UINT32_MAX: none */
+  uint32_t *sources; /* by step_slots */
+  uint32_t *inputs;  /* slots */
+  uint32_t *temps;   /* slots */
+  uint32_t *place;   /* by slot: number among those of its kind; of outputs: the first result it is */
+  rt_span *lives;    /* by temporary: first and last step */
+  uint32_t *homes;   /* by temporary: the source where it lies, its own, another temporary's or an output's */
+  uint32_t *around;  /* by step: the step it stands in; UINT32_MAX: none */
   const void **calls; /* by step: what was found for a custom operation */
+  size_t homed;       /* temporaries that have memory of their own */
   size_t input_count, temp_count, moving_count, data_count, launch_count, max_params, max_arrays;
   atomic_uint references;
   atomic_bool cached;
@@ -104,6 +110,9 @@ size_t rt_frame_size(const rt_program *program);
 void rt_frame_carve(const rt_program *program, rt_frame *frame, void *memory);
 ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_t *vars, ir_error *error);
 ir_status rt_check_vars(const rt_program *program, const int64_t *vars, ir_error *error);
+
+/* placement.c: lives and homes of temporaries. Fails only for want of memory. */
+ir_status rt_place(rt_program *program, ir_error *error);
 
 /* run.c */
 void rt_program_trim(rt_program *program); /* gives the memory of idle runs back */

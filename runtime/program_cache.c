@@ -128,6 +128,7 @@ static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *
   rt_stats stats = {0};
   ir_status status = rt_kernels_get(c, name, plan->kernels, plan->kernel_count, images, &stats, error);
   if (status) return status;
+  int64_t start = ir_timer_start(c->options.timer);
   status = join(c, plan, images, entry, error);
   for (size_t i = 0; i < plan->kernel_count; i++) rt_flat_free(&c->mem, &images[i]);
   rt_code code = {0};
@@ -135,6 +136,7 @@ static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *
     status = rt_image_map(entry->bytes + plan->size, entry->size - plan->size, &code, error);
   if (!status) status = rt_program_make(c, entry->bytes, plan->size, &code, out, error);
   if (status) return status;
+  ir_timer_lap(c->options.timer, &start, "assemble", -1, NULL);
   stats.launches = (uint32_t)(*out)->launch_count;
   (*out)->stats = stats;
   return IR_OK;
@@ -154,13 +156,17 @@ ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, c
   *out = NULL;
   rt_plan_bytes bytes;
   ir_error own = {0}; /* what the caller recorded earlier must not stand in for our message while we work */
+  int64_t start = ir_timer_start(c->options.timer);
   ir_status status = rt_plan_make(&c->mem, name, g, plan, &bytes, &own);
+  ir_timer_lap(c->options.timer, &start, "plan", -1, NULL);
   if (!status) {
     rt_flat entry = {0}, *images = ir_alloc(&c->mem, bytes.kernel_count * sizeof *images);
     if (images) status = assemble(c, name, &bytes, images, &entry, out, &own);
     else status = ir_fail(&own, IR_ERR_MEMORY, "graph @%s: out of memory building it", name);
     if (!status) {
+      start = ir_timer_start(c->options.timer);
       keep_on_disk(c, key, size, &entry);
+      ir_timer_lap(c->options.timer, &start, "store", -1, NULL);
       *out = keep_in_memory(c, key, size, *out);
     }
     rt_flat_free(&c->mem, &entry);

@@ -11,15 +11,18 @@ typedef struct piece_args {
   cg_kernel function;
   void *const *buffers;
   const int64_t *vars;
+  uint8_t *scratch; /* of worker 0; NULL: none */
+  size_t scratch_each;
 } piece_args;
 
-static void piece(void *argument, int64_t begin, int64_t end) {
+static void piece(void *argument, int worker, int64_t begin, int64_t end) {
   const piece_args *a = argument;
-  a->function(a->buffers, a->vars, begin, end);
+  uint8_t *own = a->scratch ? a->scratch + (size_t)worker * a->scratch_each : NULL;
+  a->function(a->buffers, a->vars, begin, end, own);
 }
 
-static void run_split(const rt_program *p, const rt_step *s, void *const *buffers) {
-  piece_args args = {s->function, buffers, s->vars};
+static void run_split(const rt_program *p, const rt_step *s, void *const *buffers, uint8_t *scratch) {
+  piece_args args = {s->function, buffers, s->vars, scratch, p->scratch};
   rt_pool_run(p->pool, piece, &args, s->count, s->grain);
 }
 
@@ -37,11 +40,11 @@ static ir_status out_of_range(const rt_program *p, const rt_step *s, ir_error *e
 }
 
 static inline void run_kernel(const rt_program *p, const rt_step *s, void *const *const bases[4],
-                              void **buffers, int64_t *status) {
+                              void **buffers, uint8_t *scratch, int64_t *status) {
   for (uint32_t i = 0; i < s->params; i++) buffers[i] = rt_address(bases, s->sources[i]);
   buffers[s->params] = status;
-  if (s->grain) run_split(p, s, buffers);
-  else s->function(buffers, s->vars, 0, s->count);
+  if (s->grain) run_split(p, s, buffers, scratch);
+  else s->function(buffers, s->vars, 0, s->count, scratch);
 }
 
 static void copy_results(const rt_program *p, const rt_frame *f, void *const *const bases[4]) {
@@ -54,31 +57,38 @@ static void copy_results(const rt_program *p, const rt_frame *f, void *const *co
 
 /* bases: the pointers of each kind of slot. buffers: room for the parameters of any kernel and one more. */
 static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void *const *const bases[4],
-                                    void **buffers, ir_error *error) {
+                                    void **buffers, uint8_t *scratch, ir_error *error) {
   int64_t status = 0;
   const rt_step *end = f->steps + f->step_count;
   for (const rt_step *s = f->steps; s < end; s++) {
-    run_kernel(p, s, bases, buffers, &status);
+    run_kernel(p, s, bases, buffers, scratch, &status);
     if (status) return out_of_range(p, s, error);
   }
   if (p->copy_count) copy_results(p, f, bases);
   return IR_OK;
 }
 
-ir_status rt_run_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
-  int64_t word = 0;
+static inline ir_status run_steps(const rt_going *r, const rt_step *s, const rt_step *end, int64_t *ns) {
+  int64_t word = 0, before = 0;
   while (s < end) {
+    if (ns) before = ir_now_ns();
     if (s->grain == RT_GRAIN_OTHER) {
       ir_status status = rt_run_other(r, s);
       if (status) return status;
+      if (ns) ns[s->number] += ir_now_ns() - before;
       s += s->inside[0] + s->inside[1];
     } else {
-      run_kernel(r->program, s, r->bases, r->buffers, &word);
+      run_kernel(r->program, s, r->bases, r->buffers, r->run->scratch, &word);
+      if (ns) ns[s->number] += ir_now_ns() - before;
       if (word) return out_of_range(r->program, s, r->error);
     }
     s++;
   }
   return IR_OK;
+}
+
+ir_status rt_run_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
+  return r->ns_by_step ? run_steps(r, s, end, r->ns_by_step) : run_steps(r, s, end, NULL);
 }
 
 /* runs with state of their own */
@@ -149,6 +159,16 @@ void rt_program_trim(rt_program *p) {
   }
 }
 
+/* Of the temporaries, then the scratch memory of every thread. False: more than memory can hold. */
+static bool block_size(const rt_program *p, const rt_frame *f, size_t *out) {
+  *out = f->arena_bytes;
+  if (!p->scratch) return true;
+  size_t threads = (size_t)rt_pool_threads(p->pool);
+  if (p->scratch > (PTRDIFF_MAX - f->arena_bytes) / threads) return false;
+  *out += p->scratch * threads;
+  return true;
+}
+
 /* Sizes, arena and addresses of the temporaries for these values of the variables. */
 static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, ir_error *error) {
   uint32_t var_count = p->plan.head->vars;
@@ -160,12 +180,15 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
     memcpy(r->vars, vars, var_count * sizeof *vars);
     f = &r->frame;
   }
-  if (f->arena_bytes > r->block.size) {
+  size_t needed;
+  if (!block_size(p, f, &needed)) needed = SIZE_MAX;
+  if (needed > r->block.size) {
     rt_arena_give(&p->context->arenas, &r->block);
-    if (!rt_arena_take(&p->context->arenas, f->arena_bytes, &r->block))
+    if (needed == SIZE_MAX || !rt_arena_take(&p->context->arenas, needed, &r->block))
       return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
-                     rt_program_name(p), f->arena_bytes);
+                     rt_program_name(p), needed);
   }
+  r->scratch = p->scratch ? r->block.base + f->arena_bytes : NULL;
   for (size_t i = 0; i < p->temp_count; i++)
     r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
   r->filled = true;
@@ -179,7 +202,7 @@ static bool same(const int64_t *a, const int64_t *b, uint32_t count) {
 }
 
 static ir_status run_with_state(rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
-                                ir_error *error) {
+                                int64_t *ns_by_step, ir_error *error) {
   uint32_t var_count = p->plan.head->vars;
   rt_run *r = take_run(p, error);
   if (!r) return IR_ERR_MEMORY;
@@ -191,10 +214,10 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
   const rt_frame *f = var_count ? &r->frame : &p->frame;
-  if (!status && p->launch_count == p->plan.head->steps) {
-    status = run_kernels(p, f, bases, r->buffers, error);
+  if (!status && !ns_by_step && p->launch_count == p->plan.head->steps) {
+    status = run_kernels(p, f, bases, r->buffers, r->scratch, error);
   } else if (!status) {
-    rt_going going = {p, f, r, bases, r->buffers, error};
+    rt_going going = {p, f, r, bases, r->buffers, error, ns_by_step};
     status = rt_run_steps(&going, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
@@ -204,9 +227,15 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
                          ir_error *error) {
-  if (!p->plain) return run_with_state((rt_program *)(uintptr_t)p, inputs, outputs, vars, error);
+  if (!p->plain) return run_with_state((rt_program *)(uintptr_t)p, inputs, outputs, vars, NULL, error);
   void *buffers[RT_FEW_PARAMS + 1];
   void *const *const bases[4] = {
       [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = NULL, [IR_SLOT_DATA] = p->data};
-  return run_kernels(p, &p->frame, bases, buffers, error);
+  return run_kernels(p, &p->frame, bases, buffers, NULL, error);
+}
+
+ir_status rt_program_run_timed(const rt_program *p, void *const *inputs, void *const *outputs,
+                               const int64_t *vars, int64_t *ns_by_step, ir_error *error) {
+  memset(ns_by_step, 0, rt_program_step_count(p) * sizeof *ns_by_step);
+  return run_with_state((rt_program *)(uintptr_t)p, inputs, outputs, vars, ns_by_step, error);
 }

@@ -11,6 +11,7 @@ typedef struct rt_going {
   void *const *const *bases; /* the pointers of each kind of slot */
   void **buffers;            /* room for the parameters of any kernel and one more */
   ir_error *error;
+  int64_t *ns_by_step; /* of a timed run, else NULL */
 } rt_going;
 
 static inline void *rt_address(void *const *const *bases, uint32_t source) {

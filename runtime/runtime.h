@@ -60,7 +60,8 @@ typedef struct rt_options {
   bool perf_map;         /* tell perf about generated code */
   rt_compile compile;    /* NULL: the code generator's module */
   void *compile_user;
-  rt_calls calls; /* find NULL: there are no custom operations */
+  rt_calls calls;        /* find NULL: there are no custom operations */
+  const ir_timer *timer; /* of compilations; outlives the context; may be NULL */
 } rt_options;
 
 /* Reads nothing from the system: what costs time is looked up when first needed. options may be NULL. */
@@ -70,6 +71,7 @@ const ir_mem *rt_context_mem(const rt_context *context);
 const ir_target *rt_context_target(rt_context *context, ir_error *error); /* NULL on failure */
 rt_disk *rt_context_disk(rt_context *context, ir_error *error);           /* NULL: none, or failure */
 int rt_context_threads(rt_context *context);
+const ir_timer *rt_context_timer(const rt_context *context); /* NULL: none */
 rt_module *
 rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; loaded at the first use */
 
@@ -106,6 +108,14 @@ void rt_program_release(rt_program *program);
  * unspecified. */
 ir_status rt_program_run(const rt_program *program, void *const *inputs, void *const *outputs,
                          const int64_t *vars, ir_error *error);
+
+/* The same, and how long each step of the plan took: nanoseconds by number of the step, in room for
+ * rt_program_step_count. A step that is run several times has them added up; one with steps inside has theirs
+ * as well; one with nothing to do has 0. */
+ir_status rt_program_run_timed(const rt_program *program, void *const *inputs, void *const *outputs,
+                               const int64_t *vars, int64_t *ns_by_step, ir_error *error);
+size_t rt_program_step_count(const rt_program *program); /* of the plan that the program was built from */
+bool rt_program_is_kernel(const rt_program *program, size_t step);
 
 typedef struct rt_port {
   const char *name; /* of an input; "" for outputs and for buffers */

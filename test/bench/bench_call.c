@@ -47,21 +47,27 @@ static ir_ref kernel(ir_graph *g, ir_ref size) {
   return ir_make(g, IR_OP_KERNEL, IR_NONE, 2, (ir_ref[]){loop, out, in, size}, 3 + variable);
 }
 
-static rt_program *build(rt_context *c, const char *key, bool variable, uint32_t launches) {
+enum { MANY = 200 };
+static const int64_t worth_threads = 1
+                                     << 30; /* stated as a kernel's work, divides its loop whatever it does */
+static rt_program *build(rt_context *c, const char *key, bool variable, uint32_t launches, int64_t work) {
   ir_error error = {0};
   ir_graph graph, *g = &graph;
   if (ir_graph_init(g, &ir_mem_libc, &error)) exit(1);
   ir_ref size = variable ? ir_var(g, "n", 1, 1, 100, 1) : ir_index(g, 4);
   ir_ref value = ir_make_tensor(g, IR_OP_INPUT, IR_F32, ir_tuple(g, &size, 1), ir_name(g, "x", 1), &size, 1);
-  ir_slot slots[8] = {{IR_SLOT_INPUT, value, size}};
-  uint32_t places[8][2], result = launches;
-  ir_step list[8];
+  ir_slot slots[MANY + 1] = {{IR_SLOT_INPUT, value, size}};
+  uint32_t places[MANY][2], result = launches;
+  ir_step list[MANY];
   for (uint32_t i = 0; i < launches; i++) {
     slots[i + 1] = (ir_slot){i + 1 < launches ? IR_SLOT_TEMP : IR_SLOT_OUTPUT, value, size};
     places[i][0] = i + 1;
     places[i][1] = i;
-    list[i] = (ir_step){
-        .kernel = kernel(g, size), .count = size, .work = size, .slots = places[i], .slot_count = 2};
+    list[i] = (ir_step){.kernel = kernel(g, size),
+                        .count = size,
+                        .work = work ? ir_index(g, work) : size,
+                        .slots = places[i],
+                        .slot_count = 2};
   }
   ir_plan plan = {.mem = &ir_mem_libc,
                   .slots = slots,
@@ -113,8 +119,8 @@ static rt_program *build_scan(rt_context *c) {
   return p;
 }
 
-static void empty(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end) {
-  __asm__ volatile("" : : "r"(buffers), "r"(vars), "r"(begin), "r"(end) : "memory");
+static void empty(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end, void *scratch) {
+  __asm__ volatile("" : : "r"(buffers), "r"(vars), "r"(begin), "r"(end), "r"(scratch) : "memory");
 }
 
 static double time_direct(cg_kernel f, void **buffers) {
@@ -123,7 +129,7 @@ static double time_direct(cg_kernel f, void **buffers) {
     double start = now();
     for (int i = 0; i < CALLS; i++) {
       __asm__ volatile("" : "+r"(f));
-      f(buffers, NULL, 0, 4);
+      f(buffers, NULL, 0, 4, NULL);
     }
     times[r] = (now() - start) / CALLS;
   }
@@ -171,12 +177,13 @@ int main(int argc, char **argv) {
   rt_context *c;
   if (rt_context_create(&ir_mem_libc, &options, &c, &error)) return 1;
   double start = now();
-  rt_program *one = build(c, "one", false, 1);
+  rt_program *one = build(c, "one", false, 1, 0);
   double cold = now() - start, compile = (double)rt_program_stats(one).compile_ns;
   start = now();
-  rt_program *three = build(c, "three", false, 3);
+  rt_program *three = build(c, "three", false, 3, 0);
   double known = now() - start;
-  rt_program *sized = build(c, "sized", true, 1), *scan = build_scan(c);
+  rt_program *sized = build(c, "sized", true, 1, 0), *many = build(c, "many", false, MANY, 0),
+             *split = build(c, "split", false, MANY, worth_threads), *scan = build_scan(c);
   float x[100] = {1, 2, 3, 4}, y[100];
   int64_t status = 0, n = 4;
   void *buffers[] = {y, x, &status}, *in[] = {x}, *out[] = {y};
@@ -187,11 +194,17 @@ int main(int argc, char **argv) {
   printf("rt_program_run, one kernel, 4 floats    %7.1f ns   %.1f times the empty call\n", plain,
          plain / call);
   printf("rt_program_run, three kernels in a row  %7.1f ns\n", time_program(three, in, out, NULL, CALLS));
+  printf("each of 200 kernels in a row            %7.1f ns\n",
+         time_program(many, in, out, NULL, CALLS / MANY) / MANY);
+  printf("each of 200, divided among %d threads    %7.1f ns\n", rt_context_threads(c),
+         time_program(split, in, out, NULL, CALLS / MANY) / MANY);
   printf("rt_program_run, one kernel, a variable  %7.1f ns\n", time_program(sized, in, out, &n, CALLS));
   printf("one round of a scan of that kernel      %7.1f ns\n",
          time_program(scan, in, out, NULL, CALLS / ROUNDS_OF_SCAN) / ROUNDS_OF_SCAN);
   rt_program_release(one);
   rt_program_release(scan);
+  rt_program_release(many);
+  rt_program_release(split);
   rt_program_release(three);
   rt_program_release(sized);
   rt_context_destroy(c);

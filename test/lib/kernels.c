@@ -64,10 +64,13 @@ k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target) {
   cg_blob blob = make(g, kernel, target, CG_OBJECT);
   k_code made = {.milliseconds = now() - start};
   rt_flat flat;
-  if (rt_image_link(blob.bytes, blob.size, g->mem, &flat, &error) != IR_OK) fail_msg("%s", error.text);
+  rt_terms terms = {blob.scratch, blob.in_place};
+  if (rt_image_link(blob.bytes, blob.size, terms, g->mem, &flat, &error) != IR_OK) fail_msg("%s", error.text);
   if (rt_image_map(flat.bytes, flat.size, &made.code, &error) != IR_OK) fail_msg("%s", error.text);
   made.run = (cg_kernel)rt_code_find(&made.code, "kernel");
   assert_non_null(made.run);
+  size_t units = (blob.scratch + CG_SCRATCH_ALIGN - 1) / CG_SCRATCH_ALIGN;
+  if (units) assert_non_null(made.scratch = aligned_alloc(CG_SCRATCH_ALIGN, units * CG_SCRATCH_ALIGN));
   rt_flat_free(g->mem, &flat);
   cg_blob_free(&blob);
   return made;
@@ -80,7 +83,10 @@ char *k_text(ir_graph *g, ir_ref kernel, const ir_target *target, cg_output want
   return text;
 }
 
-void k_free(k_code *code) { rt_image_unmap(&code->code); }
+void k_free(k_code *code) {
+  rt_image_unmap(&code->code);
+  free(code->scratch);
+}
 
 ir_ref k_param(ir_graph *g, ir_dtype dtype, int slot, int64_t size) {
   ir_ref elements = ir_index(g, size);

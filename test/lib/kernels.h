@@ -18,6 +18,7 @@ bool k_target_at(int index, k_target *out);
 typedef struct k_code {
   rt_code code;
   cg_kernel run;
+  void *scratch;       /* for one call at a time */
   double milliseconds; /* of compilation */
 } k_code;
 k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target);

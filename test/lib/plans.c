@@ -19,6 +19,8 @@ typedef struct objects {
   struct {
     char symbol[RT_SYMBOL], *bytes;
     size_t size;
+    uint64_t scratch;
+    uint32_t in_place;
   } made[64];
 } objects;
 static objects all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -44,6 +46,8 @@ ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char
       snprintf(all.made[i].symbol, RT_SYMBOL, "%s", symbol);
       all.made[i].bytes = malloc(made.size);
       all.made[i].size = made.size;
+      all.made[i].scratch = made.scratch;
+      all.made[i].in_place = made.in_place;
       memcpy(all.made[i].bytes, made.bytes, made.size);
       all.count++;
       cg_blob_free(&made);
@@ -52,7 +56,11 @@ ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char
     }
   }
   if (status == IR_OK) {
-    *object = (cg_blob){graph->mem, ir_alloc(graph->mem, all.made[i].size + 1), all.made[i].size};
+    *object = (cg_blob){.mem = graph->mem,
+                        .bytes = ir_alloc(graph->mem, all.made[i].size + 1),
+                        .size = all.made[i].size,
+                        .scratch = all.made[i].scratch,
+                        .in_place = all.made[i].in_place};
     if (object->bytes) memcpy(object->bytes, all.made[i].bytes, all.made[i].size);
     else status = ir_fail(error, IR_ERR_MEMORY, "out of memory");
   }
@@ -84,7 +92,7 @@ rt_context *p_context_with(rt_options options) {
   ir_error error = {0};
   rt_context *c;
   options.cache_dir = place;
-  options.compile = p_compile;
+  if (!options.compile) options.compile = p_compile;
   if (rt_context_create(&ir_mem_libc, &options, &c, &error)) fail_msg("%s", error.text);
   return c;
 }

@@ -6,6 +6,7 @@
  *
  * Each case records a random graph (test/lib/random_graph.h), compiles its last values, runs the program for
  * two choices of its symbolic sizes and compares every element of every result bit for bit, NaNs as a class.
+ * Every fourth case does so again with other moves for its loops, a few random steps from the cost model's.
  * It also holds that the printed graph parses back to the same text. On failure the earliest wrong value of
  * the graph is found and printed with all that it depends on. */
 #include "frontend/compile.h"
@@ -13,6 +14,7 @@
 #include "ir/eval.h"
 #include "passes/ops/ops.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/random_moves.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,13 +22,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RESULTS = 3 };
+enum { MAX_RESULTS = 3, MOVE_STEPS = 4 };
 
 typedef struct checker {
   rt_context *context;
   random_graph r;
   const char *problem; /* NULL while all is well */
   char detail[2048];
+  bool moving; /* moves shape the loops */
+  random_moves moves;
   long elements, programs;
 } checker;
 
@@ -102,17 +106,31 @@ static void check_roots(checker *c, const ir_ref *roots, size_t n, uint64_t seed
                         .input_count = (size_t)r->input_count,
                         .vars = r->vars,
                         .var_count = (size_t)r->var_count,
+                        .shaping = c->moving ? &c->moves.shaping : NULL,
                         .name = "random"};
   rt_program *program = NULL;
   ir_error error = {0};
   ir_error_clear(&r->error);
   if (fe_compile(c->context, &request, &program, &error) != IR_OK) {
+    if (c->moving && error.status == IR_ERR_INVALID)
+      return; /* refused: not all that is offered is possible */
     fail(c, "compilation failed", error.text);
     return;
   }
   c->programs++;
   for (uint64_t k = 0; k < 2 && !c->problem; k++) run_once(c, program, roots, n, seed + 7919 * k);
   rt_program_release(program);
+}
+
+/* Compiled with the cost model's moves, and then with those of every step. */
+static void check_moves(checker *c, const ir_ref *roots, size_t n, uint64_t seed) {
+  random_moves_begin(&c->moves, seed);
+  c->moving = true;
+  for (int step = 0; step <= MOVE_STEPS && !c->problem; step++) {
+    check_roots(c, roots, n, seed);
+    if (!c->problem) random_moves_step(&c->moves);
+  }
+  c->moving = false;
 }
 
 /* print -> parse -> print is the identity */
@@ -154,6 +172,16 @@ static void report(checker *c, uint64_t case_seed, int64_t max_size) {
   ir_text_free(&text);
 }
 
+static void report_moves(checker *c, const ir_ref *roots, size_t n, uint64_t case_seed) {
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  ir_print_graph(&c->r.g, "failing", ir_tuple(&c->r.g, roots, (uint32_t)n), &text);
+  random_moves_print(&c->moves, &text);
+  fprintf(stderr, "%s with other moves: %s\n%s(case seed %" PRIu64 ")\n", c->problem, c->detail,
+          ir_text_get(&text), case_seed);
+  ir_text_free(&text);
+}
+
 /* The graph of a case and the values it compiles together; answers the largest size of an axis. */
 static int64_t make_case(random_graph *r, uint64_t case_seed, ir_ref roots[MAX_RESULTS], size_t *have) {
   int64_t max_size =
@@ -184,8 +212,11 @@ static bool one_case(checker *c, uint64_t case_seed) {
   int64_t max_size = make_case(&c->r, case_seed, roots, &have);
   check_text(c, roots, have);
   if (!c->problem) check_roots(c, roots, have, case_seed);
+  bool moved = !c->problem && case_seed % 4 == 0;
+  if (moved) check_moves(c, roots, have, case_seed);
   bool passed = !c->problem;
-  if (!passed) report(c, case_seed, max_size);
+  if (!passed && moved) report_moves(c, roots, have, case_seed);
+  else if (!passed) report(c, case_seed, max_size);
   ir_graph_free(&c->r.g);
   return passed;
 }
@@ -201,7 +232,7 @@ int main(int argc, char **argv) {
       seed = strtoull(argv[i + 1], NULL, 0), count = 1, first = -1; /* one case again */
     if (strcmp(argv[i], "--show") == 0) shown = strtoull(argv[i + 1], NULL, 0), show = true;
   }
-  checker c = {0};
+  static checker c;
   if (show) return show_case(&c.r, shown), 0;
   ir_error error = {0};
   rt_options options = {.no_disk = true};

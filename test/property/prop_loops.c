@@ -5,9 +5,9 @@
  *   --accept FILE                      writes the table as it would be now to FILE
  *
  * Each chain is compiled to loops as the one kernel that stores it row-major, and these are run by an
- * interpreter of the test's own: each element must be written once, and with what plain copying of elements
- * says. On the way every evaluation of `//` and `%` in the body of a loop is counted, and every test of a
- * load's validity or of a choice between positions. A row of the table records
+ * interpreter of the test's own: each element must be written, a few times at most, and only with what plain
+ * copying of elements says. On the way every evaluation of `//` and `%` in the body of a loop is counted, and
+ * every test of a load's validity or of a choice between positions. A row of the table records
  *
  *   affine   has the flat output position a mixed radix in whose digits the index is affine on the valid
  * elements? Decided by trying every order of its prime factors and eliminating. Such a chain divides in no
@@ -28,6 +28,7 @@
 #include "test/lib/view_model.h"
 
 enum { RANK = 16, ELEMENTS = 16384, FACTORS = 16, ROWS = 256, LINE = 1024 };
+enum { MOST_WRITES = 4 }; /* the last steps along two axes may do elements again */
 
 static ir_error error;
 
@@ -266,7 +267,7 @@ static int64_t loaded(machine *m, ir_ref value) {
 static bool run_store(machine *m, const ir_node *n) {
   int64_t to = evaluate(m, n->src[1]), from = loaded(m, n->src[2]);
   if (to < 0 || to >= m->want->count) return failed(m->chain, "a store outside the output", to);
-  if (m->written[to]++) return failed(m->chain, "an element is written twice", to);
+  if (m->written[to]++ == MOST_WRITES) return failed(m->chain, "an element is written too often", to);
   return from == m->want->at[to] || failed(m->chain, "a wrong element", to);
 }
 

@@ -72,7 +72,7 @@ static object compile(const char *ir) {
 static rt_flat link_good(object o) {
   rt_flat flat;
   ir_error error = {0};
-  ir_status status = rt_image_link(o.bytes, o.size, &ir_mem_libc, &flat, &error);
+  ir_status status = rt_image_link(o.bytes, o.size, (rt_terms){0}, &ir_mem_libc, &flat, &error);
   assert_string_equal(error.text, "");
   assert_int_equal(status, IR_OK);
   free(o.bytes);
@@ -92,7 +92,7 @@ static void refused(const char *ir, ir_status status, const char *message) {
   object o = compile(ir);
   rt_flat flat;
   ir_error error = {0};
-  assert_int_equal(rt_image_link(o.bytes, o.size, &ir_mem_libc, &flat, &error), status);
+  assert_int_equal(rt_image_link(o.bytes, o.size, (rt_terms){0}, &ir_mem_libc, &flat, &error), status);
   assert_string_equal(error.text, message);
   assert_null(flat.bytes);
   free(o.bytes);
@@ -249,7 +249,7 @@ static void refuses_with_a_reason(void **state) {
 static ir_status link_quietly(const uint8_t *bytes, size_t size) {
   rt_flat flat;
   ir_error error = {0};
-  ir_status status = rt_image_link(bytes, size, &ir_mem_libc, &flat, &error);
+  ir_status status = rt_image_link(bytes, size, (rt_terms){0}, &ir_mem_libc, &flat, &error);
   assert_int_equal(status == IR_OK, flat.bytes != NULL);
   assert_int_equal(status == IR_OK, error.text[0] == 0);
   rt_entry entry;
@@ -269,10 +269,11 @@ static void other_machines_are_refused(void **state) {
   memcpy(o.bytes, &head, sizeof head);
   rt_flat flat;
   ir_error error = {0};
-  assert_int_equal(rt_image_link(o.bytes, o.size, &ir_mem_libc, &flat, &error), IR_ERR_UNSUPPORTED);
+  assert_int_equal(rt_image_link(o.bytes, o.size, (rt_terms){0}, &ir_mem_libc, &flat, &error),
+                   IR_ERR_UNSUPPORTED);
   assert_string_equal(error.text, "linking: objects for ELF machine 22 cannot be linked; x86-64 (62) can");
   ir_error_clear(&error);
-  assert_int_equal(rt_image_link("no object", 9, &ir_mem_libc, &flat, &error), IR_ERR_COMPILE);
+  assert_int_equal(rt_image_link("no object", 9, (rt_terms){0}, &ir_mem_libc, &flat, &error), IR_ERR_COMPILE);
   assert_string_equal(error.text,
                       "linking: the object file (9 bytes) is damaged: shorter than an ELF header");
   free(o.bytes);
@@ -372,7 +373,7 @@ static void short_of_memory(void **state) {
     ir_mem mem = {limited, &a};
     rt_flat flat;
     ir_error error = {0};
-    status = rt_image_link(o.bytes, o.size, &mem, &flat, &error);
+    status = rt_image_link(o.bytes, o.size, (rt_terms){0}, &mem, &flat, &error);
     assert_true(status == IR_OK || status == IR_ERR_MEMORY);
     assert_int_equal(a.live, flat.size);
     rt_flat_free(&mem, &flat);

@@ -73,12 +73,12 @@ static void test_elementwise(void **state) {
     out[N] = 7;
     int64_t status = 0;
     void *buffers[] = {out, x, y, &status};
-    code.run(buffers, NULL, 3, 5); /* a part of the threads' range, and the tail */
+    code.run(buffers, NULL, 3, 5, code.scratch); /* a part of the threads' range, and the tail */
     for (int i = 0; i <= N; i++)
       assert_true(out[i] == ((i >= 48 && i < 80) || (i >= N / 16 * 16 && i < N) ? x[i] * y[i] + 1 : 7));
-    code.run(buffers, NULL, 0, N / 16);
+    code.run(buffers, NULL, 0, N / 16, code.scratch);
     for (int i = 0; i < N; i++) assert_true(out[i] == x[i] * y[i] + 1);
-    code.run(buffers, NULL, 4, 4);
+    code.run(buffers, NULL, 4, 4, code.scratch);
     k_free(&code);
   }
   end();
@@ -152,7 +152,7 @@ static void test_access(void **state) {
           x[k] = type == IR_BOOL ? k & 1 : (uint8_t)((k * 37) & 0x3b);
         int64_t status = 0;
         void *buffers[] = {out[0], out[1], out[2], out[3], out[4], out[5], out[6], out[7], x, &status};
-        code.run(buffers, NULL, 0, 0);
+        code.run(buffers, NULL, 0, 0, code.scratch);
         for (int k = 0; k < N; k++) {
           int want[] = {N - 1 - k, 2 * k, 3 * k, 4 * k, k * k % 60, 5, N - 1 - k};
           for (int e = 0; e < 7; e++) assert_memory_equal(out[e] + k * bytes, x + want[e] * bytes, bytes);
@@ -191,7 +191,7 @@ static void masked(ir_dtype type, int64_t n, int width) {
       for (size_t k = 0; k < (size_t)n * bytes; k++) x[k] = (char)(k * 11 & 0x3b);
       int64_t status = 0;
       void *buffers[] = {out, x, &status};
-      code.run(buffers, NULL, 0, 0);
+      code.run(buffers, NULL, 0, 0, code.scratch);
       for (int64_t k = 0; k < N; k++)
         assert_memory_equal(out + k * (int64_t)bytes,
                             k >= 3 && k - 3 < n ? x + (k - 3) * (int64_t)bytes : want, bytes);
@@ -238,7 +238,7 @@ static void test_masked_rows(void **state) {
     float *x = fence(&f, sizeof(float) * ROWS / 2 * N, true), y[ROWS * N];
     for (int k = 0; k < ROWS / 2 * N; k++) x[k] = noise();
     int64_t status = 0;
-    code.run((void *[]){y, x, &status}, NULL, 0, 0);
+    code.run((void *[]){y, x, &status}, NULL, 0, 0, code.scratch);
     for (int r = 0; r < ROWS; r++)
       for (int k = 0; k < N; k++) {
         float *from = x + r / 2 * N;
@@ -275,7 +275,7 @@ static void test_reduce_all(void **state) {
     for (int half = 8; half; half /= 2)
       for (int i = 0; i < half; i++) part[i] += part[i + half];
     int64_t status = 0;
-    code.run((void *[]){out, data, &status}, NULL, 0, 0);
+    code.run((void *[]){out, data, &status}, NULL, 0, 0, code.scratch);
     assert_true(out[0] == 0.5f + part[0]);
     assert_true(out[1] == most);
     k_free(&code);
@@ -312,7 +312,7 @@ static void test_reduce_columns(void **state) {
     for (int64_t rows = 0; rows <= 100; rows += 25) {
       float out[COLUMNS];
       int64_t counts[COLUMNS], status = 0;
-      code.run((void *[]){out, counts, rows ? data : NULL, &status}, &rows, 0, 0);
+      code.run((void *[]){out, counts, rows ? data : NULL, &status}, &rows, 0, 0, code.scratch);
       for (int c = 0; c < COLUMNS; c++) {
         float want = 1;
         for (int64_t r = 0; r < rows; r++) want += data[r * COLUMNS + c];
@@ -338,13 +338,13 @@ static void test_nothing_read(void **state) {
   EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     int64_t status = 0, sizes[] = {0, 5};
-    code.run((void *[]){NULL, NULL, &status}, sizes, 0, 0);
+    code.run((void *[]){NULL, NULL, &status}, sizes, 0, 0, code.scratch);
     float out[8], one = 1.5f;
     sizes[0] = 3;
-    code.run((void *[]){out, &one, &status}, sizes, 0, 0);
+    code.run((void *[]){out, &one, &status}, sizes, 0, 0, code.scratch);
     assert_true(out[2] == 9);
     sizes[1] = 0;
-    code.run((void *[]){out, &one, &status}, sizes, 0, 0);
+    code.run((void *[]){out, &one, &status}, sizes, 0, 0, code.scratch);
     assert_true(out[2] == 1.5f);
     k_free(&code);
   }
@@ -366,10 +366,10 @@ static void test_nothing_read_inside(void **state) {
   EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     int64_t status = 0, size = 0;
-    code.run((void *[]){NULL, NULL, &status}, &size, 0, 0);
+    code.run((void *[]){NULL, NULL, &status}, &size, 0, 0, code.scratch);
     float out[24], x[4] = {1, 2, 3, 4};
     size = 3;
-    code.run((void *[]){out, x, &status}, &size, 0, 0);
+    code.run((void *[]){out, x, &status}, &size, 0, 0, code.scratch);
     assert_true(out[0] == 40 && out[18] == 40);
     k_free(&code);
   }
@@ -403,7 +403,7 @@ static void test_bound(void **state) {
               int bytes = ir_dtypes[types[d]].bytes;
               ir_value_store(positions + place * bytes, types[d], (ir_value){.i = tries[k]});
               int64_t status = 0, v = ir_value_load(positions + place * bytes, types[d]).i;
-              code.run((void *[]){out, x, positions, &status}, NULL, 0, 0);
+              code.run((void *[]){out, x, positions, &status}, NULL, 0, 0, code.scratch);
               bool huge = !is_signed && v < 0; /* u64 above INT64_MAX */
               int64_t w = is_signed && v < 0 ? v + SIZE : v;
               int64_t want = huge || w >= SIZE ? SIZE - 1 : w < 0 ? 0 : w;
@@ -439,7 +439,7 @@ static void test_carried(void **state) {
   EACH_TARGET(t) {
     k_code code = k_compile(g, kernel, &t.target);
     int64_t out[2], status = 0;
-    code.run((void *[]){out, &status}, NULL, 0, 0);
+    code.run((void *[]){out, &status}, NULL, 0, 0, code.scratch);
     assert_true(out[0] == x && out[1] == y);
     k_free(&code);
   }
@@ -485,7 +485,7 @@ static void test_register_tile(void **state) {
     for (int i = 0; i < DEPTH * columns; i++) b[i] = noise();
     int64_t status = 0;
     void *buffers[] = {c, a, b, &status};
-    code.run(buffers, NULL, 0, 0);
+    code.run(buffers, NULL, 0, 0, code.scratch);
     for (int r = 0; r < ROWS; r++)
       for (int j = 0; j < columns; j++) {
         float want = 0;
@@ -495,7 +495,7 @@ static void test_register_tile(void **state) {
     double best = 1;
     for (int round = 0; round < 20; round++) {
       double start = seconds();
-      for (int i = 0; i < 200; i++) code.run(buffers, NULL, 0, 0);
+      for (int i = 0; i < 200; i++) code.run(buffers, NULL, 0, 0, code.scratch);
       double took = (seconds() - start) / 200;
       if (took < best) best = took;
     }
@@ -559,7 +559,7 @@ static void test_long(void **state) {
   uint32_t want = 5;
   for (uint32_t i = 0; i < 20000; i++) want = i % 3 ? want + i : want ^ i;
   int64_t status = 0;
-  code.run((void *[]){&out, &in, &status}, NULL, 0, 0);
+  code.run((void *[]){&out, &in, &status}, NULL, 0, 0, code.scratch);
   assert_int_equal(out, (int32_t)want);
   k_free(&code);
   end();

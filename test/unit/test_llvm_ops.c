@@ -306,7 +306,7 @@ static void run_batch(batch *b, bool vector, const ir_target *target) {
   for (uint32_t i = 0; i < b->inputs; i++) buffers[i] = b->in[i]->bytes;
   for (uint32_t i = 0; i < b->count; i++) buffers[b->inputs + i] = memset(b->out[i]->bytes, 0xa5, N * 8);
   buffers[b->inputs + b->count] = &status;
-  code.run(buffers, NULL, 0, 0);
+  code.run(buffers, NULL, 0, 0, code.scratch);
   k_free(&code);
 }
 

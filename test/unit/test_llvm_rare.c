@@ -78,7 +78,7 @@ static void test_values(void **state) {
         for (int i = 0; i < N; i++) in[i] = argument(i);
         int64_t status = 0;
         k_code code = k_compile(g, kernel, &t.target);
-        code.run((void *[]){out, second, in, &status}, NULL, 0, 0);
+        code.run((void *[]){out, second, in, &status}, NULL, 0, 0, code.scratch);
         for (int i = 0; i < N; i++) {
           float v = in[i], root_v = sqrtf(fabsf(v));
           float want = v < 0 ? 2 * root_v + (v < -1 ? v * v : v) : v + 1;
@@ -108,7 +108,7 @@ static void test_reductions(void **state) {
     for (int i = 0; i < N; i++) in[i] = roundf(argument(i) * 4) / 4;
     int64_t status = 0;
     k_code code = k_compile(g, kernel, &t.target);
-    code.run((void *[]){out, in, &status}, NULL, 0, 0);
+    code.run((void *[]){out, in, &status}, NULL, 0, 0, code.scratch);
     for (int c = 0; c < COLUMNS; c++) {
       float want = 0;
       for (int i = 0; i < N; i++) want += in[i] < 0 ? (float)c * in[i] * in[i] : in[i];

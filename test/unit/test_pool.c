@@ -19,7 +19,7 @@ typedef struct job {
   atomic_int bad_begin, pieces;
 } job;
 
-static void mark(void *context, int64_t begin, int64_t end) {
+static void mark(void *context, int worker, int64_t begin, int64_t end) {
   job *j = context;
   atomic_fetch_add(&j->pieces, 1);
   if (begin % j->grain) atomic_fetch_add(&j->bad_begin, 1);
@@ -55,7 +55,7 @@ static void every_index_once(void **state) {
   }
 }
 
-static void add_span(void *context, int64_t begin, int64_t end) {
+static void add_span(void *context, int worker, int64_t begin, int64_t end) {
   atomic_fetch_add((_Atomic int64_t *)context, end - begin);
 }
 
@@ -73,12 +73,35 @@ static void huge_counts_do_not_overflow(void **state) {
   rt_pool_destroy(pool);
 }
 
+typedef struct numbers {
+  atomic_bool inside[4]; /* a piece is under way under this number */
+  atomic_int out_of_range, shared;
+} numbers;
+static void take_number(void *context, int worker, int64_t begin, int64_t end) {
+  numbers *n = context;
+  if (worker < 0 || worker >= 4) atomic_fetch_add(&n->out_of_range, 1);
+  else if (atomic_exchange(&n->inside[worker], true)) atomic_fetch_add(&n->shared, 1);
+  for (volatile int i = 0; i < 200; i++) {}
+  if (worker >= 0 && worker < 4) atomic_store(&n->inside[worker], false);
+}
+
+static void no_two_pieces_at_one_time_have_one_number(void **state) {
+  rt_pool *pool = make(4);
+  for (int round = 0; round < 2000; round++) {
+    numbers n = {0};
+    rt_pool_run(pool, take_number, &n, 16, 1);
+    assert_int_equal(n.out_of_range, 0);
+    assert_int_equal(n.shared, 0);
+  }
+  rt_pool_destroy(pool);
+}
+
 typedef struct meeting {
   atomic_int here;
   int expected;
 } meeting;
 
-static void meet(void *context, int64_t begin, int64_t end) {
+static void meet(void *context, int worker, int64_t begin, int64_t end) {
   meeting *m = context;
   atomic_fetch_add(&m->here, 1);
   for (int i = 0; i < 50000 && atomic_load(&m->here) < m->expected; i++) {
@@ -117,7 +140,7 @@ static void many_short_loops(void **state) {
 typedef struct plain {
   int64_t in[64], out[64];
 } plain;
-static void twice(void *context, int64_t begin, int64_t end) {
+static void twice(void *context, int worker, int64_t begin, int64_t end) {
   plain *p = context;
   for (int64_t i = begin; i < end; i++) p->out[i] = 2 * p->in[i];
 }
@@ -137,7 +160,7 @@ typedef struct nested {
   rt_pool *pool;
   _Atomic int64_t total;
 } nested;
-static void inner_loop(void *context, int64_t begin, int64_t end) {
+static void inner_loop(void *context, int worker, int64_t begin, int64_t end) {
   nested *n = context;
   for (int64_t i = begin; i < end; i++) rt_pool_run(n->pool, add_span, &n->total, 10, 1);
 }
@@ -249,6 +272,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_index_once),
       cmocka_unit_test(huge_counts_do_not_overflow),
+      cmocka_unit_test(no_two_pieces_at_one_time_have_one_number),
       cmocka_unit_test(threads_really_work_together),
       cmocka_unit_test(many_short_loops),
       cmocka_unit_test(data_is_ordered),

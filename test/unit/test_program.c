@@ -106,7 +106,7 @@ static void what_can_be_asked(void **state) {
   assert_int_equal(rt_program_cost(p, &(int64_t){16}, &cost, &error), IR_OK);
   assert_int_equal(cost.bytes, 16 * 4 * 5);
   assert_int_equal(cost.flops, 16 * 3);
-  assert_int_equal(cost.temp_bytes, 64);
+  assert_int_equal(cost.temp_bytes, 0); /* the intermediate lies where the result comes to be */
   rt_program_release(p);
   rt_context_destroy(c);
   p_end(&m);

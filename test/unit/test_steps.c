@@ -342,6 +342,56 @@ static void equal_kernels_in_and_out_of_loops_are_one(void **state) {
   rt_context_destroy(c);
 }
 
+/* Steps of a function are noted all rounds together, and those of the branch that is not taken not at all. */
+static void a_timed_run_notes_each_step(void **state) {
+  enum { ROUNDS = 1000 };
+  rt_context *c = p_context_with((rt_options){.no_disk = true});
+  flow f;
+  flow_begin(&f);
+  ir_ref s0 = flow_input(&f, "s", IR_F32, flow_shape(&f, 0)),
+         xs = flow_input(&f, "x", IR_F32, flow_shape(&f, 1, (int64_t)ROUNDS)),
+         four = flow_shape(&f, 1, (int64_t)4), which = flow_input(&f, "which", IR_BOOL, flow_shape(&f, 0)),
+         v = flow_input(&f, "v", IR_F32, four), at = flow_input(&f, "at", IR_I32, four);
+  ir_ref scan = running_sum(&f, s0, xs, ir_index(&f.g, ROUNDS), false), cond = choice(&f, which, v, at, v);
+  rt_program *p = flow_compile(
+      &f, c, NULL, FLOW_LIST(flow_result(&f, scan, 0), flow_result(&f, scan, 1), flow_result(&f, cond, 1)));
+  float s = 1, x[ROUNDS], in[4] = {1, 2, 3, 4}, last, sums[ROUNDS], out[4];
+  int32_t positions[4] = {0};
+  uint8_t taken = 0;
+  for (int i = 0; i < ROUNDS; i++) x[i] = 1;
+  size_t steps = rt_program_step_count(p);
+  assert_int_equal(steps, f.plan.step_count);
+  int64_t *ns = malloc(steps * sizeof *ns), in_scan = 0;
+  for (size_t i = 0; i < steps; i++) ns[i] = -1;
+  ir_error error = {0};
+  int64_t before = ir_now_ns();
+  assert_int_equal(rt_program_run_timed(p, (void *[]){&s, x, &taken, in, positions},
+                                        (void *[]){&last, sums, out}, NULL, ns, &error),
+                   IR_OK);
+  int64_t all = ir_now_ns() - before, noted = 0;
+  assert_true(last == ROUNDS + 1 && sums[ROUNDS - 1] == 2 * last && out[0] == 2 && out[3] == 8);
+  for (size_t i = 0; i < steps; i += 1 + f.plan.steps[i].inside[0] + f.plan.steps[i].inside[1]) {
+    const ir_step *step = &f.plan.steps[i];
+    noted += ns[i];
+    if (step->kind == IR_STEP_SCAN) {
+      for (size_t k = i + 1; k <= i + step->inside[0]; k++) {
+        assert_true(ns[k] >= ROUNDS); /* a nanosecond each time */
+        in_scan += ns[k];
+      }
+      assert_true(in_scan > 0 && in_scan <= ns[i]);
+    }
+    if (step->kind == IR_STEP_COND) {
+      assert_true(step->inside[0] > 0);
+      for (size_t k = i + 1; k <= i + step->inside[0]; k++) assert_int_equal(ns[k], 0);
+    }
+  }
+  assert_true(in_scan > 0 && noted <= all);
+  free(ns);
+  rt_program_release(p);
+  flow_end(&f);
+  rt_context_destroy(c);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_scan_carries_slices_and_stacks),
@@ -352,6 +402,7 @@ int main(void) {
       cmocka_unit_test(bodies_are_split_among_threads),
       cmocka_unit_test(threads_run_one_program),
       cmocka_unit_test(equal_kernels_in_and_out_of_loops_are_one),
+      cmocka_unit_test(a_timed_run_notes_each_step),
   };
   return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
 }

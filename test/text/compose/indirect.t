@@ -25,6 +25,8 @@ graph @plain(%x: f32[8], %u: f32[4]) {
 }
 >>>
 $ viewfold dump --stage=loops plain.vf
+\# kernel 0 nest 0: split a0 4; vector a0.1
+\# kernel 0 nest 1: split a0 4; vector a0.1
 kernel @plain_0(p0: f32[8], p1: f32[8], p2: f32[4]) {
   for ridx5 in 0..1 thread {
     for ridx7 in 0..4 vector {

@@ -79,15 +79,21 @@ kernel 5 -> %out f32[4]
   threads share a loop of 1; work about 52 (bytes and operations)
 
 $ viewfold dump --stage=loops main.vf | grep -E '^(#|kernel)'
+\# kernel 0 nest 0: split a0 4; vector a0.1
 kernel @main_0(p0: f32[4], p1: f32[4]) {
 \# in scan: do
+\# kernel 1 nest 0: split a0 4; vector a0.1
 kernel @main_1(p0: f32[4], p1: f32[4], p2: f32[4]) {
 \# in scan: do
+\# kernel 2 nest 0:
 kernel @main_2(p0: bool[1], p1: f32[1], p2: f32[4]) {
 \# in scan: do, in cond: then
+\# kernel 3 nest 0: split a0 4; vector a0.1
 kernel @main_3(p0: f32[4], p1: f32[4]) {
 \# in scan: do, in cond: else
+\# kernel 4 nest 0: split a0 4; vector a0.1
 kernel @main_4(p0: f32[4], p1: f32[4], p2: f32[4]) {
+\# kernel 5 nest 0: split a0 4; vector a0.1
 kernel @main_5(p0: f32[4], p1: f32[4], p2: f32[4]) {
 
 $ viewfold explain main.vf | grep -E 'why|kernel '

@@ -31,6 +31,7 @@ check d: 3 elements, bit-equal
 
 == a launch that copies, and one that updates: lanes run along another axis, never along the indices
 $ viewfold dump --stage=loops one.vf
+\# kernel 0 nest 0: split a0 8; vector a0.1
 kernel @one_0(p0: f32[8], p1: f32[8]) {
   for ridx5 in 0..1 thread {
     for ridx7 in 0..8 vector {
@@ -40,16 +41,17 @@ kernel @one_0(p0: f32[8], p1: f32[8]) {
   }
 }
 \
+\# kernel 1 nest 0: split a0 2; reorder a0.0 a1 a0.1; vector a0.1
 kernel @one_1(p0: f32[8], p1: i64[3], p2: f32[6]) {
   for ridx2 in 0..1 thread {
-    for ridx4 in 0..3 {
-      %0 = load p1[ridx4] : i64
+    for ridx3 in 0..3 {
+      %0 = load p1[ridx3] : i64
       %1 = bound %0, (4), true : index
       %2 = (%1*2) : index
-      %3 = (ridx4*2) : index
+      %3 = (ridx3*2) : index
       for ridx5 in 0..2 vector {
         %4 = load p2[(%3+ridx5)] : f32
-        update p0[(ridx5+%2)] add %4 over ridx4
+        update p0[(ridx5+%2)] add %4 over ridx3
       }
     }
   }

@@ -92,3 +92,16 @@ graph @g(%y: i64[n=2..3,n,n]) {
 >>>
 $ viewfold run g.vf --in y=[[[1,2],[3,4]],[[5,6],[7,8]]]
 r: i64[12] = [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]
+
+== a kernel whose blocks for threads are the positions of an empty axis does nothing
+<<< turn.vf
+graph @turn(%x: f32[n=0..1000,64,64], %b: f32[m=0..1,64,64]) {
+  %y = permute %x order=[0,2,1]
+  %c = permute %b order=[0,2,1]
+  return %y, %c
+}
+>>>
+$ printf '\223NUMPY\1\0v\0{"descr":"<f4","fortran_order":False,"shape":(0,64,64)}%62s\n' '' > x.npy
+$ viewfold run turn.vf --in x=x.npy --in b=x.npy
+y: f32[0,64,64] = []
+c: f32[0,64,64] = []

@@ -1,0 +1,224 @@
+/* A store's index is taken apart into ranges with factors. Different iterations store to different elements
+ * when every loop around the store has a term and the terms are digits of a number: each factor exceeds what
+ * those of smaller factors add up to. For two stores, what their indices have in common are the high digits;
+ * the rest is one low digit, of which each store has an interval of its own. */
+#include "ir/in_place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/arith.h"
+#include "ir/regions.h"
+
+enum { MOST_TERMS = 24, MOST_STORES = 8, MOST_PENDING = 64 };
+
+typedef struct term {
+  ir_ref range;
+  int64_t factor, hi; /* 0 <= range <= hi */
+} term;
+
+typedef struct place {
+  ir_ref store, index;
+  term terms[MOST_TERMS];
+  uint32_t count;
+  int64_t constant;
+} place;
+
+typedef struct finder {
+  ir_graph *g;
+  ir_regions regions;
+  place places[MOST_STORES];
+  uint32_t count;
+} finder;
+
+/* Factors and sums are kept small enough that nothing below overflows. */
+static bool small(int64_t x) { return x > -(INT64_MAX >> 8) && x < INT64_MAX >> 8; }
+
+static bool add_term(finder *f, place *p, ir_ref range, int64_t factor) {
+  int64_t hi = ir_bounds_of(f->g, range).hi, most;
+  uint32_t i = 0;
+  if (hi < 0) hi = 0; /* of no rounds */
+  while (i < p->count && p->terms[i].range != range) i++;
+  if (i == p->count) {
+    if (p->count == MOST_TERMS) return false;
+    p->terms[p->count++] = (term){range, 0, hi};
+  }
+  p->terms[i].factor += factor;
+  return !f->regions.shared[range] && small(p->terms[i].factor) && ir_mul_ok(p->terms[i].factor, hi, &most) &&
+         small(most);
+}
+
+/* index = constant + sum of factor * range */
+static bool take_apart(finder *f, place *p) {
+  struct {
+    ir_ref ref;
+    int64_t factor;
+  } pending[MOST_PENDING] = {{p->index, 1}};
+  for (size_t count = 1; count > 0;) {
+    ir_ref ref = pending[--count].ref;
+    int64_t factor = pending[count].factor, number = 0;
+    const ir_node *n = ir_get(f->g, ref);
+    if (ir_is_const(f->g, ref, &number)) {
+      if (!small(number) || !ir_mul_ok(number, factor, &number) || !small(number)) return false;
+      p->constant += number;
+      if (!small(p->constant)) return false;
+    } else if (n->op == IR_OP_RANGE) {
+      if (!add_term(f, p, ref, factor)) return false;
+    } else if (n->op == IR_OP_ADD) {
+      if (count + n->nsrc > MOST_PENDING) return false;
+      for (uint32_t i = 0; i < n->nsrc; i++) pending[count].ref = n->src[i], pending[count++].factor = factor;
+    } else if (n->op == IR_OP_MUL) {
+      ir_ref other = 0;
+      for (uint32_t i = 0; i < n->nsrc; i++) {
+        if (!ir_is_const(f->g, n->src[i], &number)) {
+          if (other) return false;
+          other = n->src[i];
+        } else if (!ir_mul_ok(factor, number, &factor) || !small(factor)) {
+          return false;
+        }
+      }
+      pending[count].ref = other, pending[count++].factor = factor;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Every loop around the store that may run twice has a term. */
+static bool moves_with_loops(const finder *f, const place *p) {
+  for (ir_ref loop = f->regions.region[p->store]; loop; loop = f->regions.region[loop]) {
+    ir_ref range = ir_src(f->g, loop, 0);
+    uint32_t i = 0;
+    while (i < p->count && (p->terms[i].range != range || !p->terms[i].factor)) i++;
+    if (i == p->count && ir_bounds_of(f->g, range).hi > 0) return false;
+  }
+  return true;
+}
+
+static int by_factor(const void *a, const void *b) {
+  int64_t x = llabs(((const term *)a)->factor), y = llabs(((const term *)b)->factor);
+  return (x > y) - (x < y);
+}
+
+/* Are these digits, above one that goes from 0 to `low`? Sorts them. */
+static bool are_digits(term *terms, uint32_t count, int64_t low) {
+  qsort(terms, count, sizeof *terms, by_factor);
+  for (uint32_t i = 0; i < count; i++) {
+    if (terms[i].hi == 0) continue;
+    if (llabs(terms[i].factor) <= low || !small(low)) return false;
+    low += llabs(terms[i].factor) * terms[i].hi;
+  }
+  return true;
+}
+
+static bool is_common(const place *b, const term *t) {
+  for (uint32_t i = 0; i < b->count; i++)
+    if (b->terms[i].range == t->range) return b->terms[i].factor == t->factor;
+  return false;
+}
+
+typedef struct interval {
+  int64_t lo, hi;
+} interval;
+
+/* Of what a's index is beyond the terms that it has in common with b's; those are listed. False: too large.
+ */
+static bool rest_of(const place *a, const place *b, term *common, uint32_t *common_count, interval *out) {
+  *out = (interval){a->constant, a->constant};
+  *common_count = 0;
+  for (uint32_t i = 0; i < a->count; i++) {
+    const term *t = &a->terms[i];
+    if (is_common(b, t)) {
+      common[(*common_count)++] = *t;
+      continue;
+    }
+    *(t->factor < 0 ? &out->lo : &out->hi) += t->factor * t->hi;
+    if (!small(out->lo) || !small(out->hi)) return false;
+  }
+  return true;
+}
+
+static bool are_apart(const place *a, const place *b) {
+  term common[MOST_TERMS];
+  uint32_t count;
+  interval x, y;
+  if (!rest_of(b, a, common, &count, &y) || !rest_of(a, b, common, &count, &x)) return false;
+  if (x.hi >= y.lo && y.hi >= x.lo) return false;
+  return are_digits(common, count, (x.hi > y.hi ? x.hi : y.hi) - (x.lo < y.lo ? x.lo : y.lo));
+}
+
+static bool each_element_once(finder *f) {
+  for (uint32_t i = 0; i < f->count; i++) {
+    place *p = &f->places[i];
+    if (!take_apart(f, p) || !moves_with_loops(f, p)) return false;
+    term sorted[MOST_TERMS];
+    memcpy(sorted, p->terms, p->count * sizeof *sorted);
+    if (!are_digits(sorted, p->count, 0)) return false;
+    for (uint32_t k = 0; k < i; k++)
+      if (!are_apart(p, &f->places[k])) return false;
+  }
+  return true;
+}
+
+/* All effects are stores to p0; its number of bytes per element, 0 where it is otherwise. */
+static size_t find_stores(finder *f) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < f->regions.count; i++) {
+    const ir_node *n = ir_get(f->g, f->regions.order[i]);
+    if (n->op == IR_OP_SEQ || n->op == IR_OP_LOOP || n->op == IR_OP_KERNEL || n->dtype != IR_NONE) continue;
+    if (n->op != IR_OP_STORE || f->count == MOST_STORES) return 0;
+    const ir_node *param = ir_get(f->g, n->src[0]);
+    if (param->op != IR_OP_PARAM || ir_arg_int(param) != 0) return 0;
+    bytes = ir_dtypes[param->dtype].bytes;
+    f->places[f->count++] = (place){.store = f->regions.order[i], .index = n->src[1]};
+  }
+  return bytes;
+}
+
+static uint32_t bit_of(const finder *f, ir_ref param) {
+  int64_t slot = ir_arg_int(ir_get(f->g, param));
+  return ir_op_of(f->g, param) == IR_OP_PARAM && slot > 0 && slot < 32 ? 1u << slot : 0;
+}
+
+/* Parameters that are loaded only at the index of every store that uses the load. */
+static ir_status check_loads(finder *f, size_t bytes, uint32_t *set, ir_error *error) {
+  uint32_t good = 0, bad = 0;
+  uint8_t *used = ir_alloc(f->g->mem, f->regions.limit);
+  if (!used) return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");
+  memset(used, 0, f->regions.limit);
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  ir_status status = IR_OK;
+  for (uint32_t k = 0; k < f->count && !status; k++) {
+    status = ir_reachable(f->g, ir_get(f->g, f->places[k].store)->src + 1, 2, &live, &count, &cap);
+    for (size_t i = 0; i < count && !status; i++) {
+      const ir_node *n = ir_get(f->g, live[i]);
+      used[live[i]] = 1;
+      if (n->op == IR_OP_LOAD && n->src[1] != f->places[k].index) bad |= bit_of(f, n->src[0]);
+    }
+  }
+  for (size_t i = 0; i < f->regions.count; i++) { /* loads for something else, such as an extent */
+    const ir_node *n = ir_get(f->g, f->regions.order[i]);
+    if (n->op != IR_OP_LOAD) continue;
+    bool fits = used[f->regions.order[i]] && ir_dtypes[n->dtype].bytes == bytes;
+    *(fits ? &good : &bad) |= bit_of(f, n->src[0]);
+  }
+  ir_free(f->g->mem, live, cap * sizeof *live);
+  ir_free(f->g->mem, used, f->regions.limit);
+  if (status) return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");
+  *set = good & ~bad;
+  return IR_OK;
+}
+
+ir_status ir_in_place(ir_graph *g, ir_ref kernel, uint32_t *set, ir_error *error) {
+  finder f = {.g = g};
+  *set = 0;
+  if (ir_regions_find(g, kernel, &f.regions) != IR_OK)
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");
+  size_t bytes = f.regions.escape ? 0 : find_stores(&f);
+  ir_status status = IR_OK;
+  if (bytes && each_element_once(&f)) status = check_loads(&f, bytes, set, error);
+  ir_regions_free(&f.regions);
+  return status;
+}

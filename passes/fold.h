@@ -1,0 +1,49 @@
+/* Inside folding: the folder, for kernels of one value (fold.c) and of several (fold_slab.c). */
+#ifndef VIEWFOLD_PASSES_FOLD_H
+#define VIEWFOLD_PASSES_FOLD_H
+
+#include "passes.h"
+#include "view_index.h"
+
+struct fold_slab;
+
+/* One demand in progress. Its sub-demands' answers are at answers[first_answer...] once they are all in. */
+typedef struct fold_frame {
+  ir_ref key;       /* TUPLE(node, valid, position...) */
+  uint32_t awaited; /* sub-demands asked for, in frame_keys[first_key...] */
+  size_t first_key;
+  int stage;
+  ir_ref ranges[IR_MAX_RANK]; /* of a reduction */
+  uint32_t range_count;
+} fold_frame;
+
+typedef struct folder {
+  ir_graph *g;
+  pass_slots *slots;
+  const struct fold_slab *slab;  /* NULL: the kernel computes one value */
+  ir_ref output;                 /* the kernel's own value: computed here, though it has a slot */
+  ir_ref leaf_index, leaf_valid; /* the last access made, for chains */
+  ir_ref *answer;                /* by key: value, 0 while unknown */
+  size_t answer_cap;
+  fold_frame *stack;
+  size_t depth, stack_cap;
+  ir_ref *keys; /* sub-demands of all frames on the stack */
+  size_t key_count, key_cap;
+  int64_t next_range;
+  bool failed;
+} folder;
+
+/* The value of a node at a position; 0 on failure. */
+ir_ref fold_at(folder *f, ir_ref node, const pass_position *p);
+/* The parameter for a slot, of the node's type. */
+ir_ref fold_param(folder *f, ir_ref node, uint32_t slot);
+/* The next range; position 0 where there is but one. */
+ir_ref fold_range(folder *f, ir_ref extent);
+void fold_forget(folder *f); /* all answers so far */
+void folder_free(folder *f);
+
+/* fold_slab.c: the element of a value that an earlier effect of the slab has put into its local; 0: the node
+ * is none, or on failure. */
+ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_position *p);
+
+#endif

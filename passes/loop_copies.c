@@ -1,0 +1,175 @@
+/* Stores without reductions: which copies stand side by side, and where the lanes begin. */
+#include "loops.h"
+
+enum { MAX_FOUND = 512, MOST_ALTERNATING = 4 };
+
+static bool takes_steps(loop_nest *n, const loop_axis *a) {
+  uint32_t axis = (uint32_t)(a - n->axes);
+  return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
+}
+
+/* Does the size depend on the loops outside? */
+static bool varies(loop_nest *n, const loop_axis *a) {
+  ir_ref range;
+  return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
+}
+
+static bool is_store(const loop_nest *n) { return ir_op_of(n->g, n->store) == IR_OP_STORE; }
+
+/* Do all loads have neighbours side by side along the axis, or one element for all? */
+static bool reads_along(loop_nest *n, const loop_axis *a) {
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  bool along = count > 0;
+  for (uint32_t i = 0; i < count && along; i++) {
+    int64_t stride;
+    along = loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride) && stride >= -1 && stride <= 1;
+  }
+  return along;
+}
+
+loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes) {
+  int64_t count, step;
+  ir_ref index = ir_src(n->g, n->store, 1);
+  if (!is_store(n) || !ir_is_const(n->g, last->extent, &count) || count < 2 || count > MOST_ALTERNATING ||
+      reads_along(n, last))
+    return NULL;
+  for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
+    if (!loop_stride(n->g, index, a->range, &step) || step != count || !takes_steps(n, a) ||
+        ir_bounds_of(n->g, a->extent).hi < lanes || !reads_along(n, a))
+      continue;
+    last->unroll = (int)count;
+    return a;
+  }
+  return NULL;
+}
+
+/* Elements of the axis whose tiles follow one another before those along rows that are written: a line's, so
+ * that what is read is used up. More where few rows of the output are in one set of the first cache, because
+ * they are short or go past it: then neighbouring lines are read together. */
+static int block_of(loop_nest *n, const loop_axis *a, int copies, int bytes, bool streams) {
+  enum { LINE = 64, TILES = 4 };
+  int64_t row;
+  bool known = loop_stride(n->g, ir_src(n->g, n->store, 1), a->range, &row) && row > 0;
+  bool near = known && row <= n->target->l1_bytes && 2 * TILES * copies * row * bytes <= n->target->l1_bytes;
+  int block = streams || near ? TILES * copies : 0;
+  return block > LINE / bytes ? block : LINE / bytes;
+}
+
+/* Lanes that gather along one axis what lies side by side along another (a transpose): with copies along that
+ * other axis whole vectors are read, and turned in registers. */
+static bool choose_tile(loop_nest *n, const loop_axis *vector, bool streams) {
+  int copies = n->target->registers / 2;
+  if (copies > vector->lanes) copies = vector->lanes;
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref index = ir_src(n->g, loads[i], 1);
+    int64_t stride;
+    if (loop_stride(n->g, index, vector->range, &stride) && stride >= -1 && stride <= 1) continue;
+    for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
+      if (a == vector || varies(n, a) || !takes_steps(n, a) || !loop_stride(n->g, index, a->range, &stride) ||
+          (stride != 1 && stride != -1))
+        continue;
+      int64_t most = ir_bounds_of(n->g, a->extent).hi;
+      if (most >= copies) a->unroll = copies;
+      else if (ir_is_const(n->g, a->extent, &most)) a->unroll = (int)most;
+      int block = block_of(n, a, copies, ir_dtypes[ir_dtype_of(n->g, loads[i])].bytes, streams);
+      if (most >= block && block > copies) a->block = block;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Rows that are read backwards: several vectors at a time, which reads each group of lines together; memory
+ * fetches ahead forwards. Half again as fast, where rows read forwards lose. */
+static void choose_backward(loop_nest *n, loop_axis *vector) {
+  enum { TOGETHER = 8 };
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND), streams = 0;
+  bool backward = false;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t stride;
+    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &stride)) return;
+    backward |= stride == -1;
+    streams += stride != 0;
+  }
+  if (!backward) return;
+  int copies = streams < TOGETHER ? TOGETHER / (int)streams : 1;
+  if (ir_bounds_of(n->g, vector->extent).hi >= 4 * copies * vector->lanes) vector->unroll = copies;
+}
+
+/* Where rows of the output begin, in elements past a multiple of the lanes. */
+enum { ANYWHERE = -1, UNKNOWN = -2 };
+
+static int term_begin(loop_nest *n, const loop_axis *vector, ir_ref term) {
+  const ir_node *t = ir_get(n->g, term);
+  int64_t value, lanes = vector->lanes;
+  if (loop_depends(n->g, term, vector->range)) return 0;
+  if (ir_is_const(n->g, term, &value)) return (int)((value % lanes + lanes) % lanes);
+  if (t->op == IR_OP_MUL && t->nsrc == 2 && ir_is_const(n->g, t->src[1], &value))
+    return value % lanes ? ANYWHERE : 0;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (term == n->axes[a].range && n->axes[a].unroll > 1) return 0; /* copies that alternate */
+  return t->op == IR_OP_RANGE ? ANYWHERE : UNKNOWN;
+}
+
+static int row_begin(loop_nest *n, const loop_axis *vector) {
+  ir_ref index = ir_src(n->g, n->store, 1);
+  const ir_node *sum = ir_get(n->g, index);
+  uint32_t count = sum->op == IR_OP_ADD ? sum->nsrc : 1;
+  int at = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    int begin = term_begin(n, vector, sum->op == IR_OP_ADD ? sum->src[i] : index);
+    if (begin == ANYWHERE) return ANYWHERE;
+    at = begin == UNKNOWN || at == UNKNOWN ? UNKNOWN : at + begin;
+  }
+  return at == UNKNOWN ? UNKNOWN : at % vector->lanes;
+}
+
+/* Stores that go past the caches want whole vectors at multiples of their size: these begin where all rows
+ * have them. Where rows begin anywhere nothing is gained; where sizes are not known it is seen when storing.
+ */
+static bool choose_stream(loop_nest *n, loop_axis *vector) {
+  const ir_node *store = ir_get(n->g, n->store);
+  if (!ir_arg_mode(store)) return false;
+  int begin = row_begin(n, vector);
+  if (begin > 0) vector->head = vector->lanes - begin;
+  if (begin != ANYWHERE) return true;
+  n->store = ir_make(n->g, IR_OP_STORE, IR_NONE, 0, store->src, store->nsrc);
+  return false;
+}
+
+/* Rows of a few vectors: no loop. */
+static void choose_short(loop_nest *n, loop_axis *vector) {
+  enum { MOST = 4 };
+  int64_t size;
+  if (ir_is_const(n->g, vector->extent, &size) && size / vector->lanes <= MOST)
+    vector->unroll = (int)(size / vector->lanes);
+}
+
+/* May elements be stored twice? Not where they depend on what is written, nor where they are read at the
+ * place that is stored to: such a kernel can write over what it reads. */
+static bool is_repeatable(loop_nest *n) {
+  ir_ref loads[MAX_FOUND];
+  const ir_node *store = ir_get(n->g, n->store);
+  uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *load = ir_get(n->g, loads[i]);
+    if (load->src[0] == store->src[0] || load->src[1] == store->src[1]) return false;
+  }
+  return count < MAX_FOUND;
+}
+
+void loop_choose_copies(loop_nest *n, loop_axis *vector) {
+  if (!is_store(n)) return;
+  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n), alternating = false;
+  for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
+    a->overlaps = repeatable && (a != vector || !streams); /* lines past the caches are not written twice */
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    alternating |= n->axes[a].unroll > 1; /* chosen with the lanes */
+  if (!alternating && choose_tile(n, vector, streams)) return;
+  if (!alternating) choose_backward(n, vector);
+  if (vector->unroll == 1) choose_short(n, vector);
+}

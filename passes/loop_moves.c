@@ -1,0 +1,285 @@
+/* The digits of a nest as moves, and back.
+ *
+ *   split a0 64             the innermost digit of the axis is cut: steps of 64 elements, and the digit
+ * inside tile a0 6 a1 64         split a0 6, split a1 64, and both outer digits before both inner ones
+ *   reorder a1.0 a0.0       these digits one after another, where the first of them stood
+ *   thread a1.0             bindings; the outermost digits only are blocks for threads
+ *   unroll a0.1
+ *   vector a1.2
+ *
+ * Axes are named from the outermost inwards, a0, a1, ...; the digits of an axis that is split are a0.0, a0.1,
+ * ... Moves are separated by semicolons and begin from one serial digit for each axis. */
+#include "loops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const binding_words[] = {
+    [IR_SERIAL] = "serial", [IR_UNROLL] = "unroll", [IR_VECTOR] = "vector", [IR_THREAD] = "thread"};
+enum { BINDINGS = sizeof binding_words / sizeof *binding_words };
+
+/* printing */
+
+static uint32_t digits_of(const loop_nest *n, uint32_t axis) {
+  uint32_t count = 0;
+  for (uint32_t d = 0; d < n->digit_count; d++) count += n->digits[d].axis == axis;
+  return count;
+}
+
+/* Which of its axis's digits it is, from the outermost. */
+static uint32_t place_in_axis(const loop_nest *n, uint32_t d) {
+  uint32_t place = 0;
+  for (uint32_t i = 0; i < d; i++) place += n->digits[i].axis == n->digits[d].axis;
+  return place;
+}
+
+static void put_digit(const loop_nest *n, uint32_t d, ir_text *out) {
+  uint32_t axis = n->digits[d].axis;
+  if (digits_of(n, axis) == 1) ir_textf(out, " a%u", axis);
+  else ir_textf(out, " a%u.%u", axis, place_in_axis(n, d));
+}
+
+static void put_word(ir_text *out, size_t start, const char *word) {
+  ir_textf(out, "%s%s", out->len > start ? "; " : "", word);
+}
+
+static bool is_in_order(const loop_nest *n) {
+  for (uint32_t d = 1; d < n->digit_count; d++)
+    if (n->digits[d].axis < n->digits[d - 1].axis) return false;
+  return true;
+}
+
+void loop_moves_print(const loop_nest *n, ir_text *out) {
+  size_t start = out->len;
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    uint32_t left = digits_of(n, a);
+    for (uint32_t d = 0; d < n->digit_count && left > 1; d++) {
+      if (n->digits[d].axis != a) continue;
+      put_word(out, start, "split");
+      ir_textf(out, " a%u %lld", a, (long long)n->digits[d].step);
+      left--;
+    }
+  }
+  if (!is_in_order(n)) {
+    put_word(out, start, "reorder");
+    for (uint32_t d = 0; d < n->digit_count; d++) put_digit(n, d, out);
+  }
+  for (int b = 0; b < BINDINGS; b++) {
+    bool named = b == IR_SERIAL;
+    for (uint32_t d = 0; d < n->digit_count; d++) {
+      if (n->digits[d].binding != b || b == IR_SERIAL) continue;
+      if (!named) put_word(out, start, binding_words[b]);
+      named = true;
+      put_digit(n, d, out);
+    }
+  }
+}
+
+void loop_moves_tell(const loop_nest *n,
+                     void (*tell)(void *user, uint32_t kernel, uint32_t nest, const char *moves),
+                     uint32_t nest) {
+  ir_text text;
+  ir_text_init(&text, n->g->mem);
+  loop_moves_print(n, &text);
+  if (!text.failed) tell(n->shaping->user, n->shaping->kernel, nest, ir_text_get(&text));
+  ir_text_free(&text);
+}
+
+/* reading */
+
+typedef struct reader {
+  loop_nest *n;
+  const char *at;
+} reader;
+
+static bool refuse(reader *r, const char *move, size_t length, const char *why) {
+  ir_fail(
+      r->n->g->error, IR_ERR_INVALID,
+      "schedule: `%.*s`: %s; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder DIGIT..., thread, "
+      "unroll and vector DIGIT..., of axes a0 to a%u",
+      (int)length, move, why, r->n->axis_count ? r->n->axis_count - 1 : 0);
+  return false;
+}
+
+static void skip_blanks(reader *r) {
+  while (*r->at == ' ' || *r->at == '\t') r->at++;
+}
+
+static bool read_number(reader *r, int64_t *out) {
+  char *end;
+  skip_blanks(r);
+  if (*r->at < '0' || *r->at > '9') return false;
+  *out = strtoll(r->at, &end, 10);
+  r->at = end;
+  return true;
+}
+
+static bool read_axis(reader *r, uint32_t *axis) {
+  int64_t number;
+  skip_blanks(r);
+  if (*r->at != 'a') return false;
+  r->at++;
+  if (!read_number(r, &number) || number >= r->n->axis_count) return false;
+  *axis = (uint32_t)number;
+  return true;
+}
+
+/* Number of digit `place` of the axis; digit_count when there is none. */
+static uint32_t find_digit(const loop_nest *n, uint32_t axis, int64_t place) {
+  for (uint32_t d = 0; d < n->digit_count; d++)
+    if (n->digits[d].axis == axis && place-- == 0) return d;
+  return n->digit_count;
+}
+
+static bool read_digit(reader *r, uint32_t *digit) {
+  uint32_t axis;
+  int64_t place = 0;
+  if (!read_axis(r, &axis)) return false;
+  if (*r->at == '.') {
+    r->at++;
+    if (!read_number(r, &place)) return false;
+  } else if (digits_of(r->n, axis) > 1) {
+    return false;
+  }
+  *digit = find_digit(r->n, axis, place);
+  return *digit < r->n->digit_count;
+}
+
+/* The innermost digit of the axis, which goes in single elements, gets one around it. */
+static bool split(loop_nest *n, uint32_t axis, int64_t step) {
+  uint32_t count = digits_of(n, axis), last = find_digit(n, axis, count - 1);
+  if (n->digit_count == MAX_DIGITS || step < 2 || n->digits[last].binding != IR_SERIAL) return false;
+  if (count > 1) {
+    int64_t around = n->digits[find_digit(n, axis, count - 2)].step;
+    if (step >= around || around % step != 0) return false;
+  }
+  memmove(n->digits + last + 1, n->digits + last, (n->digit_count++ - last) * sizeof *n->digits);
+  n->digits[last].step = step;
+  return true;
+}
+
+static bool read_split(reader *r, uint32_t *axis) {
+  int64_t step;
+  return read_axis(r, axis) && read_number(r, &step) && split(r->n, *axis, step);
+}
+
+/* These digits one after another, where the first of them stood. */
+static bool reorder(loop_nest *n, const uint32_t *wanted, uint32_t count) {
+  loop_digit now[MAX_DIGITS];
+  bool taken[MAX_DIGITS] = {false};
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (taken[wanted[i]]) return false;
+    taken[wanted[i]] = true;
+  }
+  for (uint32_t d = 0, placed = 0; d < n->digit_count; d++) {
+    for (uint32_t i = 0; i < count && taken[d] && !placed; i++) now[used++] = n->digits[wanted[i]];
+    placed |= taken[d];
+    if (!taken[d]) now[used++] = n->digits[d];
+  }
+  memcpy(n->digits, now, used * sizeof *now);
+  for (uint32_t d = 0; d < n->digit_count; d++) /* an axis's digits stay in order */
+    for (uint32_t i = 0; i < d; i++)
+      if (n->digits[i].axis == n->digits[d].axis && n->digits[i].step <= n->digits[d].step) return false;
+  return true;
+}
+
+static bool read_tile(reader *r) {
+  uint32_t a, b;
+  if (!read_split(r, &a) || !read_split(r, &b) || a == b) return false;
+  uint32_t inner_a = find_digit(r->n, a, digits_of(r->n, a) - 1), outer_b = inner_a + 1;
+  bool next_to = outer_b + 1 < r->n->digit_count && r->n->digits[outer_b].axis == b;
+  return next_to && reorder(r->n, (uint32_t[]){outer_b, inner_a}, 2);
+}
+
+static uint32_t read_digits(reader *r, uint32_t *out) {
+  uint32_t count = 0;
+  for (;;) {
+    skip_blanks(r);
+    if (*r->at != 'a' || count == MAX_DIGITS) return count;
+    if (!read_digit(r, &out[count++])) return 0;
+  }
+}
+
+/* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
+ * lanes need sizes that they fill. */
+const char *loop_moves_unsound(loop_nest *n) {
+  for (uint32_t d = 0; d < n->digit_count; d++) {
+    const loop_digit *digit = &n->digits[d];
+    uint32_t place = place_in_axis(n, d);
+    int64_t around = place ? n->digits[find_digit(n, digit->axis, place - 1)].step : 0;
+    bool lanes = digit->binding == IR_UNROLL || digit->binding == IR_VECTOR;
+    if (digit->binding == IR_THREAD && ((d && n->digits[d - 1].binding != IR_THREAD) || place))
+      return "blocks for threads are the outermost digits of axes, before all others";
+    if (digit->binding != IR_SERIAL && loop_is_ordered(n, digit->axis))
+      return "updates along this axis may meet, so that they stay in order";
+    if ((lanes || digits_of(n, digit->axis) > 1) && loop_bounds_another(n, digit->axis))
+      return "the size of another axis depends on this one, which is walked element by element";
+    if (lanes && n->shares) return "the pieces inside this nest have copies and vectors of their own";
+    if (lanes && (around == 0 || around / digit->step > LOOP_MAX_LANES))
+      return "copies and vectors need a split around them, of at most 64 steps";
+    if (digit->binding == IR_VECTOR && (digit->step != 1 || (around & (around - 1))))
+      return "a vector is the innermost digit of its axis, of a power of two elements";
+    for (uint32_t i = 0; i < d && digit->binding == IR_VECTOR; i++)
+      if (n->digits[i].binding == IR_VECTOR) return "there is one vector";
+  }
+  return NULL;
+}
+
+static bool read_move(reader *r, size_t length) {
+  const char *move = r->at;
+  uint32_t digits[MAX_DIGITS], axis;
+  size_t word = strcspn(move, " \t;\n");
+  if (word == 0) return refuse(r, move, length, "a move is missing");
+  r->at += word;
+  if (word == 5 && !strncmp(move, "split", word))
+    return read_split(r, &axis) ||
+           refuse(r, move, length, "steps get smaller inwards, each a multiple of the next");
+  if (word == 4 && !strncmp(move, "tile", word))
+    return read_tile(r) || refuse(r, move, length, "two axes whose digits are neighbours are split");
+  uint32_t count = read_digits(r, digits);
+  if (!count) return refuse(r, move, length, "there is no such digit");
+  if (word == 7 && !strncmp(move, "reorder", word))
+    return reorder(r->n, digits, count) || refuse(r, move, length, "the digits of an axis stay in order");
+  for (int b = 0; b < BINDINGS; b++) {
+    if (word != strlen(binding_words[b]) || strncmp(move, binding_words[b], word) != 0) continue;
+    for (uint32_t i = 0; i < count; i++) r->n->digits[digits[i]].binding = b;
+    return true;
+  }
+  return refuse(r, move, length, "there is no such move");
+}
+
+/* The axes have the lanes and copies that the digits say. */
+static void take_lanes(loop_nest *n) {
+  for (uint32_t a = 0; a < n->axis_count; a++) n->axes[a].lanes = n->axes[a].unroll = 1;
+  for (uint32_t d = 0; d < n->digit_count; d++) {
+    const loop_digit *digit = &n->digits[d];
+    uint32_t place = place_in_axis(n, d);
+    int64_t around = place ? n->digits[find_digit(n, digit->axis, place - 1)].step : digit->step;
+    if (digit->binding == IR_VECTOR) n->axes[digit->axis].lanes = (int)around;
+    if (digit->binding == IR_UNROLL) n->axes[digit->axis].unroll *= (int)(around / digit->step);
+  }
+}
+
+bool loop_moves_apply(loop_nest *n, const char *text) {
+  reader r = {n, text};
+  n->digit_count = 0;
+  for (uint32_t a = 0; a < n->axis_count; a++) n->digits[n->digit_count++] = (loop_digit){a, 1, IR_SERIAL};
+  for (;;) {
+    skip_blanks(&r);
+    if (*r.at == ';') r.at++;
+    else if (*r.at == '\0') break;
+    skip_blanks(&r);
+    const char *move = r.at;
+    size_t length = strcspn(move, ";");
+    if (length == 0) continue;
+    if (!read_move(&r, length)) return false;
+    skip_blanks(&r);
+    if (*r.at && *r.at != ';') return refuse(&r, move, length, "something follows the move");
+  }
+  const char *why = loop_moves_unsound(n);
+  if (why) return refuse(&r, text, strlen(text), why);
+  take_lanes(n);
+  return true;
+}

@@ -1,0 +1,161 @@
+/* The loops of a store, from its digits.
+ *
+ * Each digit cuts the part of its axis that the digits outside have left into whole steps and what fills
+ * none. Both are placed with the digits further in, so every combination of whole steps and rests has loops
+ * of its own, whose sizes are numbers where the axes' are. Lanes stand innermost, around the store, so that
+ * the serial loops of a reduction run once for all of them. */
+#include "loops.h"
+
+#include "index.h"
+
+static bool is_zero(ir_graph *g, ir_ref size) {
+  int64_t value;
+  return ir_is_const(g, size, &value) && value == 0;
+}
+
+/* The digits after d, with `left` elements of d's axis from `start` on. */
+static ir_ref inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  uint32_t axis = p->n->digits[d].axis;
+  ir_ref outer_start = p->start[axis], outer_left = p->left[axis];
+  p->start[axis] = start, p->left[axis] = left;
+  ir_ref effect = loop_place_from(p, d + 1);
+  p->start[axis] = outer_start, p->left[axis] = outer_left;
+  return effect;
+}
+
+static ir_ref steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, int64_t step) {
+  ir_graph *g = p->n->g;
+  int64_t known;
+  if (ir_is_const(g, count, &known) && known == 1) return inside(p, d, start, ir_index(g, step));
+  ir_ref range = loop_fresh_range(p->n, count);
+  ir_ref effect = inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
+  return loop_wrap(g, range, IR_SERIAL, effect);
+}
+
+/* `count` lanes, `step` elements apart. */
+static ir_ref lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int binding) {
+  ir_graph *g = p->n->g;
+  if (count == 1) return inside(p, d, start, ir_index(g, step));
+  ir_ref range = loop_fresh_range(p->n, ir_index(g, count));
+  if (!range) return 0;
+  p->lanes[p->lane_count] = range;
+  p->bindings[p->lane_count++] = binding;
+  ir_ref effect = inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
+  p->lane_count--;
+  return effect;
+}
+
+/* Steps that are all whole: the last one begins so that it ends with what is left, and does again some of
+ * what the one before did. Copies, whose code is long, have one body for all steps. 0 where that is not
+ * possible. */
+static ir_ref overlapping(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  loop_digit digit = p->n->digits[d];
+  const loop_axis *axis = &p->n->axes[digit.axis];
+  int64_t size, elements, step = digit.step;
+  bool vectors = axis->unroll == 1 && step == axis->lanes, copies = axis->lanes == 1 && step == axis->unroll;
+  if (!axis->overlaps || digit.binding != IR_SERIAL || (!vectors && !copies) ||
+      !ir_is_const(g, axis->extent, &size) || !ir_is_const(g, left, &elements) || size < step ||
+      elements % step == 0)
+    return 0;
+  if (elements < step) return inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
+  ir_ref last = pass_add_int(g, start, elements - step), whole = ir_index(g, elements / step);
+  if (vectors) {
+    ir_ref parts[] = {steps(p, d, whole, start, step), inside(p, d, last, ir_index(g, step))};
+    return loop_sequence(g, parts, 2);
+  }
+  ir_ref range = loop_fresh_range(p->n, pass_add_int(g, whole, 1));
+  ir_ref at = pass_min(g, pass_add(g, start, pass_mul_int(g, range, step)), last);
+  return loop_wrap(g, range, IR_SERIAL, inside(p, d, at, ir_index(g, step)));
+}
+
+/* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */
+static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  loop_digit digit = p->n->digits[d];
+  ir_ref together = overlapping(p, d, start, left);
+  if (together) return together;
+  bool single = digit.step == 1;
+  ir_ref whole = single ? left : pass_div_int(g, left, digit.step), parts[2];
+  ir_ref rest = single ? ir_index(g, 0) : pass_mod_int(g, left, digit.step);
+  uint32_t count = 0;
+  int64_t copies;
+  if (digit.binding == IR_UNROLL && ir_is_const(g, whole, &copies) && copies > 0)
+    parts[count++] = lanes(p, d, copies, start, digit.step, IR_UNROLL);
+  else if (!is_zero(g, whole)) parts[count++] = steps(p, d, whole, start, digit.step);
+  if (!is_zero(g, rest))
+    parts[count++] = inside(p, d, pass_add(g, start, pass_mul_int(g, whole, digit.step)), rest);
+  return loop_sequence(g, parts, count);
+}
+
+/* A vector, then halves of it for what is left, or a vector that does elements again; single elements where
+ * the number is not known. */
+static ir_ref vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  enum { HALVES = 16 };
+  ir_graph *g = p->n->g;
+  const loop_axis *axis = &p->n->axes[p->n->digits[d].axis];
+  int64_t elements, size;
+  ir_ref parts[HALVES];
+  uint32_t count = 0;
+  if (!ir_is_const(g, left, &elements)) return steps(p, d, left, start, 1);
+  if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
+    return lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, IR_VECTOR);
+  while (elements > 0 && count < HALVES) {
+    int64_t width = 1;
+    while (2 * width <= elements) width *= 2;
+    parts[count++] = lanes(p, d, width, start, 1, IR_VECTOR);
+    start = pass_add_int(g, start, width), elements -= width;
+  }
+  return loop_sequence(g, parts, count);
+}
+
+/* The whole of an axis; its size may depend on axes that are down to one element. */
+static ir_ref whole_axis(loop_place *p, uint32_t axis) {
+  loop_nest *n = p->n;
+  ir_ref from[MAX_NEST], to[MAX_NEST];
+  uint32_t count = 0;
+  int64_t left;
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    if (!p->left[a] || !ir_is_const(n->g, p->left[a], &left) || left != 1) continue;
+    from[count] = n->axes[a].range;
+    to[count++] = p->start[a];
+  }
+  return pass_substitute(n->g, n->axes[axis].extent, from, to, count);
+}
+
+static ir_ref part(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  return p->n->digits[d].binding == IR_VECTOR ? vectors(p, d, start, left)
+                                              : whole_and_rest(p, d, start, left);
+}
+
+ir_ref loop_place_from(loop_place *p, uint32_t first) {
+  loop_nest *n = p->n;
+  if (first == n->digit_count) return p->body(p);
+  uint32_t axis = n->digits[first].axis;
+  int64_t size;
+  if (p->left[axis]) return part(p, first, p->start[axis], p->left[axis]);
+  ir_ref start = ir_index(n->g, 0), left = whole_axis(p, axis);
+  if (!left) return 0;
+  int head = n->axes[axis].head;
+  if (head == 0 || !ir_is_const(n->g, left, &size) || size <= head) return part(p, first, start, left);
+  ir_ref parts[] = {part(p, first, start, ir_index(n->g, head)),
+                    part(p, first, ir_index(n->g, head), ir_index(n->g, size - head))};
+  return loop_sequence(n->g, parts, 2);
+}
+
+/* Each range belongs to one loop, and there is a store for every combination of whole steps and rests: so the
+ * lanes have ranges of their own around each. */
+ir_ref loop_store_body(loop_place *p) {
+  loop_nest *n = p->n;
+  ir_ref from[MAX_NEST], to[MAX_NEST], own[MAX_DIGITS];
+  for (uint32_t i = 0; i < p->lane_count; i++) own[i] = loop_fresh_range(n, ir_src(n->g, p->lanes[i], 0));
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    from[a] = n->axes[a].range;
+    to[a] = pass_substitute(n->g, p->start[a], p->lanes, own, p->lane_count);
+  }
+  n->lanes = own, n->lane_count = p->lane_count;
+  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, n->axis_count));
+  n->lanes = NULL, n->lane_count = 0;
+  for (uint32_t i = p->lane_count; i-- > 0;) effect = loop_wrap(n->g, own[i], p->bindings[i], effect);
+  return effect;
+}

@@ -1,0 +1,21 @@
+/* Inside packing: what to copy (pack.c), and the copies (pack_copy.c). All return 0 on failure. */
+#ifndef VIEWFOLD_PASSES_PACK_H
+#define VIEWFOLD_PASSES_PACK_H
+
+#include "contract.h"
+
+/* Copies of an operand, as views of the operand's shape. */
+ir_ref pack_rows(const pass_contraction *c, const pass_operand *o);  /* [kept..., summed...] */
+ir_ref pack_plain(const pass_contraction *c, const pass_operand *o); /* masks and elementwise work done */
+/* [kept..., panels, summed..., width], of a column of known size */
+ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t column, int64_t width);
+
+int64_t pack_elements(ir_graph *g, ir_ref tensor); /* at most; saturating */
+
+/* The terms, and their sum over the axes of the set; of floats with one rounding for each. */
+ir_ref pack_product(ir_graph *g, ir_dtype dtype, ir_ref a, ir_ref b);
+ir_ref pack_sum(const pass_contraction *c, ir_ref product, uint32_t reduced);
+/* The sum of products of a and b with `column` last of the kept axes in memory, turned back by views. */
+ir_ref pack_turned_sum(const pass_contraction *c, uint32_t column, ir_ref a, ir_ref b);
+
+#endif

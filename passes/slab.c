@@ -1,0 +1,371 @@
+/* Slabs: which kernels share the loop over their outer positions.
+ *
+ * Softmax takes the maximum of a row, exponentials, their sum and quotients: four values in memory, of which
+ * three are there only because each is needed at several positions of the row. Where a row fits in a cache
+ * they are computed row by row in one kernel instead, and what they hand to one another lies in locals.
+ *
+ * A loop may be shared if every member has an axis that it walks, and reads each other member at the same
+ * position of that axis. Groups grow in the order of the kernels: one that reads a member joins if that
+ * leaves shared loops, and rows that fit (slab_choose.c). A kernel that needs a member and stays outside is
+ * run after the slab, so that from there on only those may join that need nothing else of what comes after
+ * it. */
+#include "slab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FUSED_NODES = 1024, WINDOW = 64, NO_ITEM = -1 };
+
+static int descending(const void *a, const void *b) {
+  ir_ref x = *(const ir_ref *)a, y = *(const ir_ref *)b;
+  return x > y ? -1 : x < y;
+}
+
+static bool in_memory(const scheduler *s, ir_ref r) {
+  return schedule_is_leaf(ir_op_of(s->g, r)) || s->flags[r] & SCHEDULE_STORED;
+}
+
+size_t slab_fused(scheduler *s, ir_ref value, ir_ref *out, size_t room) {
+  size_t count = 1;
+  out[0] = value;
+  s->sharing.walk++;
+  s->sharing.seen[value] = s->sharing.walk;
+  for (size_t next = 0; next < count; next++) {
+    const ir_node *n = ir_get(s->g, out[next]);
+    if (next && in_memory(s, out[next])) continue;
+    for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+      ir_ref operand = n->src[k];
+      if (!ir_shape(s->g, operand) || s->sharing.seen[operand] == s->sharing.walk) continue;
+      if (count == room) return 0;
+      s->sharing.seen[operand] = s->sharing.walk;
+      out[count++] = operand;
+    }
+  }
+  qsort(out, count, sizeof *out, descending);
+  return count;
+}
+
+/* items */
+
+static int64_t item_of(const slab_plan *p, ir_ref node) {
+  const scheduler *s = p->s;
+  if (ir_op_of(s->g, node) == IR_OP_RESULT) node = ir_src(s->g, node, 0);
+  return node < s->nodes && p->item_of[node] ? (int64_t)p->item_of[node] - 1 : NO_ITEM;
+}
+
+static bool add_read(slab_plan *p, ir_ref node, const slab_axes *axes) {
+  const ir_mem *mem = p->s->g->mem;
+  if (!IR_RESERVE(mem, p->reads, p->read_cap, p->read_count + 1)) return false;
+  p->reads[p->read_count++] = (slab_read){node, *axes};
+  return true;
+}
+
+/* As packing leaves contractions: of floats with one rounding. */
+static bool contracts(const ir_graph *g, const ir_node *n) {
+  if (n->op != IR_OP_SUM) return false;
+  return ir_op_of(g, n->src[0]) == (ir_is_float((ir_dtype)n->dtype) ? IR_OP_FMA : IR_OP_MUL);
+}
+
+/* Without reductions a kernel is cut where masks begin and end, in loops of its own. */
+static bool is_peeled(const scheduler *s, const ir_ref *nodes, size_t count) {
+  bool masks = false, reduces = false;
+  for (size_t i = 0; i < count; i++) {
+    ir_op op = ir_op_of(s->g, nodes[i]);
+    if (i && in_memory(s, nodes[i])) continue;
+    masks |= op == IR_OP_PAD || op == IR_OP_CONCAT || op == IR_OP_STACK;
+    reduces |= ir_ops[op].cls == IR_CLASS_REDUCE;
+  }
+  return masks && !reduces;
+}
+
+static bool has_elements(ir_graph *g, ir_ref value) {
+  for (uint32_t a = 0; a < ir_rank(g, value); a++)
+    if (ir_bounds_of(g, ir_dim(g, value, a)).hi < 1) return false;
+  return ir_rank(g, value) > 0;
+}
+
+/* What the kernel of the item's value reads. */
+static bool read_item(slab_plan *p, slab_item *item) {
+  scheduler *s = p->s;
+  ir_graph *g = s->g;
+  ir_ref nodes[MAX_FUSED_NODES];
+  slab_axes axes[MAX_FUSED_NODES];
+  size_t count = slab_fused(s, item->node, nodes, MAX_FUSED_NODES);
+  item->first_read = (uint32_t)p->read_count;
+  item->joins = count > 0 && !ir_scatters(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
+                !is_peeled(s, nodes, count);
+  for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* of no more use as a place */
+  axes[0] = slab_no_axes;
+  for (uint32_t a = 0; a < ir_rank(g, item->node); a++) axes[0].loop[a] = (int8_t)a;
+  for (size_t i = 1; i < count; i++) axes[i].loop[0] = INT8_MIN; /* not met */
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(g, nodes[i]);
+    if (i && in_memory(s, nodes[i])) {
+      if (!add_read(p, nodes[i], &axes[i])) return false;
+      continue;
+    }
+    item->reduces |= ir_ops[n->op].cls == IR_CLASS_REDUCE;
+    item->contracts |= contracts(g, n);
+    for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+      if (!ir_shape(g, n->src[k])) continue;
+      slab_axes below, *known = &axes[s->sharing.place[n->src[k]]];
+      if (!slab_axes_below(g, nodes[i], k, &axes[i], &below)) return false;
+      if (known->loop[0] == INT8_MIN) *known = below;
+      else slab_axes_join(known, &below);
+    }
+  }
+  item->read_count = (uint32_t)p->read_count - item->first_read;
+  return true;
+}
+
+/* What is fused in very many nodes is taken to need everything. */
+static bool add_item(slab_plan *p, ir_ref node) {
+  scheduler *s = p->s;
+  const ir_node *n = ir_get(s->g, node);
+  if (!IR_RESERVE(s->g->mem, p->items, p->item_cap, p->count + 1)) return false;
+  slab_item *item = &p->items[p->count];
+  *item = (slab_item){.node = node};
+  p->item_of[node] = ++p->count;
+  if (!schedule_is_call((ir_op)n->op)) return read_item(p, item);
+  item->first_read = (uint32_t)p->read_count;
+  for (uint32_t k = 0; k < ir_operand_count(n); k++)
+    if (!add_read(p, n->src[k], &slab_no_axes)) return false;
+  item->read_count = (uint32_t)p->read_count - item->first_read;
+  return true;
+}
+
+static bool find_items(slab_plan *p) {
+  scheduler *s = p->s;
+  for (size_t i = 0; i < s->count; i++) {
+    ir_ref r = s->live[i];
+    ir_op op = ir_op_of(s->g, r);
+    bool stored = !schedule_is_leaf(op) && ir_shape(s->g, r) && s->flags[r] & SCHEDULE_STORED;
+    if ((stored || schedule_is_call(op)) && !add_item(p, r)) return false;
+  }
+  size_t bytes = p->count * sizeof *p->group_of;
+  p->group_of = ir_alloc(s->g->mem, bytes);
+  p->outside = ir_alloc(s->g->mem, p->count);
+  if (!p->group_of || !p->outside) return false;
+  for (uint32_t i = 0; i < p->count; i++) p->group_of[i] = SLAB_NO_GROUP, p->outside[i] = 0;
+  for (uint32_t k = 0; k < s->result_count; k++)
+    if (item_of(p, s->results[k]) >= 0) p->outside[item_of(p, s->results[k])] = 1;
+  return true;
+}
+
+/* groups */
+
+static int64_t member_of(const slab_group *group, ir_ref value) {
+  for (uint32_t m = 0; m < group->count; m++)
+    if (group->members[m].value == value) return m;
+  return -1;
+}
+
+static void start_group(const slab_plan *p, uint32_t i, slab_group *out) {
+  ir_graph *g = p->s->g;
+  ir_ref value = p->items[i].node;
+  bool any = false;
+  *out = (slab_group){.count = 1, .loops = (int8_t)ir_rank(g, value), .last = i, .before = UINT32_MAX};
+  out->members[0].value = value;
+  for (int8_t l = 0; l < out->loops; l++) {
+    out->extent[l] = ir_dim(g, value, (uint32_t)l);
+    ir_bounds size = ir_bounds_of(g, out->extent[l]);
+    out->shared[l] = size.hi > 1 && (size.lo >= 1 || !any); /* sizes of inner loops divide positions */
+    any |= out->shared[l];
+    out->members[0].axis[l] = l;
+  }
+}
+
+/* Does the item need a member, or something that is only there after the group has run? */
+static void needs_of(const slab_plan *p, const slab_group *group, const uint8_t *late, uint32_t i,
+                     bool *member, bool *after) {
+  const slab_item *item = &p->items[i];
+  *member = false;
+  *after = !item->read_count && !item->joins; /* unknown */
+  for (uint32_t k = 0; k < item->read_count; k++) {
+    ir_ref node = p->reads[item->first_read + k].node;
+    int64_t other = item_of(p, node);
+    if (member_of(group, node) >= 0) *member = true;
+    else if (other >= 0) *after |= late[other] || (uint32_t)other >= group->before;
+  }
+}
+
+/* The axis of the item that walks the loop as all members do which it reads; -1: none. */
+static int8_t axis_along(const slab_plan *p, const slab_group *group, const slab_item *item, int8_t loop) {
+  int8_t found = -1;
+  for (uint32_t k = 0; k < item->read_count; k++) {
+    const slab_read *read = &p->reads[item->first_read + k];
+    int64_t m = member_of(group, read->node);
+    if (m < 0) continue;
+    int8_t axis = read->axes.loop[group->members[m].axis[loop]];
+    if (axis < 0 || (found >= 0 && axis != found)) return -1;
+    found = axis;
+  }
+  return found >= 0 && ir_dim(p->s->g, item->node, (uint32_t)found) == group->extent[loop] ? found : -1;
+}
+
+/* A contraction goes over rows again and again: it is worth having few of them at hand only if what it makes
+ * for the slab, or takes from it, is much more than all else that it reads and writes. */
+static bool is_worth(const slab_plan *p, const slab_group *group, const slab_item *item, bool made) {
+  enum { MUCH = 2 };
+  int64_t handed = made ? slab_bytes(p->s, item->node) : 0, other = made ? 0 : slab_bytes(p->s, item->node);
+  for (uint32_t k = 0; k < item->read_count; k++) {
+    ir_ref node = p->reads[item->first_read + k].node;
+    *(member_of(group, node) >= 0 ? &handed : &other) += slab_bytes(p->s, node);
+  }
+  return !item->contracts || handed >= MUCH * other;
+}
+
+static bool join(const slab_plan *p, slab_group *group, uint32_t i) {
+  const slab_item *item = &p->items[i];
+  slab_group with = *group;
+  bool taken[IR_MAX_RANK] = {false}, any = false;
+  if (!item->joins || group->count == SLAB_MOST) return false;
+  slab_member *m = &with.members[with.count++];
+  *m = (slab_member){.value = item->node};
+  for (int8_t l = 0; l < with.loops; l++) {
+    m->axis[l] = with.shared[l] ? axis_along(p, group, item, l) : -1;
+    with.shared[l] = m->axis[l] >= 0 && !taken[m->axis[l]];
+    if (with.shared[l]) taken[m->axis[l]] = any = true;
+  }
+  for (uint32_t k = 0; k < item->read_count; k++) {
+    int64_t other = member_of(group, p->reads[item->first_read + k].node);
+    if (other < 0) continue;
+    with.members[other].local = true;
+    if (!is_worth(p, group, &p->items[item_of(p, with.members[other].value)], true)) return false;
+  }
+  if (!is_worth(p, group, item, false)) return false;
+  with.last = i;
+  if (!any || !slab_fits(p, &with)) return false;
+  *group = with;
+  return true;
+}
+
+static void grow(const slab_plan *p, slab_group *group, uint8_t *late) {
+  uint32_t first = group->last;
+  for (uint32_t i = first + 1; i < p->count && i < first + WINDOW; i++) {
+    bool member, after;
+    needs_of(p, group, late, i, &member, &after);
+    if (member && !after && p->group_of[i] == SLAB_NO_GROUP && join(p, group, i)) continue;
+    late[i] = member || after;
+    if (late[i] && group->before == UINT32_MAX) group->before = i;
+  }
+}
+
+/* When an item runs, or the group that it is in: groups before items of the same number. */
+static uint64_t time_of(const slab_plan *p, uint32_t item) {
+  if (p->group_of[item] == SLAB_NO_GROUP) return 2 * (uint64_t)item + 1;
+  const slab_group *group = &p->groups[p->group_of[item]];
+  return group->before < group->last ? 2 * (uint64_t)group->before : 2 * (uint64_t)group->last + 1;
+}
+
+/* A group of which some member would run before what it needs, or after what needs it; -1: none. */
+static int32_t misplaced(const slab_plan *p) {
+  for (uint32_t i = 0; i < p->count; i++)
+    for (uint32_t k = 0; k < p->items[i].read_count; k++) {
+      int64_t other = item_of(p, p->reads[p->items[i].first_read + k].node);
+      if (other < 0 || (p->group_of[i] != SLAB_NO_GROUP && p->group_of[i] == p->group_of[other])) continue;
+      if (time_of(p, (uint32_t)other) < time_of(p, i)) continue;
+      return p->group_of[i] > p->group_of[other] ? p->group_of[i] : p->group_of[other];
+    }
+  return SLAB_NO_GROUP;
+}
+
+/* Each group by itself runs in time; where two get in one another's way, the later one goes. */
+static void dissolve_misplaced(slab_plan *p) {
+  for (int32_t wrong; (wrong = misplaced(p)) != SLAB_NO_GROUP;) {
+    for (uint32_t i = 0; i < p->count; i++)
+      if (p->group_of[i] == wrong) p->group_of[i] = SLAB_NO_GROUP;
+    p->groups[wrong].count = 0;
+  }
+}
+
+/* Who else takes a member: an item outside, or what wants it as a result. */
+static void find_outside(slab_plan *p) {
+  for (uint32_t i = 0; i < p->count; i++)
+    for (uint32_t k = 0; k < p->items[i].read_count; k++) {
+      int64_t other = item_of(p, p->reads[p->items[i].first_read + k].node);
+      if (other >= 0 && (p->group_of[other] == SLAB_NO_GROUP || p->group_of[other] != p->group_of[i]))
+        p->outside[other] = 1;
+    }
+  for (size_t g = 0; g < p->group_count; g++)
+    for (uint32_t m = 0; m < p->groups[g].count; m++) {
+      slab_member *member = &p->groups[g].members[m];
+      member->stored = !member->local || p->outside[item_of(p, member->value)];
+    }
+}
+
+static bool reduces(const slab_plan *p, const slab_group *group) {
+  bool any = false;
+  for (uint32_t m = 0; m < group->count; m++) any |= p->items[item_of(p, group->members[m].value)].reduces;
+  return any;
+}
+
+static bool find_groups(slab_plan *p) {
+  const ir_mem *mem = p->s->g->mem;
+  uint8_t *late = ir_alloc(mem, p->count);
+  bool good = late != NULL;
+  if (good) memset(late, 0, p->count);
+  for (uint32_t i = 0; i < p->count && good; i++) {
+    slab_group group;
+    if (!p->items[i].joins || p->group_of[i] != SLAB_NO_GROUP) continue;
+    start_group(p, i, &group);
+    grow(p, &group, late);
+    memset(late + i, 0, p->count - i < WINDOW ? p->count - i : WINDOW);
+    if (group.count == 1 || !reduces(p, &group)) continue;
+    good = IR_RESERVE(mem, p->groups, p->group_cap, p->group_count + 1);
+    for (uint32_t m = 0; m < group.count && good; m++)
+      p->group_of[item_of(p, group.members[m].value)] = (int32_t)p->group_count;
+    if (good) p->groups[p->group_count++] = group;
+  }
+  ir_free(mem, late, p->count);
+  return good;
+}
+
+bool slab_find(slab_plan *p, scheduler *s) {
+  const ir_mem *mem = s->g->mem;
+  *p = (slab_plan){.s = s, .item_of = ir_alloc(mem, s->nodes * sizeof *p->item_of)};
+  if (!p->item_of) return false;
+  memset(p->item_of, 0, s->nodes * sizeof *p->item_of);
+  if (!find_items(p) || !find_groups(p)) return false;
+  dissolve_misplaced(p);
+  find_outside(p);
+  for (size_t g = 0; g < p->group_count; g++)
+    if (!slab_stage(p, &p->groups[g])) return false;
+  return true;
+}
+
+void slab_free(slab_plan *p) {
+  if (!p->s) return;
+  const ir_mem *mem = p->s->g->mem;
+  ir_free(mem, p->items, p->item_cap * sizeof *p->items);
+  ir_free(mem, p->reads, p->read_cap * sizeof *p->reads);
+  ir_free(mem, p->groups, p->group_cap * sizeof *p->groups);
+  ir_free(mem, p->group_of, p->count * sizeof *p->group_of);
+  ir_free(mem, p->item_of, p->s->nodes * sizeof *p->item_of);
+  ir_free(mem, p->outside, p->count);
+  *p = (slab_plan){0};
+}
+
+const slab_group *slab_of(const slab_plan *p, ir_ref node) {
+  uint32_t item = p->item_of[node];
+  return item && p->group_of[item - 1] != SLAB_NO_GROUP ? &p->groups[p->group_of[item - 1]] : NULL;
+}
+
+const slab_group *slab_before(const slab_plan *p, ir_ref node, uint32_t i) {
+  uint32_t item = p->item_of[node];
+  for (size_t g = 0; g < p->group_count && item; g++) {
+    const slab_group *group = &p->groups[g];
+    if (group->count && group->before == item - 1 && group->before < group->last && i-- == 0) return group;
+  }
+  return NULL;
+}
+
+bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member) {
+  return group->last == p->item_of[member] - 1 && group->before > group->last;
+}
+
+bool slab_is_local(const slab_plan *p, ir_ref value) {
+  const slab_group *group = ir_op_of(p->s->g, value) == IR_OP_RESULT ? NULL : slab_of(p, value);
+  int64_t m = group ? member_of(group, value) : -1;
+  return group && (m < 0 || !group->members[m].stored); /* or a copy that nobody needs */
+}

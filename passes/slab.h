@@ -1,0 +1,89 @@
+/* Slabs: kernels that walk the same outer positions, as one kernel (slab.c). Inside scheduling. */
+#ifndef VIEWFOLD_PASSES_SLAB_H
+#define VIEWFOLD_PASSES_SLAB_H
+
+#include "schedule.h"
+
+enum { SLAB_MOST = 24, SLAB_NO_LOOP = -1, SLAB_NO_GROUP = -1 };
+
+/* By axis of a tensor: the loop that walks it, position by position, or SLAB_NO_LOOP. */
+typedef struct slab_axes {
+  int8_t loop[IR_MAX_RANK];
+} slab_axes;
+
+/* slab_axes.c: axes of the operand of that number, given those of the node that uses it. False on failure. */
+bool slab_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const slab_axes *above, slab_axes *below);
+/* Axes that both say the same of. */
+void slab_axes_join(slab_axes *axes, const slab_axes *other);
+extern const slab_axes slab_no_axes;
+
+/* What a kernel reads that lies in memory, and by which of the kernel's own axes. */
+typedef struct slab_read {
+  ir_ref node;
+  slab_axes axes;
+} slab_read;
+
+/* One of what the function does, in order: a value that a kernel computes, or a call. */
+typedef struct slab_item {
+  ir_ref node;
+  uint32_t first_read, read_count;
+  bool joins;     /* may share a loop with others */
+  bool reduces;   /* some reduction is fused into it */
+  bool contracts; /* a sum of products is: it is computed in tiles of several rows */
+} slab_item;
+
+typedef struct slab_member {
+  ir_ref value;
+  bool local;               /* others of the slab read it */
+  bool stored;              /* and others than those do */
+  int8_t axis[IR_MAX_RANK]; /* by loop of the slab */
+} slab_member;
+
+typedef struct slab_group {
+  slab_member members[SLAB_MOST]; /* in order of their nodes */
+  uint32_t count;
+  int8_t loops;             /* that were axes of the first member */
+  bool shared[IR_MAX_RANK]; /* by loop: all members have it */
+  ir_ref extent[IR_MAX_RANK];
+  uint32_t last;   /* item of the last member */
+  uint32_t before; /* first item that needs a member and is none: the slab runs before it; UINT32_MAX: none */
+  int64_t rows;    /* positions of the innermost loop that one round takes together */
+} slab_group;
+
+typedef struct slab_plan {
+  scheduler *s;
+  slab_item *items;
+  uint32_t count;
+  size_t item_cap;
+  slab_read *reads;
+  size_t read_count, read_cap;
+  slab_group *groups;
+  size_t group_count, group_cap;
+  int32_t *group_of; /* by item; SLAB_NO_GROUP */
+  uint32_t *item_of; /* by node: item + 1 */
+  uint8_t *outside;  /* by item: results and calls take it */
+} slab_plan;
+
+/* Reads s->live after schedule_uses. False when memory is short; free it all the same. */
+bool slab_find(slab_plan *p, scheduler *s);
+void slab_free(slab_plan *p);
+/* Is the value kept in locals alone? */
+bool slab_is_local(const slab_plan *p, ir_ref value);
+/* The slab that a node of the function is computed in; NULL: none. */
+const slab_group *slab_of(const slab_plan *p, ir_ref node);
+/* Slab number i of those that run right before the node; NULL: there are no more. */
+const slab_group *slab_before(const slab_plan *p, ir_ref node, uint32_t i);
+/* Does the slab run when it is this member's turn? */
+bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member);
+
+/* slab_choose.c: does the group as it is fit, and in how many rows at a time? */
+bool slab_fits(const slab_plan *p, slab_group *group);
+/* Bytes of the whole tensor, at most; a huge number where that is not known. */
+int64_t slab_bytes(const scheduler *s, ir_ref tensor);
+/* slab_stage.c: values that several members would compute again, and that cost much, become members. */
+bool slab_stage(slab_plan *p, slab_group *group);
+
+/* The nodes that are fused into the value, the value first, descending; 0: very many, or memory is short. */
+size_t slab_fused(scheduler *s, ir_ref value, ir_ref *out, size_t room);
+
+#endif

@@ -1,0 +1,144 @@
+/* Do rows of a slab fit in a cache, and how many are taken together?
+ *
+ * What members hand to one another, and what they read by the shared loops, is to stay in the second cache
+ * while one round of these loops is at work. The size is a number of its own: it decides which sums are
+ * computed together, and the order of summation must not depend on the machine.
+ *
+ * Several rows are taken together where one is short, or where neighbours in memory belong to different rows:
+ * then lanes run across the rows. */
+#include "slab.h"
+
+#include <string.h>
+
+enum {
+  CACHE_BYTES = 512 << 10, /* half of the second cache of most machines */
+  SHORT_ROW = 512,         /* elements: shorter rows are taken together */
+  NEIGHBOURS = 64,         /* rows together where neighbours in memory are different rows */
+  FEWEST_NEIGHBOURS = 16,
+  TILED_ROWS = 64,         /* rows together where contractions are computed, which reuse what they read */
+  TILED_BYTES = 640 << 10, /* and the cache that they may fill with them */
+  FEWEST_TILED = 16,
+  FEW_ROUNDS = 4 /* for threads to share, unless there is little to do */
+};
+#define FAR_TOO_MANY ((int64_t)1 << 40)
+
+static int64_t times(int64_t a, int64_t b) {
+  return a >= FAR_TOO_MANY || b >= FAR_TOO_MANY || (b && a > FAR_TOO_MANY / b) ? FAR_TOO_MANY : a * b;
+}
+
+static int64_t most(ir_graph *g, ir_ref size) {
+  int64_t hi = ir_bounds_of(g, size).hi;
+  return hi < 1 ? 1 : hi > FAR_TOO_MANY ? FAR_TOO_MANY : hi;
+}
+
+static int8_t innermost(const slab_group *group) {
+  int8_t last = -1;
+  for (int8_t l = 0; l < group->loops; l++)
+    if (group->shared[l]) last = l;
+  return last;
+}
+
+/* Elements of the tensor at one position of the shared loops; `at` says which axis walks each, -1: none.
+ * *neighbours: the innermost loop walks its last axis, and there are others. */
+static int64_t row_of(ir_graph *g, const slab_group *group, ir_ref tensor, const int8_t *at,
+                      bool *neighbours) {
+  int64_t row = 1;
+  int last = -1, inner = at[innermost(group)];
+  for (uint32_t a = 0; a < ir_rank(g, tensor); a++) {
+    int64_t size = most(g, ir_dim(g, tensor, a));
+    bool walked = false;
+    for (int8_t l = 0; l < group->loops; l++) walked |= group->shared[l] && at[l] == (int)a;
+    if (!walked) row = times(row, size);
+    if (size > 1) last = (int)a;
+  }
+  *neighbours |= last >= 0 && last == inner && row > 1;
+  return row;
+}
+
+/* Rows of what the item reads along all shared loops. */
+static int64_t read_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
+                          const slab_axes *axes, ir_ref node, bool *neighbours) {
+  ir_graph *g = p->s->g;
+  int8_t at[IR_MAX_RANK];
+  for (int8_t l = 0; l < group->loops; l++) {
+    at[l] = -1;
+    for (uint32_t a = 0; a < ir_rank(g, node); a++)
+      if (group->shared[l] && axes->loop[a] >= 0 && axes->loop[a] == m->axis[l]) at[l] = (int8_t)a;
+    if (group->shared[l] && at[l] < 0) return 0;
+  }
+  return times(row_of(g, group, node, at, neighbours), ir_dtypes[ir_dtype_of(g, node)].bytes);
+}
+
+int64_t slab_bytes(const scheduler *s, ir_ref tensor) {
+  int64_t bytes = ir_dtypes[ir_dtype_of(s->g, tensor)].bytes;
+  for (uint32_t a = 0; a < ir_rank(s->g, tensor); a++)
+    bytes = times(bytes, most(s->g, ir_dim(s->g, tensor, a)));
+  return bytes;
+}
+
+typedef struct row {
+  int64_t bytes, longest; /* of all locals and reads; elements of the longest */
+  bool neighbours, tiled;
+} row;
+
+static bool is_member(const slab_group *group, ir_ref node) {
+  for (uint32_t m = 0; m < group->count; m++)
+    if (group->members[m].value == node) return true;
+  return false;
+}
+
+static row measure(const slab_plan *p, const slab_group *group) {
+  enum { ROOM = 64 };
+  ir_graph *g = p->s->g;
+  row r = {.longest = 1};
+  ir_ref met[ROOM];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < group->count; i++) {
+    const slab_member *m = &group->members[i];
+    int64_t elements = row_of(g, group, m->value, m->axis, &r.neighbours);
+    if (elements > r.longest) r.longest = elements;
+    if (m->local) r.bytes += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
+    if (!p->item_of[m->value]) continue;
+    const slab_item *item = &p->items[p->item_of[m->value] - 1];
+    r.tiled |= item->contracts;
+    for (uint32_t k = 0; k < item->read_count; k++) {
+      const slab_read *read = &p->reads[item->first_read + k];
+      bool again = is_member(group, read->node);
+      for (uint32_t j = 0; j < count; j++) again |= met[j] == read->node;
+      if (again || !ir_shape(g, read->node)) continue;
+      if (count < ROOM) met[count++] = read->node;
+      int64_t bytes = read_bytes(p, group, m, &read->axes, read->node, &r.neighbours);
+      int64_t length = bytes / (ir_dtypes[ir_dtype_of(g, read->node)].bytes);
+      if (length > r.longest) r.longest = length;
+      r.bytes += bytes;
+    }
+  }
+  return r;
+}
+
+bool slab_fits(const slab_plan *p, slab_group *group) {
+  ir_graph *g = p->s->g;
+  int8_t inner = innermost(group);
+  row r = measure(p, group);
+  while (r.neighbours && most(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* they stay together */
+    group->shared[inner] = false;
+    if ((inner = innermost(group)) < 0) return false;
+    r = measure(p, group);
+  }
+  int64_t extent = most(g, group->extent[inner]), rounds = 1,
+          rows = r.tiled        ? TILED_ROWS
+                 : r.neighbours ? NEIGHBOURS
+                                : 1,
+          cache = r.tiled ? TILED_BYTES : CACHE_BYTES;
+  for (int8_t l = 0; l < group->loops; l++)
+    if (group->shared[l]) rounds = times(rounds, most(g, group->extent[l]));
+  int64_t all = times(rounds, r.bytes);
+  while (times(rows, r.longest) < SHORT_ROW) rows *= 2;
+  while (rows > extent) rows /= 2;
+  int64_t fewest = r.tiled ? FEWEST_TILED : r.neighbours ? FEWEST_NEIGHBOURS : 1;
+  while (rows > fewest && times(rows, r.bytes) > cache) rows /= 2;
+  group->rows = rows;
+  rounds /= rows;
+  bool few = rounds < 2 || (rounds < FEW_ROUNDS && all > CACHE_BYTES / 8);
+  return !few && rounds < FAR_TOO_MANY && times(rows, r.bytes) <= cache;
+}

@@ -1,0 +1,53 @@
+#include "test/lib/random_moves.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "test/lib/random_graph.h"
+
+/* Number of the nest; RANDOM_NESTS: there is no room. */
+static uint32_t find(random_moves *m, uint32_t kernel, uint32_t nest) {
+  uint32_t i = 0;
+  while (i < m->count && (m->nests[i].kernel != kernel || m->nests[i].nest != nest)) i++;
+  if (i == m->count && m->count < RANDOM_NESTS) {
+    memset(&m->nests[i], 0, sizeof m->nests[i]);
+    m->nests[i].kernel = kernel, m->nests[i].nest = nest;
+    m->count++;
+  }
+  return i;
+}
+
+static const char *given(void *user, uint32_t kernel, uint32_t nest) {
+  random_moves *m = user;
+  uint32_t i = find(m, kernel, nest);
+  return i < RANDOM_NESTS && *m->nests[i].now ? m->nests[i].now : NULL;
+}
+
+/* Each as likely as the others. */
+static void offered(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
+  random_moves *m = user;
+  uint32_t i = find(m, kernel, nest);
+  if (i == RANDOM_NESTS || strlen(moves) >= RANDOM_MOVES) return;
+  if (random_between(&m->state, 0, (int64_t)m->nests[i].offers++) == 0) strcpy(m->nests[i].next, moves);
+}
+
+void random_moves_begin(random_moves *m, uint64_t seed) {
+  m->state = seed;
+  m->count = 0;
+  m->shaping = (pass_shaping){.user = m, .given = given, .offered = offered};
+}
+
+/* How many nests a kernel has, and which, depends on the moves of those outside: only the first of each
+ * kernel gets other ones. */
+void random_moves_step(random_moves *m) {
+  for (uint32_t i = 0; i < m->count; i++) {
+    if (m->nests[i].offers && m->nests[i].nest == 0) strcpy(m->nests[i].now, m->nests[i].next);
+    m->nests[i].offers = 0;
+  }
+}
+
+void random_moves_print(const random_moves *m, ir_text *out) {
+  for (uint32_t i = 0; i < m->count; i++)
+    if (*m->nests[i].now)
+      ir_textf(out, "kernel %u nest %u: %s\n", m->nests[i].kernel, m->nests[i].nest, m->nests[i].now);
+}

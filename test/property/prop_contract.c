@@ -1,0 +1,310 @@
+/* Contractions, compiled, against the reference evaluator, for several numbers of threads and two machines.
+ *
+ *   prop_contract --seed S --count N
+ *   prop_contract --case SEED         one case again, by the seed in its report
+ *
+ * A case multiplies two operands and sums: a product of matrices with or without a batch, a sum of products
+ * written out over broadcast views, a convolution. Operands are views (turned, strided, reversed, cut out,
+ * padded, repeated) of what elementwise operations may have been in front of; other such follow the sum. Most
+ * are large enough to be packed; sizes stand close to those of tiles. Results must have the same bits for 1,
+ * 2 and 4 threads and for a machine with narrow vectors, few registers and a small cache, and be
+ *
+ *   exact     equal to the evaluator's bit for bit: elements are small multiples of a power of two
+ *   bounded   floats of any size: no farther from the sum in f64 than k u times the sum of magnitudes, k the
+ *             number of terms, u half an ulp of the accumulator */
+#include "frontend/compile.h"
+#include "ir/eval.h"
+#include "passes/ops/compose.h"
+#include "test/lib/random_graph.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXTS = 4, RESULTS = 3, INPUTS = 3, RANK = 6 };
+static const struct {
+  int threads;
+  const char *target;
+} machines[CONTEXTS] = {
+    {1, NULL}, {2, NULL}, {4, NULL}, {1, "vector_bytes=16 registers=16 l1=8192 l2=32768"}};
+
+static rt_context *contexts[CONTEXTS];
+static double work;
+
+typedef struct problem {
+  uint64_t state;
+  ir_graph g;
+  ir_error error;
+  ir_ref x[INPUTS], y[RESULTS]; /* bounded: also the sum in f64, and that of magnitudes */
+  int count;                    /* of inputs */
+  ir_dtype dtype;
+  bool bounded, small;
+  int64_t terms;
+  char what[400];
+} problem;
+
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+static bool one_in(problem *p, int64_t n) { return pick(p, 1, n) == 1; }
+
+static void say(problem *p, const char *word, const int64_t *size, uint32_t rank) {
+  size_t at = strlen(p->what), room = sizeof p->what;
+  at += (size_t)snprintf(p->what + at, room - at, " %s", word);
+  for (uint32_t i = 0; i < rank && at < room; i++)
+    at += (size_t)snprintf(p->what + at, room - at, "%s%" PRId64, i ? "," : "[", size[i]);
+  if (rank && at < room) snprintf(p->what + at, room - at, "]");
+}
+
+static int64_t edge(problem *p, int64_t most) {
+  static const int64_t edges[] = {1,  2,  3,  5,  6,   7,   12,  16,  17,  31,
+                                  63, 64, 65, 96, 100, 127, 128, 129, 192, 257};
+  int64_t size = one_in(p, 3) ? pick(p, 1, most) : edges[pick(p, 0, 19)];
+  return size > most ? most : size;
+}
+
+/* A view of that shape of a new input. */
+static ir_ref operand(problem *p, const int64_t *size, uint32_t rank) {
+  ir_graph *g = &p->g;
+  ir_ref dims[RANK], back[RANK], bounds[2 * RANK], steps[RANK], x;
+  int64_t whole[RANK], turn[RANK];
+  int kind = (int)pick(p, 0, 6);
+  for (uint32_t i = 0; i < rank; i++) turn[i] = i, whole[i] = size[i], steps[i] = ir_index(g, 1);
+  for (uint32_t i = rank; i-- > 1 && kind == 1;) {
+    int64_t k = pick(p, 0, i), swap = turn[i];
+    turn[i] = turn[k], turn[k] = swap;
+  }
+  uint32_t at = (uint32_t)pick(p, 0, rank - 1);
+  if (kind == 2) whole[at] = 2 * size[at], steps[at] = ir_index(g, one_in(p, 2) ? -2 : 2);
+  if (kind == 3) whole[at] += 3;
+  if (kind == 4 && size[at] > 2) whole[at] -= 2;
+  if (kind == 5) whole[at] = 1;
+  for (uint32_t i = 0; i < rank; i++) {
+    back[turn[i]] = ir_index(g, i);
+    dims[i] = ir_index(g, whole[turn[i]]);
+  }
+  char name[] = {"abc"[p->count]};
+  x = p->x[p->count++] = op_input(g, name, 1, p->dtype, dims, rank);
+  if (kind == 1) x = op_permute(g, x, back, rank);
+  if (kind == 2) x = op_stride(g, x, steps, rank);
+  for (uint32_t i = 0; i < rank; i++) {
+    bool here = i == at;
+    int64_t from = here && kind == 3 ? pick(p, 0, 3) : 0;
+    bounds[2 * i] = ir_index(g, from), bounds[2 * i + 1] = ir_index(g, from + size[i]);
+  }
+  if (kind == 3) x = op_shrink(g, x, bounds, rank);
+  for (uint32_t i = 0; i < 2 * rank; i++) bounds[i] = ir_index(g, i / 2 == at ? 1 : 0);
+  if (kind == 4 && size[at] > 2) x = op_pad(g, x, bounds, rank, 0, IR_PAD_CONSTANT);
+  for (uint32_t i = 0; i < rank; i++) dims[i] = ir_index(g, size[i]);
+  if (kind == 5) x = op_expand(g, x, dims, rank);
+  if (one_in(p, 4) && ir_dtypes[p->dtype].kind != IR_KIND_UNSIGNED) x = op_unary(g, IR_OP_NEG, x);
+  static const char *const kinds[] = {"plain", "turned", "strided", "cut", "padded", "repeated", "plain"};
+  say(p, kinds[kind], size, rank);
+  return x;
+}
+
+/* Three times: as it is, in f64, and of magnitudes in f64. */
+typedef struct pair {
+  ir_ref a[RESULTS], b[RESULTS];
+} pair;
+
+static pair in_all_forms(problem *p, ir_ref a, ir_ref b) {
+  ir_graph *g = &p->g;
+  pair q = {{a}, {b}};
+  if (!p->bounded) return q;
+  q.a[1] = op_cast(g, a, IR_F64), q.b[1] = op_cast(g, b, IR_F64);
+  q.a[2] = op_unary(g, IR_OP_ABS, q.a[1]), q.b[2] = op_unary(g, IR_OP_ABS, q.b[1]);
+  return q;
+}
+
+/* Sizes of rows, columns and terms, of which the product is not too large. */
+static void choose_sizes(problem *p, int64_t *m, int64_t *n, int64_t *k) {
+  int64_t most = p->small ? 40 : 260;
+  *m = edge(p, most), *n = edge(p, most), *k = edge(p, most);
+  while (*m * *n * *k > 3 << 20) *m = (*m + 1) / 2, *k = (*k + 1) / 2;
+  while (!p->small && *m * *n * *k < 1 << 20 && *k < 1000) *k = *k * 2 + 1;
+  while (*m * *n * *k > 6 << 20) *n = (*n + 1) / 2;
+  p->terms = *k, work += (double)*m * (double)*n * (double)*k;
+}
+
+static void matrices(problem *p, bool written_out) {
+  ir_graph *g = &p->g;
+  int64_t m, n, k, batch = one_in(p, 3) ? pick(p, 2, 5) : 1;
+  choose_sizes(p, &m, &n, &k);
+  if (batch > 1 && !p->small) k = (k + batch - 1) / batch, p->terms = k;
+  bool own = batch > 1 && one_in(p, 2);
+  say(p, written_out ? "sum of products," : "matmul", NULL, 0);
+  int64_t left[] = {batch, m, k}, right[] = {own ? batch : 1, k, n};
+  uint32_t skip = batch == 1;
+  ir_ref a = operand(p, left + skip, 3 - skip), b = operand(p, right + skip, 3 - skip);
+  pair q = in_all_forms(p, a, b);
+  for (int i = 0; i < RESULTS && q.a[i]; i++) {
+    if (!written_out) {
+      p->y[i] = op_matmul(g, q.a[i], q.b[i]);
+      continue;
+    }
+    ir_ref x = op_unsqueeze(g, q.a[i], -2), y = op_unsqueeze(g, op_swap_axes(g, q.b[i], -1, -2), -3);
+    ir_ref axis = ir_index(g, 3 - skip);
+    p->y[i] = op_reduce(g, IR_OP_SUM, op_binary(g, IR_OP_MUL, x, y), &axis, 1, false);
+  }
+}
+
+static void convolution(problem *p) {
+  ir_graph *g = &p->g;
+  int64_t groups = one_in(p, 4) ? pick(p, 2, 4) : 1, in = pick(p, 1, p->small ? 4 : 12), out = pick(p, 1, 20);
+  if (!p->small && one_in(p, 2)) out = 16 * pick(p, 1, 3);
+  int64_t taps[2], size[2];
+  op_window w[2];
+  p->terms = in;
+  for (int i = 0; i < 2; i++) {
+    taps[i] = pick(p, 1, 4);
+    w[i] = (op_window){taps[i], pick(p, 1, 2), one_in(p, 4) ? 2 : 1, pick(p, 0, 2), pick(p, 0, 2), 0};
+    size[i] = w[i].dilation * taps[i] + edge(p, p->small ? 8 : 40);
+    p->terms *= taps[i];
+  }
+  say(p, "conv", NULL, 0);
+  int64_t image[] = {pick(p, 1, 3), in * groups, size[0], size[1]},
+          weight[] = {out * groups, in, taps[0], taps[1]};
+  bool line = one_in(p, 5); /* of one spatial axis */
+  if (line) p->terms = in * taps[0];
+  ir_ref a = operand(p, image, line ? 3 : 4), b = operand(p, weight, line ? 3 : 4);
+  pair q = in_all_forms(p, a, b);
+  for (int i = 0; i < RESULTS && q.a[i]; i++)
+    p->y[i] = op_conv(g, (ir_ref[]){q.a[i], q.b[i]}, 2, w, line ? 1 : 2, groups);
+  work += (double)(image[0] * out * groups * size[0] * (line ? 1 : size[1]) * p->terms);
+}
+
+/* What follows an exact sum. */
+static void follow(problem *p) {
+  ir_graph *g = &p->g;
+  ir_dtype t = ir_dtype_of(g, p->y[0]);
+  uint32_t rank = ir_rank(g, p->y[0]);
+  int64_t last = 1;
+  ir_is_const(g, ir_dim(g, p->y[0], rank - 1), &last);
+  if (one_in(p, 2) && p->count < INPUTS && t == p->dtype) {
+    int64_t size[] = {last};
+    p->y[0] = op_binary(g, IR_OP_ADD, p->y[0], operand(p, size, 1));
+  }
+  if (one_in(p, 2)) p->y[0] = op_unary(g, IR_OP_RELU, p->y[0]);
+  if (one_in(p, 4)) p->y[0] = op_swap_axes(g, p->y[0], -1, 0);
+  if (one_in(p, 6)) p->y[0] = op_cast(g, p->y[0], IR_F64);
+}
+
+static bool record(problem *p) {
+  static const ir_dtype dtypes[] = {IR_F32,  IR_F32, IR_F32, IR_F32, IR_F64, IR_F16,
+                                    IR_BF16, IR_I8,  IR_U8,  IR_I32, IR_I64, IR_U16};
+  p->bounded = one_in(p, 3);
+  p->small = one_in(p, 3);
+  p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 11)];
+  snprintf(p->what, sizeof p->what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
+  int kind = (int)pick(p, 0, 4);
+  if (kind <= 2) matrices(p, kind == 2);
+  else convolution(p);
+  if (p->y[0] && !p->bounded) follow(p);
+  return p->y[0] && (!p->bounded || p->y[2]);
+}
+
+static double some_float(problem *p) {
+  if (p->bounded) return ldexp((double)pick(p, -(1 << 24), 1 << 24), (int)pick(p, -30, -20));
+  return ldexp((double)pick(p, -4, 4), p->dtype == IR_F16 || p->dtype == IR_BF16 ? -2 : 3);
+}
+
+static unsigned char *data_of(problem *p, ir_ref x, size_t *count) {
+  ir_dtype t = ir_dtype_of(&p->g, x);
+  size_t size = ir_dtypes[t].bytes;
+  int64_t dim = 1;
+  *count = 1;
+  for (uint32_t k = 0; k < ir_rank(&p->g, x); k++)
+    if (ir_is_const(&p->g, ir_dim(&p->g, x, k), &dim)) *count *= (size_t)dim;
+  unsigned char *data = calloc(*count + 1, size);
+  for (size_t i = 0; i < *count; i++) {
+    ir_value v = {.i = (int64_t)random_next(&p->state)};
+    if (ir_is_float(t)) v.f = some_float(p);
+    ir_value_store(data + i * size, t, v);
+  }
+  return data;
+}
+
+static bool is_right(const problem *p, const ir_eval_result *want, size_t i, const unsigned char *got) {
+  size_t size = ir_dtypes[want[0].dtype].bytes;
+  if (!p->bounded) return memcmp((const unsigned char *)want[0].data + i * size, got + i * size, size) == 0;
+  double y = ir_value_load(got + i * size, want[0].dtype).f, exact = ((const double *)want[1].data)[i];
+  double bound = (double)p->terms * 0x1p-24 * (1 + 1e-6);
+  return fabs(y - exact) <= bound * ((const double *)want[2].data)[i];
+}
+
+static rt_program *compiled(problem *p, int k, ir_error *error) {
+  rt_program *program = NULL;
+  fe_request request = {.graph = &p->g,
+                        .results = ir_tuple(&p->g, p->y, 1),
+                        .inputs = p->x,
+                        .input_count = (size_t)p->count,
+                        .name = "contract"};
+  fe_compile(contexts[k], &request, &program, error);
+  return program;
+}
+
+static void run(problem *p, char *wrong, size_t room) {
+  unsigned char *x[INPUTS] = {NULL}, *out[CONTEXTS] = {NULL};
+  ir_binding_input bound[INPUTS];
+  size_t count;
+  for (int i = 0; i < p->count; i++)
+    bound[i] = (ir_binding_input){p->x[i], x[i] = data_of(p, p->x[i], &count)};
+  ir_eval_result want[RESULTS] = {{0}};
+  ir_error error = {0};
+  size_t results = p->bounded ? 3 : 1;
+  ir_eval(&p->g, p->y, results, bound, (size_t)p->count, NULL, 0, want, &error);
+  for (int k = 0; k < CONTEXTS && !error.status; k++) {
+    rt_program *program = compiled(p, k, &error);
+    out[k] = calloc(1, want[0].bytes + 1);
+    if (program) rt_program_run(program, (void **)x, (void *[]){out[k]}, NULL, &error);
+    if (program) rt_program_release(program);
+  }
+  if (error.status) snprintf(wrong, room, "%.150s", error.text);
+  for (int k = 1; k < CONTEXTS && !*wrong; k++)
+    if (memcmp(out[0], out[k], want[0].bytes))
+      snprintf(wrong, room, "other bits with %d threads%s%s", machines[k].threads,
+               machines[k].target ? " and " : "", machines[k].target ? machines[k].target : "");
+  for (int64_t i = 0; i < want[0].count && !*wrong; i++)
+    if (!is_right(p, want, (size_t)i, out[0]))
+      snprintf(wrong, room, "element %" PRId64 " of %" PRId64 " is wrong", i, want[0].count);
+  ir_eval_free(&p->g, want, results);
+  for (int k = 0; k < CONTEXTS; k++) free(out[k]);
+  for (int i = 0; i < p->count; i++) free(x[i]);
+}
+
+static bool check(uint64_t seed) {
+  problem p = {.state = seed};
+  char wrong[200] = "";
+  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
+  if (!record(&p)) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
+  else run(&p, wrong, sizeof wrong);
+  if (*wrong) fprintf(stderr, "%s: %s\n(prop_contract --case %" PRIu64 ")\n", p.what, wrong, seed);
+  ir_graph_free(&p.g);
+  return !*wrong;
+}
+
+int main(int argc, char **argv) {
+  uint64_t seed = 1;
+  long count = 60, done = 0, failed = 0;
+  bool again = false;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
+    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
+    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
+  }
+  ir_error error = {0};
+  for (int k = 0; k < CONTEXTS; k++) {
+    rt_options options = {.no_disk = true, .threads = machines[k].threads, .target = machines[k].target};
+    if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) != IR_OK)
+      return fprintf(stderr, "%s\n", error.text), 1;
+  }
+  for (; done < count && failed < 5; done++) {
+    uint64_t state = seed + (uint64_t)done * 0x10001;
+    failed += !check(again ? seed : random_next(&state));
+  }
+  for (int k = 0; k < CONTEXTS; k++) rt_context_destroy(contexts[k]);
+  printf("prop_contract: %ld contractions, %.0f million products, %ld failed, seed %" PRIu64 "\n", done,
+         work / 1e6, failed, seed);
+  return failed != 0;
+}

@@ -1,0 +1,250 @@
+/* Reductions, compiled, against the reference evaluator, for several numbers of threads.
+ *
+ *   prop_reduce --seed S --count N
+ *   prop_reduce --case SEED         one case again, by the seed in its report
+ *
+ * A case is one reduction of a view of a tensor of up to three axes. Every third one has as many elements as
+ * are reduced in parts; sizes stand close to the numbers of lanes, accumulators and parts. Results must have
+ * the same bits for 1, 2 and 4 threads, and be
+ *
+ *   exact     equal to the evaluator's bit for bit, NaNs as a class: elements are few different and special
+ * ones, so that extrema have ties, and floats to be added or multiplied give the same in any order
+ *   bounded   sums and means of floats of any size: no farther from the sum in f64 than 128 u times the sum
+ *             of magnitudes */
+#include "frontend/compile.h"
+#include "ir/eval.h"
+#include "passes/ops/ops.h"
+#include "test/lib/random_graph.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXTS = 3, RESULTS = 3 };
+static const double BOUND = 128 * 0x1p-24;
+
+static rt_context *contexts[CONTEXTS];
+static long elements;
+
+typedef struct problem {
+  uint64_t state;
+  ir_graph g;
+  ir_error error;
+  ir_ref x, y[RESULTS]; /* bounded: also the sum in f64, and that of magnitudes */
+  ir_op op;
+  bool bounded;
+  char what[400];
+} problem;
+
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+
+static int64_t some_size(problem *p) {
+  static const int64_t edges[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129, 1000};
+  return pick(p, 0, 2) ? edges[pick(p, 0, 17)] : pick(p, 1, 300);
+}
+
+/* One axis long enough for parts, of which some divide nothing and some everything. */
+static int64_t long_size(problem *p, int64_t others) {
+  int64_t least = (1 << 18) / others;
+  switch (pick(p, 0, 3)) {
+  case 0: return (least + 1023) / 1024 * 1024 + 1024;
+  case 1: return least + pick(p, -2, 40);
+  case 2: return least + pick(p, 0, least / 4);
+  default: return least * 2 + 1 + pick(p, 0, 2);
+  }
+}
+
+/* Not too many elements, then perhaps one long axis among short ones. */
+static void choose_sizes(problem *p, uint32_t rank, int64_t *size) {
+  uint32_t longest = (uint32_t)pick(p, 0, rank - 1);
+  bool parts = pick(p, 0, 2) == 0;
+  int64_t all = 1, others = 1;
+  for (uint32_t k = 0; k < rank; k++) {
+    size[k] = some_size(p);
+    while (all * size[k] > (parts ? 1 << 11 : 1 << 16)) size[k] = (size[k] + 1) / 2;
+    all *= size[k];
+  }
+  for (uint32_t k = 0; k < rank; k++) others *= k == longest ? 1 : size[k];
+  if (parts) size[longest] = long_size(p, others);
+}
+
+static ir_ref viewed(problem *p, ir_ref x) {
+  ir_graph *g = &p->g;
+  uint32_t rank = ir_rank(g, x);
+  ir_ref order[3];
+  for (uint32_t k = 0; k < rank; k++) order[k] = ir_index(g, rank - 1 - k);
+  if (pick(p, 0, 2) == 0) x = op_permute(g, x, order, rank);
+  ir_dtype t = ir_dtype_of(g, x);
+  if (pick(p, 0, 3) == 0 && t != IR_BOOL && ir_dtypes[t].kind != IR_KIND_UNSIGNED)
+    x = op_unary(g, IR_OP_NEG, x);
+  return x;
+}
+
+static bool is_positional(ir_op op) { return op == IR_OP_ARGMAX || op == IR_OP_ARGMIN; }
+
+static bool record(problem *p) {
+  static const ir_dtype dtypes[] = {IR_BOOL, IR_I8,  IR_U8,  IR_I16,  IR_U16, IR_I32, IR_U32,
+                                    IR_I64,  IR_U64, IR_F16, IR_BF16, IR_F32, IR_F64, IR_F32};
+  static const ir_op ops[] = {IR_OP_SUM,    IR_OP_PROD,   IR_OP_REDUCE_MAX, IR_OP_REDUCE_MIN,
+                              IR_OP_ANY,    IR_OP_ALL,    IR_OP_SUM,        IR_OP_ARGMAX,
+                              IR_OP_ARGMIN, IR_OP_ARGMAX, IR_OP_MEAN,       IR_OP_SUM};
+  ir_graph *g = &p->g;
+  p->op = ops[pick(p, 0, 11)];
+  p->bounded = (p->op == IR_OP_SUM || p->op == IR_OP_MEAN) && pick(p, 0, 1);
+  ir_dtype dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 13)];
+  if (p->op == IR_OP_MEAN) p->bounded = true, dtype = IR_F32;
+  uint32_t rank = (uint32_t)pick(p, 1, 3);
+  int64_t size[3];
+  choose_sizes(p, rank, size);
+  ir_ref dims[3], axes[3];
+  for (uint32_t k = 0; k < rank; k++) dims[k] = ir_index(g, size[k]);
+  p->x = op_input(g, "x", 1, dtype, dims, rank);
+  ir_ref x = viewed(p, p->x);
+  uint32_t count = 0, set = (uint32_t)pick(p, 1, (1 << rank) - 1);
+  int64_t axis = pick(p, 0, rank - 1);
+  for (uint32_t k = 0; k < rank; k++)
+    if (set >> k & 1) axes[count++] = ir_index(g, k);
+  bool keepdims = pick(p, 0, 1);
+  p->y[0] = is_positional(p->op) ? op_argreduce(g, p->op, x, pick(p, 0, 3) ? &axis : NULL, keepdims)
+                                 : op_reduce(g, p->op, x, axes, count, keepdims);
+  if (p->bounded) {
+    ir_ref wide = op_cast(g, x, IR_F64);
+    p->y[1] = op_reduce(g, p->op, wide, axes, count, keepdims);
+    p->y[2] = op_reduce(g, p->op, op_unary(g, IR_OP_ABS, wide), axes, count, keepdims);
+  }
+  ir_text text;
+  ir_text_init(&text, g->mem);
+  ir_print_type(g, x, &text);
+  snprintf(p->what, sizeof p->what, "%s of %s%s, %s %u%s", ir_ops[p->op].text, ir_text_get(&text),
+           x == p->x ? "" : ", a view", is_positional(p->op) ? "axis" : "axes of the set",
+           is_positional(p->op) ? (uint32_t)axis : set, p->bounded ? ", bounded" : "");
+  ir_text_free(&text);
+  return p->y[0] != 0;
+}
+
+static double some_float(problem *p) {
+  if (p->bounded) return ldexp((double)pick(p, -(1 << 24), 1 << 24), (int)pick(p, -40, 10));
+  if (p->op == IR_OP_SUM) return (double)pick(p, -4, 4);
+  if (p->op == IR_OP_PROD) return (double)(1 - 2 * pick(p, 0, 1));
+  return (double)pick(p, -9, 9) / 8;
+}
+
+/* Elements of extrema: of ordinary ones, of the least or greatest alone, of some special ones here and there.
+ */
+static void sprinkle(problem *p, unsigned char *data, size_t count, ir_dtype t) {
+  static const double specials[] = {0.0, -0.0, NAN, INFINITY, -INFINITY, 1e-40, 65504, -1e19};
+  size_t size = ir_dtypes[t].bytes;
+  if (!ir_is_float(t) || p->bounded || p->op == IR_OP_SUM || p->op == IR_OP_PROD) return;
+  double all = specials[pick(p, 0, 7)];
+  bool alike = pick(p, 0, 3) == 0;
+  for (size_t i = 0; i < count && alike; i++) ir_value_store(data + i * size, t, (ir_value){.f = all});
+  for (int64_t k = pick(p, 0, 6); k-- > 0 && count;)
+    ir_value_store(data + (size_t)pick(p, 0, (int64_t)count - 1) * size, t,
+                   (ir_value){.f = specials[pick(p, 0, 7)]});
+}
+
+static unsigned char *data_of(problem *p, size_t count) {
+  ir_dtype t = ir_dtype_of(&p->g, p->x);
+  size_t size = ir_dtypes[t].bytes;
+  unsigned char *data = calloc(count + 1, size);
+  bool wide = pick(p, 0, 1);
+  for (size_t i = 0; i < count; i++) {
+    ir_value v = {.i = t == IR_BOOL ? pick(p, 0, 99) == 0 : pick(p, -5, 5)};
+    if (ir_is_float(t)) v.f = some_float(p);
+    else if (t != IR_BOOL && wide) v.i = (int64_t)random_next(&p->state) >> pick(p, 0, 63);
+    ir_value_store(data + i * size, t, v);
+  }
+  sprinkle(p, data, count, t);
+  return data;
+}
+
+static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtype t) {
+  if (memcmp(a, b, ir_dtypes[t].bytes) == 0) return true;
+  return ir_is_float(t) && isnan(ir_value_load(a, t).f) && isnan(ir_value_load(b, t).f);
+}
+
+static bool is_right(const problem *p, const ir_eval_result *want, int64_t i, const unsigned char *got) {
+  size_t size = ir_dtypes[want[0].dtype].bytes, at = (size_t)i;
+  if (!p->bounded)
+    return same_element((const unsigned char *)want[0].data + at * size, got + at * size, want[0].dtype);
+  double y = ir_value_load(got + at * size, want[0].dtype).f, exact = ((const double *)want[1].data)[at];
+  return fabs(y - exact) <= BOUND * ((const double *)want[2].data)[at];
+}
+
+static rt_program *compiled(problem *p, int k, ir_error *error) {
+  rt_program *program = NULL;
+  fe_request request = {.graph = &p->g,
+                        .results = ir_tuple(&p->g, p->y, 1),
+                        .inputs = &p->x,
+                        .input_count = 1,
+                        .name = "reduce"};
+  fe_compile(contexts[k], &request, &program, error);
+  return program;
+}
+
+static void run(problem *p, char *wrong, size_t room) {
+  size_t count = 1;
+  int64_t size = 1;
+  for (uint32_t k = 0; k < ir_rank(&p->g, p->x); k++)
+    if (ir_is_const(&p->g, ir_dim(&p->g, p->x, k), &size)) count *= (size_t)size;
+  unsigned char *x = data_of(p, count), *out[CONTEXTS] = {NULL};
+  ir_binding_input bound = {p->x, x};
+  ir_eval_result want[RESULTS] = {{0}};
+  ir_error error = {0};
+  size_t results = p->bounded ? 3 : 1;
+  ir_eval(&p->g, p->y, results, &bound, 1, NULL, 0, want, &error);
+  for (int k = 0; k < CONTEXTS && !error.status; k++) {
+    rt_program *program = compiled(p, k, &error);
+    out[k] = calloc(1, want[0].bytes + 1);
+    if (program) rt_program_run(program, (void *[]){x}, (void *[]){out[k]}, NULL, &error);
+    if (program) rt_program_release(program);
+  }
+  if (error.status) snprintf(wrong, room, "%.150s", error.text);
+  for (int k = 1; k < CONTEXTS && !*wrong; k++)
+    if (memcmp(out[0], out[k], want[0].bytes)) snprintf(wrong, room, "other bits with %d threads", 1 << k);
+  for (int64_t i = 0; i < want[0].count && !*wrong; i++)
+    if (!is_right(p, want, i, out[0]))
+      snprintf(wrong, room, "element %" PRId64 " of %" PRId64 " is wrong", i, want[0].count);
+  elements += (long)count;
+  ir_eval_free(&p->g, want, results);
+  for (int k = 0; k < CONTEXTS; k++) free(out[k]);
+  free(x);
+}
+
+static bool check(uint64_t seed) {
+  problem p = {.state = seed};
+  char wrong[200] = "";
+  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
+  if (!record(&p)) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
+  else run(&p, wrong, sizeof wrong);
+  if (*wrong) fprintf(stderr, "%s: %s\n(prop_reduce --case %" PRIu64 ")\n", p.what, wrong, seed);
+  ir_graph_free(&p.g);
+  return !*wrong;
+}
+
+int main(int argc, char **argv) {
+  uint64_t seed = 1;
+  long count = 60, done = 0, failed = 0;
+  bool again = false;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
+    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
+    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
+  }
+  ir_error error = {0};
+  for (int k = 0; k < CONTEXTS; k++) {
+    rt_options options = {.no_disk = true, .threads = 1 << k};
+    if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) != IR_OK)
+      return fprintf(stderr, "%s\n", error.text), 1;
+  }
+  for (; done < count && failed < 5; done++) {
+    uint64_t state = seed + (uint64_t)done * 0x10001;
+    failed += !check(again ? seed : random_next(&state));
+  }
+  for (int k = 0; k < CONTEXTS; k++) rt_context_destroy(contexts[k]);
+  printf("prop_reduce: %ld reductions, %ld elements, %ld failed, seed %" PRIu64 "\n", done, elements, failed,
+         seed);
+  return failed != 0;
+}

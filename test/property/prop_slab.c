@@ -1,0 +1,325 @@
+/* Chains of kernels over the same rows, compiled, against the reference evaluator, for several numbers of
+ * threads.
+ *
+ *   prop_slab --seed S --count N
+ *   prop_slab --case SEED         one case again, by the seed in its report
+ *
+ * A case is what scheduling may put into one loop over rows: reductions over the same axes, one on top of the
+ * other, with elementwise work and views in between, results that others read as well, one symbolic size; or
+ * an attention with sizes around those of its blocks, perhaps causal, with a mask, or with NaN and infinities
+ * here and there. Integers must be right to the bit, floats close to what the evaluator has, NaN where it has
+ * NaN; and the bits the same for 1, 2 and 4 threads. Says how many kernels were slabs. */
+#include "frontend/compile.h"
+#include "ir/eval.h"
+#include "passes/ops/compose.h"
+#include "passes/ops/ops.h"
+#include "passes/passes.h"
+#include "test/lib/random_graph.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXTS = 3, INPUTS = 4, VALUES = 24, RESULTS = 3, RUNS = 2 };
+
+static rt_context *contexts[CONTEXTS];
+static long elements, slabs, kernels;
+
+typedef struct problem {
+  uint64_t state;
+  ir_graph g;
+  ir_error error;
+  ir_dtype dtype;
+  ir_ref input[INPUTS], value[VALUES], result[RESULTS], var, shape[IR_MAX_RANK];
+  uint32_t input_count, value_count, result_count, rank, reduced; /* reduced: the set of axes mostly taken */
+  bool special;                                                   /* NaN and infinities among the data */
+  double tolerance;
+  char what[4000];
+} problem;
+
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+
+static int64_t some_size(problem *p) {
+  static const int64_t edges[] = {1, 2, 3, 5, 8, 15, 16, 17, 24, 31, 33, 48, 63, 64, 65, 100, 128, 130, 600};
+  return edges[pick(p, 0, 18)];
+}
+
+static ir_ref add_input(problem *p, ir_dtype dtype, const ir_ref *shape, uint32_t rank) {
+  char name[2] = {(char)('a' + (int)p->input_count), 0};
+  return p->input[p->input_count++] = op_input(&p->g, name, 1, dtype, shape, rank);
+}
+
+static ir_ref some_value(problem *p) {
+  uint32_t back = (uint32_t)pick(p, 1, p->value_count < 4 ? p->value_count : 4);
+  return p->value[pick(p, 0, 2) ? p->value_count - back : (uint32_t)pick(p, 0, p->value_count - 1)];
+}
+
+static bool is_float(const problem *p) { return ir_is_float(p->dtype); }
+
+static ir_ref reduction(problem *p, ir_ref x) {
+  static const ir_op ops[] = {IR_OP_SUM, IR_OP_REDUCE_MAX, IR_OP_REDUCE_MIN, IR_OP_MEAN};
+  ir_ref axes[IR_MAX_RANK];
+  uint32_t count = 0, set = pick(p, 0, 3) ? p->reduced : (uint32_t)pick(p, 1, (1 << p->rank) - 1);
+  for (uint32_t a = 0; a < p->rank; a++)
+    if (set >> a & 1) axes[count++] = ir_index(&p->g, a);
+  return op_reduce(&p->g, ops[pick(p, 0, is_float(p) ? 3 : 2)], x, axes, count, true);
+}
+
+/* Of numbers that stay small. */
+static ir_ref elementwise(problem *p, ir_ref x) {
+  ir_graph *g = &p->g;
+  static const ir_op ops[] = {IR_OP_ADD, IR_OP_SUB, IR_OP_MIN, IR_OP_MAX, IR_OP_SUB};
+  if (pick(p, 0, 2)) return op_binary(g, ops[pick(p, 0, 4)], x, some_value(p));
+  if (!is_float(p)) return op_unary(g, pick(p, 0, 1) ? IR_OP_NEG : IR_OP_ABS, x);
+  switch (pick(p, 0, 3)) {
+  case 0: return op_unary(g, IR_OP_TANH, x);
+  case 1: return op_unary(g, IR_OP_EXP, op_unary(g, IR_OP_NEG, op_unary(g, IR_OP_ABS, x)));
+  case 2: return op_unary(g, IR_OP_SIGMOID, x);
+  default: return op_unary(g, IR_OP_NEG, x);
+  }
+}
+
+/* The same type, other positions. */
+static ir_ref view(problem *p, ir_ref x) {
+  ir_graph *g = &p->g;
+  uint32_t rank = ir_rank(g, x), axis = (uint32_t)pick(p, 0, rank - 1);
+  ir_ref at = ir_index(g, axis), shape[IR_MAX_RANK], flat = ir_index(g, -1);
+  for (uint32_t a = 0; a < rank; a++) shape[a] = ir_dim(g, x, a);
+  switch (pick(p, 0, 2)) {
+  case 0: return op_flip(g, x, &at, 1);
+  case 1: return op_reshape(g, op_reshape(g, x, &flat, 1), shape, rank);
+  default: {
+    ir_ref pads[2 * IR_MAX_RANK], bounds[2 * IR_MAX_RANK], zero = ir_index(g, 0);
+    for (uint32_t a = 0; a < rank; a++) {
+      pads[2 * a] = ir_index(g, a == axis), pads[2 * a + 1] = zero;
+      bounds[2 * a] = zero, bounds[2 * a + 1] = shape[a];
+    }
+    return op_shrink(g, op_pad(g, x, pads, 2 * rank, 0, IR_PAD_CONSTANT), bounds, 2 * rank);
+  }
+  }
+}
+
+static ir_ref below_diagonal(problem *p, ir_ref x) {
+  return p->rank >= 2 && !p->var ? op_tril(&p->g, x, pick(p, -3, 3)) : x;
+}
+
+static ir_ref next_value(problem *p) {
+  ir_graph *g = &p->g;
+  ir_ref x = some_value(p);
+  bool full = true;
+  for (uint32_t a = 0; a < p->rank; a++) full &= ir_dim(g, x, a) == p->shape[a];
+  int64_t roll = pick(p, 0, 11);
+  if (roll < 4) return reduction(p, full ? x : elementwise(p, p->value[0]));
+  if (roll < 8) return elementwise(p, x);
+  if (roll == 8) return view(p, x);
+  if (roll == 9) return full ? below_diagonal(p, x) : x;
+  if (!is_float(p) || !full) return elementwise(p, x);
+  int64_t axis = pick(p, 0, p->rank - 1);
+  return roll == 10 ? op_softmax(g, x, axis) : op_layer_norm(g, &x, 1, axis, 1e-3);
+}
+
+static void record_rows(problem *p) {
+  ir_graph *g = &p->g;
+  static const ir_dtype dtypes[] = {IR_F32, IR_F64, IR_I32, IR_I64, IR_F32};
+  p->dtype = dtypes[pick(p, 0, 4)];
+  p->rank = (uint32_t)pick(p, 2, 4);
+  int64_t all = 1, symbolic = pick(p, 0, 2) ? -1 : pick(p, 0, p->rank - 1);
+  for (uint32_t a = 0; a < p->rank; a++) {
+    int64_t size = some_size(p);
+    while (all * size > 40000) size = (size + 1) / 2;
+    all *= size;
+    p->shape[a] = ir_index(g, size);
+    if (a == symbolic) p->shape[a] = p->var = ir_var(g, "n", 1, pick(p, 0, 1), size, 1);
+  }
+  p->reduced = (uint32_t)pick(p, 1, (1 << p->rank) - 1);
+  if (p->reduced == (1u << p->rank) - 1) p->reduced &= ~(1u << pick(p, 0, p->rank - 1));
+  p->value[p->value_count++] = add_input(p, p->dtype, p->shape, p->rank);
+  ir_ref last = p->shape[p->rank - 1];
+  if (pick(p, 0, 1)) p->value[p->value_count++] = add_input(p, p->dtype, p->shape, p->rank);
+  if (pick(p, 0, 1)) p->input_count < INPUTS ? (void)add_input(p, p->dtype, &last, 1) : (void)0;
+  for (int64_t steps = pick(p, 3, 12); steps > 0 && p->value_count < VALUES; steps--) {
+    ir_ref made = next_value(p);
+    if (made) p->value[p->value_count++] = made;
+    else if (p->var) ir_error_clear(&p->error); /* an extremum of what may be empty */
+    else break;
+  }
+  p->result_count = (uint32_t)pick(p, 1, RESULTS);
+  for (uint32_t k = 0; k < p->result_count; k++)
+    p->result[k] = k ? some_value(p) : p->value[p->value_count - 1];
+}
+
+static void record_attention(problem *p) {
+  ir_graph *g = &p->g;
+  static const int64_t counts[] = {1, 3, 16, 63, 64, 65, 96, 128, 192, 256};
+  p->dtype = pick(p, 0, 3) ? IR_F32 : IR_F64;
+  int64_t queries = counts[pick(p, 0, 9)], keys = pick(p, 0, 1) ? queries : counts[pick(p, 0, 9)],
+          width = pick(p, 1, 40), columns = pick(p, 0, 1) ? width : pick(p, 1, 70);
+  ir_ref batch = ir_index(g, pick(p, 1, 2)), heads = ir_index(g, pick(p, 1, 3));
+  ir_ref q[] = {batch, heads, ir_index(g, queries), ir_index(g, width)};
+  ir_ref k[] = {batch, heads, ir_index(g, keys), ir_index(g, width)};
+  ir_ref v[] = {batch, heads, ir_index(g, keys), ir_index(g, columns)};
+  p->special = pick(p, 0, 3) == 0;
+  ir_ref x[] = {add_input(p, p->dtype, q, 4), add_input(p, p->dtype, k, 4), add_input(p, p->dtype, v, 4), 0};
+  size_t n = 3;
+  if (pick(p, 0, 2) == 0)
+    x[n++] = add_input(p, pick(p, 0, 1) ? IR_BOOL : p->dtype, (ir_ref[]){q[2], k[2]}, 2);
+  p->result[p->result_count++] = op_attention(g, x, n, 0, pick(p, 0, 3) > 0);
+}
+
+static void describe(problem *p) {
+  ir_text text;
+  ir_text_init(&text, p->g.mem);
+  ir_print_graph(&p->g, "slab", ir_tuple(&p->g, p->result, p->result_count), &text);
+  snprintf(p->what, sizeof p->what, "%s", ir_text_get(&text));
+  ir_text_free(&text);
+}
+
+static size_t count_of(problem *p, ir_ref tensor, int64_t n) {
+  size_t count = 1;
+  for (uint32_t a = 0; a < ir_rank(&p->g, tensor); a++) {
+    int64_t size = n;
+    ir_is_const(&p->g, ir_dim(&p->g, tensor, a), &size);
+    count *= (size_t)size;
+  }
+  return count;
+}
+
+static unsigned char *data_of(problem *p, ir_ref input, int64_t n) {
+  static const double specials[] = {NAN, INFINITY, -INFINITY, 1e30};
+  ir_dtype t = ir_dtype_of(&p->g, input);
+  size_t size = ir_dtypes[t].bytes, count = count_of(p, input, n);
+  unsigned char *data = calloc(count + 1, size);
+  for (size_t i = 0; i < count; i++) {
+    ir_value v = {.i = t == IR_BOOL ? pick(p, 0, 4) > 0 : pick(p, -9, 9)};
+    if (ir_is_float(t)) v.f = (double)pick(p, -1000, 1000) / 500;
+    ir_value_store(data + i * size, t, v);
+  }
+  for (int64_t k = p->special && ir_is_float(t) ? pick(p, 0, 2) : 0; k > 0 && count; k--)
+    ir_value_store(data + (size_t)pick(p, 0, (int64_t)count - 1) * size, t,
+                   (ir_value){.f = specials[pick(p, 0, 3)]});
+  return data;
+}
+
+static bool is_close(const problem *p, const unsigned char *want, const unsigned char *got, ir_dtype t) {
+  if (!ir_is_float(t)) return memcmp(want, got, ir_dtypes[t].bytes) == 0;
+  double a = ir_value_load(want, t).f, b = ir_value_load(got, t).f;
+  if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
+  if (isinf(a) || isinf(b)) return a == b;
+  return fabs(a - b) <= p->tolerance * (1 + fabs(a));
+}
+
+static void compare(problem *p, const ir_eval_result *want, unsigned char *const got[CONTEXTS], char *wrong,
+                    size_t room) {
+  size_t size = ir_dtypes[want->dtype].bytes;
+  for (int k = 1; k < CONTEXTS && !*wrong; k++)
+    if (memcmp(got[0], got[k], want->bytes)) snprintf(wrong, room, "other bits with %d threads", 1 << k);
+  for (int64_t i = 0; i < want->count && !*wrong; i++) {
+    const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size;
+    if (is_close(p, w, got[0] + (size_t)i * size, want->dtype)) continue;
+    snprintf(wrong, room, "element %" PRId64 " of %" PRId64 " is %.9g, expected %.9g", i, want->count,
+             ir_value_load(got[0] + (size_t)i * size, want->dtype).f, ir_value_load(w, want->dtype).f);
+  }
+  elements += want->count;
+}
+
+static void run_once(problem *p, rt_program *const programs[CONTEXTS], char *wrong, size_t room) {
+  ir_error error = {0};
+  ir_eval_result want[RESULTS] = {{0}};
+  ir_binding_input bound[INPUTS];
+  void *inputs[INPUTS];
+  unsigned char *out[RESULTS][CONTEXTS] = {{NULL}};
+  int64_t n = p->var ? pick(p, ir_bounds_of(&p->g, p->var).lo, ir_bounds_of(&p->g, p->var).hi) : 0;
+  ir_var_value value = {p->var, n};
+  for (uint32_t k = 0; k < p->input_count; k++)
+    bound[k] = (ir_binding_input){p->input[k], inputs[k] = data_of(p, p->input[k], n)};
+  ir_status status =
+      ir_eval(&p->g, p->result, p->result_count, bound, p->input_count, &value, p->var != 0, want, &error);
+  for (int c = 0; c < CONTEXTS && status == IR_OK; c++) {
+    void *outputs[RESULTS];
+    for (uint32_t k = 0; k < p->result_count; k++) outputs[k] = out[k][c] = calloc(1, want[k].bytes + 1);
+    status = rt_program_run(programs[c], inputs, outputs, &n, &error);
+  }
+  if (status != IR_OK) snprintf(wrong, room, "%.150s", error.text);
+  for (uint32_t k = 0; k < p->result_count && status == IR_OK; k++) compare(p, &want[k], out[k], wrong, room);
+  ir_eval_free(&p->g, want, p->result_count);
+  for (uint32_t k = 0; k < p->input_count; k++) free(inputs[k]);
+  for (uint32_t k = 0; k < p->result_count; k++)
+    for (int c = 0; c < CONTEXTS; c++) free(out[k][c]);
+}
+
+static void count_slabs(problem *p, const ir_target *target) {
+  ir_plan plan;
+  ir_error error = {0};
+  pass_options options = {
+      .target = target, .inputs = p->input, .input_count = p->input_count, .verify = true};
+  ir_ref results = ir_tuple(&p->g, p->result, p->result_count);
+  if (pass_pipeline(&p->g, results, &options, &plan, &error) != IR_OK) return;
+  for (size_t i = 0; i < plan.step_count; i++) {
+    kernels += plan.steps[i].kind == IR_STEP_KERNEL;
+    slabs += plan.steps[i].slab.count > 0;
+  }
+  ir_plan_free(&plan);
+}
+
+static void run(problem *p, char *wrong, size_t room) {
+  rt_program *programs[CONTEXTS] = {NULL};
+  ir_error error = {0};
+  fe_request request = {.graph = &p->g,
+                        .results = ir_tuple(&p->g, p->result, p->result_count),
+                        .inputs = p->input,
+                        .input_count = p->input_count,
+                        .vars = &p->var,
+                        .var_count = p->var != 0,
+                        .name = "slab"};
+  for (int c = 0; c < CONTEXTS && !*wrong; c++)
+    if (fe_compile(contexts[c], &request, &programs[c], &error) != IR_OK)
+      snprintf(wrong, room, "%.150s", error.text);
+  for (int k = 0; k < RUNS && !*wrong; k++) run_once(p, programs, wrong, room);
+  for (int c = 0; c < CONTEXTS; c++)
+    if (programs[c]) rt_program_release(programs[c]);
+}
+
+static bool check(uint64_t seed, const ir_target *target) {
+  problem p = {.state = seed};
+  char wrong[200] = "";
+  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
+  if (pick(&p, 0, 3)) record_rows(&p);
+  else record_attention(&p);
+  p.tolerance = p.dtype == IR_F64 ? 1e-8 : 2e-3;
+  if (getenv("PROP_SLAB_SHOW")) describe(&p), fprintf(stderr, "%s", p.what);
+  if (p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
+  else run(&p, wrong, sizeof wrong);
+  if (!*wrong) count_slabs(&p, target);
+  if (*wrong) describe(&p);
+  if (*wrong) fprintf(stderr, "%s%s\n(prop_slab --case %" PRIu64 ")\n", p.what, wrong, seed);
+  ir_graph_free(&p.g);
+  return !*wrong;
+}
+
+int main(int argc, char **argv) {
+  uint64_t seed = 1;
+  long count = 60, done = 0, failed = 0;
+  bool again = false;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
+    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
+    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
+  }
+  ir_error error = {0};
+  for (int k = 0; k < CONTEXTS; k++) {
+    rt_options options = {.no_disk = true, .threads = 1 << k};
+    if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) != IR_OK)
+      return fprintf(stderr, "%s\n", error.text), 1;
+  }
+  const ir_target *target = rt_context_target(contexts[0], &error);
+  for (; done < count && failed < 5; done++) {
+    uint64_t state = seed + (uint64_t)done * 0x10001;
+    failed += !check(again ? seed : random_next(&state), target);
+  }
+  for (int k = 0; k < CONTEXTS; k++) rt_context_destroy(contexts[k]);
+  printf("prop_slab: %ld graphs, %ld slabs among %ld kernels, %ld elements, %ld failed, seed %" PRIu64 "\n",
+         done, slabs, kernels, elements, failed, seed);
+  return failed != 0;
+}

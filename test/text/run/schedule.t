@@ -1,0 +1,75 @@
+# How loops are shaped, from outside.
+<<< product.vf
+graph @product(%a: f32[30,8], %b: f32[8,40]) {
+  %y = matmul %a, %b
+  return %y
+}
+>>>
+<<< whole.txt
+# rows of a tile, then its columns
+kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0; thread a1.0; unroll a0.1 a1.1; vector a1.2
+>>>
+
+== the moves that were taken are printed, and shape the loops
+$ viewfold dump --stage=loops --target vector_bytes=16 --schedule whole.txt product.vf > loops
+$ grep -e '# kernel' loops
+\# kernel 0 nest 0: split a0 6; split a1 16; split a1 4; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0
+$ grep -o 'for .* in .* ' loops | head -6 | sed 's, *$,,'
+for ridx5 in 0..2 thread
+for ridx6 in 0..5
+for ridx10 in 0..6 unroll
+for ridx11 in 0..4 unroll
+for ridx12 in 0..4 vector
+for ridx13 in 0..8 with %7 = f32(0.0)
+
+== what is printed is a schedule
+$ viewfold dump --stage=loops product.vf > model
+$ grep '# kernel' model > again.txt
+$ viewfold dump --stage=loops --schedule again.txt product.vf | cmp - model
+
+== results do not change
+$ cat > a.txt <<'END'
+> kernel 0 nest 0: tile a0 7 a1 12; split a1 4; thread a0.0 a1.0; unroll a0.1; vector a1.2
+> END
+$ for s in whole.txt a.txt; do viewfold run --check --schedule $s product.vf --in a=$(python3 -c 'print([[i*j%7 for j in range(8)] for i in range(30)])' | tr -d ' ') --in b=$(python3 -c 'print([[i*j%5-2 for j in range(40)] for i in range(8)])' | tr -d ' ') | grep check; done
+check y: 1200 elements, bit-equal
+check y: 1200 elements, bit-equal
+
+== moves that are none
+$ echo 'kernel 0 nest 0: split a2 4' > bad.txt
+$ viewfold dump --stage=loops --schedule bad.txt product.vf
+! viewfold dump: schedule: `split a2 4`: steps get smaller inwards, each a multiple of the next[..]
+? 2
+$ echo 'kernel 0 nest 0: vector a1' > bad.txt
+$ viewfold run --schedule bad.txt product.vf --in a=0 --in b=0
+! [..]
+? 2
+$ echo 'kernel 0 nest 0: split a0 6; split a1 64; thread a0.1' > bad.txt
+$ viewfold dump --stage=loops --schedule bad.txt product.vf
+! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
+? 2
+
+== lines that are none
+$ echo 'nest 0: split a0 6' > bad.txt
+$ viewfold dump --stage=loops --schedule bad.txt product.vf
+! viewfold dump: schedule:1: a line is `kernel NUMBER nest NUMBER: MOVES`, found 'nest 0: split a0 6'
+? 2
+$ echo 'kernel 1 nest 0: split a0 6' > bad.txt
+$ viewfold dump --stage=loops --schedule bad.txt product.vf > loops
+! viewfold dump: schedule:1: the graph has no kernel 1 with a nest 0; `viewfold dump --stage=loops` prints a line for each that it has
+? 2
+
+== every element is stored, along whichever axis the lanes are
+<<< rows.vf
+graph @rows(%s: i32[]) {
+  %i = iota shape=[2,24] axis=1 dtype=i32
+  %y = mul %i, %s
+  return %y
+}
+>>>
+<<< rows.loops
+kernel 0 nest 0: split a0 2; reorder a0.0 a1 a0.1; vector a0.1
+>>>
+$ viewfold run rows.vf --in s=3 --schedule rows.loops --check
+y: i32[2,24] min 0 max 69 mean 34.5 first 0 3 6 9 12 15 ...
+[...]

@@ -1,0 +1,70 @@
+# What wins depends on the machine, so that these tests ask only what holds whatever does.
+<<< blur.vf
+graph @blur(%x: f32[64,96]) {
+  %t = permute %x order=[1,0]
+  %h = mul %t, 0.5
+  return %h
+}
+>>>
+<<< sized.vf
+graph @sized(%x: f32[n=1..1000,8]) {
+  %y = add %x, 1.0
+  return %y
+}
+>>>
+<<< taken.vf
+graph @taken(%x: f32[10,4], %i: i32[6], %flag: bool[]) {
+  %y = gather %x, %i axis=0
+  %z = where %flag, %y, 0.0
+  return %z
+}
+>>>
+
+== each kernel is measured, and what was found can be given to run
+$ viewfold tune blur.vf --seconds 0.3 -o blur.loops --dry-run
+kernel 0: [..] ms, [..] tried
+[...]
+$ viewfold run blur.vf --in x=3 --schedule blur.loops
+! viewfold run: %x is f32[64,96], but the value given holds f32[]: 0 axes found, 2 expected
+? 2
+$ viewfold dump --stage=loops --schedule blur.loops blur.vf | head -n 1
+\# kernel 0 nest 0: [..]
+$ viewfold tune --list
+nothing is tuned
+
+== sizes that nobody tells are asked for
+$ viewfold tune sized.vf --seconds 0.1
+! viewfold tune: cannot make up inputs: the size n is not known; give it as --size n=VALUE
+! Try 'viewfold tune --help'.
+? 2
+$ viewfold tune sized.vf --seconds 0.1 --size n=50 --dry-run
+kernel 0: [..] ms, [..] tried
+[...]
+
+== positions to gather are made up within their axis, whatever stands between
+$ viewfold tune taken.vf --seconds 0.1 --dry-run
+kernel 0: [..] ms, [..] tried
+[...]
+$ viewfold tune taken.vf --seconds 0.1 --in 'i=[0,1,2,3,4,11]'
+! viewfold tune: graph @taken: launch 1 of 1 ([..]) read an index that is out of range; [..]
+? 2
+
+== what is kept is known to the cache, and can be forgotten
+$ viewfold tune --forget
+0 kernels forgotten
+$ viewfold tune --forget blur.vf
+0 kernels forgotten
+
+== usage
+$ viewfold tune
+! viewfold tune: no file given; for example: viewfold tune blur.vf
+! Try 'viewfold tune --help'.
+? 2
+$ viewfold tune blur.vf --seconds -1
+! viewfold tune: --seconds takes a number up to 86400, found '-1'
+! Try 'viewfold tune --help'.
+? 2
+$ viewfold tune --list blur.vf
+! viewfold tune: --list stands alone
+! Try 'viewfold tune --help'.
+? 2

@@ -1,0 +1,180 @@
+/* Which parameters of a kernel may lie in the memory that it stores to: what is shown, and what is refused
+ * because storing would change what is read later, or an element would be computed twice. */
+#include "ir/in_place.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ir/parse.h"
+
+static uint32_t in_place(const char *text) {
+  ir_error error = {0};
+  ir_graph g;
+  ir_module m = {.mem = &ir_mem_libc};
+  uint32_t set = 0;
+  assert_int_equal(ir_graph_init(&g, &ir_mem_libc, &error), IR_OK);
+  g.error = &error;
+  if (ir_parse_module(&g, &ir_builder_raw, "k", text, strlen(text), &m)) fail_msg("%s", error.text);
+  assert_int_equal(m.count, 1);
+  assert_int_equal(ir_in_place(&g, m.graphs[0].root, &set, &error), IR_OK);
+  assert_int_equal(error.status, IR_OK);
+  ir_module_free(&m);
+  ir_graph_free(&g);
+  return set;
+}
+
+/* Parameters as bits. */
+enum { P1 = 2, P2 = 4, P3 = 8 };
+
+typedef struct example {
+  uint32_t set;
+  const char *text;
+} example;
+
+static void check(const example *examples, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (in_place(examples[i].text) != examples[i].set)
+      fail_msg("%x where %x is right:\n%s", in_place(examples[i].text), examples[i].set, examples[i].text);
+}
+#define CHECK(examples) check(examples, sizeof examples / sizeof *examples)
+
+#define BEGIN "kernel @k(p0: f32[64], p1: f32[64], p2: f32[64], p3: f64[64]) {\n"
+
+static void what_is_read_where_it_is_stored(void **state) {
+  static const example examples[] = {
+      {P1, BEGIN " for ridx0 in 0..64 thread {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n}\n"},
+      {P1 | P2, BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n %b = load p2[ridx0] : f32\n"
+                      " %c = add %a, %b : f32\n store p0[ridx0] = %c\n}\n}\n"},
+      {P1, /* p2 is read elsewhere */
+       BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n %b = load p2[63+-1*ridx0] : f32\n"
+             " %c = add %a, %b : f32\n store p0[ridx0] = %c\n}\n}\n"},
+      {0, /* here and elsewhere */
+       BEGIN " for ridx0 in 0..63 {\n %a = load p1[ridx0] : f32\n %b = load p1[ridx0+1] : f32\n"
+             " %c = add %a, %b : f32\n store p0[ridx0] = %c\n}\n}\n"},
+      {0, /* elements of another size */
+       BEGIN " for ridx0 in 0..64 {\n %a = load p3[ridx0] : f64\n %b = cast %a dtype=f32 : f32\n"
+             " store p0[ridx0] = %b\n}\n}\n"},
+      {P1, /* what positions are read through is no matter, but those themselves move */
+       BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n %i = cast %a dtype=i32 : i32\n"
+             " %j = bound %i, (64), true mode=clip : index\n %b = load p2[%j] : f32\n"
+             " store p0[ridx0] = %b\n}\n}\n"},
+      {P1, /* again and again, before it is stored */
+       BEGIN " for ridx0 in 0..64 {\n %s = for ridx1 in 0..4 with %c = f32(0.0) {\n"
+             " %a = load p1[ridx0] : f32\n %b = load p2[ridx1*16] : f32\n %d = fma %a, %b, %c : f32\n"
+             " next %d\n }\n store p0[ridx0] = %s\n}\n}\n"},
+  };
+  CHECK(examples);
+}
+
+static void elements_stored_once(void **state) {
+  static const example examples[] = {
+      {P1, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..16 vector {\n"
+                 " %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n}\n}\n"},
+      {P1, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..16 vector {\n" /* backwards */
+                 " %a = load p1[-16*ridx0+48+ridx1] : f32\n store p0[-16*ridx0+48+ridx1] = %a\n}\n}\n}\n"},
+      {0, BEGIN " for ridx0 in 0..4 thread {\n for ridx1 in 0..17 {\n" /* the 17th is the next one's first */
+                " %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n}\n}\n"},
+      {0, BEGIN " for ridx0 in 0..4 {\n for ridx1 in 0..16 {\n" /* each four times */
+                " %a = load p1[ridx1] : f32\n store p0[ridx1] = %a\n}\n}\n}\n"},
+      {P1, BEGIN " for ridx0 in 0..1 {\n for ridx1 in 0..16 {\n" /* once */
+                 " %a = load p1[ridx1] : f32\n store p0[ridx1] = %a\n}\n}\n}\n"},
+      {0, BEGIN " for ridx0 in 0..64 {\n" /* of two positions one */
+                " %a = load p1[ridx0//2] : f32\n store p0[ridx0//2] = %a\n}\n}\n"},
+      {0, BEGIN " for ridx0 in 0..64 {\n" /* as if the last vector began early */
+                " %a = load p1[min(ridx0, 60)] : f32\n store p0[min(ridx0, 60)] = %a\n}\n}\n"},
+  };
+  CHECK(examples);
+}
+
+static void several_stores(void **state) {
+  static const example examples[] = {
+      {P1, /* one part after the other */
+       BEGIN " for ridx0 in 0..60 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n"
+             " for ridx1 in 0..4 {\n %b = load p1[60+ridx1] : f32\n store p0[60+ridx1] = %b\n}\n}\n"},
+      {0, /* they overlap */
+       BEGIN " for ridx0 in 0..60 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n"
+             " for ridx1 in 0..8 {\n %b = load p1[56+ridx1] : f32\n store p0[56+ridx1] = %b\n}\n}\n"},
+      {P1, /* a head and a tail of each row */
+       BEGIN " for ridx0 in 0..4 thread {\n"
+             " for ridx1 in 0..12 {\n %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n"
+             " for ridx2 in 0..4 {\n %b = load p1[ridx0*16+ridx2+12] : f32\n"
+             " store p0[ridx0*16+ridx2+12] = %b\n}\n}\n}\n"},
+      {0, /* the tail reaches into the next row */
+       BEGIN " for ridx0 in 0..3 thread {\n"
+             " for ridx1 in 0..12 {\n %a = load p1[ridx0*16+ridx1] : f32\n store p0[ridx0*16+ridx1] = %a\n}\n"
+             " for ridx2 in 0..5 {\n %b = load p1[ridx0*16+ridx2+12] : f32\n"
+             " store p0[ridx0*16+ridx2+12] = %b\n}\n}\n}\n"},
+      {0, /* the second part reads what the first has stored */
+       BEGIN " for ridx0 in 0..32 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n"
+             " for ridx1 in 0..32 {\n %b = load p1[ridx1] : f32\n store p0[32+ridx1] = %b\n}\n}\n"},
+      {0, /* two results: one might be stored before the other reads */
+       BEGIN " for ridx0 in 0..64 {\n %a = load p2[ridx0] : f32\n store p0[ridx0] = %a\n"
+             " store p1[ridx0] = %a\n}\n}\n"},
+      {0, /* an update reads what is there */
+       BEGIN
+       " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n update p0[ridx0] add %a over ridx0\n}\n}\n"},
+  };
+  CHECK(examples);
+}
+
+static void sizes_that_come_with_the_run(void **state) {
+  static const example examples[] = {
+      {P1, "kernel @k(n=1..100, p0: f32[n*16], p1: f32[n*16]) {\n for ridx0 in 0..n thread {\n"
+           " for ridx1 in 0..16 vector {\n %a = load p1[ridx0*16+ridx1] : f32\n"
+           " store p0[ridx0*16+ridx1] = %a\n}\n}\n}\n"},
+      {0, /* a factor that is not known: not shown */
+       "kernel @k(n=1..100, p0: f32[n*16], p1: f32[n*16]) {\n for ridx0 in 0..16 thread {\n"
+       " for ridx1 in 0..n {\n %a = load p1[ridx0*n+ridx1] : f32\n"
+       " store p0[ridx0*n+ridx1] = %a\n}\n}\n}\n"},
+  };
+  CHECK(examples);
+}
+
+static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size) {
+  long *budget = user;
+  if (new_size && (*budget)-- <= 0) return NULL;
+  return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
+}
+
+static void short_of_memory(void **state) {
+  static const char text[] =
+      BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n}\n";
+  long budget = 1 << 20;
+  ir_mem mem = {fail_after, &budget};
+  ir_error error = {0};
+  ir_graph g;
+  ir_module m = {.mem = &mem};
+  assert_int_equal(ir_graph_init(&g, &mem, &error), IR_OK);
+  g.error = &error;
+  assert_int_equal(ir_parse_module(&g, &ir_builder_raw, "k", text, strlen(text), &m), IR_OK);
+  uint32_t set = 0;
+  for (int k = 0; k < 100 && set != P1; k++) { /* a failure, or less is shown */
+    ir_error own = {0};
+    budget = k;
+    g.error = &own;
+    ir_status status = ir_in_place(&g, m.graphs[0].root, &set, &own);
+    assert_true(status == IR_OK || status == IR_ERR_MEMORY);
+    assert_int_equal(own.status, status);
+    assert_true(set == 0 || (set == P1 && k > 0 && status == IR_OK));
+  }
+  assert_int_equal(set, P1);
+  budget = 1 << 20;
+  ir_module_free(&m);
+  ir_graph_free(&g);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_read_where_it_is_stored),
+      cmocka_unit_test(elements_stored_once),
+      cmocka_unit_test(several_stores),
+      cmocka_unit_test(sizes_that_come_with_the_run),
+      cmocka_unit_test(short_of_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

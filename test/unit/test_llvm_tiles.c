@@ -1,0 +1,305 @@
+/* Kernels written by hand whose copies and lanes disagree with memory, compiled for several sets of features
+ * and run: tiles that are turned on their way in, copies that are interleaved on their way out, and stores
+ * that go past the caches. Memory ends where the elements end. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "test/lib/kernels.h"
+
+static ir_error error;
+static ir_graph graph, *g = &graph;
+
+static void begin(void) {
+  error = (ir_error){0};
+  assert_int_equal(ir_graph_init(g, &ir_mem_libc, &error), IR_OK);
+}
+static void end(void) { ir_graph_free(g); }
+
+static ir_ref index_of(int64_t value) { return ir_index(g, value); }
+
+typedef struct fenced {
+  char *map;
+  size_t size;
+} fenced;
+static uint8_t *fence(fenced *f, size_t bytes, bool at_end) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), inside = (bytes + page - 1) / page * page;
+  f->size = inside + 2 * page;
+  f->map = mmap(NULL, f->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_int_equal(mprotect(f->map + page, inside, PROT_READ | PROT_WRITE), 0);
+  return (uint8_t *)f->map + page + (at_end ? inside - bytes : 0);
+}
+static void unfence(fenced *f) { munmap(f->map, f->size); }
+
+static void fill(uint8_t *x, size_t bytes, ir_dtype type) {
+  uint32_t seed = 1;
+  for (size_t k = 0; k < bytes; k++) {
+    seed = seed * 1664525u + 1013904223u;
+    x[k] = type == IR_BOOL ? seed >> 31 : (uint8_t)(seed >> 24 & 0x3b); /* no NaN */
+  }
+}
+
+#define EACH_TARGET(t)                                                                                       \
+  k_target t;                                                                                                \
+  for (int number_ = 0; k_target_at(number_, &t); number_++)
+
+/* out[place_out(copy, lane)] = in[place_in(copy, lane)], in two serial rounds; places are affine. */
+typedef struct moved {
+  ir_dtype type;
+  int copies, lanes;
+  int64_t in_copy, in_lane, in_start, in_round, out_copy, out_lane, out_round;
+  bool stream;
+} moved;
+
+static int64_t last_of(const moved *m, int64_t copy, int64_t lane, int64_t start, int64_t round) {
+  int64_t last = start + round;
+  if (copy > 0) last += copy * (m->copies - 1);
+  return lane > 0 ? last + lane * (m->lanes - 1) : last;
+}
+
+static ir_ref kernel_of(const moved *m, int64_t in_size, int64_t out_size) {
+  ir_ref p[] = {k_param(g, m->type, 0, out_size), k_param(g, m->type, 1, in_size)};
+  ir_ref round = k_range(g, index_of(2), 0), copy = k_range(g, index_of(m->copies), 1),
+         lane = k_range(g, index_of(m->lanes), 2);
+  ir_ref from_terms[] = {k_times(g, round, m->in_round), index_of(m->in_start), k_times(g, copy, m->in_copy),
+                         k_times(g, lane, m->in_lane)};
+  ir_ref to_terms[] = {k_times(g, round, m->out_round), k_times(g, copy, m->out_copy),
+                       k_times(g, lane, m->out_lane)};
+  ir_ref from = ir_make(g, IR_OP_ADD, IR_INDEX, 0, from_terms, 4);
+  ir_ref to = ir_make(g, IR_OP_ADD, IR_INDEX, 0, to_terms, 3);
+  ir_ref src[] = {p[0], to, k_load(g, p[1], from)};
+  ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, m->stream), src, 3);
+  ir_ref lanes = k_loop(g, copy, IR_UNROLL, k_loop(g, lane, IR_VECTOR, store));
+  return k_kernel(g, k_loop(g, round, IR_SERIAL, lanes), p, 2, NULL, 0);
+}
+
+static void check_moved(const moved *m, size_t offset) {
+  int64_t in_size = last_of(m, m->in_copy, m->in_lane, m->in_start, m->in_round) + 1;
+  int64_t out_size = last_of(m, m->out_copy, m->out_lane, 0, m->out_round) + 1;
+  size_t bytes = ir_dtypes[m->type].bytes;
+  ir_ref kernel = kernel_of(m, in_size, out_size);
+  uint8_t *want = calloc((size_t)out_size, bytes);
+  EACH_TARGET(t) {
+    k_code code = k_compile(g, kernel, &t.target);
+    for (int edge = 0; edge < 2; edge++) {
+      fenced in, out;
+      uint8_t *x = fence(&in, (size_t)in_size * bytes, edge),
+              *y = fence(&out, (size_t)out_size * bytes + offset, edge) + (edge ? 0 : offset);
+      fill(x, (size_t)in_size * bytes, m->type);
+      memset(y, 0, (size_t)out_size * bytes);
+      memset(want, 0, (size_t)out_size * bytes);
+      for (int64_t r = 0; r < 2; r++)
+        for (int64_t c = 0; c < m->copies; c++)
+          for (int64_t l = 0; l < m->lanes; l++) {
+            int64_t from = r * m->in_round + m->in_start + c * m->in_copy + l * m->in_lane;
+            int64_t to = r * m->out_round + c * m->out_copy + l * m->out_lane;
+            memcpy(want + (size_t)to * bytes, x + (size_t)from * bytes, bytes);
+          }
+      int64_t status = 0;
+      code.run((void *[]){y, x, &status}, NULL, 0, 0, code.scratch);
+      if (memcmp(want, y, (size_t)out_size * bytes) != 0)
+        fail_msg("%s, %s: %d copies of %d lanes are wrong", t.name, ir_dtypes[m->type].name, m->copies,
+                 m->lanes);
+      unfence(&in), unfence(&out);
+    }
+    k_free(&code);
+  }
+  free(want);
+}
+
+static const ir_dtype types[] = {IR_U8, IR_BOOL, IR_I16, IR_BF16, IR_F32, IR_I64};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* Rows of the input, one for each lane, become columns. */
+static void test_tiles(void **state) {
+  (void)state;
+  static const int sizes[][2] = {{16, 16}, {8, 8},  {4, 4},   {2, 2},   {16, 8}, {8, 16}, {16, 4},
+                                 {16, 2},  {2, 16}, {12, 16}, {15, 16}, {48, 8}, {32, 4}};
+  for (int d = 0; d < TYPES; d++)
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+      begin();
+      int copies = sizes[s][0], lanes = sizes[s][1], pitch = copies + 7;
+      check_moved(&(moved){.type = types[d],
+                           .copies = copies,
+                           .lanes = lanes,
+                           .in_copy = 1,
+                           .in_lane = pitch,
+                           .in_round = 3,
+                           .out_copy = lanes,
+                           .out_lane = 1,
+                           .out_round = copies * lanes},
+                  0);
+      end();
+    }
+}
+
+static void test_wide_tiles(void **state) {
+  (void)state;
+  static const int sizes[][3] = {
+      {IR_U8, 16, 64}, {IR_U8, 64, 16}, {IR_I8, 32, 32}, {IR_F16, 16, 32}, {IR_F16, 32, 32}};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    begin();
+    int copies = sizes[s][1], lanes = sizes[s][2];
+    check_moved(&(moved){.type = (ir_dtype)sizes[s][0],
+                         .copies = copies,
+                         .lanes = lanes,
+                         .in_copy = 1,
+                         .in_lane = 101,
+                         .in_round = 1,
+                         .out_copy = lanes,
+                         .out_lane = 1,
+                         .out_round = copies * lanes},
+                0);
+    end();
+  }
+}
+
+/* Rows read backwards, and rows that lie one before the other. */
+static void test_turned_tiles(void **state) {
+  (void)state;
+  for (int d = 0; d < TYPES; d++)
+    for (int way = 0; way < 3; way++) {
+      begin();
+      int64_t in_copy = way == 1 ? 1 : -1, in_lane = way == 0 ? 19 : -19;
+      check_moved(&(moved){.type = types[d],
+                           .copies = 8,
+                           .lanes = 16,
+                           .in_copy = in_copy,
+                           .in_lane = in_lane,
+                           .in_start = (in_copy < 0 ? 7 : 0) + (in_lane < 0 ? 15 * 19 : 0),
+                           .in_round = 4,
+                           .out_copy = 16,
+                           .out_lane = 1,
+                           .out_round = 128},
+                  0);
+      end();
+    }
+}
+
+/* Copies that lie side by side in the output, in all of the gaps or in some of them. */
+static void test_interleaved(void **state) {
+  (void)state;
+  for (int d = 0; d < TYPES; d++)
+    for (int copies = 2; copies <= 5; copies++)
+      for (int lanes = 2; lanes <= 16; lanes *= 2)
+        for (int gap = 0; gap < 2; gap++) {
+          begin();
+          check_moved(&(moved){.type = types[d],
+                               .copies = copies,
+                               .lanes = lanes,
+                               .in_copy = lanes + 3,
+                               .in_lane = 1,
+                               .in_round = 1,
+                               .out_copy = 1,
+                               .out_lane = copies + gap,
+                               .out_round = (copies + gap) * lanes},
+                      0);
+          end();
+        }
+}
+
+static moved streaming(ir_dtype type, int copies, int lanes, bool turned) {
+  return (moved){.type = type,
+                 .copies = copies,
+                 .lanes = lanes,
+                 .in_copy = turned ? 1 : lanes,
+                 .in_lane = turned ? 64 : 1,
+                 .in_round = turned ? copies : copies * lanes,
+                 .out_copy = lanes,
+                 .out_lane = 1,
+                 .out_round = copies * lanes,
+                 .stream = true};
+}
+
+/* Wherever the memory begins. */
+static void test_streams(void **state) {
+  (void)state;
+  for (size_t offset = 0; offset < 64; offset += 4)
+    for (int turned = 0; turned < 2; turned++) {
+      begin();
+      moved f32 = streaming(IR_F32, 4, 16, turned), u8 = streaming(IR_U8, 2, 32, turned),
+            narrow = streaming(IR_F32, 2, 4, turned);
+      check_moved(&f32, offset), check_moved(&u8, offset), check_moved(&narrow, offset);
+      end();
+    }
+}
+
+/* Stores go past the caches, and are fenced, if and only if they stream whole vectors. */
+static void test_stream_code(void **state) {
+  (void)state;
+  EACH_TARGET(t) {
+    for (int way = 0; way < 3; way++) { /* streams; does not; streams less than vectors */
+      begin();
+      int lanes = t.target.vector_bytes / (way == 2 ? 8 : 4);
+      moved m = streaming(IR_F32, 1, lanes, false);
+      m.stream = way != 1;
+      char *text = k_text(g, kernel_of(&m, 2 * lanes, 2 * lanes), &t.target, CG_LLVM);
+      assert_int_equal(strstr(text, "!nontemporal") != NULL, way == 0);
+      assert_int_equal(strstr(text, "sfence") != NULL || strstr(text, "fence seq_cst") != NULL, way == 0);
+      free(text);
+      end();
+    }
+  }
+}
+
+/* A kernel that streams and may write over its input does so through the caches, and right. */
+static void test_stream_in_place(void **state) {
+  (void)state;
+  enum { N = 64 };
+  begin();
+  ir_ref p[] = {k_param(g, IR_F32, 0, N), k_param(g, IR_F32, 1, N)};
+  EACH_TARGET(t) {
+    int lanes = t.target.vector_bytes / 4;
+    ir_ref block = k_range(g, index_of(N / lanes), 0), lane = k_range(g, index_of(lanes), 1);
+    ir_ref at = k_sum(g, k_times(g, block, lanes), lane), old = k_load(g, p[1], at);
+    ir_ref src[] = {p[0], at, ir_binary(g, IR_OP_ADD, old, old)};
+    ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, ir_pack_arg(0, true), src, 3);
+    ir_ref kernel =
+        k_kernel(g, k_loop(g, block, IR_SERIAL, k_loop(g, lane, IR_VECTOR, store)), p, 2, NULL, 0);
+    char *text = k_text(g, kernel, &t.target, CG_LLVM);
+    assert_non_null(strstr(text, "icmp ne ptr"));
+    assert_non_null(strstr(text, "!nontemporal"));
+    free(text);
+    k_code code = k_compile(g, kernel, &t.target);
+    float x[N] __attribute__((aligned(64))), y[N] __attribute__((aligned(64)));
+    int64_t status = 0;
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    code.run((void *[]){y, x, &status}, NULL, 0, 0, code.scratch);
+    code.run((void *[]){x, x, &status}, NULL, 0, 0, code.scratch);
+    for (int i = 0; i < N; i++) assert_true(x[i] == 2.0f * (float)i && y[i] == x[i]);
+    k_free(&code);
+  }
+  end();
+}
+
+/* A tile is read by as many loads as it has rows. */
+static void test_tile_code(void **state) {
+  (void)state;
+  begin();
+  k_target t;
+  k_target_at(0, &t);
+  enum { LANES = 8 };
+  moved m = streaming(IR_F32, LANES, LANES, true);
+  char *text = k_text(g, kernel_of(&m, 64 * LANES, 2 * LANES * LANES), &t.target, CG_LLVM);
+  int loads = 0;
+  for (char *at = text; (at = strstr(at, "load <8 x float>")); at++) loads++;
+  assert_int_equal(loads, LANES);
+  assert_null(strstr(text, "gather"));
+  free(text);
+  end();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_tiles),           cmocka_unit_test(test_wide_tiles),
+      cmocka_unit_test(test_turned_tiles),    cmocka_unit_test(test_interleaved),
+      cmocka_unit_test(test_streams),         cmocka_unit_test(test_stream_code),
+      cmocka_unit_test(test_stream_in_place), cmocka_unit_test(test_tile_code),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

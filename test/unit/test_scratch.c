@@ -1,0 +1,185 @@
+/* Scratch memory: what a kernel states to need is its own, in whatever thread, run or loop, and costs a run
+ * no allocation. The kernels are C functions of this file that generated code is made to jump to. */
+#include <elf.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "test/lib/plans.h"
+
+enum { NEEDED = 1000, COUNT = 64 };
+
+/* out[i] = in[i] * 2 where the scratch memory kept what was put there, else -1 */
+static atomic_int calls, unaligned;
+static void keeps(void *const *buffers, const int64_t *vars, int64_t begin, int64_t end, void *scratch) {
+  float *out = buffers[0];
+  const float *in = buffers[1];
+  atomic_fetch_add(&calls, 1);
+  if ((uintptr_t)scratch % CG_SCRATCH_ALIGN) atomic_fetch_add(&unaligned, 1);
+  for (int64_t i = begin; i < end; i++) {
+    volatile uint8_t *own = scratch;
+    bool kept = true;
+    for (int round = 0; round < 20; round++) {
+      uint8_t mark = (uint8_t)(in[i] * 7 + (float)round);
+      for (int k = 0; k < NEEDED; k++) own[k] = mark;
+      for (int k = 0; k < NEEDED; k++) kept &= own[k] == mark;
+    }
+    out[i] = kept ? in[i] * 2 : -1;
+  }
+}
+
+/* Put a jump to `keeps` in place of the object's code, which refers to nothing. */
+static bool divert(cg_blob *object) {
+  uint8_t jump[12] = {0x48, 0xb8, [10] = 0xff, 0xe0}; /* movabs rax, imm64; jmp rax */
+  uint64_t to = (uintptr_t)keeps;
+  Elf64_Ehdr head;
+  memcpy(jump + 2, &to, sizeof to);
+  memcpy(&head, object->bytes, sizeof head);
+  for (int i = 0; i < head.e_shnum; i++) {
+    Elf64_Shdr s;
+    memcpy(&s, object->bytes + head.e_shoff + (size_t)i * sizeof s, sizeof s);
+    if (s.sh_type != SHT_PROGBITS || !(s.sh_flags & SHF_EXECINSTR) || s.sh_size < sizeof jump) continue;
+    memcpy(object->bytes + s.sh_offset, jump, sizeof jump);
+    return true;
+  }
+  return false;
+}
+
+static ir_status compile_diverted(void *user, const ir_graph *graph, ir_ref kernel, const char *symbol,
+                                  const ir_target *target, cg_blob *object, ir_error *error) {
+  ir_status status = p_compile(NULL, graph, kernel, symbol, target, object, error);
+  if (status == IR_OK && !divert(object)) status = ir_fail(error, IR_ERR_COMPILE, "no code to divert");
+  object->scratch = *(const uint64_t *)user;
+  return status;
+}
+
+static rt_context *context(int threads, uint64_t *needed) {
+#if !defined(__x86_64__)
+  skip(); /* the jump is written in this machine's code */
+#endif
+  return p_context_with(
+      (rt_options){.threads = threads, .compile = compile_diverted, .compile_user = needed});
+}
+
+/* out = the kernel above of x, `work` per element; with a temporary in between for `pair`. */
+static rt_program *program(rt_context *c, const char *key, bool pair, int64_t work) {
+  p_maker m;
+  p_begin(&m);
+  ir_graph *g = &m.g;
+  ir_ref size = ir_index(g, COUNT), param[2] = {p_param(&m, 0, IR_F32, size), p_param(&m, 1, IR_F32, size)};
+  ir_ref i = k_range(g, size, 0), store = k_store(g, param[0], i, k_load(g, param[1], i));
+  ir_ref kernel = k_kernel(g, k_loop(g, i, IR_THREAD, store), param, 2, NULL, 0);
+  uint32_t x = p_slot(&m, IR_SLOT_INPUT, "x", IR_F32, size),
+           out = p_slot(&m, IR_SLOT_OUTPUT, "o", IR_F32, size);
+  uint32_t between = pair ? p_slot(&m, IR_SLOT_TEMP, "t", IR_F32, size) : x;
+  if (pair) p_launch(&m, kernel, size, ir_index(g, work), (uint32_t[]){between, x}, 2);
+  p_launch(&m, kernel, size, ir_index(g, work), (uint32_t[]){out, between}, 2);
+  p_results(&m, &out, 1);
+  rt_program *p = p_build(c, &m, key);
+  p_end(&m);
+  return p;
+}
+
+/* Is every run of the program right? Without cmocka: for threads. */
+static bool run(const rt_program *p, float factor, int rounds) {
+  bool good = true;
+  float in[COUNT], out[COUNT];
+  for (int i = 0; i < COUNT; i++) in[i] = (float)i;
+  for (int k = 0; k < rounds && good; k++) {
+    good = rt_program_run(p, (void *[]){in}, (void *[]){out}, NULL, NULL) == IR_OK;
+    for (int i = 0; i < COUNT; i++) good &= out[i] == in[i] * factor;
+  }
+  return good;
+}
+
+enum { HEAVY = 1 << 30 };
+
+static void threads_of_a_loop_have_their_own(void **state) {
+  uint64_t needed = NEEDED;
+  for (int threads = 1; threads <= 4; threads++) {
+    p_empty_cache();
+    rt_context *c = context(threads, &needed);
+    rt_program *one = program(c, "one", false, HEAVY), *two = program(c, "two", true, HEAVY);
+    calls = 0;
+    assert_true(run(one, 2, 50));
+    assert_true(threads > 1 ? calls > 50 : calls == 50);
+    assert_true(run(two, 4, 50));
+    assert_int_equal(unaligned, 0);
+    rt_program_release(one);
+    rt_program_release(two);
+    rt_context_destroy(c);
+  }
+}
+
+static void *run_often(void *argument) {
+  p_worker *w = argument;
+  w->good = run(w->program, 4, 50);
+  return NULL;
+}
+
+static void runs_at_one_time_have_their_own(void **state) {
+  uint64_t needed = NEEDED;
+  p_empty_cache();
+  rt_context *c = context(3, &needed);
+  rt_program *p = program(c, "p", true, HEAVY);
+  p_worker workers[4];
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) {
+    workers[i] = (p_worker){.program = p};
+    assert_int_equal(pthread_create(&threads[i], NULL, run_often, &workers[i]), 0);
+  }
+  for (int i = 0; i < 4; i++) {
+    pthread_join(threads[i], NULL);
+    assert_true(workers[i].good);
+  }
+  rt_program_release(p);
+  rt_context_destroy(c);
+}
+
+static void the_cache_remembers_how_much(void **state) {
+  uint64_t needed = NEEDED;
+  p_empty_cache();
+  for (int from_disk = 0; from_disk < 2; from_disk++) {
+    rt_context *c = context(2, &needed);
+    rt_program *p = from_disk ? p_find(c, "kept") : program(c, "kept", false, 1);
+    assert_non_null(p);
+    assert_int_equal(rt_program_stats(p).from_disk, from_disk);
+    assert_true(run(p, 2, 3));
+    rt_program_release(p);
+    needed = 0; /* code kept by itself remembers as well: another plan of the same kernel */
+    p = program(c, from_disk ? "other" : "another", true, 1);
+    assert_int_equal(rt_program_stats(p).compiled, 0);
+    assert_true(run(p, 4, 3));
+    rt_program_release(p);
+    rt_context_destroy(c);
+  }
+}
+
+static void a_size_that_nothing_holds_is_refused(void **state) {
+  float in[COUNT] = {0}, out[COUNT];
+  uint64_t needed = PTRDIFF_MAX / 2 - 200;
+  p_empty_cache();
+  rt_context *c = context(3, &needed);
+  rt_program *p = program(c, "large", false, 1);
+  for (int k = 0; k < 2; k++) {
+    ir_error error = {0};
+    assert_int_equal(rt_program_run(p, (void *[]){in}, (void *[]){out}, NULL, &error), IR_ERR_MEMORY);
+    assert_non_null(strstr(error.text, "out of memory"));
+  }
+  rt_program_release(p);
+  rt_context_destroy(c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(threads_of_a_loop_have_their_own),
+      cmocka_unit_test(runs_at_one_time_have_their_own),
+      cmocka_unit_test(the_cache_remembers_how_much),
+      cmocka_unit_test(a_size_that_nothing_holds_is_refused),
+  };
+  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
+}
