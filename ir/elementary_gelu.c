@@ -50,9 +50,10 @@ static ir_ref exponential(const ir_format *m, const tanh_form *f, ir_ref a, int 
   low = ir_el_add(m, low, ir_el_fma(m, square_low, k2, rest));
   ir_ref n = ir_el_round(m, a, c, bias, bits);
   ir_ref r = ir_el_fma(m, a, low, ir_el_fma(m, a, c, ir_el_neg(m, n)));
-  ir_ref q = wide ? ir_el_poly(m, r, square64, sizeof square64 / sizeof *square64)
-                  : ir_el_poly(m, r, square32, sizeof square32 / sizeof *square32);
-  ir_ref more = ir_el_mul(m, r, ir_el_fma(m, q, r, ir_el_const(m, f->ln2_low)));
+  ir_ref r2 = ir_el_mul(m, r, r);
+  ir_ref q = wide ? ir_el_poly_pairs(m, r, r2, square64, sizeof square64 / sizeof *square64)
+                  : ir_el_poly_pairs(m, r, r2, square32, sizeof square32 / sizeof *square32);
+  ir_ref more = ir_el_fma(m, r2, q, ir_el_mul(m, r, ir_el_const(m, f->ln2_low)));
   return ir_el_fma(m, r, ir_el_const(m, f->ln2), more);
 }
 

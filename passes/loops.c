@@ -75,6 +75,13 @@ static bool shape_from_outside(loop_nest *n, bool threads) {
   return true;
 }
 
+/* Does a store of the group keep values for others? */
+static bool has_locals(const ir_graph *g, const piece_group *group) {
+  for (uint32_t i = 0; i < group->count; i++)
+    if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
+  return false;
+}
+
 /* The digits of the group's axes. */
 static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
   loop_nest *nest = &group->nest;
