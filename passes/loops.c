@@ -75,7 +75,6 @@ static bool shape_from_outside(loop_nest *n, bool threads) {
   return true;
 }
 
-/* Does a store of the group keep values for others? */
 static bool has_locals(const ir_graph *g, const piece_group *group) {
   for (uint32_t i = 0; i < group->count; i++)
     if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
