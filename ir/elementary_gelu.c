@@ -53,7 +53,7 @@ static ir_ref exponential(const ir_format *m, const tanh_form *f, ir_ref a, int 
   ir_ref r2 = ir_el_mul(m, r, r);
   ir_ref q = wide ? ir_el_poly_pairs(m, r, r2, square64, sizeof square64 / sizeof *square64)
                   : ir_el_poly_pairs(m, r, r2, square32, sizeof square32 / sizeof *square32);
-  ir_ref more = ir_el_fma(m, r2, q, ir_el_mul(m, r, ir_el_const(m, f->ln2_low)));
+  ir_ref more = ir_el_mul(m, r, ir_el_fma(m, q, r, ir_el_const(m, f->ln2_low)));
   return ir_el_fma(m, r, ir_el_const(m, f->ln2), more);
 }
 
