@@ -88,7 +88,7 @@ static void put_slot(void *user, uint32_t slot) {
 }
 
 /* The operations between the value and what its kernel reads, operands first. */
-static void put_fused(printer *p, ir_ref value) {
+static void put_fused(printer *p, const ir_step *step, ir_ref value) {
   ir_graph *g = p->g;
   size_t size = (size_t)value + 1;
   uint8_t *inside = ir_alloc(p->k->mem, size);
@@ -101,9 +101,10 @@ static void put_fused(printer *p, ir_ref value) {
   }
   memset(inside, 0, size);
   inside[value] = 1;
+  for (uint32_t i = 0; i < step->slab.count; i++) inside[step->slab.values[i].value] = 1;
   for (ir_ref r = value; r > 0; r--) {
     const ir_node *n = ir_get(g, r);
-    if (!inside[r] || (r != value && p->stored[r])) {
+    if (!inside[r] || (r != value && p->stored[r] && !ir_in_slab(step, r))) {
       inside[r] = 0;
       continue;
     }
@@ -133,10 +134,14 @@ static void put_kernel(printer *p, size_t number) {
   const ir_step *l = &p->plan->steps[number];
   const uint32_t *loads = p->k->loads + number * p->k->slots;
   ir_textf(p->out, "kernel %zu -> ", fe_kernel_number(p->plan, number));
-  put_slot(p, l->slots[0]);
+  uint32_t outputs = ir_written_slots(l);
+  for (uint32_t i = 0; i < outputs; i++) {
+    if (i) ir_text_str(p->out, ", ");
+    put_slot(p, l->slots[i]);
+  }
   ir_text_str(p->out, "\n");
-  put_fused(p, p->k->values[number]);
-  for (uint32_t i = 1; i < l->slot_count; i++) {
+  put_fused(p, l, p->k->values[number]);
+  for (uint32_t i = outputs; i < l->slot_count; i++) {
     ir_text_str(p->out, "  reads   ");
     put_slot(p, l->slots[i]);
     ir_textf(p->out, ", in %u place%s\n", loads[l->slots[i]], loads[l->slots[i]] == 1 ? "" : "s");

@@ -58,6 +58,45 @@ static ir_ref scatter_of(const fe_explained *e, size_t number) {
   return scatters && filled ? value : 0;
 }
 
+/* At most, of the value in one round. */
+static int64_t slab_row_bytes(ir_graph *g, const ir_slab *slab, const ir_slab_value *v) {
+  int64_t bytes = ir_dtypes[ir_dtype_of(g, v->value)].bytes * slab->rows;
+  for (uint32_t a = 0; a < ir_rank(g, v->value); a++) {
+    bool shared = false;
+    for (uint32_t l = 0; l < slab->loops; l++) shared |= v->axes[l] == a;
+    if (!shared) bytes *= ir_bounds_of(g, ir_dim(g, v->value, a)).hi;
+  }
+  return bytes;
+}
+
+static const char *const apart_texts[IR_APART_COUNT] = {
+    [IR_APART_LOOPS] =
+        "it reads what an earlier kernel computes, but not at the positions where that is computed",
+    [IR_APART_ROWS] =
+        "the rows that it would share with the kernel that it reads from fit in no cache, or are few",
+    [IR_APART_TILES] = "a contraction uses what it reads again for more rows than fit in a cache",
+    [IR_APART_MASKS] = "it is cut where its masks end, in loops of its own",
+};
+
+/* Why the kernel computes several values, or does not. */
+static void put_slab(const fe_explained *e, const ir_step *step) {
+  const ir_slab *slab = &step->slab;
+  int64_t bytes = 0;
+  if (step->apart) ir_textf(e->out, "  apart   %s\n", apart_texts[step->apart]);
+  if (!slab->count) return;
+  for (uint32_t i = 0; i < slab->count; i++)
+    if (slab->values[i].local) bytes += slab_row_bytes(e->g, slab, &slab->values[i]);
+  ir_textf(e->out, "  slab    in one loop, %lld row%s a round, since ", (long long)slab->rows,
+           slab->rows == 1 ? "" : "s");
+  ir_textf(e->out, "%lld bytes of what they hand on stay in a cache:", (long long)bytes);
+  for (uint32_t i = 0; i < slab->count; i++) {
+    const ir_slab_value *v = &slab->values[i];
+    ir_textf(e->out, "%s %s", i ? "," : "", ir_ops[ir_op_of(e->g, v->value)].text);
+    if (v->local) ir_text_str(e->out, v->slot == UINT32_MAX ? " in a local" : " in a local and in memory");
+  }
+  ir_text_str(e->out, "\n");
+}
+
 static void put_reason(const fe_explained *e, size_t number) {
   ir_ref value = e->values[number];
   const ir_node *n = ir_get(e->g, value);
@@ -107,7 +146,7 @@ static ir_ref elements_of(ir_graph *g, ir_ref tensor) {
   return count;
 }
 
-static ir_ref operations_of(const fe_explained *e, ir_ref value) {
+static ir_ref operations_of(const fe_explained *e, const ir_step *step, ir_ref value) {
   ir_ref total = ir_index(e->g, 0);
   uint8_t *inside = ir_alloc(e->g->mem, (size_t)value + 1);
   if (!inside) {
@@ -116,10 +155,11 @@ static ir_ref operations_of(const fe_explained *e, ir_ref value) {
   }
   memset(inside, 0, (size_t)value + 1);
   inside[value] = 1;
+  for (uint32_t i = 0; i < step->slab.count; i++) inside[step->slab.values[i].value] = 1;
   for (ir_ref r = value; r > 0; r--) {
     const ir_node *n = ir_get(e->g, r);
     ir_class cls = (ir_class)ir_ops[n->op].cls;
-    if (!inside[r] || (r != value && e->stored[r])) continue;
+    if (!inside[r] || (r != value && e->stored[r] && !ir_in_slab(step, r))) continue;
     bool updates = r == value && ir_scatters((ir_op)n->op);
     for (uint32_t i = updates; i < ir_operand_count(n); i++)
       if (ir_shape(e->g, n->src[i])) inside[n->src[i]] = 1;
@@ -138,15 +178,17 @@ static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
 
 fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
   const ir_step *l = &e->plan->steps[number];
-  ir_ref read = ir_index(e->g, 0), written = bytes_of(e, l->slots[0]), scatter = scatter_of(e, number);
+  ir_ref read = ir_index(e->g, 0), written = read, scatter = scatter_of(e, number);
+  uint32_t outputs = ir_written_slots(l);
+  for (uint32_t i = 0; i < outputs; i++) written = pass_add(e->g, written, bytes_of(e, l->slots[i]));
   if (scatter) {
     ir_ref updates = ir_src(e->g, scatter, 2);
     written =
         pass_mul_int(e->g, elements_of(e->g, updates), (int64_t)ir_dtypes[ir_dtype_of(e->g, updates)].bytes);
     if (ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = written;
   }
-  for (uint32_t i = 1; i < l->slot_count; i++) read = pass_add(e->g, read, bytes_of(e, l->slots[i]));
-  return (fe_kernel_work){read, written, operations_of(e, e->values[number])};
+  for (uint32_t i = outputs; i < l->slot_count; i++) read = pass_add(e->g, read, bytes_of(e, l->slots[i]));
+  return (fe_kernel_work){read, written, operations_of(e, l, e->values[number])};
 }
 
 static void put_work(const fe_explained *e, size_t number) {
@@ -231,6 +273,7 @@ static void put_masks(const fe_explained *e, const ir_regions *r) {
 void fe_explain_kernel(const fe_explained *e, size_t number) {
   ir_regions regions;
   put_reason(e, number);
+  put_slab(e, &e->plan->steps[number]);
   put_work(e, number);
   if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) {
     out_of_memory(e);

@@ -65,6 +65,16 @@ typedef struct ir_slab {
   int64_t rows;   /* positions of the innermost that one round takes */
 } ir_slab;
 
+/* Why a kernel that reads what an earlier one computes is not in one slab with that. */
+typedef enum ir_apart {
+  IR_APART_NOT,   /* it is, or reads nothing of the kind, or comes too late */
+  IR_APART_LOOPS, /* it reads other positions than those at which the loops stand: none can be shared */
+  IR_APART_ROWS,  /* rows do not fit in a cache, or there are too few */
+  IR_APART_TILES, /* a contraction uses what it reads over more rows than fit */
+  IR_APART_MASKS, /* it is cut where masks end */
+  IR_APART_COUNT
+} ir_apart;
+
 typedef struct ir_step {
   ir_ref kernel; /* of a KERNEL: a KERNEL node, before fold the tensor node that it computes */
   ir_ref count;  /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
@@ -73,6 +83,7 @@ typedef struct ir_step {
   uint32_t *slots; /* of a KERNEL: those that it writes come first */
   uint32_t slot_count;
   ir_slab slab; /* of a KERNEL that computes one tensor: of no values */
+  ir_apart apart;
   ir_step_kind kind;
   uint32_t inside[2];       /* how many of the steps that follow are its first and its second function's */
   uint32_t carries;         /* carried values; of a CALL: results */
@@ -98,6 +109,20 @@ typedef struct ir_plan {
   ir_stored *stored; /* what passes need to make kernels of tensors */
   size_t stored_count, stored_cap;
 } ir_plan;
+
+/* How many of a kernel step's slots it writes. */
+static inline uint32_t ir_written_slots(const ir_step *step) {
+  uint32_t count = step->slab.count == 0;
+  for (uint32_t i = 0; i < step->slab.count; i++) count += step->slab.values[i].slot != UINT32_MAX;
+  return count;
+}
+
+/* Does the kernel of the step compute the value, as one of several? */
+static inline bool ir_in_slab(const ir_step *step, ir_ref value) {
+  for (uint32_t i = 0; i < step->slab.count; i++)
+    if (step->slab.values[i].value == value) return true;
+  return false;
+}
 
 static inline bool ir_is_loop_step(ir_step_kind kind) {
   return kind == IR_STEP_WHILE || kind == IR_STEP_SCAN;

@@ -152,6 +152,7 @@ static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint
   if (!step) return;
   step->kernel = value;
   step->slots[0] = target;
+  step->apart = slab_apart(s->slabs, value);
 }
 
 /* What computes the value: a scatter updates its first operand, which comes first. */

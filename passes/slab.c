@@ -215,11 +215,13 @@ static bool is_worth(const slab_plan *p, const slab_group *group, const slab_ite
   return !item->contracts || handed >= MUCH * other;
 }
 
-static bool join(const slab_plan *p, slab_group *group, uint32_t i) {
+/* Takes the item into the group, or says why not. */
+static ir_apart join(const slab_plan *p, slab_group *group, uint32_t i) {
   const slab_item *item = &p->items[i];
   slab_group with = *group;
   bool taken[IR_MAX_RANK] = {false}, any = false;
-  if (!item->joins || group->count == SLAB_MOST) return false;
+  if (!item->joins) return IR_APART_MASKS;
+  if (group->count == SLAB_MOST) return IR_APART_ROWS;
   slab_member *m = &with.members[with.count++];
   *m = (slab_member){.value = item->node};
   for (int8_t l = 0; l < with.loops; l++) {
@@ -231,13 +233,14 @@ static bool join(const slab_plan *p, slab_group *group, uint32_t i) {
     int64_t other = member_of(group, p->reads[item->first_read + k].node);
     if (other < 0) continue;
     with.members[other].local = true;
-    if (!is_worth(p, group, &p->items[item_of(p, with.members[other].value)], true)) return false;
+    if (!is_worth(p, group, &p->items[item_of(p, with.members[other].value)], true)) return IR_APART_TILES;
   }
-  if (!is_worth(p, group, item, false)) return false;
   with.last = i;
-  if (!any || !slab_fits(p, &with)) return false;
+  if (!any) return IR_APART_LOOPS;
+  if (!is_worth(p, group, item, false)) return IR_APART_TILES;
+  if (!slab_fits(p, &with)) return IR_APART_ROWS;
   *group = with;
-  return true;
+  return IR_APART_NOT;
 }
 
 static void grow(const slab_plan *p, slab_group *group, uint8_t *late) {
@@ -245,7 +248,9 @@ static void grow(const slab_plan *p, slab_group *group, uint8_t *late) {
   for (uint32_t i = first + 1; i < p->count && i < first + WINDOW; i++) {
     bool member, after;
     needs_of(p, group, late, i, &member, &after);
-    if (member && !after && p->group_of[i] == SLAB_NO_GROUP && join(p, group, i)) continue;
+    if (member && !after && p->group_of[i] == SLAB_NO_GROUP &&
+        (p->items[i].apart = join(p, group, i)) == IR_APART_NOT)
+      continue;
     late[i] = member || after;
     if (late[i] && group->before == UINT32_MAX) group->before = i;
   }
@@ -362,6 +367,10 @@ const slab_group *slab_before(const slab_plan *p, ir_ref node, uint32_t i) {
 
 bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member) {
   return group->last == p->item_of[member] - 1 && group->before > group->last;
+}
+
+ir_apart slab_apart(const slab_plan *p, ir_ref node) {
+  return p->item_of[node] ? p->items[p->item_of[node] - 1].apart : IR_APART_NOT;
 }
 
 bool slab_is_local(const slab_plan *p, ir_ref value) {

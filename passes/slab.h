@@ -27,8 +27,9 @@ typedef struct slab_read {
 typedef struct slab_item {
   ir_ref node;
   uint32_t first_read, read_count;
-  bool joins;     /* may share a loop with others */
-  bool reduces;   /* some reduction is fused into it */
+  bool joins;   /* may share a loop with others */
+  bool reduces; /* some reduction is fused into it */
+  ir_apart apart;
   bool contracts; /* a sum of products is: it is computed in tiles of several rows */
 } slab_item;
 
@@ -67,6 +68,8 @@ typedef struct slab_plan {
 /* Reads s->live after schedule_uses. False when memory is short; free it all the same. */
 bool slab_find(slab_plan *p, scheduler *s);
 void slab_free(slab_plan *p);
+/* Why the node has a kernel of its own. */
+ir_apart slab_apart(const slab_plan *p, ir_ref node);
 /* Is the value kept in locals alone? */
 bool slab_is_local(const slab_plan *p, ir_ref value);
 /* The slab that a node of the function is computed in; NULL: none. */

@@ -3,6 +3,7 @@
  *
  *   prop_slab --seed S --count N
  *   prop_slab --case SEED         one case again, by the seed in its report
+ *   prop_slab --show SEED         its graph as text, not compiled
  *
  * A case is what scheduling may put into one loop over rows: reductions over the same axes, one on top of the
  * other, with elementwise work and views in between, results that others read as well, one symbolic size; or
@@ -10,7 +11,9 @@
  * here and there. Integers must be right to the bit, floats close to what the evaluator has, NaN where it has
  * NaN; and the bits the same for 1, 2 and 4 threads. Says how many kernels were slabs. */
 #include "frontend/compile.h"
+#include "frontend/reader.h"
 #include "ir/eval.h"
+#include "ir/parse.h"
 #include "passes/ops/compose.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
@@ -249,16 +252,41 @@ static void run_once(problem *p, rt_program *const programs[CONTEXTS], char *wro
     for (int c = 0; c < CONTEXTS; c++) free(out[k][c]);
 }
 
-static void count_slabs(problem *p, const ir_target *target) {
+/* The listing of a kernel parses back to the same listing. */
+static void check_text(problem *p, ir_ref kernel, char *wrong, size_t room) {
+  ir_text first, second;
+  ir_text_init(&first, &ir_mem_libc), ir_text_init(&second, &ir_mem_libc);
+  ir_print_graph(&p->g, "k", kernel, &first);
+  ir_graph again;
+  ir_error error = {0};
+  ir_module module = {0};
+  ir_graph_init(&again, &ir_mem_libc, &error);
+  if (ir_parse_module(&again, &fe_builder, "k", ir_text_get(&first), first.len, &module) != IR_OK) {
+    snprintf(wrong, room, "a listing does not parse: %.150s", error.text);
+  } else {
+    ir_print_graph(&again, "k", module.graphs[0].root, &second);
+    if (strcmp(ir_text_get(&first), ir_text_get(&second)) != 0)
+      snprintf(wrong, room, "a listing changes when parsed");
+  }
+  ir_module_free(&module);
+  ir_graph_free(&again);
+  ir_text_free(&first), ir_text_free(&second);
+}
+
+static void count_slabs(problem *p, const ir_target *target, char *wrong, size_t room) {
   ir_plan plan;
   ir_error error = {0};
   pass_options options = {
       .target = target, .inputs = p->input, .input_count = p->input_count, .verify = true};
   ir_ref results = ir_tuple(&p->g, p->result, p->result_count);
-  if (pass_pipeline(&p->g, results, &options, &plan, &error) != IR_OK) return;
+  if (pass_pipeline(&p->g, results, &options, &plan, &error) != IR_OK) {
+    snprintf(wrong, room, "%.150s", error.text);
+    return;
+  }
   for (size_t i = 0; i < plan.step_count; i++) {
     kernels += plan.steps[i].kind == IR_STEP_KERNEL;
     slabs += plan.steps[i].slab.count > 0;
+    if (plan.steps[i].slab.count && !*wrong) check_text(p, plan.steps[i].kernel, wrong, room);
   }
   ir_plan_free(&plan);
 }
@@ -281,17 +309,22 @@ static void run(problem *p, char *wrong, size_t room) {
     if (programs[c]) rt_program_release(programs[c]);
 }
 
-static bool check(uint64_t seed, const ir_target *target) {
+static bool check(uint64_t seed, bool shown, const ir_target *target) {
   problem p = {.state = seed};
   char wrong[200] = "";
   ir_graph_init(&p.g, &ir_mem_libc, &p.error);
   if (pick(&p, 0, 3)) record_rows(&p);
   else record_attention(&p);
   p.tolerance = p.dtype == IR_F64 ? 1e-8 : 2e-3;
-  if (getenv("PROP_SLAB_SHOW")) describe(&p), fprintf(stderr, "%s", p.what);
+  if (shown) {
+    describe(&p);
+    printf("%s", p.what);
+    ir_graph_free(&p.g);
+    return true;
+  }
   if (p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
   else run(&p, wrong, sizeof wrong);
-  if (!*wrong) count_slabs(&p, target);
+  if (!*wrong) count_slabs(&p, target, wrong, sizeof wrong);
   if (*wrong) describe(&p);
   if (*wrong) fprintf(stderr, "%s%s\n(prop_slab --case %" PRIu64 ")\n", p.what, wrong, seed);
   ir_graph_free(&p.g);
@@ -301,11 +334,12 @@ static bool check(uint64_t seed, const ir_target *target) {
 int main(int argc, char **argv) {
   uint64_t seed = 1;
   long count = 60, done = 0, failed = 0;
-  bool again = false;
+  bool again = false, show = false;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
+    if (strcmp(argv[i], "--show") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = show = true;
   }
   ir_error error = {0};
   for (int k = 0; k < CONTEXTS; k++) {
@@ -316,7 +350,7 @@ int main(int argc, char **argv) {
   const ir_target *target = rt_context_target(contexts[0], &error);
   for (; done < count && failed < 5; done++) {
     uint64_t state = seed + (uint64_t)done * 0x10001;
-    failed += !check(again ? seed : random_next(&state), target);
+    failed += !check(again ? seed : random_next(&state), show, target);
   }
   for (int k = 0; k < CONTEXTS; k++) rt_context_destroy(contexts[k]);
   printf("prop_slab: %ld graphs, %ld slabs among %ld kernels, %ld elements, %ld failed, seed %" PRIu64 "\n",

@@ -37,6 +37,7 @@ kernel 0 -> temporary 0 f32[64]
 kernel 1 -> %h f32[64,128]
 [...]
   why     a kernel of its own, because it is a result
+  apart   it is cut where its masks end, in loops of its own
   moves   65792 bytes to read, 32768 to write; 16384 operations
 [...]
 

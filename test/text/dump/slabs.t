@@ -1,0 +1,95 @@
+# Slabs: kernels that walk the same rows, in one loop over these, with what they hand on in locals.
+
+<<< softmax.vf
+graph @softmax(%x: f32[64,1024]) {
+  %m = max %x axes=[1] keepdims=true
+  %d = sub %x, %m
+  %e = exp %d
+  %s = sum %e axes=[1] keepdims=true
+  %y = div %e, %s
+  return %y
+}
+>>>
+<<< norm.vf
+graph @norm(%x: f32[40,300]) {
+  %m = mean %x axes=[1] keepdims=true
+  %d = sub %x, %m
+  %q = mul %d, %d
+  %v = mean %q axes=[1] keepdims=true
+  return %v, %m
+}
+>>>
+<<< causal.vf
+graph @causal(%q: f32[2,256,32], %k: f32[2,256,32], %v: f32[2,256,32]) {
+  %y = attention %q, %k, %v causal=true
+  return %y
+}
+>>>
+<<< apart.vf
+graph @columns(%x: f32[40,300]) {
+  %m = max %x axes=[1] keepdims=true
+  %d = sub %x, %m
+  %y = sum %d axes=[0]
+  return %y, %m
+}
+graph @large(%x: f32[8,200000]) {
+  %m = max %x axes=[1] keepdims=true
+  %d = sub %x, %m
+  return %d, %m
+}
+graph @products(%x: f32[128,784], %a: f32[784,512], %b: f32[512,256]) {
+  %h = matmul %x, %a
+  %r = relu %h
+  %y = matmul %r, %b
+  return %y, %h
+}
+>>>
+
+== softmax: the exponentials of a row are computed once, and read from a local
+$ viewfold dump --stage=loops --target 'vector_bytes=64' softmax.vf | grep -e ' local' -e ' store' -e 'load l' -e ' thread'
+\# kernel 0 nest 0: thread a0
+  for [..] in 0..64 thread {
+    local l0: f32[1] over [..]
+    store l0[..] = [..]
+    local l1: f32[1024] over [..]
+    %[..] = load l0[..] : f32
+        store l1[..] = [..]
+    local l2: f32[1] over [..]
+          %[..] = load l1[..] : f32
+    store l2[..] = [..]
+    %[..] = load l2[..] : f32
+        %[..] = load l1[..] : f32
+        store p0[..] = [..]
+
+== why they share a loop, and what a result in between becomes
+$ viewfold explain softmax.vf | grep -e ^graph -e ^kernel -e slab
+graph @softmax: 1 kernel, 0 temporaries
+kernel 0 -> %y f32[64,1024]
+  slab    in one loop, [..] since [..] bytes of what they hand on stay in a cache: max in a local, exp in a local, sum in a local, div
+$ viewfold explain norm.vf | grep -e ^graph -e ^kernel -e slab
+graph @norm: 1 kernel, 0 temporaries
+kernel 0 -> %m f32[40,1], %v f32[40,1]
+  slab    in one loop, 2 rows a round, since 8 bytes of what they hand on stay in a cache: div in a local and in memory, div
+
+== why they do not
+$ viewfold explain apart.vf | grep -e '^graph' -e apart
+graph @columns: 2 kernels, 0 temporaries
+  apart   it reads what an earlier kernel computes, but not at the positions where that is computed
+graph @large: 3 kernels, 1 temporary
+  apart   the rows that it would share with the kernel that it reads from fit in no cache, or are few
+  apart   the rows that it would share with the kernel that it reads from fit in no cache, or are few
+graph @products: 4 kernels, 2 temporaries
+  apart   it reads what an earlier kernel computes, but not at the positions where that is computed
+  apart   a contraction uses what it reads again for more rows than fit in a cache
+  apart   a contraction uses what it reads again for more rows than fit in a cache
+
+== the rows of causal attention end where no row of a round looks further; the rest of the values is taken times 0
+$ viewfold explain causal.vf | grep -c slab
+1
+$ viewfold dump --print-after=fold causal.vf | grep -e 'range.*0..(.*ridx0'
+  range ridx[..] in 0..[..]ridx0[..]
+  range ridx[..] in 0..[..]ridx0[..]
+  range ridx[..] in 0..[..]ridx0[..]
+  range ridx[..] in 0..[..]ridx0[..]
+  range ridx[..] in 0..[..]ridx0[..]
+  range ridx[..] in 0..[..]ridx0[..]
