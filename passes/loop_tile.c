@@ -93,14 +93,16 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
   return NULL;
 }
 
-/* At most `most` rows. Fewer, down to two thirds, are as fast, and where they leave no rest there is one tile
- * to compile instead of two. */
-static void set_rows(loop_nest *n, loop_axis *row, int most) {
+/* At most `most` rows. Fewer are as fast while there are sums enough to wait for none, and while the columns
+ * come from the second cache at no more than half of its speed, a row for 32 bytes per cycle; where they
+ * leave no rest there is one tile to compile instead of two. */
+static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
+  enum { SUMS = 12, FEWEST = 4 };
   int64_t height = ir_bounds_of(n->g, row->extent).hi, known;
   int rows = height < most ? (int)height : most;
   if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
   row->unroll = rows;
-  for (int r = rows; 3 * r >= 2 * most && ir_is_const(n->g, row->extent, &known); r--) {
+  for (int r = rows; r >= FEWEST && r * columns >= SUMS && ir_is_const(n->g, row->extent, &known); r--) {
     if (known % r != 0) continue;
     row->unroll = r;
     return;
@@ -136,8 +138,8 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   else if (!reads_panels(n, vector, loads, count)) columns = columns_beside(n, row, reduce, sums);
   while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
   vector->unroll = columns;
-  if (window) set_rows(n, window, WINDOW_ROWS);
-  if (row) set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS);
+  if (window) set_rows(n, window, WINDOW_ROWS, 1);
+  if (row) set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS, columns);
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   return true;
 }
