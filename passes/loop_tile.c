@@ -11,6 +11,7 @@
 enum {
   MAX_LOADS = 256,
   WINDOW_ROWS = 4,
+  ENOUGH_ROWS = 6,
   MOST_ROWS = 12 /* as many as ways of the first-level cache: rows may be a power of two apart */
 };
 
@@ -47,17 +48,21 @@ static bool moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref
   return false;
 }
 
-/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps. */
+/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps, of
+ * those long enough for a tile if there are any. */
 static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
   loop_axis *best = NULL;
-  int64_t least = INT64_MAX, stride;
+  int64_t least = INT64_MAX, stride, longest = 0;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
     if (a == vector || moves_with(n, loads, count, vector->range, a->range)) continue;
+    int64_t height = ir_bounds_of(n->g, a->extent).hi;
+    if (height > ENOUGH_ROWS) height = ENOUGH_ROWS;
     for (uint32_t i = 0; i < count; i++) {
       if (!loop_depends(n->g, loads[i], a->range)) continue;
       if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
       if (stride < 0) stride = -stride;
-      if (stride < least) least = stride, best = a;
+      if (height > longest || (height == longest && stride < least))
+        longest = height, least = stride, best = a;
     }
   }
   return best;
