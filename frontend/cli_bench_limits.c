@@ -13,7 +13,8 @@ enum { SAMPLES = 9, WARM = 2, PATIENCE = 1 << 14 };
 #define MULTIPLY_ADDS (1 << 26)
 #define GIGA          1e9
 
-const double bench_footprints[BENCH_FOOTPRINTS] = {1 << 20, 4 << 20, 12 << 20, 24 << 20, 64 << 20, 192 << 20};
+const double bench_footprints[BENCH_FOOTPRINTS] = {24 << 10, 256 << 10, 1 << 20,  4 << 20,
+                                                   12 << 20, 24 << 20,  64 << 20, 192 << 20};
 
 typedef struct survey {
   const bench_kit *kit;

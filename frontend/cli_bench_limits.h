@@ -24,7 +24,7 @@ typedef struct bench_kit {
 const bench_kit *bench_kit_here(void);
 
 /* GB/s of reading, copying and filling, each with the better of plain stores and stores past the caches. */
-enum { BENCH_FOOTPRINTS = 6 };
+enum { BENCH_FOOTPRINTS = 8 };
 enum { BENCH_STREAM_READ, BENCH_STREAM_COPY, BENCH_STREAM_FILL, BENCH_STREAMS };
 typedef struct bench_limits {
   double gbs[BENCH_STREAMS][BENCH_FOOTPRINTS];

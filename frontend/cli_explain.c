@@ -1,7 +1,8 @@
-/* `viewfold explain`: why kernels are what they are. */
+/* `viewfold explain`: why kernels are what they are, and how fast. */
 #include <stdio.h>
 
 #include "frontend/cli.h"
+#include "frontend/cli_explain.h"
 #include "frontend/cli_graph.h"
 #include "frontend/cli_options.h"
 #include "frontend/dump.h"
@@ -12,58 +13,119 @@ static const char help_text[] =
     "\n"
     "Says of each kernel of a graph what it computes, why it is a kernel of its own, what was fused into it, "
     "how many\n"
-    "bytes and operations it takes, how its loops run, and which divisions and masks are left in them, and "
-    "where.\n"
-    "Nothing is run. FILE.vf `-` is standard input. `viewfold index --explain CHAIN` explains an index.\n"
+    "bytes and operations it takes, how its loops run, which divisions and masks are left in them and where, "
+    "and what\n"
+    "stands in the way of more lanes or threads. Where the sizes are known and the arrays fit, the graph is "
+    "run, and each\n"
+    "kernel has three lines more: `limit`, the least time in which this machine could move its bytes or do "
+    "its "
+    "multiply-adds,\n"
+    "`expects`, what its code should take, and `took`, the median of the runs. What the machine can do is "
+    "measured once\n"
+    "(see `viewfold devices`). FILE.vf `-` is standard input. `viewfold index --explain CHAIN` explains an "
+    "index.\n"
     "\n"
     "Options:\n"
     "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
-    "  --target SETTINGS  compile for another machine, as `viewfold dump` does\n"
+    "  --no-run           run and measure nothing\n"
+    "  --in NAME=VALUE    a parameter's value, as for `viewfold run`; others are made up\n"
+    "  --size NAME=VALUE  the value of a size variable that no input tells\n"
+    "  --threads N        how many threads may be used\n"
+    "  --target SETTINGS  compile for another machine, as `viewfold dump` does; nothing is run then\n"
     "\n"
     "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n";
 
-static int explain_all(cli_graph *s, const char *word, const char *name, const ir_target *target,
-                       ir_text *out) {
-  fe_dump_options options = {.stage = FE_STAGE_KERNELS, .target = target, .why = true};
+enum { NAME, NO_RUN, IN, SIZE, THREADS, TARGET, OPTIONS };
+
+typedef struct explainer {
+  const char *word, *given[OPTIONS];
+  bool no_run;
+  cli_pairs in, sizes;
+  cli_graph s;
+  rt_context *context;
+  ir_target target;
+  ir_text out;
+} explainer;
+
+static int explain_one(explainer *x, const ir_parsed_graph *block) {
+  explain_run run = {.context = x->context, .in = &x->in, .sizes = &x->sizes};
+  fe_dump_options options = {.stage = FE_STAGE_KERNELS,
+                             .target = &x->target,
+                             .context = x->given[TARGET] ? NULL : x->context,
+                             .why = true,
+                             .more = explain_run_more,
+                             .more_user = &run};
+  int status = x->no_run ? CLI_OK : explain_run_open(&run, &x->s, block);
+  if (!status && fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) != IR_OK)
+    status = cli_failure("explain", &x->s.error);
+  explain_run_close(&run);
+  return status;
+}
+
+static int explain_all(explainer *x) {
   int status = CLI_OK;
-  const ir_parsed_graph *only = name ? cli_graph_pick(s, word, name) : NULL;
+  const char *name = x->given[NAME];
+  const ir_parsed_graph *only = name ? cli_graph_pick(&x->s, x->word, name) : NULL;
   if (name && !only) return CLI_BAD_INPUT;
-  for (size_t i = 0; i < s->module.count && !status; i++) {
-    const ir_parsed_graph *block = &s->module.graphs[i];
+  for (size_t i = 0; i < x->s.module.count && !status; i++) {
+    const ir_parsed_graph *block = &x->s.module.graphs[i];
     if (block->kind != IR_BLOCK_GRAPH || (only ? block != only : block->called)) continue;
-    if (fe_dump(&s->g, block, &options, out, &s->error) != IR_OK) status = cli_failure("explain", &s->error);
+    status = explain_one(x, block);
   }
   return status;
 }
 
-int cli_explain(int argc, char **argv) {
-  enum { NAME, TARGET, OPTIONS };
-  static const cli_option options[OPTIONS] = {{"--graph", "a name"}, {"--target", "settings"}};
-  const char *given[OPTIONS] = {NULL}, *word = NULL;
+static int explain(explainer *x) {
+  rt_options options;
+  ir_error error = {0};
+  int status = cli_context_options("explain", x->given[THREADS], &options);
+  if (status) return status;
+  if (rt_target_host(&x->target, &error) != IR_OK ||
+      (x->given[TARGET] && rt_target_override(&x->target, x->given[TARGET], &error) != IR_OK) ||
+      rt_context_create(&ir_mem_libc, &options, &x->context, &error) != IR_OK)
+    return cli_failure("explain", &error);
+  status = cli_graph_open(&x->s, "explain", x->word, false);
+  if (!status) status = explain_all(x);
+  if (x->out.len) fwrite(x->out.data, 1, x->out.len, stdout);
+  return status;
+}
+
+/* CLI_END when there is something to explain; otherwise the exit status. */
+static int read_options(explainer *x, int argc, char **argv) {
+  static const cli_option options[OPTIONS] = {{"--graph", "a name"},     {"--no-run", NULL},
+                                              {"--in", "NAME=VALUE"},    {"--size", "NAME=VALUE"},
+                                              {"--threads", "a number"}, {"--target", "settings"}};
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
-    if (next == CLI_WRONG) return CLI_BAD_INPUT;
-    if (next == CLI_HELP) {
-      fputs(help_text, stdout);
-      return CLI_OK;
+    int status = CLI_OK;
+    switch (next) {
+    case CLI_WRONG: return CLI_BAD_INPUT;
+    case CLI_HELP: fputs(help_text, stdout); return CLI_OK;
+    case NO_RUN: x->no_run = true; break;
+    case IN: status = cli_pairs_add(&x->in, "explain", "--in", args.value); break;
+    case SIZE: status = cli_pairs_add(&x->sizes, "explain", "--size", args.value); break;
+    case CLI_WORD:
+      if (x->word) status = cli_usage("explain", "one file at a time, found '%s' as well", args.value);
+      x->word = args.value;
+      break;
+    default: x->given[next] = args.value; break;
     }
-    if (next >= 0) given[next] = args.value;
-    else if (word) return cli_usage("explain", "one file at a time, found '%s' as well", args.value);
-    else word = args.value;
+    if (status) return status;
   }
-  if (!word) return cli_usage("explain", "no file given; for example: viewfold explain blur.vf");
-  ir_error error = {0};
-  ir_target target;
-  if (rt_target_host(&target, &error) != IR_OK ||
-      (given[TARGET] && rt_target_override(&target, given[TARGET], &error) != IR_OK))
-    return cli_failure("explain", &error);
-  cli_graph s;
-  ir_text out;
-  ir_text_init(&out, &ir_mem_libc);
-  int status = cli_graph_open(&s, "explain", word, false);
-  if (!status) status = explain_all(&s, word, given[NAME], &target, &out);
-  if (out.len) fwrite(out.data, 1, out.len, stdout);
-  ir_text_free(&out);
-  cli_graph_close(&s);
+  x->no_run |= x->given[TARGET] != NULL;
+  return x->word ? CLI_END : cli_usage("explain", "no file given; for example: viewfold explain blur.vf");
+}
+
+int cli_explain(int argc, char **argv) {
+  explainer x = {0};
+  x.s.module.mem = x.s.g.mem = &ir_mem_libc;
+  ir_text_init(&x.out, &ir_mem_libc);
+  int status = read_options(&x, argc, argv);
+  if (status == CLI_END) status = explain(&x);
+  ir_text_free(&x.out);
+  rt_context_destroy(x.context);
+  cli_graph_close(&x.s);
+  cli_pairs_free(&x.in);
+  cli_pairs_free(&x.sizes);
   return status;
 }

@@ -48,6 +48,7 @@ static const char help_text[] =
 enum { IN, SIZE, NAME, THREADS, SECONDS, OUT, DRY, LIST, FORGET, OPTIONS };
 #define MOST_BYTES   ((size_t)8 << 30)
 #define SECONDS_MOST 86400.
+#define LEAST_SHARE  0.25 /* of an equal share */
 
 typedef struct tuner {
   const char *word, *given[OPTIONS];
@@ -198,6 +199,7 @@ static int search_all(tuner *r) {
   for (size_t i = 0; i < t->count && !status; i++) {
     int64_t now = ir_now_ns();
     double own = (double)order[i]->model_ns, share = left > 0 ? own / left : 0;
+    share = fmax(share, LEAST_SHARE / (double)(t->count - i));
     left -= own;
     if (own == 0) continue; /* did not run */
     if (tune_search(t, (uint32_t)(order[i] - t->kernels), now + (int64_t)(share * (double)(t->end_ns - now)),

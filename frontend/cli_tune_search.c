@@ -49,17 +49,17 @@ static ir_status in_turn(tune *t, const rt_program *const two[2], int64_t expect
   return IR_OK;
 }
 
-/* Is the challenger faster, twice? Then *ns is its time. */
-static ir_status wins(tune *t, const rt_program *best, const rt_program *challenger, int64_t *ns, bool *won,
-                      ir_error *error) {
+/* Is the challenger faster, twice? Then ns has both times; expected: about how long they take. */
+static ir_status wins(tune *t, const rt_program *best, const rt_program *challenger, int64_t expected,
+                      int64_t ns[2], bool *won, ir_error *error) {
   const rt_program *two[] = {best, challenger};
-  int64_t medians[2], expected = *ns;
+  int64_t medians[2] = {0};
   *won = true;
   for (int round = 0; round < 2 && *won; round++) {
     if (in_turn(t, two, expected, medians, error) != IR_OK) return error->status;
     *won = (double)medians[1] < MARGIN * (double)medians[0];
   }
-  if (*won) *ns = medians[1];
+  if (*won) memcpy(ns, medians, sizeof medians);
   return IR_OK;
 }
 
@@ -151,13 +151,13 @@ static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t u
     draw(t, t->of);
   }
   for (int i = 0; i < FINALISTS && !status && !*better; i++) {
-    int64_t ns = k->best_ns;
+    int64_t ns[2];
     if (!finals[i].program) break;
-    status = wins(t, *best, finals[i].program, &ns, better, error);
+    status = wins(t, *best, finals[i].program, k->best_ns, ns, better, error);
     if (status || !*better) continue;
     if (!take(&k->best, &offers.items[finals[i].offer]))
       status = ir_fail(error, IR_ERR_MEMORY, "out of memory tuning");
-    k->best_ns = ns;
+    k->best_ns = ns[1];
     rt_program *old = *best;
     *best = finals[i].program;
     finals[i].program = old;
@@ -171,6 +171,7 @@ static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t u
 static ir_status begin(tune *t, const rt_program *model, rt_program **best, ir_error *error) {
   tune_kernel *k = &t->kernels[t->of];
   bool same = true, won = false;
+  int64_t ns[2];
   k->best_ns = k->model_ns;
   if (k->best.count == 0) {
     rt_program_retain(*best = (rt_program *)(uintptr_t)model);
@@ -178,8 +179,11 @@ static ir_status begin(tune *t, const rt_program *model, rt_program **best, ir_e
   }
   if (tune_compile(t, best, error) != IR_OK || tune_check(t, *best, &same, error) != IR_OK)
     return error->status;
-  if (same && wins(t, model, *best, &k->best_ns, &won, error) != IR_OK) return error->status;
-  if (won) return IR_OK;
+  if (same && wins(t, model, *best, k->model_ns, ns, &won, error) != IR_OK) return error->status;
+  if (won) {
+    k->best_ns = ns[1];
+    return IR_OK;
+  }
   tune_empty(&k->best);
   rt_program_release(*best);
   rt_program_retain(*best = (rt_program *)(uintptr_t)model);
@@ -198,8 +202,10 @@ ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error) 
   if (!status) status = begin(t, model, &best, error);
   while (!status && better && ir_now_ns() < until) status = one_step(t, &best, &seen, until, &better, error);
   if (!status && k->best.count) { /* steps that each gained a little may not have gained together */
-    status = wins(t, model, best, &k->best_ns, &better, error);
-    if (!status && !better) tune_empty(&k->best), k->best_ns = k->model_ns;
+    int64_t ns[2] = {k->model_ns, k->model_ns};
+    status = wins(t, model, best, k->best_ns, ns, &better, error);
+    if (!status && !better) tune_empty(&k->best);
+    k->model_ns = ns[0], k->best_ns = ns[1];
   }
   rt_program_release(model);
   rt_program_release(best);

@@ -189,7 +189,7 @@ static void run_pipeline(dump *d) {
   case FE_STAGE_KERNELS:
     set_apart(d->out);
     if (!d->out->failed)
-      fe_kernels_print(&d->kernels, &d->copy.graph, d->block, &d->plan, d->out, d->options->why);
+      fe_kernels_print(&d->kernels, &d->copy.graph, d->block, &d->plan, d->out, d->options);
     break;
   case FE_STAGE_LLVM: put_all_code(d, CG_LLVM); break;
   case FE_STAGE_ASM: put_all_code(d, CG_ASM); break;

@@ -25,6 +25,10 @@ extern const fe_stage_info fe_stage_table[FE_STAGES];
  */
 ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error);
 
+struct fe_explained;
+/* number: of the plan's step */
+typedef void fe_explain_more(void *user, const struct fe_explained *explained, size_t number);
+
 typedef struct fe_dump_options {
   fe_stage stage;
   const char *after;       /* print what this pass leaves, "all": every pass, in place of a stage; or NULL */
@@ -34,6 +38,8 @@ typedef struct fe_dump_options {
   const char *schedule;        /* how loops are shaped (frontend/schedule.h), or NULL */
   rt_context *context;         /* whose tuned moves are taken where there is no schedule; or NULL */
   bool why;                    /* FE_STAGE_KERNELS: with the reasons, and what is left in the loops */
+  fe_explain_more *more;       /* called after what is explained of each kernel, to append to that; or NULL */
+  void *more_user;
 } fe_dump_options;
 
 /* Append the text of a block of the graph, with an empty line before it when out holds text already. The

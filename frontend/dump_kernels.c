@@ -55,7 +55,7 @@ typedef struct printer {
   const ir_plan *plan;
   ir_text *out;
   uint8_t *stored; /* by node: it lies in memory */
-  bool why;
+  const fe_dump_options *options;
   fe_explained explained;
 } printer;
 
@@ -162,14 +162,16 @@ static void put_step(void *user, size_t number, ir_text *out) {
     return;
   }
   put_kernel(p, number);
-  if (p->why) fe_explain_kernel(&p->explained, number);
+  if (p->options->why) fe_explain_kernel(&p->explained, number);
+  if (p->options->why && p->options->more) p->options->more(p->options->more_user, &p->explained, number);
 }
 
 void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
-                      ir_text *out, bool why) {
+                      ir_text *out, const fe_dump_options *options) {
   unsigned temporaries = 0;
   size_t nodes = g->count, kernels = fe_kernel_number(plan, plan->step_count);
-  printer p = {.k = k, .g = g, .block = block, .plan = plan, .stored = ir_alloc(k->mem, nodes), .why = why};
+  printer p = {
+      .k = k, .g = g, .block = block, .plan = plan, .stored = ir_alloc(k->mem, nodes), .options = options};
   if (!p.stored) {
     out->failed = true;
     return;
@@ -182,7 +184,7 @@ void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *b
   }
   ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, kernels, kernels == 1 ? "" : "s",
            temporaries, temporaries == 1 ? "y" : "ies");
-  p.explained = (fe_explained){g, plan, k->values, p.stored, nodes, out};
+  p.explained = (fe_explained){g, plan, k->values, p.stored, nodes, options->target, out};
   fe_put_steps(plan, put_step, &p, out);
   ir_free(k->mem, p.stored, nodes);
 }

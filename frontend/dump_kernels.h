@@ -3,7 +3,7 @@
 #ifndef VIEWFOLD_FRONTEND_DUMP_KERNELS_H
 #define VIEWFOLD_FRONTEND_DUMP_KERNELS_H
 
-#include "ir/parse.h"
+#include "frontend/dump.h"
 #include "ir/plan.h"
 
 typedef struct fe_kernels {
@@ -16,10 +16,10 @@ typedef struct fe_kernels {
 /* To be called from a pass_observer: notes what later passes forget. False when memory is short. */
 bool fe_kernels_note(fe_kernels *kernels, const char *pass, const ir_graph *g, const ir_plan *plan,
                      ir_ref root, int kernel);
-/* The kernels of a plan, as text for a reader. Only the names of block are used. why: with reasons, work,
- * loops, divisions and masks. */
+/* The kernels of a plan, as text for a reader. Only the names of block are used; the options say
+ * what is explained. */
 void fe_kernels_print(const fe_kernels *kernels, ir_graph *g, const ir_parsed_graph *block,
-                      const ir_plan *plan, ir_text *out, bool why);
+                      const ir_plan *plan, ir_text *out, const fe_dump_options *options);
 void fe_kernels_free(fe_kernels *kernels);
 
 #endif

@@ -176,7 +176,7 @@ static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
   return pass_mul_int(e->g, s->elements, (int64_t)ir_dtypes[ir_dtype_of(e->g, s->value)].bytes);
 }
 
-static void put_work(const fe_explained *e, size_t number) {
+fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
   const ir_step *l = &e->plan->steps[number];
   ir_ref read = ir_index(e->g, 0), written = read, scatter = scatter_of(e, number);
   uint32_t outputs = ir_written_slots(l);
@@ -188,12 +188,17 @@ static void put_work(const fe_explained *e, size_t number) {
     if (ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = written;
   }
   for (uint32_t i = outputs; i < l->slot_count; i++) read = pass_add(e->g, read, bytes_of(e, l->slots[i]));
+  return (fe_kernel_work){read, written, operations_of(e, l, e->values[number])};
+}
+
+static void put_work(const fe_explained *e, size_t number) {
+  fe_kernel_work work = fe_work_of(e, number);
   ir_text_str(e->out, "  moves   ");
-  ir_print_expr(e->g, read, e->out);
+  ir_print_expr(e->g, work.read, e->out);
   ir_text_str(e->out, " bytes to read, ");
-  ir_print_expr(e->g, written, e->out);
+  ir_print_expr(e->g, work.written, e->out);
   ir_text_str(e->out, " to write; ");
-  ir_print_expr(e->g, operations_of(e, l, e->values[number]), e->out);
+  ir_print_expr(e->g, work.operations, e->out);
   ir_text_str(e->out, " operations\n");
 }
 
@@ -218,7 +223,6 @@ static void put_times(const fe_explained *e, const ir_regions *r, ir_ref loop) {
 
 static void put_loops(const fe_explained *e, const ir_regions *r) {
   const char *between = "  loops   ";
-  bool lanes = false;
   for (size_t i = 0; i < r->count; i++) {
     const ir_node *n = ir_get(e->g, r->order[i]);
     if (n->op != IR_OP_RANGE || !r->loop_of[r->order[i]]) continue;
@@ -228,11 +232,9 @@ static void put_loops(const fe_explained *e, const ir_regions *r) {
     ir_text_str(e->out, " of ");
     ir_print_expr(e->g, n->src[0], e->out);
     if (binding != IR_SERIAL) ir_textf(e->out, " %s", ir_bindings[binding]);
-    lanes |= binding == IR_VECTOR;
     between = ", ";
   }
   ir_text_str(e->out, *between == ',' ? "\n" : "  loops   none\n");
-  if (!lanes) ir_text_str(e->out, "  lanes   none: no loop is vectorised\n");
 }
 
 static bool is_division(const ir_node *n) {
@@ -280,5 +282,6 @@ void fe_explain_kernel(const fe_explained *e, size_t number) {
   put_loops(e, &regions);
   put_divisions(e, &regions);
   put_masks(e, &regions);
+  fe_explain_code(e, number, &regions);
   ir_regions_free(&regions);
 }

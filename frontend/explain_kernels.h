@@ -4,6 +4,7 @@
 #define VIEWFOLD_FRONTEND_EXPLAIN_KERNELS_H
 
 #include "ir/plan.h"
+#include "ir/target.h"
 
 typedef struct fe_explained {
   ir_graph *g;
@@ -11,8 +12,25 @@ typedef struct fe_explained {
   const ir_ref *values;  /* of each step, the tensor that it computes */
   const uint8_t *stored; /* by tensor node: it lies in memory */
   size_t nodes;          /* of that table */
+  const ir_target *target;
   ir_text *out;
 } fe_explained;
+
+/* What the kernel moves and computes, as index expressions. */
+typedef struct fe_kernel_work {
+  ir_ref read, written, operations; /* bytes, bytes, elements of tensor operations */
+} fe_kernel_work;
+fe_kernel_work fe_work_of(const fe_explained *e, size_t number);
+
+typedef struct fe_lanes {
+  int64_t lanes;     /* the most; below 2: none */
+  unsigned gathered; /* loads whose elements lie apart along the lanes */
+} fe_lanes;
+fe_lanes fe_lanes_of(const fe_explained *e, size_t number);
+/* explain_code.c: lanes and copies, and what stands in the way of more. Takes the ir_regions of the kernel.
+ */
+struct ir_regions;
+void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regions *regions);
 
 /* Appends lines about the kernel of the step of that number; sets out->failed when memory is short. */
 void fe_explain_kernel(const fe_explained *e, size_t number);

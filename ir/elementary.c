@@ -30,6 +30,16 @@ ir_ref ir_el_poly(const ir_format *m, ir_ref x, const double *c, int count) {
   return sum;
 }
 
+ir_ref ir_el_poly_pairs(const ir_format *m, ir_ref x, ir_ref square, const double *c, int count) {
+  ir_ref sum = 0;
+  for (int i = (count - 1) / 2 * 2; i >= 0; i -= 2) {
+    ir_ref pair = i + 1 < count ? ir_el_fma(m, ir_el_const(m, c[i + 1]), x, ir_el_const(m, c[i]))
+                                : ir_el_const(m, c[i]);
+    sum = sum ? ir_el_fma(m, sum, square, pair) : pair;
+  }
+  return sum;
+}
+
 void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *rest) {
   *sum = ir_el_add(m, a, b);
   *rest = ir_el_sub(m, b, ir_el_sub(m, *sum, a));

@@ -28,13 +28,15 @@ static ir_ref erf32(const ir_format *m, ir_ref x) {
   ir_ref size = ir_el_abs(m, x), near = ir_el_lt(m, size, ir_el_const(m, 0.9)), bits, q = 0;
   ir_ref held = ir_binary(m->g, IR_OP_MIN, size, ir_el_const(m, 0x1.f8p1));
   ir_ref at = ir_el_where(m, near, ir_el_mul(m, x, x), held);
-  for (int i = TERMS32 - 1; i >= 0; i--) {
-    const double *c = near_far32[i];
-    ir_ref term = ir_el_where(m, near, ir_el_const(m, c[0]), ir_el_const(m, c[1]));
-    q = q ? ir_el_fma(m, q, at, term) : term;
+  ir_ref terms[TERMS32], square = ir_el_mul(m, at, at);
+  for (int i = 0; i < TERMS32; i++)
+    terms[i] = ir_el_where(m, near, ir_el_const(m, near_far32[i][0]), ir_el_const(m, near_far32[i][1]));
+  for (int i = TERMS32 - 1; i >= 0; i -= 2) { /* by pairs, as ir_el_poly_pairs */
+    ir_ref pair = i + 1 < TERMS32 ? ir_el_fma(m, terms[i + 1], at, terms[i]) : terms[i];
+    q = q ? ir_el_fma(m, q, square, pair) : pair;
   }
   ir_ref n = ir_el_round(m, q, ir_el_const(m, -1), 127, &bits), r = ir_el_add(m, q, n);
-  ir_ref p = ir_el_poly(m, r, exp2_32, sizeof exp2_32 / sizeof *exp2_32);
+  ir_ref p = ir_el_poly_pairs(m, r, ir_el_mul(m, r, r), exp2_32, sizeof exp2_32 / sizeof *exp2_32);
   ir_ref power = ir_el_float(m, ir_el_shl(m, bits, m->fraction));
   ir_ref far = ir_el_fma(m, ir_el_neg(m, p), power, ir_el_const(m, 1));
   return ir_el_copy_sign(m, ir_el_where(m, near, ir_el_fma(m, size, q, size), far), x);

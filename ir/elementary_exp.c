@@ -91,7 +91,9 @@ ir_ref ir_el_exp_normal(const ir_format *m, ir_ref x) {
 void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more) {
   bool wide = m->type == IR_F64; /* where what rounding r loses is worth the two steps */
   ir_ref bits, rest, r = reduce(m, x, bias_of(m), &bits, wide ? &rest : NULL), one = ir_el_const(m, 1);
-  ir_ref q = POLY(m, r, expm1_), square = ir_el_mul(m, r, r), power = power_of_two(m, bits);
+  ir_ref square = ir_el_mul(m, r, r), power = power_of_two(m, bits);
+  ir_ref q = wide ? ir_el_poly_pairs(m, r, square, expm1_64, sizeof expm1_64 / sizeof *expm1_64)
+                  : ir_el_poly_pairs(m, r, square, expm1_32, sizeof expm1_32 / sizeof *expm1_32);
   ir_ref v = wide ? ir_el_add(m, r, ir_el_fma(m, square, q, rest)) : ir_el_fma(m, square, q, r);
   *less = ir_el_fma(m, ir_el_neg(m, power), v, ir_el_sub(m, one, power));
   *more = ir_el_fma(m, power, v, ir_el_add(m, one, power));

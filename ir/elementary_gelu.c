@@ -50,8 +50,9 @@ static ir_ref exponential(const ir_format *m, const tanh_form *f, ir_ref a, int 
   low = ir_el_add(m, low, ir_el_fma(m, square_low, k2, rest));
   ir_ref n = ir_el_round(m, a, c, bias, bits);
   ir_ref r = ir_el_fma(m, a, low, ir_el_fma(m, a, c, ir_el_neg(m, n)));
-  ir_ref q = wide ? ir_el_poly(m, r, square64, sizeof square64 / sizeof *square64)
-                  : ir_el_poly(m, r, square32, sizeof square32 / sizeof *square32);
+  ir_ref r2 = ir_el_mul(m, r, r);
+  ir_ref q = wide ? ir_el_poly_pairs(m, r, r2, square64, sizeof square64 / sizeof *square64)
+                  : ir_el_poly_pairs(m, r, r2, square32, sizeof square32 / sizeof *square32);
   ir_ref more = ir_el_mul(m, r, ir_el_fma(m, q, r, ir_el_const(m, f->ln2_low)));
   return ir_el_fma(m, r, ir_el_const(m, f->ln2), more);
 }
@@ -61,8 +62,8 @@ static ir_ref exponential(const ir_format *m, const tanh_form *f, ir_ref a, int 
 static ir_ref tanh_near(const ir_format *m, const tanh_form *f, ir_ref x, ir_ref a) {
   ir_ref bits, v = exponential(m, f, a, bias_of(m), &bits), power = power_of_two(m, bits),
                one = ir_el_const(m, 1);
-  ir_ref whole = ir_el_fma(m, power, v, ir_el_add(m, one, power));
-  ir_ref lost = ir_el_fma(m, power, v, ir_el_add(m, ir_el_sub(m, one, whole), power));
+  ir_ref z = ir_el_fma(m, power, v, power), whole, lost;
+  ir_el_fast_two_sum(m, one, z, &whole, &lost);
   ir_ref part = ir_el_mul(m, x, power), below = ir_el_lt(m, x, ir_el_const(m, 0));
   ir_ref above = ir_el_where(m, below, ir_el_fma(m, part, v, part), x), inverse = ir_el_div(m, one, whole);
   ir_ref y = ir_el_mul(m, above, inverse), minus = ir_el_neg(m, y);

@@ -68,6 +68,8 @@ ir_ref ir_el_fma(const ir_format *m, ir_ref a, ir_ref b, ir_ref c);
 ir_ref ir_el_clamp(const ir_format *m, ir_ref x, double lo, double hi); /* keeps NaN */
 /* c[0] + c[1] x + ... by Horner's rule with fma */
 ir_ref ir_el_poly(const ir_format *m, ir_ref x, const double *c, int count);
+/* the same by pairs of terms, with square = x x: half as deep, where one operation would wait for another */
+ir_ref ir_el_poly_pairs(const ir_format *m, ir_ref x, ir_ref square, const double *c, int count);
 /* a + b = *sum + *rest exactly, where |a| >= |b| or a = 0 */
 void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *rest);
 /* a * b = *product + *rest exactly */

@@ -111,9 +111,11 @@ static void put_load(kernel_printer *k, const ir_node *n) {
     ir_text_str(k->pr->out, " if ");
     ir_put_expr(k->pr, n->src[2]);
   }
-  if (zero) return;
-  ir_text_str(k->pr->out, " else ");
-  ir_put_operand(k->pr, n->src[3], false);
+  if (!zero) {
+    ir_text_str(k->pr->out, " else ");
+    ir_put_operand(k->pr, n->src[3], false);
+  }
+  if (ir_arg_int(n)) ir_textf(k->pr->out, " ahead %lld", (long long)ir_arg_int(n));
 }
 
 static bool well_formed_update(const kernel_printer *k, const ir_node *n) {

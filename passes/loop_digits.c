@@ -20,7 +20,9 @@ int64_t loop_work_inside(loop_nest *n, uint32_t axis) {
     work = times(work, ir_bounds_of(n->g, n->axes[a].extent).hi);
   for (uint32_t k = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, ROOM); k-- > 0;) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    work = times(work, ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi);
+    for (uint32_t i = 1; i < r->nsrc; i++)
+      if (ir_op_of(n->g, r->src[i]) == IR_OP_RANGE)
+        work = times(work, ir_bounds_of(n->g, ir_src(n->g, r->src[i], 0)).hi);
   }
   return work;
 }
@@ -60,6 +62,7 @@ static void bind_threads(loop_nest *n, int64_t inside) {
     int64_t size = ir_bounds_of(n->g, n->axes[digit->axis].extent).hi, together = 1;
     int64_t work = work_below(n, d + 1, inside);
     if (!takes_threads(n, digit->axis)) break;
+    inside = times(inside, digit->step < size ? digit->step : size); /* for the digits further in */
     if (digit->step >= size) continue; /* a single step, of which axes further in may make several blocks */
     while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
     while (n->has_locals && !divides(n, digit, together)) together /= 2; /* locals are for one kind of round */

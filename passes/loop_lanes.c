@@ -7,8 +7,10 @@ enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
   FEW_TERMS = 8,
-  SHORT = 4
-}; /* fewer vectors than SHORT are not worth a loop of their own */
+  SHORT = 4, /* fewer vectors than SHORT are not worth a loop of their own */
+  LONG = 24, /* so many operations on floats wait for each other longer than a processor looks ahead */
+  COPIES = 4
+};
 
 /* Does the size depend on the loops outside? */
 static bool varies(loop_nest *n, const loop_axis *a) {
@@ -31,12 +33,15 @@ static int lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
 }
 
 /* Of the values below the roots: with reductions those of their terms, which are most of the work. What is
- * rare may take several vectors. */
-static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
+ * rare may take several vectors, and does not count as an operation. */
+typedef struct usual_work {
+  int widest_bytes, operations; /* on floats */
+} usual_work;
+static usual_work work_of(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
   ir_graph *g = n->g;
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, size = g->count;
-  int widest = 1;
+  usual_work work = {.widest_bytes = 1};
   bool *usual = ir_alloc(g->mem, size);
   if (usual && ir_reachable(g, roots, root_count, &live, &count, &cap) == IR_OK) {
     memset(usual, 0, size);
@@ -45,13 +50,14 @@ static int widest_bytes(loop_nest *n, const ir_ref *roots, uint32_t root_count) 
       const ir_node *node = ir_get(g, live[i]);
       if (!usual[live[i]]) continue;
       int bytes = ir_dtypes[node->dtype].bytes;
-      widest = bytes > widest ? bytes : widest;
+      if (bytes > work.widest_bytes) work.widest_bytes = bytes;
+      work.operations += ir_is_float((ir_dtype)node->dtype) && node->nsrc > 0 && node->op != IR_OP_LOAD;
       for (uint32_t k = 0; k < node->nsrc; k++) usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
     }
   }
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, usual, usual ? size : 0);
-  return widest;
+  return work;
 }
 
 /* The copies of a reduction that reads its terms once: as many vectors side by side as make long pieces of a
@@ -61,6 +67,15 @@ static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_coun
   while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
     columns /= 2;
   vector->unroll = columns;
+}
+
+/* Copies along the lanes of a long chain of operations, where nothing else is copied: their steps alternate.
+ */
+static void choose_interleaved(loop_nest *n, loop_axis *vector) {
+  int64_t copies = 1;
+  for (uint32_t i = 0; i < n->axis_count; i++) copies *= n->axes[i].unroll;
+  bool room = n->target->registers >= 32 && ir_bounds_of(n->g, vector->extent).hi >= COPIES * vector->lanes;
+  if (copies == 1 && room) vector->unroll = COPIES;
 }
 
 /* fma(a, b, 0): a term of a contraction */
@@ -98,14 +113,17 @@ void loop_choose_lanes(loop_nest *n) {
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
     product |= ir_arg_int(r) == IR_OP_ADD && is_product(n->g, r->src[0]);
   }
-  int lanes = n->target->vector_bytes /
-              widest_bytes(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
+  usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
+  int lanes = n->target->vector_bytes / work.widest_bytes;
   loop_axis *beside = reduce_count ? NULL : loop_alternating(n, last, lanes);
   if (beside) last = beside;
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
-  if (!reduce_count) loop_choose_copies(n, last);
-  else if (!product || !loop_choose_tile(n, last, reduces[0]))
+  if (!reduce_count) {
+    loop_choose_copies(n, last);
+    if (work.operations >= LONG) choose_interleaved(n, last);
+  } else if (!product || !loop_choose_tile(n, last, reduces[0])) {
     choose_columns(n, last, reduce_count, positional);
+  }
 }

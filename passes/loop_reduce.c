@@ -20,8 +20,8 @@ enum {
   REDUCE_LANE_BYTES = 64,
   RUN = 32,
   OUTER_RUN = 8,
-  FEW = 32,  /* terms that are added one after the other */
-  MUCH = 64, /* of them, with copies side by side, are written out */
+  FEW = 32,   /* terms that are added one after the other */
+  MUCH = 192, /* operations of these terms that are written out */
   MAX_REDUCTIONS = 128,
   MAX_COPIES = 16
 };
@@ -192,10 +192,18 @@ static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t coun
   return terms;
 }
 
-static int64_t copies_of(const loop_nest *n) {
-  int64_t copies = 1;
-  for (uint32_t a = 0; a < n->axis_count; a++) copies *= n->axes[a].unroll;
-  return copies;
+/* Operations of a term in all copies side by side. */
+static int64_t operations_of(const reduction *r) {
+  ir_graph *g = r->n->g;
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  int64_t operations = 0;
+  if (ir_reachable(g, &r->body, 1, &live, &count, &cap) == IR_OK)
+    for (size_t i = 0; i < count; i++)
+      operations += ir_dtype_of(g, live[i]) != IR_INDEX && ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_LEAF;
+  ir_free(g->mem, live, cap * sizeof *live);
+  for (uint32_t a = 0; a < r->n->axis_count; a++) operations *= r->n->axes[a].unroll;
+  return operations;
 }
 
 /* A few terms one after the other, without loops. */
@@ -219,7 +227,7 @@ ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
   int lanes, unroll;
   int64_t terms = r->position || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
   if (terms) r->blocked = false;
-  if (terms && terms * copies_of(r->n) <= MUCH) return reduce_written_out(r, ranges, count, terms);
+  if (terms && terms * operations_of(r) <= MUCH) return reduce_written_out(r, ranges, count, terms);
   reduce_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
   if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
   return reduce_serially(r, ranges, count, 0, 0, 0, 0);

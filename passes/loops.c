@@ -75,6 +75,7 @@ static bool shape_from_outside(loop_nest *n, bool threads) {
   return true;
 }
 
+/* Are there values that one store of the group keeps for another? */
 static bool has_locals(const ir_graph *g, const piece_group *group) {
   for (uint32_t i = 0; i < group->count; i++)
     if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
@@ -108,8 +109,10 @@ static ir_ref shared_body(loop_place *p) {
   const piece_group *group = p->user;
   ir_ref moved[MAX_STORES], from[MAX_NEST], bound[MAX_FOUND_RANGES];
   for (uint32_t a = 0; a < n->axis_count; a++) from[a] = n->axes[a].range;
-  for (uint32_t i = 0; i < group->count; i++)
-    if (!(moved[i] = pass_substitute(n->g, group->stores[i], from, p->start, n->axis_count))) return 0;
+  for (uint32_t i = 0; i < group->count; i++) {
+    ir_ref store = n->has_locals ? loop_fetch_ahead(n, group->stores, i) : group->stores[i];
+    if (!(moved[i] = pass_substitute(n->g, store, from, p->start, n->axis_count))) return 0;
+  }
   loop_nest inner = {.g = n->g,
                      .target = n->target,
                      .shaping = n->shaping,

@@ -51,10 +51,76 @@ static void memory_order(const pass_contraction *c, uint32_t column, uint32_t *o
   }
 }
 
+/* The views on top of the base, the nearest to the base first. */
+static uint32_t views_above(ir_graph *g, const pass_operand *o, ir_ref views[MAX_VIEWS]) {
+  uint32_t count = 0;
+  for (ir_ref r = o->value; r != o->base && count < MAX_VIEWS; r = ir_src(g, r, 0)) views[count++] = r;
+  for (uint32_t i = 0; i < count / 2; i++) {
+    ir_ref swap = views[i];
+    views[i] = views[count - 1 - i], views[count - 1 - i] = swap;
+  }
+  return count;
+}
+
+int64_t pack_elements(ir_graph *g, ir_ref x) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < ir_rank(g, x); i++) {
+    int64_t size = ir_bounds_of(g, ir_dim(g, x, i)).hi;
+    count = size > 0 && count > INT64_MAX / size ? INT64_MAX : count * size;
+  }
+  return count;
+}
+
+/* The views from number `from` on, on top of `made`. */
+static ir_ref views_on(ir_graph *g, ir_ref made, const ir_ref *views, uint32_t from, uint32_t count) {
+  for (uint32_t i = from; i < count && made; i++) {
+    const ir_node *n = ir_get(g, views[i]);
+    ir_ref src[2 * IR_MAX_RANK + 2];
+    memcpy(src, n->src, n->nsrc * sizeof *src);
+    src[0] = made;
+    made = ir_remake(g, views[i], src, n->nsrc);
+  }
+  return made;
+}
+
+static bool is_elementwise(const ir_node *n) {
+  ir_class cls = (ir_class)ir_ops[n->op].cls;
+  return n->op != IR_OP_STORED && (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY ||
+                                   cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY);
+}
+
+/* Is the value made of several tensors? */
+static bool of_several(const ir_graph *g, ir_ref value) {
+  for (;;) {
+    const ir_node *n = ir_get(g, value);
+    bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
+    uint32_t tensors = 0;
+    if (!is_elementwise(n) && !view) return false;
+    for (uint32_t i = 0; i < ir_operand_count(n); i++)
+      if (ir_rank(g, n->src[i]) > 0) value = n->src[i], tensors++;
+    if (tensors != 1) return tensors > 1;
+  }
+}
+
+/* An order of memory is changed for one tensor: what is made of several is computed as they lie, before. */
+static pass_operand settled(const pass_contraction *c, const pass_operand *o) {
+  ir_ref views[MAX_VIEWS];
+  pass_operand made = *o;
+  if (!is_elementwise(ir_get(c->g, o->base)) || !of_several(c->g, o->base) ||
+      pack_elements(c->g, o->base) > pass_contraction_size(c, o->along))
+    return made;
+  uint32_t count = views_above(c->g, o, views);
+  if (count == MAX_VIEWS) return made;
+  made.base = stored(c->g, o->base);
+  made.value = views_on(c->g, made.base, views, 0, count);
+  return made;
+}
+
 ir_ref pack_rows(const pass_contraction *c, const pass_operand *o) {
   uint32_t order[IR_MAX_RANK];
+  pass_operand from = settled(c, o);
   memory_order(c, UINT32_MAX, order);
-  ir_ref x = stored(c->g, permuted(c->g, essence(c, o), order, c->rank));
+  ir_ref x = stored(c->g, permuted(c->g, essence(c, &from), order, c->rank));
   return expanded(c, o, permuted_back(c->g, x, order, c->rank));
 }
 
@@ -88,7 +154,8 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
     for (uint32_t i = 0; i < c->rank; i++)
       if (has(c->reduced, i) == (reduced == 1)) order[count++] = i + (i > col);
   order[count] = col + 1;
-  ir_ref x = reshaped(g, op_pad_known(g, essence(c, o), edges, 0), col, panels, width, true);
+  pass_operand from = settled(c, o);
+  ir_ref x = reshaped(g, op_pad_known(g, essence(c, &from), edges, 0), col, panels, width, true);
   x = permuted_back(g, stored(g, permuted(g, x, order, rank)), order, rank);
   x = reshaped(g, x, col, panels, width, false);
   for (uint32_t i = 0; i < c->rank && x; i++) edges[2 * i] = zero, edges[2 * i + 1] = ir_dim(g, x, i);
@@ -96,29 +163,8 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
   return expanded(c, o, x ? op_shrink_known(g, x, edges) : 0);
 }
 
-/* The views on top of the base, the nearest to the base first. */
-static uint32_t views_above(ir_graph *g, const pass_operand *o, ir_ref views[MAX_VIEWS]) {
-  uint32_t count = 0;
-  for (ir_ref r = o->value; r != o->base && count < MAX_VIEWS; r = ir_src(g, r, 0)) views[count++] = r;
-  for (uint32_t i = 0; i < count / 2; i++) {
-    ir_ref swap = views[i];
-    views[i] = views[count - 1 - i], views[count - 1 - i] = swap;
-  }
-  return count;
-}
-
-int64_t pack_elements(ir_graph *g, ir_ref x) {
-  int64_t count = 1;
-  for (uint32_t i = 0; i < ir_rank(g, x); i++) {
-    int64_t size = ir_bounds_of(g, ir_dim(g, x, i)).hi;
-    count = size > 0 && count > INT64_MAX / size ? INT64_MAX : count * size;
-  }
-  return count;
-}
-
 /* The base with its masks, in memory: the last pad with a constant is where a copy is made, and the views
- * behind it stay. Where they lose elements again that they added, or a copy of the operand as it is would be
- * no larger, it is copied whole. */
+ * behind it stay. Where a copy of the operand as it is would be smaller, it is copied whole. */
 ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   ir_graph *g = c->g;
   ir_ref views[MAX_VIEWS], made = o->base;
@@ -126,17 +172,9 @@ ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   if (!ir_is_true(g, o->valid))
     while (from < count && ir_op_of(g, views[from]) != IR_OP_PAD) made = views[from++];
   if (from < count && !ir_is_true(g, o->valid)) made = views[from++];
-  if (count == MAX_VIEWS || pack_elements(g, made) >= pass_contraction_size(c, o->along))
+  if (count == MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->along))
     return pack_rows(c, o);
-  made = stored(g, made);
-  for (uint32_t i = from; i < count && made; i++) {
-    const ir_node *n = ir_get(g, views[i]);
-    ir_ref src[2 * IR_MAX_RANK + 2];
-    memcpy(src, n->src, n->nsrc * sizeof *src);
-    src[0] = made;
-    made = ir_remake(g, views[i], src, n->nsrc);
-  }
-  return made;
+  return views_on(g, stored(g, made), views, from, count);
 }
 
 ir_ref pack_product(ir_graph *g, ir_dtype dtype, ir_ref a, ir_ref b) {

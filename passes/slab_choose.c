@@ -18,6 +18,7 @@ enum {
   TILED_ROWS = 64,         /* rows together where contractions are computed, which reuse what they read */
   TILED_BYTES = 640 << 10, /* and the cache that they may fill with them */
   FEWEST_TILED = 16,
+  TILE = 512,    /* elements: what is less than a few tiles in a round is worth none */
   FEW_ROUNDS = 4 /* for threads to share, unless there is little to do */
 };
 #define FAR_TOO_MANY ((int64_t)1 << 40)
@@ -78,6 +79,7 @@ int64_t slab_bytes(const scheduler *s, ir_ref tensor) {
 
 typedef struct row {
   int64_t bytes, longest; /* of all locals and reads; elements of the longest */
+  int64_t contracted;     /* elements of the contraction with the fewest */
   bool neighbours, tiled;
 } row;
 
@@ -90,7 +92,7 @@ static bool is_member(const slab_group *group, ir_ref node) {
 static row measure(const slab_plan *p, const slab_group *group) {
   enum { ROOM = 64 };
   ir_graph *g = p->s->g;
-  row r = {.longest = 1};
+  row r = {.longest = 1, .contracted = FAR_TOO_MANY};
   ir_ref met[ROOM];
   uint32_t count = 0;
   for (uint32_t i = 0; i < group->count; i++) {
@@ -101,6 +103,7 @@ static row measure(const slab_plan *p, const slab_group *group) {
     if (!p->item_of[m->value]) continue;
     const slab_item *item = &p->items[p->item_of[m->value] - 1];
     r.tiled |= item->contracts;
+    if (item->contracts && elements < r.contracted) r.contracted = elements;
     for (uint32_t k = 0; k < item->read_count; k++) {
       const slab_read *read = &p->reads[item->first_read + k];
       bool again = is_member(group, read->node);
@@ -140,5 +143,6 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
   group->rows = rows;
   rounds /= rows;
   bool few = rounds < 2 || (rounds < FEW_ROUNDS && all > CACHE_BYTES / 8);
+  if (r.tiled && times(rows, r.contracted) < TILE) return false;
   return !few && rounds < FAR_TOO_MANY && times(rows, r.bytes) <= cache;
 }

@@ -1,14 +1,19 @@
 /* The thread pool.
  *
  * One word of state carries a loop: OPEN while pieces remain to be taken, plus the number of threads that
- * have joined. A thread joins by raising the count while OPEN is set, takes pieces from a shared counter
- * until it runs dry, clears OPEN and leaves. The caller does the same, then waits for the count to reach
- * zero; threads that never woke are not waited for. The description of the loop is plain memory: written
- * before OPEN is set, read only between joining and leaving. */
+ * have joined. A thread joins by raising the count while OPEN is set, takes pieces until none are left,
+ * clears OPEN and leaves. The caller does the same, then waits for the count to reach zero; threads that
+ * never woke are not waited for. The description of the loop is plain memory: written before OPEN is set,
+ * read only between joining and leaving.
+ *
+ * Pieces are dealt out in shares, one after the other, and each thread begins with its own: of loops over the
+ * same elements, one after the other, it gets the same part, which is in its cache. Then it takes from
+ * others. A share is a counter that carries the number of its loop, so that a new loop need not touch it. */
 #include "runtime/pool.h"
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +21,12 @@
 #include "ir/timer.h"
 
 enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED = (1 << 28) - 1 };
-enum { PIECES_PER_THREAD = 4, MAX_THREADS = 4096, CACHE_LINE = 128 };
+enum { PIECES_PER_THREAD = 4, MAX_THREADS = 4096, MOST_SHARES = 16, CACHE_LINE = 128 };
+
+typedef struct share {
+  alignas(CACHE_LINE) _Atomic uint64_t taken; /* number of a loop; below SHARE_BITS: pieces taken of it */
+} share;
+enum { SHARE_BITS = 20 };
 
 typedef struct worker {
   rt_pool *pool;
@@ -24,24 +34,29 @@ typedef struct worker {
   int number; /* from 1; the thread that asks is 0 */
 } worker;
 
+/* In one line of the caches, which nobody looks at before there is a loop. */
+typedef struct loop {
+  alignas(CACHE_LINE) rt_pool_work work;
+  void *context;
+  int64_t count, piece; /* piece: its length, a multiple of the grain */
+  int32_t pieces, shares;
+  uint64_t number; /* from 1 */
+} loop;
+
 struct rt_pool {
   const ir_mem *mem;
+  void *raw;          /* as allocated */
   atomic_int threads; /* 0: not looked up yet */
-  atomic_bool busy;   /* a loop is in progress; guards everything down to `count` */
+  atomic_bool busy;   /* a loop is in progress; guards everything down to the loop */
   bool started;
   int workers;
   pid_t owner;
   worker *list;
-  rt_pool_work work;
-  void *context;
-  int64_t count, grain, units, units_per_piece, pieces;
-  char pad0[CACHE_LINE];
-  atomic_uint state;
+  loop loop;
+  alignas(CACHE_LINE) atomic_uint state;
   atomic_int sleepers; /* threads asleep and not yet promised a wake-up */
-  char pad1[CACHE_LINE];
-  _Atomic int64_t next;
-  char pad2[CACHE_LINE];
-  pthread_mutex_t lock; /* for sleeping only */
+  share share[MOST_SHARES];
+  alignas(CACHE_LINE) pthread_mutex_t lock; /* for sleeping only */
   pthread_cond_t wake, left;
   int wakes; /* promised and not yet taken; under `lock` */
 };
@@ -68,20 +83,39 @@ static bool spin(rt_pool *pool, unsigned bits, bool set) {
   }
 }
 
-/* Take pieces until none are left. */
-static void take_pieces(rt_pool *pool, int number) {
-  for (;;) {
-    int64_t piece = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-    if (piece >= pool->pieces) break;
-    int64_t first = piece * pool->units_per_piece, left = pool->units - first;
-    int64_t end = left <= pool->units_per_piece ? pool->count : (first + pool->units_per_piece) * pool->grain;
-    pool->work(pool->context, number, first * pool->grain, end);
-  }
-  atomic_fetch_and_explicit(&pool->state, ~(unsigned)OPEN, memory_order_acq_rel);
+/* A piece of that share, or -1. */
+static int32_t take_piece(rt_pool *pool, int32_t number) {
+  const loop *l = &pool->loop;
+  int32_t first = (int32_t)((int64_t)number * l->pieces / l->shares),
+          end = (int32_t)((number + (int64_t)1) * l->pieces / l->shares);
+  _Atomic uint64_t *taken = &pool->share[number].taken;
+  uint64_t before = atomic_load_explicit(taken, memory_order_relaxed), fresh = l->number << SHARE_BITS, next;
+  int32_t piece;
+  do {
+    next = (before >> SHARE_BITS == l->number ? before : fresh) + 1;
+    piece = first + (int32_t)(next - 1 - fresh);
+    if (piece >= end) return -1;
+  } while (!atomic_compare_exchange_weak_explicit(taken, &before, next, memory_order_relaxed,
+                                                  memory_order_relaxed));
+  return piece;
 }
 
+/* Take pieces until none are left. */
+static void take_pieces(rt_pool *pool, int number) {
+  const loop *l = &pool->loop;
+  int32_t own = (int32_t)((int64_t)number * l->shares / (pool->workers + 1));
+  for (int32_t i = 0; i < l->shares; i++)
+    for (int32_t piece; (piece = take_piece(pool, (own + i) % l->shares)) >= 0;) {
+      int64_t begin = piece * l->piece;
+      l->work(l->context, number, begin, piece + 1 < l->pieces ? begin + l->piece : l->count);
+    }
+}
+
+/* Nothing is left to be taken. */
 static void leave(rt_pool *pool) {
-  unsigned before = atomic_fetch_sub_explicit(&pool->state, 1, memory_order_acq_rel);
+  unsigned before = atomic_load_explicit(&pool->state, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(&pool->state, &before, (before & ~(unsigned)OPEN) - 1,
+                                                memory_order_acq_rel, memory_order_relaxed)) {}
   if (!(before & WAITING) || (before & JOINED) != 1) return;
   pthread_mutex_lock(&pool->lock);
   pthread_cond_signal(&pool->left);
@@ -161,6 +195,21 @@ static void wait_for_joined(rt_pool *pool) {
   pthread_mutex_unlock(&pool->lock);
 }
 
+/* At most so many pieces of whole grains as there are threads for, all but the last of one length. */
+static void describe(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain) {
+  int32_t threads = pool->workers + 1;
+  int64_t units = (count - 1) / grain + 1, each = (units - 1) / ((int64_t)PIECES_PER_THREAD * threads) + 1;
+  loop *l = &pool->loop;
+  l->work = work;
+  l->context = context;
+  l->count = count;
+  l->pieces = (int32_t)((units - 1) / each + 1);
+  l->piece = l->pieces > 1 ? each * grain : count; /* no overflow: less than count */
+  l->shares = threads < MOST_SHARES ? threads : MOST_SHARES;
+  if (l->shares > l->pieces) l->shares = l->pieces;
+  l->number++;
+}
+
 void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain) {
   if (count <= 0) return;
   if (grain < 1) grain = 1;
@@ -170,22 +219,17 @@ void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count,
     return;
   }
   if (!pool->started) start(pool);
-  pool->work = work;
-  pool->context = context;
-  pool->count = count;
-  pool->grain = grain;
-  pool->units = (count - 1) / grain + 1;
-  pool->units_per_piece = (pool->units - 1) / ((int64_t)PIECES_PER_THREAD * (pool->workers + 1)) + 1;
-  pool->pieces = (pool->units - 1) / pool->units_per_piece + 1;
   if (pool->workers == 0) {
     atomic_store_explicit(&pool->busy, false, memory_order_release);
     work(context, 0, 0, count);
     return;
   }
-  atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
+  describe(pool, work, context, count, grain);
+  int32_t pieces = pool->loop.pieces;
   atomic_store(&pool->state, OPEN);
-  if (atomic_load(&pool->sleepers) > 0) wake_sleepers(pool, pool->pieces - 1);
+  if (atomic_load(&pool->sleepers) > 0) wake_sleepers(pool, pieces - 1);
   take_pieces(pool, 0);
+  atomic_fetch_and_explicit(&pool->state, ~(unsigned)OPEN, memory_order_acq_rel);
   wait_for_joined(pool);
   atomic_store_explicit(&pool->busy, false, memory_order_release);
 }
@@ -204,13 +248,15 @@ rt_pool *rt_pool_create(const ir_mem *mem, int threads, ir_error *error) {
             MAX_THREADS);
     return NULL;
   }
-  rt_pool *pool = ir_alloc(mem, sizeof *pool);
-  if (!pool) {
+  void *raw = ir_alloc(mem, sizeof(rt_pool) + CACHE_LINE);
+  if (!raw) {
     ir_fail(error, IR_ERR_MEMORY, "threads: no memory for a pool");
     return NULL;
   }
+  rt_pool *pool = (rt_pool *)(((uintptr_t)raw + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
   memset(pool, 0, sizeof *pool);
   pool->mem = mem;
+  pool->raw = raw;
   atomic_init(&pool->threads, threads);
   pthread_mutex_init(&pool->lock, NULL);
   pthread_cond_init(&pool->wake, NULL);
@@ -236,5 +282,5 @@ void rt_pool_destroy(rt_pool *pool) {
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
   }
-  ir_free(pool->mem, pool, sizeof *pool);
+  ir_free(pool->mem, pool->raw, sizeof *pool + CACHE_LINE);
 }

@@ -316,3 +316,21 @@ ir_status rt_program_cost(const rt_program *p, const int64_t *vars, rt_cost *out
   free_frame(p, memory);
   return status;
 }
+
+ir_status rt_program_step_cost(const rt_program *p, const int64_t *vars, size_t step, rt_step_cost *out,
+                               ir_error *error) {
+  rt_frame own;
+  const rt_frame *f;
+  void *memory;
+  *out = (rt_step_cost){0};
+  if (!rt_program_is_kernel(p, step)) return IR_OK;
+  ir_status status = frame_for(p, vars, &f, &own, &memory, error);
+  if (!status) {
+    const rt_step *s = f->steps + f->place[step];
+    bool there = f->place[step] < f->step_count && s->number == step && s->grain > 0;
+    int64_t pieces = there ? s->count / s->grain : 1, threads = rt_pool_threads(p->pool);
+    *out = (rt_step_cost){f->values[p->plan.steps[step].flops], (int)(pieces < threads ? pieces : threads)};
+  }
+  free_frame(p, memory);
+  return status;
+}

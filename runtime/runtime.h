@@ -153,6 +153,15 @@ typedef struct rt_cost {
 } rt_cost;
 ir_status rt_program_cost(const rt_program *program, const int64_t *vars, rt_cost *out, ir_error *error);
 
+/* Of one kernel step, each time it runs: the operations as above, and how many threads can share it, 1 where
+ * that is not worth it. Zeros for a step that is no kernel. */
+typedef struct rt_step_cost {
+  int64_t flops;
+  int threads;
+} rt_step_cost;
+ir_status rt_program_step_cost(const rt_program *program, const int64_t *vars, size_t step, rt_step_cost *out,
+                               ir_error *error);
+
 /* Where the program came from. All kernels of a program found on disk count as from disk. */
 typedef struct rt_stats {
   uint32_t launches,

@@ -54,7 +54,7 @@ static rt_program *build(rt_context *c, const char *key, bool variable, uint32_t
   ir_error error = {0};
   ir_graph graph, *g = &graph;
   if (ir_graph_init(g, &ir_mem_libc, &error)) exit(1);
-  ir_ref size = variable ? ir_var(g, "n", 1, 1, 100, 1) : ir_index(g, 4);
+  ir_ref size = variable ? ir_var(g, "n", 1, 1, 100, 1) : ir_index(g, work ? 96 : 4);
   ir_ref value = ir_make_tensor(g, IR_OP_INPUT, IR_F32, ir_tuple(g, &size, 1), ir_name(g, "x", 1), &size, 1);
   ir_slot slots[MANY + 1] = {{IR_SLOT_INPUT, value, size}};
   uint32_t places[MANY][2], result = launches;
@@ -196,7 +196,7 @@ int main(int argc, char **argv) {
   printf("rt_program_run, three kernels in a row  %7.1f ns\n", time_program(three, in, out, NULL, CALLS));
   printf("each of 200 kernels in a row            %7.1f ns\n",
          time_program(many, in, out, NULL, CALLS / MANY) / MANY);
-  printf("each of 200, divided among %d threads    %7.1f ns\n", rt_context_threads(c),
+  printf("each of 200, on 96, among %d threads     %7.1f ns\n", rt_context_threads(c),
          time_program(split, in, out, NULL, CALLS / MANY) / MANY);
   printf("rt_program_run, one kernel, a variable  %7.1f ns\n", time_program(sized, in, out, &n, CALLS));
   printf("one round of a scan of that kernel      %7.1f ns\n",

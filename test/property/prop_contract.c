@@ -153,13 +153,15 @@ static void convolution(problem *p) {
   ir_graph *g = &p->g;
   int64_t groups = one_in(p, 4) ? pick(p, 2, 4) : 1, in = pick(p, 1, p->small ? 4 : 12), out = pick(p, 1, 20);
   if (!p->small && one_in(p, 2)) out = 16 * pick(p, 1, 3);
+  bool apart = one_in(p, 4); /* channel by channel */
+  if (apart) groups = pick(p, 12, 24), in = out = 1;
   int64_t taps[2], size[2];
   op_window w[2];
   p->terms = in;
   for (int i = 0; i < 2; i++) {
     taps[i] = pick(p, 1, 4);
     w[i] = (op_window){taps[i], pick(p, 1, 2), one_in(p, 4) ? 2 : 1, pick(p, 0, 2), pick(p, 0, 2), 0};
-    size[i] = w[i].dilation * taps[i] + edge(p, p->small ? 8 : 40);
+    size[i] = w[i].dilation * taps[i] + (apart && !p->small ? pick(p, 60, 80) : edge(p, p->small ? 8 : 40));
     p->terms *= taps[i];
   }
   say(p, "conv", NULL, 0);

@@ -96,7 +96,7 @@ kernel @main_4(p0: f32[4], p1: f32[4], p2: f32[4]) {
 \# kernel 5 nest 0: split a0 4; vector a0.1
 kernel @main_5(p0: f32[4], p1: f32[4], p2: f32[4]) {
 
-$ viewfold explain main.vf | grep -E 'why|kernel '
+$ viewfold explain --no-run main.vf | grep -E 'why|kernel '
 kernel 0 -> temporary 0 f32[4]
   why     stored and not fused: control flow takes its operands from memory
     kernel 1 -> temporary 3 f32[4]

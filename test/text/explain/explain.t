@@ -18,7 +18,7 @@ graph @other(%x: f32[4]) {
 >>>
 
 == kernels, reasons, work, loops
-$ viewfold explain --graph rows --target 'vector_bytes=64' rows.vf
+$ viewfold explain --no-run --graph rows --target 'vector_bytes=64' rows.vf
 graph @rows: 2 kernels, 1 temporary
 \
 kernel 0 -> temporary 0 f32[64]
@@ -31,6 +31,8 @@ kernel 0 -> temporary 0 f32[64]
   loops   [..]16 vector[..]
   divides nowhere
   tests   a load of p2 where [..]
+  lanes   16 of f32[..]
+[...]
 \
 kernel 1 -> %h f32[64,128]
 [...]
@@ -40,12 +42,12 @@ kernel 1 -> %h f32[64,128]
 [...]
 
 == every graph of a file
-$ viewfold explain rows.vf | grep graph
+$ viewfold explain --no-run rows.vf | grep graph
 graph @rows: 2 kernels, 1 temporary
 graph @other: 1 kernel, 0 temporaries
 
 == a chain
-$ viewfold explain 'f32[3,2].permute(1,0)' | grep -E 'why|moves|divides|tests'
+$ viewfold explain --no-run 'f32[3,2].permute(1,0)' | grep -E 'why|moves|divides|tests'
   why     a kernel of its own, because it is a result
   moves   24 bytes to read, 24 to write; 0 operations
   divides nowhere
@@ -76,8 +78,67 @@ graph @loop(%i: i32[]) {
   return %j
 }
 >>>
-$ viewfold explain loop.vf | grep -E 'fuses|why'
+$ viewfold explain --no-run loop.vf | grep -E 'fuses|why'
       fuses   lt
       why     a kernel of its own, because it is a result of its function
       fuses   add
       why     a kernel of its own, because it is a result of its function
+
+== limits: of memory as large as what is moved, or of multiply-adds, with the times that were measured
+<<< scale.vf
+graph @scale(%x: f32[n=1..1000000]) {
+  %y = mul %x, 2.0
+  return %y
+}
+graph @product(%a: f32[256,256], %b: f32[256,256]) {
+  %c = matmul %a, %b
+  return %c
+}
+>>>
+$ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold explain --graph scale --size n=1000000 --threads 1 scale.vf | tail -n 4
+  lanes   [..]
+  limit   0.8 ms, by [..]: 8 MB at 10 GB/s
+  expects 0.8003 ms, 100 % of the limit, by 1 thread
+  took    [..] ms, [..] % of the limit
+$ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold explain --graph product --threads 1 scale.vf | grep -A 1 'by .* million' | head -n 2
+  limit   0.3355 ms, by 16.78 million multiply-adds
+  expects 0.3358 ms, 100 % of the limit, by 1 thread
+$ viewfold explain --graph scale scale.vf | tail -n 1
+  took    not run: the size n is not known; give it as --size n=VALUE
+$ viewfold explain --no-run --graph scale scale.vf | grep -E 'limit|expects|took'
+? 1
+$ viewfold explain --graph scale --size n=2 --in x=[1,2,3] scale.vf
+! viewfold explain: [..]
+? 2
+
+== what stands in the way of more lanes
+<<< blocked.vf
+graph @apart(%x: f32[64,10], %i: i32[64]) {
+  %y = gather %x, %i axis=0
+  %z = stride %y steps=[1,3]
+  return %z
+}
+graph @one(%x: f32[1000]) {
+  %y = sum %x axes=[0]
+  %z = add %y, 1.0
+  return %z
+}
+graph @narrow(%x: f32[3,100,3]) {
+  %y = permute %x order=[0,2,1]
+  %z = shrink %y bounds=[[0,3],[0,3],[0,8]]
+  return %z
+}
+>>>
+$ viewfold explain --no-run --target 'vector_bytes=64' blocked.vf | grep -E '@|lanes|blocked'
+graph @apart: 1 kernel, 0 temporaries
+  lanes   4 of f32
+  blocked lanes fill 16 of the 64 bytes of a vector
+  blocked 1 of 1 loads gathers: along the lanes their elements lie apart
+  blocked one thread, because the work is one block
+graph @one: 1 kernel, 0 temporaries
+  lanes   16 of f32, 4 copies side by side
+  blocked one thread, because the work is one block
+graph @narrow: 1 kernel, 0 temporaries
+  lanes   8 of f32, 3 copies side by side
+  blocked lanes fill 32 of the 64 bytes of a vector
+  blocked one thread, because the work is one block

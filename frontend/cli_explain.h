@@ -1,0 +1,27 @@
+/* The part of `viewfold explain` that runs: what each kernel could take at best, should take and takes. */
+#ifndef VIEWFOLD_FRONTEND_CLI_EXPLAIN_H
+#define VIEWFOLD_FRONTEND_CLI_EXPLAIN_H
+
+#include "frontend/cli_buffers.h"
+#include "frontend/cli_machine.h"
+#include "frontend/explain_kernels.h"
+
+typedef struct explain_run {
+  rt_context *context;
+  const ir_graph *graph; /* as it was read */
+  const cli_pairs *in, *sizes;
+  cli_machine machine;
+  cli_binding inputs;
+  rt_program *program;
+  int64_t *ns;       /* median by step of the plan; NULL: nothing was run */
+  char why[CLI_WHY]; /* nothing was run: "" when it was */
+} explain_run;
+
+/* Compile and run the block, with inputs that are given or made up, unless r->why says why not. The exit
+ * status. */
+int explain_run_open(explain_run *r, cli_graph *s, const ir_parsed_graph *block);
+void explain_run_close(explain_run *r); /* in any case */
+/* An fe_explain_more whose user is the explain_run. */
+void explain_run_more(void *run, const struct fe_explained *explained, size_t number);
+
+#endif

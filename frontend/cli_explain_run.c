@@ -1,0 +1,177 @@
+/* Times of a graph's kernels: measured, and what is to be expected.
+ *
+ * The limit is the roofline (Williams, Waterman, Patterson, 2009) of all threads: the time to move the
+ * kernel's bytes through memory as large as they are, or to do its multiply-adds, whichever is longer. What
+ * is predicted is that of the code as it is: without lanes a multiply-add does one element, an element that
+ * is gathered counts as one more, and small work has one thread. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli.h"
+#include "frontend/cli_explain.h"
+#include "ir/timer.h"
+
+enum { LEAST_RUNS = 5, MOST_RUNS = 101, MEASURED_NS = 200000000 };
+#define MOST_BYTES ((size_t)2 << 30)
+#define LAUNCH_MS  0.0003
+
+/* running */
+
+static int ascending(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Medians by step, in r->ns. */
+static ir_status measure(explain_run *r, const cli_buffers *b, ir_error *error) {
+  size_t steps = rt_program_step_count(r->program), runs = 0;
+  int64_t *all = calloc(steps * MOST_RUNS + 1, sizeof *all), *one = calloc(steps + 1, sizeof *one);
+  int64_t start = ir_now_ns(), column[MOST_RUNS];
+  r->ns = calloc(steps + 1, sizeof *r->ns);
+  if (!all || !one || !r->ns) ir_fail(error, IR_ERR_MEMORY, "out of memory");
+  if (!error->status) rt_program_run(r->program, b->in, b->out, r->inputs.values, error);
+  for (; !error->status && runs < MOST_RUNS && (runs < LEAST_RUNS || ir_now_ns() - start < MEASURED_NS);
+       runs++) {
+    rt_program_run_timed(r->program, b->in, b->out, r->inputs.values, one, error);
+    memcpy(all + runs * steps, one, steps * sizeof *one);
+  }
+  for (size_t i = 0; i < steps && !error->status; i++) {
+    for (size_t k = 0; k < runs; k++) column[k] = all[k * steps + i];
+    qsort(column, runs, sizeof *column, ascending);
+    r->ns[i] = column[runs / 2];
+  }
+  free(all);
+  free(one);
+  return error->status;
+}
+
+static int compile_and_run(explain_run *r, cli_graph *s, const ir_parsed_graph *block, ir_ref results) {
+  cli_buffers buffers = {0};
+  bool known;
+  ir_ref *inputs = calloc(block->param_count + 1, sizeof *inputs);
+  if (!inputs) ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; inputs && i < block->param_count; i++) inputs[i] = block->params[i].ref;
+  fe_request request = {.graph = &s->g,
+                        .results = results,
+                        .inputs = inputs,
+                        .input_count = block->param_count,
+                        .vars = r->inputs.vars,
+                        .var_count = r->inputs.var_count,
+                        .name = block->name};
+  if (!s->error.status && cli_machine_find(r->context, true, &r->machine, &known, &s->error) == IR_OK &&
+      fe_compile(r->context, &request, &r->program, &s->error) == IR_OK &&
+      cli_buffers_open(&buffers, r->program, block, &r->inputs, &s->error) == IR_OK)
+    measure(r, &buffers, &s->error);
+  cli_buffers_close(&buffers);
+  free(inputs);
+  return s->error.status ? cli_failure("explain", &s->error) : CLI_OK;
+}
+
+int explain_run_open(explain_run *r, cli_graph *s, const ir_parsed_graph *block) {
+  ir_ref results = cli_graph_results(s, block);
+  if (!results) return CLI_BAD_INPUT;
+  r->graph = &s->g;
+  int status = cli_bind_seeded(s, block, results, r->in, r->sizes, MOST_BYTES, &r->inputs, r->why);
+  return status || *r->why ? status : compile_and_run(r, s, block, results);
+}
+
+void explain_run_close(explain_run *r) {
+  rt_program_release(r->program);
+  cli_binding_free(&r->inputs);
+  free(r->ns);
+  r->program = NULL, r->ns = NULL;
+}
+
+/* sizes: the variables of the graph that is explained, a copy, are known by name */
+
+typedef struct sizes {
+  ir_var_value *list;
+  size_t count;
+} sizes;
+
+static bool find_sizes(const explain_run *r, const ir_graph *copy, sizes *out) {
+  const ir_graph *from = r->graph;
+  *out = (sizes){.list = calloc(copy->count + 1, sizeof *out->list)};
+  for (ir_ref ref = 1; out->list && ref < copy->count; ref++) {
+    const ir_node *n = ir_get(copy, ref);
+    for (size_t v = 0; n->op == IR_OP_VAR && v < r->inputs.var_count; v++)
+      if (strcmp(ir_name_text(copy, n->arg), ir_name_text(from, ir_get(from, r->inputs.vars[v])->arg)) == 0)
+        out->list[out->count++] = (ir_var_value){ref, r->inputs.values[v]};
+  }
+  return out->list != NULL;
+}
+
+static double number_of(ir_graph *g, ir_ref expression, const sizes *s) {
+  int64_t value = 0;
+  ir_error ignored = {0};
+  ir_eval_index(g, expression, s->list, s->count, NULL, 0, &value, &ignored);
+  return (double)value;
+}
+
+/* lines */
+
+typedef struct expected {
+  double read, written, flops; /* of one run of the kernel */
+  double limit_ms, memory_ms, predicted_ms;
+  int threads;
+} expected;
+
+static expected expect(const explain_run *r, const fe_explained *e, size_t number, const sizes *s) {
+  fe_kernel_work work = fe_work_of(e, number);
+  rt_step_cost cost;
+  ir_error ignored = {0};
+  expected x = {.read = number_of(e->g, work.read, s), .written = number_of(e->g, work.written, s)};
+  rt_program_step_cost(r->program, r->inputs.values, number, &cost, &ignored);
+  x.flops = (double)cost.flops, x.threads = cost.threads;
+  const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context)),
+                     *own = cli_machine_limits(&r->machine, cost.threads);
+  fe_lanes lanes = fe_lanes_of(e, number);
+  double width = (double)e->target->vector_bytes / 4, slower = lanes.lanes > 1 ? 1 : width;
+  double bytes = x.read + x.written;
+  x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
+  x.limit_ms = fmax(x.memory_ms, x.flops / all->gflops * 1e-6);
+  double gathers = lanes.gathered ? number_of(e->g, work.operations, s) * lanes.gathered : 0;
+  double compute = (x.flops * slower + gathers * width) / own->gflops * 1e-6;
+  x.predicted_ms = LAUNCH_MS + fmax(bytes > 0 ? bench_limits_ms(own, x.read, x.written, 0) : 0, compute);
+  return x;
+}
+
+static const char *level_of(const ir_target *t, double bytes) {
+  return bytes <= (double)t->l1_bytes   ? "the L1 cache"
+         : bytes <= (double)t->l2_bytes ? "the L2 cache"
+         : bytes <= (double)t->l3_bytes ? "the L3 cache"
+                                        : "memory";
+}
+
+static void put_limit(const expected *x, const fe_explained *e) {
+  double bytes = x->read + x->written, gbs = x->memory_ms > 0 ? bytes / x->memory_ms * 1e-6 : 0;
+  ir_textf(e->out, "  limit   %.4g ms, by ", x->limit_ms);
+  if (x->limit_ms > x->memory_ms) ir_textf(e->out, "%.4g million multiply-adds\n", x->flops / 2 * 1e-6);
+  else ir_textf(e->out, "%s: %.4g MB at %.3g GB/s\n", level_of(e->target, bytes), bytes * 1e-6, gbs);
+}
+
+static void put_share(const char *name, double ms, double limit_ms, ir_text *out) {
+  ir_textf(out, "  %-7s %.4g ms, %.0f %% of the limit", name, ms, 100 * limit_ms / ms);
+}
+
+void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
+  explain_run *r = run;
+  sizes s = {0};
+  if (!r->ns) {
+    if (*r->why) ir_textf(e->out, "  took    not run: %s\n", r->why);
+    return;
+  }
+  if (find_sizes(r, e->g, &s)) {
+    expected x = expect(r, e, number, &s);
+    put_limit(&x, e);
+    put_share("expects", x.predicted_ms, x.limit_ms, e->out);
+    ir_textf(e->out, ", by %d thread%s\n", x.threads, x.threads == 1 ? "" : "s");
+    if (r->ns[number] > 0) put_share("took", (double)r->ns[number] * 1e-6, x.limit_ms, e->out);
+    else ir_text_str(e->out, "  took    no time: it did not run");
+    ir_text_str(e->out, "\n");
+  } else {
+    e->out->failed = true;
+  }
+  free(s.list);
+}

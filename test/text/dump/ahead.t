@@ -1,0 +1,42 @@
+# Rows that are read again are fetched some rows ahead.
+<<< rows.vf
+graph @rows(%x: f32[64,1024]) {
+  %y = softmax %x axis=-1
+  return %y
+}
+>>>
+
+<<< make.vf
+graph @make() {
+  %i = iota shape=[64,1024] axis=0 dtype=f32
+  %j = iota shape=[64,1024] axis=1 dtype=f32
+  %p = mul %i, %j
+  %x = sin %p
+  return %x
+}
+>>>
+
+== where a row is read the second time, two rows of 4 KiB ahead
+$ viewfold dump --stage=loops rows.vf > loops
+$ grep -o 'load p1.* ahead.*' loops
+load p1[[..]] ahead 2048 : f32
+$ grep -v '^#' loops > kernel.vf
+$ viewfold dump --stage=graph kernel.vf | cmp - kernel.vf
+$ viewfold dump --stage=asm rows.vf | grep -c prefetch
+1
+$ viewfold run make.vf --out x=x.npy > made
+$ viewfold run --check rows.vf --in x=x.npy | grep check
+check y: [..], allowed [..]
+
+== a distance is a number of elements
+<<< bad.vf
+kernel @k(p0: f32[4], p1: f32[4]) {
+  for ridx0 in 0..4 thread {
+    %0 = load p1[ridx0] ahead 0 : f32
+    store p0[ridx0] = %0
+  }
+}
+>>>
+$ viewfold dump --stage=graph bad.vf
+! [..]error: bad load[..]
+? 2

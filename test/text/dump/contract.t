@@ -1,0 +1,73 @@
+# How contractions are recognised, copied and tiled. test/property/prop_contract.c checks what they compute.
+<<< product.vf
+graph @turned(%a: f32[256,128], %b: f32[256,128]) {
+  %t = permute %b order=[1,0]
+  %y = matmul %a, %t
+  %r = relu %y
+  return %r
+}
+graph @written(%a: f32[256,128], %b: f32[256,128]) {
+  %x = reshape %a shape=[256,1,128]
+  %y = reshape %b shape=[1,256,128]
+  %xy = mul %x, %y
+  %s = sum %xy axes=[2]
+  %r = relu %s
+  return %r
+}
+graph @rowwise(%a: f32[4096,300], %b: f32[4096,300]) {
+  %ab = mul %a, %b
+  %s = sum %ab axes=[1]
+  return %s
+}
+graph @narrow(%a: f32[500,1024], %b: f32[1024,500]) {
+  %y = matmul %a, %b
+  return %y
+}
+graph @conv(%x: f32[1,32,28,28], %w: f32[64,32,3,3]) {
+  %y = conv %x, %w padding=[1,1]
+  return %y
+}
+graph @channels(%x: f32[4,64,40,40], %w: f32[64,1,3,3]) {
+  %y = conv %x, %w padding=[1,1] groups=64
+  return %y
+}
+>>>
+
+== columns far apart are copied into panels; activations are fused into the tile
+$ viewfold dump --graph turned --print-after=pack --target 'vector_bytes=64 registers=32' product.vf | grep stored
+  %9 = stored %8 : f32[1,4,128,64]
+$ viewfold dump --graph turned --stage=loops --target 'vector_bytes=64 registers=32' product.vf > loops
+$ grep '# kernel 1' loops
+\# kernel 1 nest 0: split a0 4; split a1 64; split a1 16; reorder a1.0 a0.0 a0.1 a1.1 a1.2; unroll a0.1 a1.1; vector a1.2; thread a1.0 a0.0
+$ grep -c 'fma\|where' loops
+2
+
+== panels are as wide as a tile, whatever the machine
+$ viewfold dump --graph turned --print-after=pack --target 'vector_bytes=32 registers=16' product.vf | grep stored
+  %9 = stored %8 : f32[1,16,128,16]
+
+== inside tiles nothing is divided, nor in the rest of a width that fills no tile
+$ viewfold dump --graph narrow --stage=loops --target 'vector_bytes=64 registers=32' product.vf | grep -e 'load.*//' -e '//.*load'
+? 1
+
+== a sum of a product written out is the same contraction
+$ for g in turned written; do viewfold dump --graph $g --stage=loops product.vf | sed -n '/_1(/,$p' | sed 's/@[a-z]*//'; done | sort | uniq -u
+
+== sums of products in which no operand has an axis of its own keep their rounding
+$ viewfold dump --graph rowwise --stage=loops product.vf | grep -c fma
+? 1
+0
+
+== a convolution: padding done before, lanes over channels, turned back
+$ viewfold dump --graph conv --print-after=pack --target 'vector_bytes=64 registers=32' product.vf | grep stored
+  [..] = stored [..] : f32[1,1,1,1,1,32,3,3,64]
+  [..] = stored [..] : f32[1,32,30,30]
+  [..] = stored [..] : f32[1,1,28,28,64]
+
+== a convolution channel by channel: its nine terms are written out, and four rows share what they load
+$ viewfold dump --graph channels --stage=loops --target 'vector_bytes=64 registers=32' product.vf | sed -n '/kernel 1/,$p' > loops
+$ grep '# kernel' loops
+\# kernel 1 nest 0: split a2 4; split a3 16; reorder a0 a1 a2.0 a3.0 a2.1 a3.1; unroll a2.1; vector a3.1; thread a0 a1
+$ grep -c -e ' if ' -e 'with' loops
+? 1
+0
