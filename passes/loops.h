@@ -100,8 +100,8 @@ void loop_choose_lanes(loop_nest *n);
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
 
-/* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all the
- * stores share. */
+/* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
+ * the stores share. */
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t at);
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
