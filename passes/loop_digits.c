@@ -65,8 +65,9 @@ static void bind_threads(loop_nest *n, int64_t inside) {
     inside = times(inside, digit->step < size ? digit->step : size); /* for the digits further in */
     if (digit->step >= size) continue; /* a single step, of which axes further in may make several blocks */
     while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
-    while (n->has_locals && !divides(n, digit, together)) together /= 2; /* locals are for one kind of round */
-    if (together * digit->step >= size) break;                       /* not worth two blocks */
+    while (n->has_locals && !divides(n, digit, together))
+      together /= 2;                           /* locals are for one kind of round */
+    if (together * digit->step >= size) break; /* not worth two blocks */
     blocks = times(blocks, size / (together * digit->step));
     divided = d + 1;
     if (together == 1) continue;
