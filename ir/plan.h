@@ -80,6 +80,7 @@ typedef struct ir_step {
   ir_ref count;  /* index expression. KERNEL: extent of the thread loop, the end of the range that the kernel
                     accepts; COPY: elements; WHILE: most rounds, below 0: any number; SCAN: rounds */
   ir_ref work;   /* KERNEL: index expression: scalar operations and bytes of the whole launch, roughly */
+  ir_ref flops;  /* KERNEL: index expression: operations on floats; 0: not counted */
   uint32_t *slots; /* of a KERNEL: those that it writes come first */
   uint32_t slot_count;
   ir_slab slab; /* of a KERNEL that computes one tensor: of no values */

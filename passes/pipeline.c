@@ -70,6 +70,7 @@ static void fold(pass_state *s) {
 static void elementary(pass_state *s) {
   s->root = pass_elementary(s->g, s->root);
   s->step->work = s->root ? pass_work(s->g, s->root) : 0;
+  s->step->flops = s->root ? pass_flops(s->g, s->root) : 0;
 }
 
 static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }

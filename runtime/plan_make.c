@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "runtime/cost.h"
 #include "runtime/digest.h"
 
 /* A growing array of 32-bit numbers. */
@@ -88,6 +87,7 @@ static bool collect_roots(maker *m, ir_ref **roots, size_t *count, size_t *cap) 
   for (size_t i = 0; i < m->plan->step_count; i++) {
     (*roots)[(*count)++] = m->plan->steps[i].count;
     (*roots)[(*count)++] = m->plan->steps[i].work;
+    if (m->plan->steps[i].flops) (*roots)[(*count)++] = m->plan->steps[i].flops;
   }
   return true;
 }
@@ -186,7 +186,6 @@ static bool add_kernel_step(maker *m, size_t number) {
       ir_arg_int(kernel); /* trailing slots that the kernel does not touch are not passed to it */
   if (params < 0 || params > from->slot_count)
     return broken(m, "a kernel has more parameters than its step has slots");
-  to->flops = rt_flops(&m->values, m->g, from->kernel, m->number_of);
   to->slot_count = (uint32_t)params;
   for (uint32_t i = 0; i < kernel->nsrc; i++) {
     if (ir_op_of(m->g, kernel->src[i]) != IR_OP_VAR) continue;
@@ -223,16 +222,17 @@ static void add_moving(maker *m, size_t number) {
 
 static bool add_step(maker *m, size_t number) {
   const ir_step *from = &m->plan->steps[number];
-  m->steps[number] = (rt_plan_step){.kind = (uint8_t)from->kind,
-                                    .reverse = from->reverse,
-                                    .count = m->number_of[from->count] - 1,
-                                    .work = m->number_of[from->work] - 1,
-                                    .flops = m->number_of[from->work] - 1, /* 0 but for a kernel */
-                                    .slots = (uint32_t)m->step_slots.count,
-                                    .slot_count = from->slot_count,
-                                    .vars = (uint32_t)m->step_vars.count,
-                                    .inside = {from->inside[0], from->inside[1]},
-                                    .carries = from->carries};
+  m->steps[number] =
+      (rt_plan_step){.kind = (uint8_t)from->kind,
+                     .reverse = from->reverse,
+                     .count = m->number_of[from->count] - 1,
+                     .work = m->number_of[from->work] - 1,
+                     .flops = from->flops ? m->number_of[from->flops] - 1 : rt_value_number(&m->values, 0),
+                     .slots = (uint32_t)m->step_slots.count,
+                     .slot_count = from->slot_count,
+                     .vars = (uint32_t)m->step_vars.count,
+                     .inside = {from->inside[0], from->inside[1]},
+                     .carries = from->carries};
   if (from->kind == IR_STEP_KERNEL) return add_kernel_step(m, number);
   if (from->kind == IR_STEP_CALL) return add_call_step(m, number);
   if (!add_step_slots(m, from, from->slot_count)) return false;
