@@ -94,25 +94,27 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
 }
 
 /* At most `most` rows. Fewer, down to two thirds, are as fast, and where they leave no rest there is one tile
- * to compile instead of two. */
+ * to compile instead of two. Where rows overlap there is never a rest: the best number is the one that does
+ * least, a tile of r rows reading one vector of columns for each term. */
 static void set_rows(loop_nest *n, loop_axis *row, int most) {
-  int64_t height = ir_bounds_of(n->g, row->extent).hi, known;
+  int64_t height = ir_bounds_of(n->g, row->extent).hi, known, least = INT64_MAX;
   int rows = height < most ? (int)height : most;
   if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
   row->unroll = rows;
   for (int r = rows; 3 * r >= 2 * most && ir_is_const(n->g, row->extent, &known); r--) {
-    if (known % r != 0) continue;
+    int64_t cost = known % r == 0 ? 0 : row->overlaps ? (known + r - 1) / r * (r + 1) : least;
+    if (cost >= least) continue;
+    least = cost;
     row->unroll = r;
-    return;
   }
 }
 
-/* Is some load along the lanes one of panels, which a tile must not cross? */
-static bool reads_panels(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+/* Does every load make equal steps along the axis? Panels lie apart, and a tile must not cross them. */
+static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, uint32_t count) {
   int64_t stride;
   for (uint32_t i = 0; i < count; i++)
-    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &stride)) return true;
-  return false;
+    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) return false;
+  return true;
 }
 
 /* Not packed: of few rows all in one tile, so that the columns are read once. */
@@ -123,21 +125,33 @@ static int columns_beside(loop_nest *n, const loop_axis *row, ir_ref reduce, int
   return height * columns > sums && height * FEWEST <= sums ? sums / (int)height : columns;
 }
 
+/* At most `most` vectors side by side; all of a short row in one tile. */
+static int fitting(const loop_nest *n, const loop_axis *vector, int most) {
+  int64_t width = ir_bounds_of(n->g, vector->extent).hi, all = (width + vector->lanes - 1) / vector->lanes;
+  bool exact = width % vector->lanes == 0;
+  if (all <= most && (exact || vector->overlaps)) return (int)all;
+  while (most > 1 && (int64_t)vector->lanes * most > width) most /= 2;
+  return most;
+}
+
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   pass_tile tile = tile_of(n, reduce);
-  int64_t width = ir_bounds_of(n->g, vector->extent).hi;
   ir_ref loads[MAX_LOADS];
   uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
   loop_axis *row = row_axis(n, vector, loads, count),
             *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
   if (!row && !window) return false;
   int sums = tile.rows * tile.columns, columns = tile.columns;
+  bool repeatable = loop_is_repeatable(n), strides = has_strides(n, vector, loads, count);
+  vector->overlaps = repeatable && strides;
   if (window) columns = 1;
-  else if (!reads_panels(n, vector, loads, count)) columns = columns_beside(n, row, reduce, sums);
-  while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
-  vector->unroll = columns;
+  else if (strides) columns = columns_beside(n, row, reduce, sums);
+  vector->unroll = columns = fitting(n, vector, columns);
   if (window) set_rows(n, window, WINDOW_ROWS);
-  if (row) set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS);
+  if (row) {
+    row->overlaps = repeatable && has_strides(n, row, loads, count);
+    set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS);
+  }
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   return true;
 }

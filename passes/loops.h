@@ -99,9 +99,10 @@ void loop_choose_lanes(loop_nest *n);
  * other one is read side by side: copies along `last` then alternate in memory. NULL where there is none. */
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
+bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
-/* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all the
- * stores share. */
+/* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
+ * the stores share. */
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t at);
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
@@ -150,6 +151,9 @@ typedef struct loop_place {
   uint32_t lane_count;
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
+/* Of so many elements of the digit's axis: is what fills no whole step done by one that begins further back,
+ * and does elements again? Two threads may then store the same bits to the same place. */
+bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elements);
 ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
 
 /* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with the other range?
