@@ -221,10 +221,9 @@ const char *loop_moves_unsound(loop_nest *n) {
       return "copies and vectors need a split around them, of at most 64 steps";
     if (digit->binding == IR_VECTOR && (digit->step != 1 || (around & (around - 1))))
       return "a vector is the innermost digit of its axis, of a power of two elements";
-    for (uint32_t i = 0; i < d; i++)
-      if (n->digits[i].axis > digit->axis && loop_is_ordered(n, n->digits[i].axis) &&
-          loop_is_ordered(n, digit->axis))
-        return "updates along these two axes may meet, so that the first stays outside";
+    for (uint32_t i = 0; i < d && loop_is_ordered(n, digit->axis); i++)
+      if (n->digits[i].axis > digit->axis && loop_is_ordered(n, n->digits[i].axis))
+        return "updates along these axes may meet, so that they stay in order";
     for (uint32_t i = 0; i < d && digit->binding == IR_VECTOR; i++)
       if (n->digits[i].binding == IR_VECTOR) return "there is one vector";
   }

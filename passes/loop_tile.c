@@ -11,6 +11,7 @@
 enum {
   MAX_LOADS = 256,
   WINDOW_ROWS = 4,
+  ENOUGH_ROWS = 6,
   MOST_ROWS = 12 /* as many as ways of the first-level cache: rows may be a power of two apart */
 };
 
@@ -47,17 +48,21 @@ static bool moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref
   return false;
 }
 
-/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps. */
+/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps, of
+ * those long enough for a tile if there are any. */
 static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
   loop_axis *best = NULL;
-  int64_t least = INT64_MAX, stride;
+  int64_t least = INT64_MAX, stride, longest = 0;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
     if (a == vector || moves_with(n, loads, count, vector->range, a->range)) continue;
+    int64_t height = ir_bounds_of(n->g, a->extent).hi;
+    if (height > ENOUGH_ROWS) height = ENOUGH_ROWS;
     for (uint32_t i = 0; i < count; i++) {
       if (!loop_depends(n->g, loads[i], a->range)) continue;
       if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
       if (stride < 0) stride = -stride;
-      if (stride < least) least = stride, best = a;
+      if (height > longest || (height == longest && stride < least))
+        longest = height, least = stride, best = a;
     }
   }
   return best;
@@ -93,17 +98,21 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
   return NULL;
 }
 
-/* At most `most` rows. Fewer, down to two thirds, are as fast, and where they leave no rest there is one tile
- * to compile instead of two. Where rows overlap there is never a rest: the best number is the one that does
- * least, a tile of r rows reading one vector of columns for each term. */
-static void set_rows(loop_nest *n, loop_axis *row, int most) {
+/* At most `most` rows. Fewer are as fast while there are sums enough to wait for none, and while the columns
+ * come from the second cache at no more than half of its speed, a row for 32 bytes per cycle; where they
+ * leave no rest there is one tile to compile instead of two. Where rows overlap there is never a rest: of the
+ * upper third the number that does least, a tile of r rows reading one vector of columns for each term. */
+static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
+  enum { SUMS = 12, FEWEST = 4 };
   int64_t height = ir_bounds_of(n->g, row->extent).hi, known, least = INT64_MAX;
   int rows = height < most ? (int)height : most;
   if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
   row->unroll = rows;
-  for (int r = rows; 3 * r >= 2 * most && ir_is_const(n->g, row->extent, &known); r--) {
-    int64_t cost = known % r == 0 ? 0 : row->overlaps ? (known + r - 1) / r * (r + 1) : least;
-    if (cost >= least) continue;
+  for (int r = rows; r >= 1 && ir_is_const(n->g, row->extent, &known); r--) {
+    bool exact = known % r == 0 && r >= FEWEST && r * columns >= SUMS;
+    int64_t cost = exact ? 0 : (known + r - 1) / r * (r + 1);
+    bool fits = exact || (row->overlaps && 3 * r >= 2 * most);
+    if (!fits || cost >= least) continue;
     least = cost;
     row->unroll = r;
   }
@@ -147,10 +156,10 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   if (window) columns = 1;
   else if (strides) columns = columns_beside(n, row, reduce, sums);
   vector->unroll = columns = fitting(n, vector, columns);
-  if (window) set_rows(n, window, WINDOW_ROWS);
+  if (window) set_rows(n, window, WINDOW_ROWS, 1);
   if (row) {
     row->overlaps = repeatable && has_strides(n, row, loads, count);
-    set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS);
+    set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS, columns);
   }
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   return true;
