@@ -202,9 +202,22 @@ static uint32_t read_digits(reader *r, uint32_t *out) {
   }
 }
 
+/* Updates that may meet come in the order of their axes. */
+static bool keeps_order(loop_nest *n) {
+  uint32_t outer = 0;
+  for (uint32_t d = 0; d < n->digit_count; d++) {
+    uint32_t axis = n->digits[d].axis;
+    if (!loop_is_ordered(n, axis)) continue;
+    if (axis < outer) return false;
+    outer = axis;
+  }
+  return true;
+}
+
 /* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
  * lanes need sizes that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
+  if (!keeps_order(n)) return "updates along these axes may meet, so that they stay in order";
   for (uint32_t d = 0; d < n->digit_count; d++) {
     const loop_digit *digit = &n->digits[d];
     uint32_t place = place_in_axis(n, d);

@@ -49,6 +49,20 @@ $ viewfold dump --stage=loops --schedule bad.txt product.vf
 ! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
 ? 2
 
+<<< last.vf
+graph @last() {
+  %x = iota shape=[4] axis=0 dtype=i32
+  %i = data shape=[2,2] dtype=i64 values=[1,0,0,1]
+  %u = data shape=[2,2] dtype=i32 values=[1,2,3,4]
+  %y = scatter %x, %i, %u
+  return %y
+}
+>>>
+$ echo 'kernel 1 nest 0: reorder a1 a0' > bad.txt
+$ viewfold run --schedule bad.txt last.vf
+! viewfold run: [..]: updates along these axes may meet, so that they stay in order; [..]
+? 2
+
 == lines that are none
 $ echo 'nest 0: split a0 6' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
