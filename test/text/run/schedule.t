@@ -63,6 +63,19 @@ $ viewfold run --schedule bad.txt last.vf
 ! viewfold run: [..]: updates along these axes may meet, so that they stay in order; [..]
 ? 2
 
+<<< triangle.vf
+graph @triangle(%x: f64[5,6,2]) {
+  %p = permute %x order=[2,1,0]
+  %l = tril %p
+  %y = log1p %l
+  return %y
+}
+>>>
+$ echo 'kernel 0 nest 0: reorder a0 a2 a1' > bad.txt
+$ viewfold dump --stage=loops --schedule bad.txt triangle.vf
+! viewfold dump: [..]: the size of an axis depends on one further in; [..]
+? 2
+
 == lines that are none
 $ echo 'nest 0: split a0 6' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
