@@ -179,7 +179,8 @@ static LLVMValueRef read_stepping(cg_emitter *e, const cg_place *a) {
 static void fetch_ahead(cg_emitter *e, const cg_place *a, int64_t elements) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
   LLVMValueRef at = LLVMConstInt(e->i64, (unsigned long long)(elements * a->bytes), 0);
-  LLVMValueRef from = LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->context), cg_low_address(e, a), &at, 1, "");
+  LLVMValueRef from =
+      LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->context), cg_low_address(e, a), &at, 1, "");
   LLVMValueRef args[] = {from, LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, 3, 0), LLVMConstInt(i32, 1, 0)};
   cg_intrinsic(e, "llvm.prefetch", &e->pointer, 1, args, 4); /* to read, into all caches, of data */
 }

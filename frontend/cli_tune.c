@@ -7,9 +7,7 @@
 #include "frontend/cli.h"
 #include "frontend/cli_options.h"
 #include "frontend/cli_tune.h"
-#include "frontend/tuned.h"
 #include "ir/timer.h"
-#include "runtime/tuned.h"
 
 static const char help_text[] =
     "Usage: viewfold tune FILE.vf [OPTIONS]\n"
@@ -66,63 +64,6 @@ typedef struct tuner {
 } tuner;
 
 static int failed(tuner *r) { return cli_failure("tune", &r->s.error); }
-
-/* what is kept */
-
-static void put_moves(const tune_list *best, ir_text *out) {
-  for (size_t i = 0; i < best->count; i++)
-    ir_textf(out, "nest %u: %s\n", best->items[i].nest, best->items[i].text);
-}
-
-static bool keep(tuner *r, const tune_kernel *k) {
-  ir_text text;
-  ir_text_init(&text, &ir_mem_libc);
-  ir_textf(&text, "kernel %s of @%s\ntook %lld ns, takes %lld ns\n", k->key.symbol, r->block->name,
-           (long long)k->model_ns, (long long)k->best_ns);
-  put_moves(&k->best, &text);
-  bool kept = !text.failed && rt_tuned_put(r->keeps, &k->key, ir_text_get(&text));
-  ir_text_free(&text);
-  return kept;
-}
-
-/* The moves that were found another time. */
-static void take_kept(tuner *r) {
-  fe_tuned kept;
-  fe_tuned_init(&kept, r->keeps, &ir_mem_libc);
-  for (size_t i = 0; i < r->t.count && kept.context; i++) {
-    fe_tuned_take(&kept, &r->t.kernels[i].key);
-    for (uint32_t nest = 0; nest < IR_MAX_RANK * IR_MAX_RANK; nest++)
-      if (fe_tuned_moves(&kept, nest)) tune_add(&r->t.kernels[i].best, nest, fe_tuned_moves(&kept, nest));
-  }
-  fe_tuned_free(&kept);
-}
-
-static void print_entry(void *user, const char *text) {
-  unsigned *count = user;
-  if ((*count)++) puts("");
-  fputs(text, stdout);
-}
-
-static int list(tuner *r) {
-  unsigned count = 0;
-  if (!rt_tuned_list(r->keeps, print_entry, &count)) {
-    ir_fail(&r->s.error, IR_ERR_IO, "cannot read the cache");
-    return failed(r);
-  }
-  if (!count) puts("nothing is tuned");
-  return CLI_OK;
-}
-
-static int forget(tuner *r) {
-  uint64_t count = 0;
-  if (!r->word && !rt_tuned_forget_all(r->keeps, &count)) {
-    ir_fail(&r->s.error, IR_ERR_IO, "cannot read the cache");
-    return failed(r);
-  }
-  for (size_t i = 0; r->word && i < r->t.count; i++) count += rt_tuned_forget(r->keeps, &r->t.kernels[i].key);
-  printf("%llu kernel%s forgotten\n", (unsigned long long)count, count == 1 ? "" : "s");
-  return CLI_OK;
-}
 
 /* the graph */
 
@@ -250,18 +191,6 @@ static int write_schedule(tuner *r) {
   return r->s.error.status ? failed(r) : CLI_OK;
 }
 
-/* Of kernels that ran: what was found, or that nothing is better than the cost model's moves. */
-static int keep_all(tuner *r) {
-  bool kept = true;
-  for (size_t i = 0; i < r->t.count && !r->dry; i++) {
-    const tune_kernel *k = &r->t.kernels[i];
-    if (k->best.count) kept &= keep(r, k);
-    else if (k->model_ns) rt_tuned_forget(r->keeps, &k->key);
-  }
-  if (!kept) fputs("viewfold tune: what was found could not be kept: the cache cannot be written\n", stderr);
-  return CLI_OK;
-}
-
 static int tune_graph(tuner *r) {
   bool same;
   int status = compile(r);
@@ -270,30 +199,38 @@ static int tune_graph(tuner *r) {
       tune_check(&r->t, r->first, &same, &r->s.error) != IR_OK)
     return failed(r);
   status = measure_model(r);
-  if (!status) take_kept(r);
+  if (!status) tune_take_kept(&r->t, r->keeps);
   if (!status) status = search_all(r);
   if (status) return status;
   report(r);
   status = write_schedule(r);
-  return status ? status : keep_all(r);
+  if (!status && !r->dry && !tune_keep(&r->t, r->keeps))
+    fputs("viewfold tune: what was found could not be kept: the cache cannot be written\n", stderr);
+  return status;
 }
 
 /* the command */
+
+static int cache_failure(tuner *r) {
+  ir_fail(&r->s.error, IR_ERR_IO, "the cache cannot be read");
+  return failed(r);
+}
 
 static int run(tuner *r) {
   rt_options options;
   int status = cli_context_options("tune", r->given[THREADS], &options);
   if (status) return status;
   if (rt_context_create(&ir_mem_libc, &options, &r->keeps, &r->s.error) != IR_OK) return failed(r);
-  if (r->list) return list(r);
-  if (r->forget && !r->word) return forget(r);
+  if (r->list || (r->forget && !r->word))
+    return (r->list ? tune_print_kept(r->keeps) : tune_forget_all(r->keeps)) ? CLI_OK : cache_failure(r);
   options.no_disk = true;
   if (rt_context_create(&ir_mem_libc, &options, &r->t.context, &r->s.error) != IR_OK) return failed(r);
   status = open_graph(r);
   if (status) return status;
   if (!r->forget) return tune_graph(r);
   status = compile(r);
-  return status ? status : forget(r);
+  if (!status) tune_forget(&r->t, r->keeps);
+  return status;
 }
 
 static void close_all(tuner *r) {

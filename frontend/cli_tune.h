@@ -1,6 +1,7 @@
 /* `viewfold tune`: what its parts share.
  *
- *   cli_tune.c          options, what is printed and kept
+ *   cli_tune.c          options, reports
+ *   cli_tune_keep.c     what is kept of it
  *   cli_tune_program.c  programs whose kernels have other moves
  *   cli_tune_search.c   which moves are tried, and which win */
 #ifndef VIEWFOLD_FRONTEND_CLI_TUNE_H
@@ -61,5 +62,12 @@ void tune_free(tune *t);
 
 /* The best moves of the kernel, until that time. */
 ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error);
+
+/* cli_tune_keep.c: `keeps` has a cache on disk. False: it cannot be read or written. */
+void tune_take_kept(tune *t, rt_context *keeps); /* as the best moves to begin with */
+bool tune_keep(tune *t, rt_context *keeps); /* of kernels that ran: what was found, or that nothing was */
+void tune_forget(tune *t, rt_context *keeps);
+bool tune_print_kept(rt_context *keeps);
+bool tune_forget_all(rt_context *keeps);
 
 #endif

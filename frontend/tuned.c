@@ -24,13 +24,26 @@ void fe_tuned_enter(fe_tuned *t, const ir_graph *g, ir_ref effect) {
   rt_kernel_key_free(t->text.mem, &key);
 }
 
-const char *fe_tuned_moves(const fe_tuned *t, uint32_t nest) {
-  for (size_t at = 0; at < t->text.len; at += strlen(t->text.data + at) + 1) {
+bool fe_tuned_next(const fe_tuned *t, size_t *at, uint32_t *nest, const char **moves) {
+  while (*at < t->text.len) {
+    const char *line = t->text.data + *at;
     unsigned number;
     int length = 0;
-    if (sscanf(t->text.data + at, "nest %u: %n", &number, &length) == 1 && length && number == nest)
-      return t->text.data + at + length;
+    *at += strlen(line) + 1;
+    if (sscanf(line, "nest %u: %n", &number, &length) != 1 || length == 0) continue;
+    *nest = number;
+    *moves = line + length;
+    return true;
   }
+  return false;
+}
+
+const char *fe_tuned_moves(const fe_tuned *t, uint32_t nest) {
+  size_t at = 0;
+  uint32_t number;
+  const char *moves;
+  while (fe_tuned_next(t, &at, &number, &moves))
+    if (number == nest) return moves;
   return NULL;
 }
 

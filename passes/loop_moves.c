@@ -202,18 +202,6 @@ static uint32_t read_digits(reader *r, uint32_t *out) {
   }
 }
 
-/* Updates that may meet come in the order of their axes. */
-static bool keeps_order(loop_nest *n) {
-  uint32_t outer = 0;
-  for (uint32_t d = 0; d < n->digit_count; d++) {
-    uint32_t axis = n->digits[d].axis;
-    if (!loop_is_ordered(n, axis)) continue;
-    if (axis < outer) return false;
-    outer = axis;
-  }
-  return true;
-}
-
 /* A size is known only inside the axes that it depends on. */
 static bool knows_sizes(loop_nest *n) {
   for (uint32_t d = 1; d < n->digit_count; d++)
@@ -226,7 +214,6 @@ static bool knows_sizes(loop_nest *n) {
 /* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
  * lanes need sizes that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
-  if (!keeps_order(n)) return "updates along these axes may meet, so that they stay in order";
   if (!knows_sizes(n)) return "the size of an axis depends on one further in";
   for (uint32_t d = 0; d < n->digit_count; d++) {
     const loop_digit *digit = &n->digits[d];
@@ -244,6 +231,9 @@ const char *loop_moves_unsound(loop_nest *n) {
       return "copies and vectors need a split around them, of at most 64 steps";
     if (digit->binding == IR_VECTOR && (digit->step != 1 || (around & (around - 1))))
       return "a vector is the innermost digit of its axis, of a power of two elements";
+    for (uint32_t i = 0; i < d && loop_is_ordered(n, digit->axis); i++)
+      if (n->digits[i].axis > digit->axis && loop_is_ordered(n, n->digits[i].axis))
+        return "updates along these axes may meet, so that they stay in order";
     for (uint32_t i = 0; i < d && digit->binding == IR_VECTOR; i++)
       if (n->digits[i].binding == IR_VECTOR) return "there is one vector";
   }

@@ -12,7 +12,8 @@ enum {
   MAX_LOADS = 256,
   WINDOW_ROWS = 4,
   NARROWEST_PANEL = 2 * 16, /* bytes: two columns of the narrowest vectors (pass_tile_of) */
-  MOST_ROWS = 12            /* as many as ways of the first-level cache: rows may be a power of two apart */
+  ENOUGH_ROWS = 6,
+  MOST_ROWS = 12 /* as many as ways of the first-level cache: rows may be a power of two apart */
 };
 
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
@@ -48,17 +49,21 @@ static bool moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref
   return false;
 }
 
-/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps. */
+/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps, of
+ * those long enough for a tile if there are any. */
 static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
   loop_axis *best = NULL;
-  int64_t least = INT64_MAX, stride;
+  int64_t least = INT64_MAX, stride, longest = 0;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
     if (a == vector || moves_with(n, loads, count, vector->range, a->range)) continue;
+    int64_t height = ir_bounds_of(n->g, a->extent).hi;
+    if (height > ENOUGH_ROWS) height = ENOUGH_ROWS;
     for (uint32_t i = 0; i < count; i++) {
       if (!loop_depends(n->g, loads[i], a->range)) continue;
       if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
       if (stride < 0) stride = -stride;
-      if (stride < least) least = stride, best = a;
+      if (height > longest || (height == longest && stride < least))
+        longest = height, least = stride, best = a;
     }
   }
   return best;
@@ -94,14 +99,16 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
   return NULL;
 }
 
-/* At most `most` rows. Fewer, down to two thirds, are as fast, and where they leave no rest there is one tile
- * to compile instead of two. */
-static void set_rows(loop_nest *n, loop_axis *row, int most) {
+/* At most `most` rows. Fewer are as fast while there are sums enough to wait for none, and while the columns
+ * come from the second cache at no more than half of its speed, a row for 32 bytes per cycle; where they
+ * leave no rest there is one tile to compile instead of two. */
+static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
+  enum { SUMS = 12, FEWEST = 4 };
   int64_t height = ir_bounds_of(n->g, row->extent).hi, known;
   int rows = height < most ? (int)height : most;
   if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
   row->unroll = rows;
-  for (int r = rows; 3 * r >= 2 * most && ir_is_const(n->g, row->extent, &known); r--) {
+  for (int r = rows; r >= FEWEST && r * columns >= SUMS && ir_is_const(n->g, row->extent, &known); r--) {
     if (known % r != 0) continue;
     row->unroll = r;
     return;
@@ -137,8 +144,8 @@ bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   else if (!reads_panels(n, vector, loads, count)) columns = columns_beside(n, row, reduce, sums);
   while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
   vector->unroll = columns;
-  if (window) set_rows(n, window, WINDOW_ROWS);
-  if (row) set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS);
+  if (window) set_rows(n, window, WINDOW_ROWS, 1);
+  if (row) set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS, columns);
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   return true;
 }

@@ -37,6 +37,7 @@ enum {
 };
 
 static const double CLEARLY = 1.05; /* better than the usual order, which has one kernel less */
+static const double UNALIGNED = 1.1, GATHERED = 4;
 
 typedef enum form { AS_IS, PLAIN, ROWS, PANELS } form;
 
@@ -145,7 +146,9 @@ static double cost(const packing *k) {
   for (int64_t rest = size % lanes; rest; rest &= rest - 1) vectors++;
   double all = (double)pass_contraction_size(c, UINT32_MAX),
          work = all * (double)(vectors * lanes) / (double)size;
-  if (is_window(c, k->across)) work *= 1.1;
+  bool apart = k->across_form != PANELS && step_along(c, k->across, k->column) != 1;
+  if (is_window(c, k->across)) work *= UNALIGNED;
+  if (apart) work *= GATHERED;
   if (k->turned) work += (double)TURN * (double)pass_contraction_size(c, ~c->reduced);
   return work + copying(k, k->across, k->across_form) + copying(k, k->down, k->down_form);
 }

@@ -193,8 +193,8 @@ static void add_slab(scheduler *s, const schedule_scope *f, const slab_group *gr
 
 /* Slabs whose time has come: before this node, or at it where it is the last of their values. */
 static bool add_slabs(scheduler *s, const schedule_scope *f, ir_ref node) {
-  const slab_group *own = slab_of(s->slabs, node), *group;
-  for (uint32_t i = 0; (group = slab_before(s->slabs, node, i)) && !s->failed; i++) add_slab(s, f, group);
+  const slab_group *own = slab_of(s->slabs, node), *group = NULL;
+  while (!s->failed && (group = slab_before(s->slabs, node, group))) add_slab(s, f, group);
   if (own && slab_ends_at(s->slabs, own, node) && !s->failed) add_slab(s, f, own);
   return own != NULL;
 }

@@ -144,9 +144,13 @@ static bool find_items(slab_plan *p) {
   }
   size_t bytes = p->count * sizeof *p->group_of;
   p->group_of = ir_alloc(s->g->mem, bytes);
+  p->before = ir_alloc(s->g->mem, bytes);
   p->outside = ir_alloc(s->g->mem, p->count);
-  if (!p->group_of || !p->outside) return false;
-  for (uint32_t i = 0; i < p->count; i++) p->group_of[i] = SLAB_NO_GROUP, p->outside[i] = 0;
+  if (!p->group_of || !p->before || !p->outside) return false;
+  for (uint32_t i = 0; i < p->count; i++) {
+    p->group_of[i] = p->before[i] = SLAB_NO_GROUP;
+    p->outside[i] = 0;
+  }
   for (uint32_t k = 0; k < s->result_count; k++)
     if (item_of(p, s->results[k]) >= 0) p->outside[item_of(p, s->results[k])] = 1;
   return true;
@@ -334,6 +338,12 @@ bool slab_find(slab_plan *p, scheduler *s) {
   if (!find_items(p) || !find_groups(p)) return false;
   dissolve_misplaced(p);
   find_outside(p);
+  for (size_t g = p->group_count; g-- > 0;) {
+    slab_group *group = &p->groups[g];
+    if (!group->count || group->before > group->last) continue;
+    group->beside = p->before[group->before];
+    p->before[group->before] = (int32_t)g;
+  }
   for (size_t g = 0; g < p->group_count; g++)
     if (!slab_stage(p, &p->groups[g])) return false;
   return true;
@@ -346,6 +356,7 @@ void slab_free(slab_plan *p) {
   ir_free(mem, p->reads, p->read_cap * sizeof *p->reads);
   ir_free(mem, p->groups, p->group_cap * sizeof *p->groups);
   ir_free(mem, p->group_of, p->count * sizeof *p->group_of);
+  ir_free(mem, p->before, p->count * sizeof *p->before);
   ir_free(mem, p->item_of, p->s->nodes * sizeof *p->item_of);
   ir_free(mem, p->outside, p->count);
   *p = (slab_plan){0};
@@ -356,13 +367,10 @@ const slab_group *slab_of(const slab_plan *p, ir_ref node) {
   return item && p->group_of[item - 1] != SLAB_NO_GROUP ? &p->groups[p->group_of[item - 1]] : NULL;
 }
 
-const slab_group *slab_before(const slab_plan *p, ir_ref node, uint32_t i) {
+const slab_group *slab_before(const slab_plan *p, ir_ref node, const slab_group *last) {
   uint32_t item = p->item_of[node];
-  for (size_t g = 0; g < p->group_count && item; g++) {
-    const slab_group *group = &p->groups[g];
-    if (group->count && group->before == item - 1 && group->before < group->last && i-- == 0) return group;
-  }
-  return NULL;
+  int32_t next = last ? last->beside : item ? p->before[item - 1] : SLAB_NO_GROUP;
+  return next == SLAB_NO_GROUP ? NULL : &p->groups[next];
 }
 
 bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member) {

@@ -48,6 +48,7 @@ typedef struct slab_group {
   ir_ref extent[IR_MAX_RANK];
   uint32_t last;   /* item of the last member */
   uint32_t before; /* first item that needs a member and is none: the slab runs before it; UINT32_MAX: none */
+  int32_t beside;  /* another group that runs before that item; SLAB_NO_GROUP: none */
   int64_t rows;    /* positions of the innermost loop that one round takes together */
 } slab_group;
 
@@ -60,6 +61,7 @@ typedef struct slab_plan {
   size_t read_count, read_cap;
   slab_group *groups;
   size_t group_count, group_cap;
+  int32_t *before;   /* by item: the first group that runs right before it; SLAB_NO_GROUP */
   int32_t *group_of; /* by item; SLAB_NO_GROUP */
   uint32_t *item_of; /* by node: item + 1 */
   uint8_t *outside;  /* by item: results and calls take it */
@@ -74,8 +76,8 @@ ir_apart slab_apart(const slab_plan *p, ir_ref node);
 bool slab_is_local(const slab_plan *p, ir_ref value);
 /* The slab that a node of the function is computed in; NULL: none. */
 const slab_group *slab_of(const slab_plan *p, ir_ref node);
-/* Slab number i of those that run right before the node; NULL: there are no more. */
-const slab_group *slab_before(const slab_plan *p, ir_ref node, uint32_t i);
+/* The next one of the slabs that run right before the node, after `last` (NULL: the first); NULL: no more. */
+const slab_group *slab_before(const slab_plan *p, ir_ref node, const slab_group *last);
 /* Does the slab run when it is this member's turn? */
 bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member);
 

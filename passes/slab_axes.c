@@ -20,7 +20,7 @@ static bool below_view(ir_graph *g, ir_ref view, const slab_axes *above, slab_ax
     ir_ref size = ir_dim(g, view, i);
     at[i] = p.at[i] = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &size, 1);
   }
-  if (!pass_view_index(g, &pass_canonical, view, &p)) return false;
+  if (!pass_view_index(g, &pass_canonical, view, &p)) return !g->error || g->error->status == IR_OK;
   for (uint32_t a = 0; a < p.rank; a++)
     for (uint32_t i = 0; i < rank; i++)
       if (p.at[a] == at[i] && ir_dim(g, operand, a) == ir_dim(g, view, i)) below->loop[a] = above->loop[i];

@@ -49,20 +49,6 @@ $ viewfold dump --stage=loops --schedule bad.txt product.vf
 ! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
 ? 2
 
-<<< last.vf
-graph @last() {
-  %x = iota shape=[4] axis=0 dtype=i32
-  %i = data shape=[2,2] dtype=i64 values=[1,0,0,1]
-  %u = data shape=[2,2] dtype=i32 values=[1,2,3,4]
-  %y = scatter %x, %i, %u
-  return %y
-}
->>>
-$ echo 'kernel 1 nest 0: reorder a1 a0' > bad.txt
-$ viewfold run --schedule bad.txt last.vf
-! viewfold run: [..]: updates along these axes may meet, so that they stay in order; [..]
-? 2
-
 <<< triangle.vf
 graph @triangle(%x: f64[5,6,2]) {
   %p = permute %x order=[2,1,0]
@@ -100,3 +86,20 @@ kernel 0 nest 0: split a0 2; reorder a0.0 a1 a0.1; vector a0.1
 $ viewfold run rows.vf --in s=3 --schedule rows.loops --check
 y: i32[2,24] min 0 max 69 mean 34.5 first 0 3 6 9 12 15 ...
 [...]
+
+== updates that may meet stay in order
+<<< last.vf
+graph @last(%x: f32[4], %i: i32[2,3], %v: f32[2,3]) {
+  %t = permute %i order=[1,0]
+  %w = permute %v order=[1,0]
+  %y = scatter %x, %t, %w axis=0
+  return %y
+}
+>>>
+$ viewfold run last.vf --in x=[0,0,0,0] --in 'i=[[0,1,2],[1,2,0]]' --in 'v=[[1,2,3],[4,5,6]]' --check
+y: f32[4] = [6.0, 2.0, 3.0, 0.0]
+check y: 4 elements, bit-equal
+$ echo 'kernel 1 nest 0: reorder a1 a0' > turned.txt
+$ viewfold run last.vf --in x=[0,0,0,0] --in 'i=[[0,1,2],[1,2,0]]' --in 'v=[[1,2,3],[4,5,6]]' --schedule turned.txt
+! viewfold run: schedule: `reorder a1 a0`: updates along these axes may meet, so that they stay in order; [..]
+? 2
