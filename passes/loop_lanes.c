@@ -97,7 +97,7 @@ void loop_choose_lanes(loop_nest *n) {
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    int along_output = last ? lane_score(n, r->src[0], last->range, loop_tile_width(n, reduces[k])) : -100000;
+    int along_output = last ? lane_score(n, r->src[0], last->range, loop_panel_step(n, reduces[k])) : -100000;
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;

@@ -11,6 +11,7 @@
 enum {
   MAX_LOADS = 256,
   WINDOW_ROWS = 4,
+  NARROWEST_PANEL = 2 * 16, /* bytes: two columns of the narrowest vectors (pass_tile_of) */
   ENOUGH_ROWS = 6,
   MOST_ROWS = 12 /* as many as ways of the first-level cache: rows may be a power of two apart */
 };
@@ -36,9 +37,9 @@ static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
   return pass_tile_of(n->target, ir_dtype_of(n->g, reduce), terms);
 }
 
-int64_t loop_tile_width(const loop_nest *n, ir_ref reduce) {
-  pass_tile tile = tile_of(n, reduce);
-  return (int64_t)tile.lanes * tile.columns;
+int64_t loop_panel_step(const loop_nest *n, ir_ref reduce) {
+  int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
+  return NARROWEST_PANEL / (bytes ? bytes : 1);
 }
 
 /* Does a load that moves along the lanes move along range as well? */

@@ -111,7 +111,9 @@ bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
  * around it; false where no axis reads anything again. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
-int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
+/* Columns that panels hold side by side on every machine: theirs are multiples of these. The order of sums
+ * depends on how columns lie in memory, and not on the machine. */
+int64_t loop_panel_step(const loop_nest *n, ir_ref reduce);
 /* Coefficient of range in an index inside every block of so many positions of it. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
 
