@@ -17,7 +17,7 @@ static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
   ir_graph *g = n->g;
   const ir_node *l = ir_get(g, load);
   int64_t row, bytes = ir_dtypes[l->dtype].bytes;
-  if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || !ir_is_true(g, l->src[2]) || l->arg != 0) return 0;
+  if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0) return 0;
   if (!loop_stride(g, l->src[1], n->axes[n->axis_count - 1].range, &row) || row <= 0) return 0;
   if (row > MOST_ROW || row * bytes < LEAST_ROW || row * bytes > MOST_ROW) return 0;
   return row * ((AHEAD + row * bytes - 1) / (row * bytes));

@@ -149,9 +149,9 @@ static void choose_short(loop_nest *n, loop_axis *vector) {
     vector->unroll = (int)(size / vector->lanes);
 }
 
-/* May elements be stored twice? Not where they depend on what is written, nor where they are read at the
- * place that is stored to: such a kernel can write over what it reads. */
-static bool is_repeatable(loop_nest *n) {
+/* Not where they depend on what is written, nor where they are read at the place that is stored to: such a
+ * kernel can write over what it reads. */
+bool loop_is_repeatable(loop_nest *n) {
   ir_ref loads[MAX_FOUND];
   const ir_node *store = ir_get(n->g, n->store);
   uint32_t count = loop_find(n->g, n->store, IR_OP_LOAD, loads, MAX_FOUND);
@@ -164,7 +164,7 @@ static bool is_repeatable(loop_nest *n) {
 
 void loop_choose_copies(loop_nest *n, loop_axis *vector) {
   if (!is_store(n)) return;
-  bool streams = choose_stream(n, vector), repeatable = is_repeatable(n), alternating = false;
+  bool streams = choose_stream(n, vector), repeatable = loop_is_repeatable(n), alternating = false;
   for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
     a->overlaps = repeatable && (a != vector || !streams); /* lines past the caches are not written twice */
   for (uint32_t a = 0; a < n->axis_count; a++)

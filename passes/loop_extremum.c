@@ -23,6 +23,8 @@ static ir_ref is_better(ir_graph *g, ir_op op, ir_ref value, ir_ref best) {
 
 loop_extremum loop_better(ir_graph *g, ir_op op, loop_extremum a, loop_extremum b) {
   if (!a.value || !b.value) return (loop_extremum){0};
+  if (ir_dtype_of(g, a.at) != ir_dtype_of(g, b.at)) /* bounds tell more of one position than of the other */
+    a.at = ir_cast(g, a.at, IR_I64), b.at = ir_cast(g, b.at, IR_I64);
   ir_ref equal = ir_binary(g, IR_OP_EQ, a.value, b.value);
   if (ir_is_float(ir_dtype_of(g, a.value))) {
     ir_ref both = ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_NE, a.value, a.value),

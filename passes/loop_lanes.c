@@ -97,7 +97,7 @@ void loop_choose_lanes(loop_nest *n) {
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    int along_output = last ? lane_score(n, r->src[0], last->range, loop_tile_width(n, reduces[k])) : -100000;
+    int along_output = last ? lane_score(n, r->src[0], last->range, loop_panel_step(n, reduces[k])) : -100000;
     int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
@@ -106,10 +106,11 @@ void loop_choose_lanes(loop_nest *n) {
   }
   if (!last || n->lanes_in_reduction) return;
   ir_ref terms[MAX_FOUND];
-  bool positional = false, product = false;
+  bool positional = false, product = false, triangle = false;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     terms[k] = r->src[0];
+    triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* in copies already */
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
     product |= ir_arg_int(r) == IR_OP_ADD && is_product(n->g, r->src[0]);
   }
@@ -123,6 +124,8 @@ void loop_choose_lanes(loop_nest *n) {
   if (!reduce_count) {
     loop_choose_copies(n, last);
     if (work.operations >= LONG) choose_interleaved(n, last);
+  } else if (triangle) {
+    return;
   } else if (!product || !loop_choose_tile(n, last, reduces[0])) {
     choose_columns(n, last, reduce_count, positional);
   }

@@ -202,9 +202,19 @@ static uint32_t read_digits(reader *r, uint32_t *out) {
   }
 }
 
+/* A size is known only inside the axes that it depends on. */
+static bool knows_sizes(loop_nest *n) {
+  for (uint32_t d = 1; d < n->digit_count; d++)
+    for (uint32_t i = 0; i < d; i++)
+      if (loop_depends(n->g, n->axes[n->digits[i].axis].extent, n->axes[n->digits[d].axis].range))
+        return false;
+  return true;
+}
+
 /* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
  * lanes need sizes that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
+  if (!knows_sizes(n)) return "the size of an axis depends on one further in";
   for (uint32_t d = 0; d < n->digit_count; d++) {
     const loop_digit *digit = &n->digits[d];
     uint32_t place = place_in_axis(n, d);

@@ -32,17 +32,26 @@ static ir_ref steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, int64
   return loop_wrap(g, range, IR_SERIAL, effect);
 }
 
-/* `count` lanes, `step` elements apart. */
-static ir_ref lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int binding) {
+/* `count` lanes of `size` elements each, `step` elements apart. */
+static ir_ref lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
+                    int binding) {
   ir_graph *g = p->n->g;
-  if (count == 1) return inside(p, d, start, ir_index(g, step));
+  if (count == 1) return inside(p, d, start, ir_index(g, size));
   ir_ref range = loop_fresh_range(p->n, ir_index(g, count));
   if (!range) return 0;
   p->lanes[p->lane_count] = range;
   p->bindings[p->lane_count++] = binding;
-  ir_ref effect = inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
+  ir_ref effect = inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, size));
   p->lane_count--;
   return effect;
+}
+
+bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elements) {
+  const loop_axis *axis = &n->axes[digit->axis];
+  int64_t size, step = digit->step, rest = elements % step;
+  return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && rest != 0 &&
+         step == (int64_t)axis->unroll * axis->lanes &&
+         (axis->lanes == 1 || (rest + axis->lanes - 1) / axis->lanes == axis->unroll);
 }
 
 /* Steps that are all whole: the last one begins so that it ends with what is left, and does again some of
@@ -53,14 +62,12 @@ static ir_ref overlapping(loop_place *p, uint32_t d, ir_ref start, ir_ref left) 
   loop_digit digit = p->n->digits[d];
   const loop_axis *axis = &p->n->axes[digit.axis];
   int64_t size, elements, step = digit.step;
-  bool vectors = axis->unroll == 1 && step == axis->lanes, copies = axis->lanes == 1 && step == axis->unroll;
-  if (!axis->overlaps || digit.binding != IR_SERIAL || (!vectors && !copies) ||
-      !ir_is_const(g, axis->extent, &size) || !ir_is_const(g, left, &elements) || size < step ||
-      elements % step == 0)
+  if (digit.binding != IR_SERIAL || !ir_is_const(g, axis->extent, &size) ||
+      !ir_is_const(g, left, &elements) || !loop_reaches_back(p->n, &digit, elements))
     return 0;
   if (elements < step) return inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
   ir_ref last = pass_add_int(g, start, elements - step), whole = ir_index(g, elements / step);
-  if (vectors) {
+  if (axis->unroll == 1) {
     ir_ref parts[] = {steps(p, d, whole, start, step), inside(p, d, last, ir_index(g, step))};
     return loop_sequence(g, parts, 2);
   }
@@ -69,11 +76,26 @@ static ir_ref overlapping(loop_place *p, uint32_t d, ir_ref start, ir_ref left) 
   return loop_wrap(g, range, IR_SERIAL, inside(p, d, at, ir_index(g, step)));
 }
 
+/* Copies of vectors of which neighbours share elements, at equal distances: one tile of what fills no whole
+ * number of vectors. 0 where that is not possible. */
+static ir_ref closer(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  loop_digit digit = p->n->digits[d];
+  const loop_axis *axis = &p->n->axes[digit.axis];
+  int64_t elements, step = digit.step;
+  if (!axis->overlaps || digit.binding != IR_UNROLL || step != axis->lanes ||
+      !ir_is_const(p->n->g, left, &elements) || elements <= step || elements % step == 0)
+    return 0;
+  int64_t gaps = elements / step, apart = (elements - step) / gaps;
+  if (apart * gaps != elements - step) return 0;
+  return lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
+}
+
 /* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */
 static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   loop_digit digit = p->n->digits[d];
   ir_ref together = overlapping(p, d, start, left);
+  if (!together) together = closer(p, d, start, left);
   if (together) return together;
   bool single = digit.step == 1;
   ir_ref whole = single ? left : pass_div_int(g, left, digit.step), parts[2];
@@ -81,7 +103,7 @@ static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref lef
   uint32_t count = 0;
   int64_t copies;
   if (digit.binding == IR_UNROLL && ir_is_const(g, whole, &copies) && copies > 0)
-    parts[count++] = lanes(p, d, copies, start, digit.step, IR_UNROLL);
+    parts[count++] = lanes(p, d, copies, start, digit.step, digit.step, IR_UNROLL);
   else if (!is_zero(g, whole)) parts[count++] = steps(p, d, whole, start, digit.step);
   if (!is_zero(g, rest))
     parts[count++] = inside(p, d, pass_add(g, start, pass_mul_int(g, whole, digit.step)), rest);
@@ -99,11 +121,11 @@ static ir_ref vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   uint32_t count = 0;
   if (!ir_is_const(g, left, &elements)) return steps(p, d, left, start, 1);
   if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
-    return lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, IR_VECTOR);
+    return lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1, IR_VECTOR);
   while (elements > 0 && count < HALVES) {
     int64_t width = 1;
     while (2 * width <= elements) width *= 2;
-    parts[count++] = lanes(p, d, width, start, 1, IR_VECTOR);
+    parts[count++] = lanes(p, d, width, start, 1, 1, IR_VECTOR);
     start = pass_add_int(g, start, width), elements -= width;
   }
   return loop_sequence(g, parts, count);

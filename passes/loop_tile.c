@@ -11,6 +11,7 @@
 enum {
   MAX_LOADS = 256,
   WINDOW_ROWS = 4,
+  NARROWEST_PANEL = 2 * 16, /* bytes: two columns of the narrowest vectors (pass_tile_of) */
   ENOUGH_ROWS = 6,
   MOST_ROWS = 12 /* as many as ways of the first-level cache: rows may be a power of two apart */
 };
@@ -36,9 +37,9 @@ static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
   return pass_tile_of(n->target, ir_dtype_of(n->g, reduce), terms);
 }
 
-int64_t loop_tile_width(const loop_nest *n, ir_ref reduce) {
-  pass_tile tile = tile_of(n, reduce);
-  return (int64_t)tile.lanes * tile.columns;
+int64_t loop_panel_step(const loop_nest *n, ir_ref reduce) {
+  int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
+  return NARROWEST_PANEL / (bytes ? bytes : 1);
 }
 
 /* Does a load that moves along the lanes move along range as well? */
@@ -100,26 +101,30 @@ static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref redu
 
 /* At most `most` rows. Fewer are as fast while there are sums enough to wait for none, and while the columns
  * come from the second cache at no more than half of its speed, a row for 32 bytes per cycle; where they
- * leave no rest there is one tile to compile instead of two. */
+ * leave no rest there is one tile to compile instead of two. Where rows overlap there is never a rest: of the
+ * upper third the number that does least, a tile of r rows reading one vector of columns for each term. */
 static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
   enum { SUMS = 12, FEWEST = 4 };
-  int64_t height = ir_bounds_of(n->g, row->extent).hi, known;
+  int64_t height = ir_bounds_of(n->g, row->extent).hi, known, least = INT64_MAX;
   int rows = height < most ? (int)height : most;
   if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
   row->unroll = rows;
-  for (int r = rows; r >= FEWEST && r * columns >= SUMS && ir_is_const(n->g, row->extent, &known); r--) {
-    if (known % r != 0) continue;
+  for (int r = rows; r >= 1 && ir_is_const(n->g, row->extent, &known); r--) {
+    bool exact = known % r == 0 && r >= FEWEST && r * columns >= SUMS;
+    int64_t cost = exact ? 0 : (known + r - 1) / r * (r + 1);
+    bool fits = exact || (row->overlaps && 3 * r >= 2 * most);
+    if (!fits || cost >= least) continue;
+    least = cost;
     row->unroll = r;
-    return;
   }
 }
 
-/* Is some load along the lanes one of panels, which a tile must not cross? */
-static bool reads_panels(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+/* Does every load make equal steps along the axis? Panels lie apart, and a tile must not cross them. */
+static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, uint32_t count) {
   int64_t stride;
   for (uint32_t i = 0; i < count; i++)
-    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), vector->range, &stride)) return true;
-  return false;
+    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) return false;
+  return true;
 }
 
 /* Not packed: of few rows all in one tile, so that the columns are read once. */
@@ -130,21 +135,33 @@ static int columns_beside(loop_nest *n, const loop_axis *row, ir_ref reduce, int
   return height * columns > sums && height * FEWEST <= sums ? sums / (int)height : columns;
 }
 
+/* At most `most` vectors side by side; all of a short row in one tile. */
+static int fitting(const loop_nest *n, const loop_axis *vector, int most) {
+  int64_t width = ir_bounds_of(n->g, vector->extent).hi, all = (width + vector->lanes - 1) / vector->lanes;
+  bool exact = width % vector->lanes == 0;
+  if (all <= most && (exact || vector->overlaps)) return (int)all;
+  while (most > 1 && (int64_t)vector->lanes * most > width) most /= 2;
+  return most;
+}
+
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
   pass_tile tile = tile_of(n, reduce);
-  int64_t width = ir_bounds_of(n->g, vector->extent).hi;
   ir_ref loads[MAX_LOADS];
   uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
   loop_axis *row = row_axis(n, vector, loads, count),
             *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
   if (!row && !window) return false;
   int sums = tile.rows * tile.columns, columns = tile.columns;
+  bool repeatable = loop_is_repeatable(n), strides = has_strides(n, vector, loads, count);
+  vector->overlaps = repeatable && strides;
   if (window) columns = 1;
-  else if (!reads_panels(n, vector, loads, count)) columns = columns_beside(n, row, reduce, sums);
-  while (columns > 1 && (int64_t)vector->lanes * columns > width) columns /= 2;
-  vector->unroll = columns;
+  else if (strides) columns = columns_beside(n, row, reduce, sums);
+  vector->unroll = columns = fitting(n, vector, columns);
   if (window) set_rows(n, window, WINDOW_ROWS, 1);
-  if (row) set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS, columns);
+  if (row) {
+    row->overlaps = repeatable && has_strides(n, row, loads, count);
+    set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS, columns);
+  }
   if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
   return true;
 }

@@ -163,9 +163,17 @@ typedef struct block_box {
   ir_ref blocks;
 } block_box;
 
+static bool reaches_back(const piece_group *group, uint32_t t, int64_t *size) {
+  const loop_digit *digit = &group->nest.digits[t];
+  return ir_is_const(group->nest.g, group->nest.axes[digit->axis].extent, size) &&
+         loop_reaches_back(&group->nest, digit, *size);
+}
+
 static ir_ref whole_steps(ir_graph *g, const piece_group *group, uint32_t t) {
   const loop_digit *digit = &group->nest.digits[t];
   ir_ref extent = group->nest.axes[digit->axis].extent;
+  int64_t size;
+  if (reaches_back(group, t, &size)) return ir_index(g, size / digit->step + 1);
   return digit->step == 1 ? extent : pass_div_int(g, extent, digit->step);
 }
 
@@ -174,8 +182,10 @@ static ir_ref blocks_along(ir_graph *g, const block_box *box, uint32_t t, ir_ref
   const loop_digit *digit = &box->group->nest.digits[t];
   bool rest = box->rests >> t & 1;
   ir_ref extent = box->group->nest.axes[digit->axis].extent;
-  *elements = ir_index(g, rest && digit->step == 1 ? 0 : digit->step);
-  if (rest && digit->step > 1) *elements = pass_mod_int(g, extent, digit->step);
+  int64_t size;
+  bool none = digit->step == 1 || reaches_back(box->group, t, &size);
+  *elements = ir_index(g, rest && none ? 0 : digit->step);
+  if (rest && !none) *elements = pass_mod_int(g, extent, digit->step);
   return rest ? ir_index(g, 1) : whole_steps(g, box->group, t);
 }
 
@@ -203,6 +213,8 @@ static ir_ref inside_block(loop_nest *base, const block_box *box, ir_ref at) {
     if (t) at = pass_div(g, at, blocks);
     ir_ref first = box->rests >> t & 1 ? pass_mul_int(g, whole_steps(g, box->group, t), digit->step)
                                        : pass_mul_int(g, position, digit->step);
+    int64_t size;
+    if (reaches_back(box->group, t, &size)) first = pass_min(g, first, ir_index(g, size - digit->step));
     p.start[digit->axis] = first;
     p.left[digit->axis] = elements;
   }

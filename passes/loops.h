@@ -99,6 +99,7 @@ void loop_choose_lanes(loop_nest *n);
  * other one is read side by side: copies along `last` then alternate in memory. NULL where there is none. */
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
+bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
@@ -110,7 +111,9 @@ bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
  * around it; false where no axis reads anything again. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
-int64_t loop_tile_width(const loop_nest *n, ir_ref reduce); /* columns that a panel holds side by side */
+/* Columns that panels hold side by side on every machine: theirs are multiples of these. The order of sums
+ * depends on how columns lie in memory, and not on the machine. */
+int64_t loop_panel_step(const loop_nest *n, ir_ref reduce);
 /* Coefficient of range in an index inside every block of so many positions of it. */
 bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride);
 
@@ -150,6 +153,9 @@ typedef struct loop_place {
   uint32_t lane_count;
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
+/* Of so many elements of the digit's axis: is what fills no whole step done by one that begins further back,
+ * and does elements again? Two threads may then store the same bits to the same place. */
+bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elements);
 ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
 
 /* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with the other range?

@@ -69,9 +69,19 @@ static ir_ref in_blocks(const scan *s, ir_ref x) {
   return op_reshape_known(g, x, (ir_ref[]){ir_dim(g, x, 0), count, within, ir_dim(g, x, 2)}, AXES);
 }
 
-static ir_ref totals(const scan *s, ir_ref blocks) {
-  ir_ref axis = ir_index(s->g, WITHIN);
-  return op_reduce(s->g, s->reduce, blocks, &axis, 1, false);
+/* Of all blocks whose totals are wanted. No element comes after the last block, so that where sizes are known
+ * it is left out: the others need no filling up. */
+static ir_ref totals(const scan *s, const level *l) {
+  ir_graph *g = s->g;
+  ir_ref axis = ir_index(g, WITHIN), blocks = l->blocks;
+  int64_t count;
+  if (ir_is_const(g, ir_dim(g, blocks, COUNT), &count) && count > 1) {
+    ir_ref shape[] = {ir_dim(g, blocks, BEFORE), ir_index(g, count - 1), ir_index(g, BLOCK),
+                      ir_dim(g, blocks, BEHIND)};
+    ir_ref whole = first(g, l->lines, ir_index(g, (count - 1) * BLOCK));
+    blocks = whole ? op_reshape_known(g, whole, shape, AXES) : 0;
+  }
+  return blocks ? op_reduce(g, s->reduce, blocks, &axis, 1, false) : 0;
 }
 
 /* Within each block, of each element and all before it. */
@@ -93,7 +103,7 @@ static ir_ref continued(const scan *s, const level *l, ir_ref earlier) {
   ir_ref inside = prefixes(s, l->blocks);
   if (inside && earlier) {
     ir_ref before = margin(s, earlier, ir_index(g, 1), ir_index(g, 0));
-    before = op_unsqueeze(g, first(g, before, ir_dim(g, earlier, 1)), WITHIN);
+    before = op_unsqueeze(g, first(g, before, ir_dim(g, l->blocks, COUNT)), WITHIN);
     inside = op_binary(g, s->combine, inside, before);
   }
   if (!inside) return 0;
@@ -122,7 +132,7 @@ ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x) {
     ir_ref blocks = in_blocks(&s, lines);
     if (!blocks) return 0;
     levels[count] = (level){lines, blocks};
-    lines = more ? totals(&s, blocks) : blocks;
+    lines = more ? totals(&s, &levels[count]) : blocks;
   }
   while (count-- > 0) {
     if (!(made = continued(&s, &levels[count], made))) return 0;

@@ -63,12 +63,35 @@ static int64_t edge(problem *p, int64_t most) {
   return size > most ? most : size;
 }
 
+/* The last axis in blocks that lie far apart, and begins inside one of them. */
+static ir_ref in_blocks(problem *p, const int64_t *size, uint32_t rank) {
+  enum { BLOCK = 32, FROM = 8 };
+  ir_graph *g = &p->g;
+  int64_t blocks = (size[rank - 1] + FROM + BLOCK - 1) / BLOCK;
+  ir_ref dims[RANK + 1] = {ir_index(g, blocks)}, order[RANK + 1], bounds[2 * RANK];
+  char name[] = {"abc"[p->count]};
+  for (uint32_t i = 0; i + 1 < rank; i++) {
+    dims[i + 1] = ir_index(g, size[i]), order[i] = ir_index(g, i + 1);
+    bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = ir_index(g, size[i]);
+  }
+  dims[rank] = ir_index(g, BLOCK), order[rank - 1] = ir_index(g, 0), order[rank] = ir_index(g, rank);
+  ir_ref x = p->x[p->count++] = op_input(g, name, 1, p->dtype, dims, rank + 1);
+  x = op_permute(g, x, order, rank + 1);
+  for (uint32_t i = 0; i + 1 < rank; i++) dims[i] = dims[i + 1];
+  dims[rank - 1] = ir_index(g, blocks * BLOCK);
+  x = op_reshape(g, x, dims, rank);
+  bounds[2 * rank - 2] = ir_index(g, FROM), bounds[2 * rank - 1] = ir_index(g, FROM + size[rank - 1]);
+  say(p, "in blocks", size, rank);
+  return op_shrink(g, x, bounds, rank);
+}
+
 /* A view of that shape of a new input. */
 static ir_ref operand(problem *p, const int64_t *size, uint32_t rank) {
   ir_graph *g = &p->g;
   ir_ref dims[RANK], back[RANK], bounds[2 * RANK], steps[RANK], x;
   int64_t whole[RANK], turn[RANK];
-  int kind = (int)pick(p, 0, 6);
+  int kind = (int)pick(p, 0, 7);
+  if (kind == 7) return in_blocks(p, size, rank);
   for (uint32_t i = 0; i < rank; i++) turn[i] = i, whole[i] = size[i], steps[i] = ir_index(g, 1);
   for (uint32_t i = rank; i-- > 1 && kind == 1;) {
     int64_t k = pick(p, 0, i), swap = turn[i];

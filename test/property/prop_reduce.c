@@ -22,9 +22,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXTS = 3, RESULTS = 3 };
+enum { CONTEXTS = 5, RESULTS = 3 };
 static const double BOUND = 128 * 0x1p-24;
 
+static const struct {
+  int threads;
+  const char *target;
+} machines[CONTEXTS] = {{1, NULL},
+                        {2, NULL},
+                        {4, NULL},
+                        {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
+                        {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"}};
 static rt_context *contexts[CONTEXTS];
 static long elements;
 
@@ -203,7 +211,9 @@ static void run(problem *p, char *wrong, size_t room) {
   }
   if (error.status) snprintf(wrong, room, "%.150s", error.text);
   for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (memcmp(out[0], out[k], want[0].bytes)) snprintf(wrong, room, "other bits with %d threads", 1 << k);
+    if (memcmp(out[0], out[k], want[0].bytes))
+      snprintf(wrong, room, "other bits with %d threads%s%s", machines[k].threads,
+               machines[k].target ? " and " : "", machines[k].target ? machines[k].target : "");
   for (int64_t i = 0; i < want[0].count && !*wrong; i++)
     if (!is_right(p, want, i, out[0]))
       snprintf(wrong, room, "element %" PRId64 " of %" PRId64 " is wrong", i, want[0].count);
@@ -235,7 +245,7 @@ int main(int argc, char **argv) {
   }
   ir_error error = {0};
   for (int k = 0; k < CONTEXTS; k++) {
-    rt_options options = {.no_disk = true, .threads = 1 << k};
+    rt_options options = {.no_disk = true, .threads = machines[k].threads, .target = machines[k].target};
     if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) != IR_OK)
       return fprintf(stderr, "%s\n", error.text), 1;
   }

@@ -25,8 +25,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXTS = 3, INPUTS = 4, VALUES = 24, RESULTS = 3, RUNS = 2 };
+enum { CONTEXTS = 5, INPUTS = 4, VALUES = 24, RESULTS = 3, RUNS = 2 };
 
+static const struct {
+  int threads;
+  const char *target;
+} machines[CONTEXTS] = {{1, NULL},
+                        {2, NULL},
+                        {4, NULL},
+                        {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
+                        {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"}};
 static rt_context *contexts[CONTEXTS];
 static long elements, slabs, kernels;
 
@@ -217,7 +225,9 @@ static void compare(problem *p, const ir_eval_result *want, unsigned char *const
                     size_t room) {
   size_t size = ir_dtypes[want->dtype].bytes;
   for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (memcmp(got[0], got[k], want->bytes)) snprintf(wrong, room, "other bits with %d threads", 1 << k);
+    if (memcmp(got[0], got[k], want->bytes))
+      snprintf(wrong, room, "other bits with %d threads%s%s", machines[k].threads,
+               machines[k].target ? " and " : "", machines[k].target ? machines[k].target : "");
   for (int64_t i = 0; i < want->count && !*wrong; i++) {
     const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size;
     if (is_close(p, w, got[0] + (size_t)i * size, want->dtype)) continue;
@@ -343,7 +353,7 @@ int main(int argc, char **argv) {
   }
   ir_error error = {0};
   for (int k = 0; k < CONTEXTS; k++) {
-    rt_options options = {.no_disk = true, .threads = 1 << k};
+    rt_options options = {.no_disk = true, .threads = machines[k].threads, .target = machines[k].target};
     if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) != IR_OK)
       return fprintf(stderr, "%s\n", error.text), 1;
   }

@@ -49,6 +49,19 @@ $ viewfold dump --stage=loops --schedule bad.txt product.vf
 ! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
 ? 2
 
+<<< triangle.vf
+graph @triangle(%x: f64[5,6,2]) {
+  %p = permute %x order=[2,1,0]
+  %l = tril %p
+  %y = log1p %l
+  return %y
+}
+>>>
+$ echo 'kernel 0 nest 0: reorder a0 a2 a1' > bad.txt
+$ viewfold dump --stage=loops --schedule bad.txt triangle.vf
+! viewfold dump: [..]: the size of an axis depends on one further in; [..]
+? 2
+
 == lines that are none
 $ echo 'nest 0: split a0 6' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf

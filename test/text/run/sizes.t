@@ -105,3 +105,14 @@ $ printf '\223NUMPY\1\0v\0{"descr":"<f4","fortran_order":False,"shape":(0,64,64)
 $ viewfold run turn.vf --in x=x.npy --in b=x.npy
 y: f32[0,64,64] = []
 c: f32[0,64,64] = []
+
+== the place of the greatest, where only the size is symbolic
+<<< place.vf
+graph @place(%y: u16[m=1..3]) {
+  %p = pad %y pads=[[1,1]]
+  %a = argmax %p axis=0
+  return %a
+}
+>>>
+$ viewfold run place.vf --in y=[1,2]
+a: i64[] = 2
