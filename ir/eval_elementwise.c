@@ -54,7 +54,8 @@ static ir_status compile(ir_eval_run *run, ir_ref ref, ir_scalar_program *p, uin
   ir_free(run->mem, slot_of, table);
   ir_free(run->mem, order, cap * sizeof *order);
   ir_graph_free(&scratch);
-  return ok ? IR_OK : ir_eval_no_memory(run, ref);
+  /* where memory was short on the way, the expression may be another one */
+  return ok && !quiet.status ? IR_OK : ir_eval_no_memory(run, ref);
 }
 
 static ir_status program_for(ir_eval_run *run, ir_ref ref, const ir_slot *const *operand, uint32_t operands,

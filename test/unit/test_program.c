@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "passes/index.h"
 #include "test/lib/plans.h"
 
 static void a_temporary_between_two_kernels(void **state) {
@@ -87,7 +88,10 @@ static void sizes_come_with_the_run(void **state) {
 static void what_can_be_asked(void **state) {
   p_maker m;
   p_begin(&m);
-  p_two_kernels(&m, p_variable(&m));
+  ir_ref n = p_variable(&m);
+  p_two_kernels(&m, n);
+  m.p.steps[0].flops = n;
+  m.p.steps[1].flops = pass_mul_int(&m.g, n, 2);
   rt_context *c = p_context_with((rt_options){.no_disk = true});
   rt_program *p = p_build(c, &m, "");
   assert_int_equal(rt_program_input_count(p), 2);

@@ -65,6 +65,23 @@ def error_function(a):
     return np.vectorize(math.erf, otypes=[np.float64])(a).astype(a.dtype)
 
 
+def gelu_erf(a):
+    """x erfc(-x / sqrt 2) / 2, which is relatively accurate far below 0; what rounding the argument of erfc loses
+    is made good by its slope."""
+    z = -a / np.sqrt(a.dtype.type(2))
+    at = z.astype(np.float64)
+    slope = -2 / np.sqrt(np.pi) * np.exp(-at.astype(a.dtype) ** 2)
+    lost = np.where(np.isfinite(z), z - at, 0)
+    erfc = np.vectorize(math.erfc, otypes=[np.float64])(at).astype(a.dtype) + slope * lost
+    return np.where(a == -np.inf, -0.0, a / 2 * erfc)
+
+
+def gelu_tanh(a):
+    real = a.dtype.type
+    u = np.sqrt(real(2) / np.arctan(real(1)) / 4) * (a + real("0.044715") * a * a * a)
+    return np.where(a == -np.inf, -0.0, a / (1 + np.exp(-2 * u)))
+
+
 def two(d, dtypes):
     """Two operands that broadcast and have a common dtype: as often as not the same one, now and then a
     number."""
@@ -280,6 +297,7 @@ ROWS = {
     "log": of_float(np.log, (1.01, 1.01)), "log2": of_float(np.log2, (1.51, 1.01)),
     "sin": of_float(far_angles(np.sin), (1.01, 2.01)), "cos": of_float(far_angles(np.cos), (1.01, 2.01)),
     "tanh": of_float(np.tanh, (2.01, 2.01)), "erf": of_float(error_function, (2.01, 3)),
+    "gelu_erf": of_float(gelu_erf, (2.01, 19)), "gelu_tanh": of_float(gelu_tanh, (2.01, 2.51)),
     "sigmoid": of_float(sigmoid, (2.01, 2.01)), "tan": of_float(far_angles(np.tan), (1.01, 4.01)),
     "asin": of_float(np.arcsin, (2.51, 2.51)), "acos": of_float(np.arccos, (2.01, 2.01)),
     "atan": of_float(np.arctan, (2.01, 2.01)), "sinh": of_float(np.sinh, (2.51, 2.51)),
