@@ -104,9 +104,9 @@ ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);
 
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
-/* flops.c: operations on floats (+ - * / % sqrt min max; a fused multiply-add is two) of a whole kernel, each once
- * for every position of the ranges that it depends on. An extent that depends on another range counts as the
- * most that it can be. */
+/* flops.c: operations on floats (+ - * / % sqrt min max; a fused multiply-add is two) of a whole kernel, each
+ * once for every position of the ranges that it depends on. An extent that depends on another range counts as
+ * the most that it can be. */
 ir_ref pass_flops(ir_graph *g, ir_ref effect);
 
 /* peel.c: the store in pieces, a SEQ of STOREs, cut where comparisons of one axis with a number say. */
