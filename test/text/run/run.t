@@ -159,12 +159,12 @@ y: i64[5,5] min 1 max 25 mean 13 first 1 6 11 16 21 2 ...
 
 == times as JSON
 $ viewfold run count.vf --time --out x=x.npy
-{"graph":"count","cold_ms":[..],"compile_ms":[..],"ms":[..],"min_ms":[..],"bytes":48,"flops":20}
+{"graph":"count","cold_ms":[..],"compile_ms":[..],"ms":[..],"min_ms":[..],"bytes":48,"flops":16}
 
 == the second run compiles nothing
 $ viewfold run count.vf --out x=x.npy
 $ VIEWFOLD_COMPILE=0 viewfold run count.vf --time --out x=x.npy
-{"graph":"count","cold_ms":[..],"compile_ms":0.000,"ms":[..],"min_ms":[..],"bytes":48,"flops":20}
+{"graph":"count","cold_ms":[..],"compile_ms":0.000,"ms":[..],"min_ms":[..],"bytes":48,"flops":16}
 
 == the second run loads no compiler
 $ LD_DEBUG=libs LD_DEBUG_OUTPUT=cold viewfold run count.vf --out x=x.npy
