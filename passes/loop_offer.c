@@ -152,7 +152,7 @@ static void offer_lanes(const offer *o) {
     for (int keep = 0; keep < 2 && to != from && takes_lanes(o, to); keep++) {
       form f = o->now;
       f.lanes[from] = 1, f.lanes[to] = lanes;
-      while (f.lanes[to] > most(o, to)) f.lanes[to] /= 2;
+      while (f.lanes[to] > 1 && f.lanes[to] > most(o, to)) f.lanes[to] /= 2;
       f.copies[to] = 1, f.copies[from] = keep ? o->now.copies[to] : 1;
       put_fitting(o, &f);
     }

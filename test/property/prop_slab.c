@@ -107,7 +107,7 @@ static ir_ref view(problem *p, ir_ref x) {
       pads[2 * a] = ir_index(g, a == axis), pads[2 * a + 1] = zero;
       bounds[2 * a] = zero, bounds[2 * a + 1] = shape[a];
     }
-    return op_shrink(g, op_pad(g, x, pads, 2 * rank, 0, IR_PAD_CONSTANT), bounds, 2 * rank);
+    return op_shrink(g, op_pad(g, x, pads, rank, 0, IR_PAD_CONSTANT), bounds, rank);
   }
   }
 }
