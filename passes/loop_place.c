@@ -8,6 +8,8 @@
 
 #include "index.h"
 
+enum { MOST_AGAIN = 4 }; /* at most this part of an axis is done again, to end it in whole steps */
+
 static bool is_zero(ir_graph *g, ir_ref size) {
   int64_t value;
   return ir_is_const(g, size, &value) && value == 0;
@@ -50,7 +52,7 @@ bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elem
   const loop_axis *axis = &n->axes[digit->axis];
   int64_t size, step = digit->step, rest = elements % step;
   return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && rest != 0 &&
-         step == (int64_t)axis->unroll * axis->lanes &&
+         step == (int64_t)axis->unroll * axis->lanes && MOST_AGAIN * (step - rest) <= size &&
          (axis->lanes == 1 || (rest + axis->lanes - 1) / axis->lanes == axis->unroll);
 }
 
