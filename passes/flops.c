@@ -35,25 +35,18 @@ static int64_t weight(const ir_node *n) {
 
 /* A term is added by the fused multiply-add that makes it. */
 static bool adds_products(const ir_graph *g, const ir_node *reduce) {
-  const ir_node *term = ir_get(g, reduce->src[0]);
-  return ir_arg_int(reduce) == IR_OP_ADD && term->op == IR_OP_FMA &&
-         ir_op_of(g, term->src[2]) == IR_OP_CONST && ir_const_value(g, term->src[2]).f == 0;
+  return ir_arg_int(reduce) == IR_OP_ADD && loop_is_product(g, reduce->src[0]);
 }
 
 static bool is_position(const ir_node *reduce) {
   return ir_arg_int(reduce) == IR_OP_ARGMAX || ir_arg_int(reduce) == IR_OP_ARGMIN;
 }
 
-static ir_ref extent_of(ir_graph *g, ir_ref range) {
-  ir_ref size = ir_src(g, range, 0), other;
-  return loop_find(g, size, IR_OP_RANGE, &other, 1) ? ir_index(g, ir_bounds_of(g, size).hi) : size;
-}
-
 static void count(counter *c, int64_t each, uint64_t set) {
   if (!each) return;
   ir_ref times = ir_index(c->g, each);
   for (uint32_t i = 0; i < c->range_count; i++)
-    if (set >> i & 1) times = pass_mul(c->g, times, extent_of(c->g, c->ranges[i]));
+    if (set >> i & 1) times = pass_mul(c->g, times, loop_most_extent(c->g, c->ranges[i]));
   c->total = pass_add(c->g, c->total, times);
 }
 

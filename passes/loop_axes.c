@@ -50,6 +50,11 @@ bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride) {
   return true;
 }
 
+ir_ref loop_most_extent(ir_graph *g, ir_ref range) {
+  ir_ref size = ir_src(g, range, 0), other;
+  return loop_find(g, size, IR_OP_RANGE, &other, 1) ? ir_index(g, ir_bounds_of(g, size).hi) : size;
+}
+
 ir_ref loop_fresh_range(loop_nest *n, ir_ref extent) {
   return ir_make(n->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(n->next_range++, 0), &extent, 1);
 }

@@ -78,8 +78,8 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector) {
   if (copies == 1 && room) vector->unroll = COPIES;
 }
 
-/* fma(a, b, 0): a term of a contraction */
-static bool is_product(const ir_graph *g, ir_ref value) {
+/* A product under a sum, fused or not: it is worth a register tile. */
+static bool multiplies(const ir_graph *g, ir_ref value) {
   return ir_op_of(g, value) == IR_OP_FMA || ir_op_of(g, value) == IR_OP_MUL;
 }
 
@@ -88,7 +88,6 @@ void loop_choose_lanes(loop_nest *n) {
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   loop_axis *last = NULL;
   for (uint32_t i = 0; i < n->axis_count; i++) {
-    n->order[i] = i;
     int64_t stride;
     if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && !loop_bounds_another(n, i) &&
         !loop_is_ordered(n, i))
@@ -112,7 +111,7 @@ void loop_choose_lanes(loop_nest *n) {
     terms[k] = r->src[0];
     triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* in copies already */
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
-    product |= ir_arg_int(r) == IR_OP_ADD && is_product(n->g, r->src[0]);
+    product |= ir_arg_int(r) == IR_OP_ADD && multiplies(n->g, r->src[0]);
   }
   usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   int lanes = n->target->vector_bytes / work.widest_bytes;

@@ -55,8 +55,7 @@ static ir_ref value_loop(ir_graph *g, ir_ref range, int binding, ir_ref init, ir
                  3);
 }
 
-/* fma(a, b, 0) under a sum: a term of a contraction */
-static bool is_product(const ir_graph *g, ir_ref value) {
+bool loop_is_product(const ir_graph *g, ir_ref value) {
   const ir_node *n = ir_get(g, value);
   return n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
 }
@@ -64,7 +63,7 @@ static bool is_product(const ir_graph *g, ir_ref value) {
 /* carry op value; a term of a contraction is added with one rounding where the machine can */
 static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
   ir_graph *g = r->n->g;
-  if (r->op == IR_OP_ADD && is_product(g, value)) {
+  if (r->op == IR_OP_ADD && loop_is_product(g, value)) {
     ir_ref a = ir_src(g, value, 0), b = ir_src(g, value, 1);
     if (r->n->target->has_fma) return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){a, b, so_far}, 3);
     value = ir_binary(g, IR_OP_MUL, a, b);
@@ -295,7 +294,7 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
     return reduce_in_copies(&r, ranges[0]);
   reduce_end_at_mask(&r, ranges, count);
   if (positional) return reduce_to_position(&r, ranges[0]);
-  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_product(g, r.body);
+  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !loop_is_product(g, r.body);
   if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
     return reduce_by_keys(&r, ranges, count);
   return reduce_over(&r, ranges, count);

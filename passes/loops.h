@@ -60,6 +60,8 @@ void loop_merge_reduced(loop_nest *n);                 /* the same for the range
 bool loop_bounds_another(loop_nest *n, uint32_t axis); /* does the size of some axis depend on this one? */
 bool loop_is_ordered(loop_nest *n,
                      uint32_t axis); /* may effects along it meet, so that they stay in order? */
+/* The extent of a range; where it depends on another range, the most that it can be. */
+ir_ref loop_most_extent(ir_graph *g, ir_ref range);
 bool loop_depends(ir_graph *g, ir_ref root, ir_ref range);
 /* Coefficient of range in an index expression that is affine in it; false when it is not. */
 bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride);
@@ -161,6 +163,8 @@ ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as l
 /* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with the other range?
  * In copies for each position the choices are constants in lanes along that. */
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
+/* fma(a, b, 0) under a sum: a term of a contraction */
+bool loop_is_product(const ir_graph *g, ir_ref value);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 

@@ -3,12 +3,6 @@
 
 #include "index.h"
 
-/* The extent of a range; where it depends on another range, the most that it can be. */
-static ir_ref extent_of(ir_graph *g, ir_ref range) {
-  ir_ref size = ir_src(g, range, 0), other;
-  return loop_find(g, size, IR_OP_RANGE, &other, 1) ? ir_index(g, ir_bounds_of(g, size).hi) : size;
-}
-
 static bool reduces(const ir_node *reduce, ir_ref range) {
   bool any = false;
   for (uint32_t i = 1; i < reduce->nsrc; i++) any |= reduce->src[i] == range;
@@ -23,13 +17,13 @@ static ir_ref positions_of(ir_graph *g, const ir_ref *live, size_t count) {
     bool taken = ir_op_of(g, live[i]) != IR_OP_RANGE;
     for (size_t k = i + 1; k < count && !taken; k++)
       taken = ir_op_of(g, live[k]) == IR_OP_REDUCE && reduces(ir_get(g, live[k]), live[i]);
-    if (!taken) own = pass_mul(g, own, extent_of(g, live[i]));
+    if (!taken) own = pass_mul(g, own, loop_most_extent(g, live[i]));
     if (ir_op_of(g, live[i]) != IR_OP_REDUCE) continue;
     const ir_node *reduce = ir_get(g, live[i]);
     ir_ref terms = ir_index(g, 1);
     for (uint32_t k = 1; k < reduce->nsrc; k++)
       if (ir_op_of(g, reduce->src[k]) == IR_OP_RANGE && (k == 1 || reduce->src[k] != reduce->src[1]))
-        terms = pass_mul(g, terms, extent_of(g, reduce->src[k]));
+        terms = pass_mul(g, terms, loop_most_extent(g, reduce->src[k]));
     all_terms = pass_add(g, all_terms, terms);
     reduced = true;
   }
