@@ -15,6 +15,7 @@
 #include "frontend/compile.h"
 #include "ir/eval.h"
 #include "passes/ops/compose.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 
 #include <inttypes.h>
@@ -24,10 +25,7 @@
 #include <string.h>
 
 enum { CONTEXTS = 4, RESULTS = 3, INPUTS = 3, RANK = 6 };
-static const struct {
-  int threads;
-  const char *target;
-} machines[CONTEXTS] = {
+static const case_machine machines[CONTEXTS] = {
     {1, NULL}, {2, NULL}, {4, NULL}, {1, "vector_bytes=16 registers=16 l1=8192 l2=32768"}};
 
 static rt_context *contexts[CONTEXTS];
@@ -287,9 +285,7 @@ static void run(problem *p, char *wrong, size_t room) {
   }
   if (error.status) snprintf(wrong, room, "%.150s", error.text);
   for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (memcmp(out[0], out[k], want[0].bytes))
-      snprintf(wrong, room, "other bits with %d threads%s%s", machines[k].threads,
-               machines[k].target ? " and " : "", machines[k].target ? machines[k].target : "");
+    if (memcmp(out[0], out[k], want[0].bytes)) cases_tell_bits(&machines[k], wrong, room);
   for (int64_t i = 0; i < want[0].count && !*wrong; i++)
     if (!is_right(p, want, (size_t)i, out[0]))
       snprintf(wrong, room, "element %" PRId64 " of %" PRId64 " is wrong", i, want[0].count);
@@ -310,26 +306,11 @@ static bool check(uint64_t seed) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
-  long count = 60, done = 0, failed = 0;
-  bool again = false;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
-  }
-  ir_error error = {0};
-  for (int k = 0; k < CONTEXTS; k++) {
-    rt_options options = {.no_disk = true, .threads = machines[k].threads, .target = machines[k].target};
-    if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) != IR_OK)
-      return fprintf(stderr, "%s\n", error.text), 1;
-  }
-  for (; done < count && failed < 5; done++) {
-    uint64_t state = seed + (uint64_t)done * 0x10001;
-    failed += !check(again ? seed : random_next(&state));
-  }
-  for (int k = 0; k < CONTEXTS; k++) rt_context_destroy(contexts[k]);
-  printf("prop_contract: %ld contractions, %.0f million products, %ld failed, seed %" PRIu64 "\n", done,
-         work / 1e6, failed, seed);
-  return failed != 0;
+  cases c = cases_read(argc, argv, 60);
+  if (!cases_open(machines, CONTEXTS, contexts)) return 1;
+  cases_run(&c, check);
+  cases_close(contexts, CONTEXTS);
+  printf("prop_contract: %ld contractions, %.0f million products, %ld failed, seed %" PRIu64 "\n", c.done,
+         work / 1e6, c.failed, c.seed);
+  return c.failed != 0;
 }

@@ -11,6 +11,7 @@
 #include "frontend/compile.h"
 #include "ir/eval.h"
 #include "passes/ops/ops.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 
 #include <inttypes.h>
@@ -144,24 +145,11 @@ static bool check(uint64_t seed) {
 }
 
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
-  long count = 60, done = 0, failed = 0;
-  bool again = false;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
-  }
-  ir_error error = {0};
-  rt_options options = {.no_disk = true};
-  if (rt_context_create(&ir_mem_libc, &options, &context, &error) != IR_OK)
-    return fprintf(stderr, "%s\n", error.text), 1;
-  for (; done < count && failed < 5; done++) {
-    uint64_t state = seed + (uint64_t)done * 0x10001;
-    failed += !check(again ? seed : random_next(&state));
-  }
-  rt_context_destroy(context);
-  printf("prop_ordered: %ld operations, %ld elements, %ld failed, seed %" PRIu64 "\n", done, elements, failed,
-         seed);
-  return failed != 0;
+  cases c = cases_read(argc, argv, 60);
+  if (!cases_open(&(case_machine){0}, 1, &context)) return 1;
+  cases_run(&c, check);
+  cases_close(&context, 1);
+  printf("prop_ordered: %ld operations, %ld elements, %ld failed, seed %" PRIu64 "\n", c.done, elements,
+         c.failed, c.seed);
+  return c.failed != 0;
 }

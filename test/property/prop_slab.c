@@ -17,6 +17,7 @@
 #include "passes/ops/compose.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 
 #include <inttypes.h>
@@ -27,14 +28,11 @@
 
 enum { CONTEXTS = 5, INPUTS = 4, VALUES = 24, RESULTS = 3, RUNS = 2 };
 
-static const struct {
-  int threads;
-  const char *target;
-} machines[CONTEXTS] = {{1, NULL},
-                        {2, NULL},
-                        {4, NULL},
-                        {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
-                        {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"}};
+static const case_machine machines[CONTEXTS] = {{1, NULL},
+                                                {2, NULL},
+                                                {4, NULL},
+                                                {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
+                                                {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"}};
 static rt_context *contexts[CONTEXTS];
 static long elements, slabs, kernels;
 
@@ -225,9 +223,7 @@ static void compare(problem *p, const ir_eval_result *want, unsigned char *const
                     size_t room) {
   size_t size = ir_dtypes[want->dtype].bytes;
   for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (memcmp(got[0], got[k], want->bytes))
-      snprintf(wrong, room, "other bits with %d threads%s%s", machines[k].threads,
-               machines[k].target ? " and " : "", machines[k].target ? machines[k].target : "");
+    if (memcmp(got[0], got[k], want->bytes)) cases_tell_bits(&machines[k], wrong, room);
   for (int64_t i = 0; i < want->count && !*wrong; i++) {
     const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size;
     if (is_close(p, w, got[0] + (size_t)i * size, want->dtype)) continue;
@@ -341,29 +337,22 @@ static bool check(uint64_t seed, bool shown, const ir_target *target) {
   return !*wrong;
 }
 
+static bool shows;
+static const ir_target *described; /* this machine */
+
+static bool check_case(uint64_t seed) { return check(seed, shows, described); }
+
 int main(int argc, char **argv) {
-  uint64_t seed = 1;
-  long count = 60, done = 0, failed = 0;
-  bool again = false, show = false;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
-    if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
-    if (strcmp(argv[i], "--show") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = show = true;
-  }
+  cases c = cases_read(argc, argv, 60);
   ir_error error = {0};
-  for (int k = 0; k < CONTEXTS; k++) {
-    rt_options options = {.no_disk = true, .threads = machines[k].threads, .target = machines[k].target};
-    if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) != IR_OK)
-      return fprintf(stderr, "%s\n", error.text), 1;
-  }
-  const ir_target *target = rt_context_target(contexts[0], &error);
-  for (; done < count && failed < 5; done++) {
-    uint64_t state = seed + (uint64_t)done * 0x10001;
-    failed += !check(again ? seed : random_next(&state), show, target);
-  }
-  for (int k = 0; k < CONTEXTS; k++) rt_context_destroy(contexts[k]);
+  for (int i = 1; i + 1 < argc; i += 2)
+    if (strcmp(argv[i], "--show") == 0)
+      c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.again = shows = true;
+  if (!cases_open(machines, CONTEXTS, contexts)) return 1;
+  described = rt_context_target(contexts[0], &error);
+  cases_run(&c, check_case);
+  cases_close(contexts, CONTEXTS);
   printf("prop_slab: %ld graphs, %ld slabs among %ld kernels, %ld elements, %ld failed, seed %" PRIu64 "\n",
-         done, slabs, kernels, elements, failed, seed);
-  return failed != 0;
+         c.done, slabs, kernels, elements, c.failed, c.seed);
+  return c.failed != 0;
 }

@@ -1,0 +1,47 @@
+#include "test/lib/cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/lib/random_graph.h"
+
+enum { ENOUGH = 5 };
+
+cases cases_read(int argc, char **argv, long count) {
+  cases c = {.seed = 1, .count = count};
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (strcmp(argv[i], "--seed") == 0) c.seed = strtoull(argv[i + 1], NULL, 0);
+    if (strcmp(argv[i], "--count") == 0) c.count = strtol(argv[i + 1], NULL, 0);
+    if (strcmp(argv[i], "--case") == 0) c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.again = true;
+  }
+  return c;
+}
+
+void cases_run(cases *c, bool (*check)(uint64_t seed)) {
+  for (; c->done < c->count && c->failed < ENOUGH; c->done++) {
+    uint64_t state = c->seed + (uint64_t)c->done * 0x10001;
+    c->failed += !check(c->again ? c->seed : random_next(&state));
+  }
+}
+
+bool cases_open(const case_machine *machines, int count, rt_context **contexts) {
+  ir_error error = {0};
+  for (int k = 0; k < count; k++) {
+    rt_options options = {.no_disk = true, .threads = machines[k].threads, .target = machines[k].target};
+    if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) == IR_OK) continue;
+    fprintf(stderr, "%s\n", error.text);
+    cases_close(contexts, k);
+    return false;
+  }
+  return true;
+}
+
+void cases_close(rt_context **contexts, int count) {
+  for (int k = 0; k < count; k++) rt_context_destroy(contexts[k]);
+}
+
+void cases_tell_bits(const case_machine *machine, char *text, size_t room) {
+  snprintf(text, room, "other bits with %d threads%s%s", machine->threads, machine->target ? " and " : "",
+           machine->target ? machine->target : "");
+}
