@@ -14,7 +14,7 @@
 
 #include "index.h"
 
-enum { LEAST_ROW = 512, MOST_ROW = 32 << 10, AHEAD = 8 << 10, SWEPT_AHEAD = 4 << 10, MAX_LOADS = 64 };
+enum { LEAST_ROW = 512, MOST_ROW = 32 << 10, AHEAD = 8 << 10, MAX_LOADS = 64 };
 
 /* Elements from a row to the one that is fetched; 0: none is. */
 static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
@@ -78,7 +78,7 @@ ir_ref loop_fetch_swept(const loop_nest *n, const loop_axis *along) {
   for (uint32_t i = 0; i < count; i++) {
     if (!is_swept(n, along, loads[i])) continue;
     loads[used] = loads[i];
-    made[used++] = ahead_by(g, loads[i], SWEPT_AHEAD / ir_dtypes[ir_dtype_of(g, loads[i])].bytes);
+    made[used++] = ahead_by(g, loads[i], AHEAD / ir_dtypes[ir_dtype_of(g, loads[i])].bytes);
   }
   return used ? pass_substitute(g, n->store, loads, made, used) : n->store;
 }
