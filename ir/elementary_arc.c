@@ -38,9 +38,9 @@ ir_ref ir_el_atan(const ir_format *m, ir_ref x) {
 }
 
 /* Beyond a limit, asin x = pi/2 - 2 asin(sqrt((1 - x)/2)), where 1 - x is exact; *p is asin |x|, or of that
- * root. The limit is where the latter falls below 1/2, and its errors with it: sin(pi/2 - 1). */
+ * root. The limit is where the latter falls below 1/2, and its errors with it: cos 1, rounded up. */
 static ir_ref beyond_limit(const ir_format *m, ir_ref x, ir_ref *p) {
-  ir_ref size = ir_el_abs(m, x), beyond = ir_el_lt(m, ir_el_const(m, 0x1.14ap-1), size);
+  ir_ref size = ir_el_abs(m, x), beyond = ir_el_lt(m, ir_el_const(m, 0x1.14a282p-1), size);
   ir_ref rest = ir_el_mul(m, ir_el_sub(m, ir_el_const(m, 1), size), ir_el_const(m, 0.5));
   ir_ref z = ir_el_where(m, beyond, rest, ir_el_mul(m, x, x));
   ir_ref s = ir_el_where(m, beyond, ir_unary(m->g, IR_OP_SQRT, rest), size);
