@@ -73,7 +73,9 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector) {
   int64_t copies = 1;
   for (uint32_t i = 0; i < n->axis_count; i++) copies *= n->axes[i].unroll;
   bool room = n->target->registers >= 32 && ir_bounds_of(n->g, vector->extent).hi >= COPIES * vector->lanes;
-  if (copies == 1 && room) vector->unroll = COPIES;
+  if (copies > 1 || !room) return;
+  vector->unroll = COPIES;
+  n->store = loop_fetch_swept(n, vector);
 }
 
 /* A product under a sum, fused or not, or two of them: it is worth a register tile. */

@@ -117,6 +117,8 @@ bool loop_is_repeatable(loop_nest *n);                    /* may elements be sto
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t at);
+/* The store of the nest, with loads that fetch what comes 8 KiB later along the axis. */
+ir_ref loop_fetch_swept(const loop_nest *n, const loop_axis *along);
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
