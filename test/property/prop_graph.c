@@ -13,6 +13,7 @@
 #include "frontend/reader.h"
 #include "ir/eval.h"
 #include "passes/ops/ops.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/random_moves.h"
 
@@ -235,7 +236,7 @@ int main(int argc, char **argv) {
   static checker c;
   if (show) return show_case(&c.r, shown), 0;
   ir_error error = {0};
-  rt_options options = {.no_disk = true};
+  rt_options options = cases_options();
   if (rt_context_create(&ir_mem_libc, &options, &c.context, &error) != IR_OK)
     return fprintf(stderr, "%s\n", error.text), 1;
   long failed = 0, done = 0;
