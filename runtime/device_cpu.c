@@ -55,9 +55,7 @@ static ir_status adopt(rt_context *c, const char *name, rt_found *found, size_t 
 static bool allocate(void *device, size_t size, rt_block *out) {
   return rt_plain_blocks.allocate(&((cpu *)device)->mem, size, out);
 }
-static void release(void *device, rt_block *block) {
-  rt_plain_blocks.release(&((cpu *)device)->mem, block);
-}
+static void release(void *device, rt_block *block) { rt_plain_blocks.release(&((cpu *)device)->mem, block); }
 
 static const rt_block_source blocks = {allocate, release};
 static const rt_device_table does = {.close = close_cpu,

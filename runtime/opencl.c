@@ -76,7 +76,8 @@ ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, i
   *out = NULL;
   if (!is_name(name))
     return ir_fail(error, IR_ERR_INVALID,
-                   "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME", name);
+                   "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME",
+                   name);
   rt_opencl *d = ir_alloc(mem, sizeof *d);
   if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
   *d = (rt_opencl){.base = {&does}, .mem = *mem};
