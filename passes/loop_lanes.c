@@ -78,9 +78,10 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector) {
   if (copies == 1 && room) vector->unroll = COPIES;
 }
 
-/* A product under a sum, fused or not: it is worth a register tile. */
+/* A product under a sum, fused or not, or two of them: it is worth a register tile. */
 static bool multiplies(const ir_graph *g, ir_ref value) {
-  return ir_op_of(g, value) == IR_OP_FMA || ir_op_of(g, value) == IR_OP_MUL;
+  ir_op op = ir_op_of(g, value);
+  return op == IR_OP_FMA || op == IR_OP_MUL || op == IR_OP_DOT2;
 }
 
 void loop_choose_lanes(loop_nest *n) {

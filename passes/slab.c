@@ -63,7 +63,8 @@ static bool add_read(slab_plan *p, ir_ref node, const slab_axes *axes) {
 /* As packing leaves contractions: of floats with one rounding. */
 static bool contracts(const ir_graph *g, const ir_node *n) {
   if (n->op != IR_OP_SUM) return false;
-  return ir_op_of(g, n->src[0]) == (ir_is_float((ir_dtype)n->dtype) ? IR_OP_FMA : IR_OP_MUL);
+  ir_op term = ir_op_of(g, n->src[0]);
+  return ir_is_float((ir_dtype)n->dtype) ? term == IR_OP_FMA : term == IR_OP_MUL || term == IR_OP_DOT2;
 }
 
 /* Without reductions a kernel is cut where masks begin and end, in loops of its own. */

@@ -1,5 +1,5 @@
 /* Loops of a kernel, dependences and lanes of its nodes. */
-#include "codegen/llvm_nest.h"
+#include "codegen/nest.h"
 
 #include <string.h>
 
