@@ -141,6 +141,9 @@ int cli_context_options(const char *command, const char *threads, const char *de
     return cli_usage(command, "VIEWFOLD_THREADS takes a number from 1 to 4096, found '%s'", variable);
   options->device = device ? device : getenv("VIEWFOLD_DEVICE");
   if (options->device && !*options->device) options->device = NULL;
+  if (options->device && !rt_device_is_name(options->device))
+    return cli_usage(command, "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
+                     options->device);
   options->no_compile = compile && strcmp(compile, "0") == 0;
   options->perf_map = debug && strstr(debug, "perf");
   options->no_disk = debug && strstr(debug, "bisect="); /* what a rewrite less makes is not kept */

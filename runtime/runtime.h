@@ -94,6 +94,9 @@ const void *rt_memory_read(rt_context *context, rt_memory *memory, ir_error *err
 ir_status rt_memory_place(rt_context *context, rt_memory *memory, bool keep, ir_error *error);
 void rt_memory_free(rt_context *context, rt_memory *memory); /* *memory becomes none */
 
+/* Could a device be called so, on some machine? */
+bool rt_device_is_name(const char *name);
+
 /* Plain text about the devices that programs may run on: one line that names the device, indented lines below
  * it. */
 ir_status rt_devices_text(rt_context *context, ir_text *out, ir_error *error);
