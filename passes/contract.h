@@ -19,7 +19,7 @@ typedef struct pass_contraction {
   ir_graph *g;
   ir_ref sum;
   ir_dtype dtype;
-  ir_op term; /* of the products: FMA with 0, MUL, or DOT2 */
+  ir_op term;                /* of the products: FMA with 0, MUL, or DOT2 */
   uint32_t rank;             /* of the product */
   uint32_t reduced;          /* its axes that are summed over, a set of bits */
   ir_ref range[IR_MAX_RANK]; /* one for each axis */

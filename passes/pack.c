@@ -14,7 +14,8 @@
  *
  * None of this changes what is added to what in which order, but whether lanes run along the result does. So
  * shapes and views alone decide, for caches and vectors of common sizes; the machine gives the width of the
- * panels. */
+ * panels. Where lanes are work-items nothing is copied: what a group reads again it keeps in its locals
+ * (loop_stage.c). */
 #include "pack.h"
 
 #include "index.h"
@@ -214,7 +215,7 @@ static int64_t known_terms(const pass_contraction *c) {
 static ir_ref packed(ir_graph *g, const ir_target *target, ir_ref sum) {
   pass_contraction c;
   if (!pass_contraction_of(g, sum, &c)) return sum;
-  bool much = pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
+  bool much = !target->lanes && pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
   if (much && target->has_dot2 && pass_contraction_reuses(&c) && !is_window(&c, &c.operand[0]) &&
       !is_window(&c, &c.operand[1])) {
     ir_ref pairs = pack_pairs(&c);

@@ -94,7 +94,7 @@ static bool read_item(slab_plan *p, slab_item *item) {
   size_t count = slab_fused(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
   item->joins = count > 0 && !ir_scatters(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
-                !is_peeled(s, nodes, count);
+                (s->target->lanes || !is_peeled(s, nodes, count));
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* of no more use as a place */
   axes[0] = slab_no_axes;
   for (uint32_t a = 0; a < ir_rank(g, item->node); a++) axes[0].loop[a] = (int8_t)a;
@@ -116,6 +116,7 @@ static bool read_item(slab_plan *p, slab_item *item) {
     }
   }
   item->read_count = (uint32_t)p->read_count - item->first_read;
+  item->joins &= !s->target->lanes || !item->contracts; /* whose tiles fill a group's locals */
   return true;
 }
 
