@@ -142,7 +142,8 @@ int cli_context_options(const char *command, const char *threads, const char *de
   options->device = device ? device : getenv("VIEWFOLD_DEVICE");
   if (options->device && !*options->device) options->device = NULL;
   if (options->device && !rt_device_is_name(options->device))
-    return cli_usage(command, "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
+    return cli_usage(command,
+                     "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
                      options->device);
   options->no_compile = compile && strcmp(compile, "0") == 0;
   options->perf_map = debug && strstr(debug, "perf");
