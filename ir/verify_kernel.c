@@ -105,10 +105,10 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
                      "a loop has a range and either one effect, or as many initial as next values");
   uint32_t carries = ir_loop_carries(k->graph, ref);
   if (binding > IR_THREAD) return ir_broken(k->v, ref, "it is serial, unroll, vector or thread");
-  bool lanes = binding == IR_UNROLL || binding == IR_VECTOR, paired = binding == IR_VECTOR || carries > 0;
+  bool lanes = binding == IR_UNROLL || binding == IR_VECTOR;
   if (lanes && !ir_is_const(k->graph, ir_src(k->graph, n->src[0], 0), &extent))
     return ir_broken(k->v, ref, "the extent of an unroll or vector loop is a constant");
-  if (lanes && paired && !power_of_two(extent))
+  if (lanes && carries > 0 && !power_of_two(extent))
     return ir_broken(k->v, ref,
                      "the extent of a loop over lanes that are combined in pairs is a power of two");
   if (carries == 0)

@@ -112,6 +112,24 @@ static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref lef
   return loop_sequence(g, parts, count);
 }
 
+/* Work-items for a number that is not known: a quarter of those of a vector as often as they fit, then a
+ * quarter of these. */
+static ir_ref quarters(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  enum { QUARTERS = 8 };
+  ir_graph *g = p->n->g;
+  ir_ref parts[QUARTERS];
+  uint32_t count = 0;
+  int64_t width = p->n->axes[p->n->digits[d].axis].lanes;
+  while (width > 1 && count < QUARTERS) {
+    width = width > 4 ? width / 4 : 1;
+    ir_ref rounds = pass_div_int(g, left, width), range = loop_fresh_range(p->n, rounds);
+    ir_ref at = pass_add(g, start, pass_mul_int(g, range, width));
+    parts[count++] = loop_wrap(g, range, IR_SERIAL, lanes(p, d, width, at, 1, 1, IR_VECTOR));
+    start = pass_add(g, start, pass_mul_int(g, rounds, width)), left = pass_mod_int(g, left, width);
+  }
+  return loop_sequence(g, parts, count);
+}
+
 /* A vector, then halves of it for what is left, or a vector that does elements again; single elements where
  * the number is not known. */
 static ir_ref vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
@@ -121,11 +139,13 @@ static ir_ref vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   int64_t elements, size;
   ir_ref parts[HALVES];
   uint32_t count = 0;
-  if (!ir_is_const(g, left, &elements)) return steps(p, d, left, start, 1);
+  bool items = p->n->target->lanes > 0;
+  if (!ir_is_const(g, left, &elements))
+    return items ? quarters(p, d, start, left) : steps(p, d, left, start, 1);
   if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
     return lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1, IR_VECTOR);
   while (elements > 0 && count < HALVES) {
-    int64_t width = 1;
+    int64_t width = items ? elements : 1; /* any number of work-items may be at work */
     while (2 * width <= elements) width *= 2;
     parts[count++] = lanes(p, d, width, start, 1, 1, IR_VECTOR);
     start = pass_add_int(g, start, width), elements -= width;
@@ -167,19 +187,52 @@ ir_ref loop_place_from(loop_place *p, uint32_t first) {
   return loop_sequence(n->g, parts, 2);
 }
 
+/* Ranges around one store, and where each of the place's lanes is among them. */
+typedef struct own_lanes {
+  ir_ref range[MAX_DIGITS], at[MAX_DIGITS];
+  int bindings[MAX_DIGITS];
+  uint32_t count;
+} own_lanes;
+
 /* Each range belongs to one loop, and there is a store for every combination of whole steps and rests: so the
- * lanes have ranges of their own around each. */
+ * lanes have ranges of their own around each. Vectors are digits of one range. */
+static void own_lanes_of(const loop_place *p, own_lanes *own) {
+  ir_graph *g = p->n->g;
+  ir_ref all = ir_index(g, 1), vector = 0;
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < p->lane_count; i++) {
+    if (p->bindings[i] != IR_VECTOR) continue;
+    all = pass_mul(g, all, ir_src(g, p->lanes[i], 0));
+    last = i;
+  }
+  own->count = 0;
+  for (uint32_t i = 0; i < p->lane_count; i++) {
+    bool is_vector = p->bindings[i] == IR_VECTOR;
+    if (is_vector && i != last) continue;
+    own->bindings[own->count] = p->bindings[i];
+    own->at[i] = own->range[own->count++] =
+        loop_fresh_range(p->n, is_vector ? all : ir_src(g, p->lanes[i], 0));
+    if (is_vector) vector = own->at[i];
+  }
+  for (uint32_t i = p->lane_count; i-- > 0 && vector;) {
+    ir_ref size = ir_src(g, p->lanes[i], 0);
+    if (p->bindings[i] != IR_VECTOR) continue;
+    own->at[i] = pass_mod(g, vector, size), vector = pass_div(g, vector, size);
+  }
+}
+
 ir_ref loop_store_body(loop_place *p) {
   loop_nest *n = p->n;
-  ir_ref from[MAX_NEST], to[MAX_NEST], own[MAX_DIGITS];
-  for (uint32_t i = 0; i < p->lane_count; i++) own[i] = loop_fresh_range(n, ir_src(n->g, p->lanes[i], 0));
+  ir_ref from[MAX_NEST], to[MAX_NEST];
+  own_lanes own;
+  own_lanes_of(p, &own);
   for (uint32_t a = 0; a < n->axis_count; a++) {
     from[a] = n->axes[a].range;
-    to[a] = pass_substitute(n->g, p->start[a], p->lanes, own, p->lane_count);
+    to[a] = pass_substitute(n->g, p->start[a], p->lanes, own.at, p->lane_count);
   }
-  n->lanes = own, n->lane_count = p->lane_count;
+  n->lanes = own.range, n->lane_count = own.count;
   ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, n->axis_count));
   n->lanes = NULL, n->lane_count = 0;
-  for (uint32_t i = p->lane_count; i-- > 0;) effect = loop_wrap(n->g, own[i], p->bindings[i], effect);
+  for (uint32_t i = own.count; i-- > 0;) effect = loop_wrap(n->g, own.range[i], own.bindings[i], effect);
   return effect;
 }

@@ -110,7 +110,8 @@ static ir_ref shared_body(loop_place *p) {
   ir_ref moved[MAX_STORES], from[MAX_NEST], bound[MAX_FOUND_RANGES];
   for (uint32_t a = 0; a < n->axis_count; a++) from[a] = n->axes[a].range;
   for (uint32_t i = 0; i < group->count; i++) {
-    ir_ref store = n->has_locals ? loop_fetch_ahead(n, group->stores, i) : group->stores[i];
+    ir_ref store =
+        n->has_locals && !n->target->lanes ? loop_fetch_ahead(n, group->stores, i) : group->stores[i];
     if (!(moved[i] = pass_substitute(n->g, store, from, p->start, n->axis_count))) return 0;
   }
   loop_nest inner = {.g = n->g,

@@ -5,7 +5,8 @@
  *
  * Digits. An axis is cut like a number: its outer digits go in steps of several elements, its last one in
  * single elements. The list of digits of all axes, outermost first, is the order of a store's loops; each has
- * a binding. What fills no whole step is placed again, with the digits further in. */
+ * a binding. Several digits may be vectors where lanes are work-items: they are one range of these, whose
+ * lowest digit is the last of them. What fills no whole step is placed again, with the digits further in. */
 #ifndef VIEWFOLD_PASSES_LOOPS_H
 #define VIEWFOLD_PASSES_LOOPS_H
 
@@ -39,6 +40,7 @@ typedef struct loop_nest {
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
   uint32_t order[MAX_NEST];      /* the axes as the cost model nests them, outermost first */
+  uint32_t along;                /* the axis whose lanes are neighbours, where several axes have some */
   loop_digit digits[MAX_DIGITS]; /* outermost first; those of an axis by falling steps, the last one 1 */
   uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
@@ -95,6 +97,15 @@ bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
 /* loop_lanes.c: sets the axes' unroll and lanes, and their order */
 void loop_choose_lanes(loop_nest *n);
+/* How well lanes along range, in blocks of so many, suit the loads below root: contiguous good, uniform fair,
+ * gathered bad. */
+int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
+
+/* loop_group.c: the same where lanes are work-items of a group */
+void loop_choose_group(loop_nest *n);
+int loop_group_size(const loop_nest *n); /* so many work-items work together where there is enough to do */
+/* The outermost digits become groups. */
+void loop_bind_groups(loop_nest *n);
 
 /* loop_copies.c: of stores without reductions */
 /* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that
@@ -122,13 +133,14 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
 /* loop_digits.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
  * threads; `inside` is the work at one position of all axes. */
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);
+bool loop_takes_threads(loop_nest *n, uint32_t axis); /* may positions be made apart, in any order? */
 /* Elements and terms of reductions at one position of the axes before `axis`; LOOP_MUCH at most. */
 enum { LOOP_MUCH = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 
 /* loop_moves.c: the digits as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
  * vector a1.1`, and the digits that a text gives (false after failing: IR_ERR_INVALID names the move). */
-enum { LOOP_MAX_LANES = 64 };
+enum { LOOP_MAX_LANES = 64 }; /* and copies; work-items may be as many as the target has lanes */
 void loop_moves_print(const loop_nest *n, ir_text *out);
 bool loop_moves_apply(loop_nest *n, const char *text);
 /* Calls one of the functions of n->shaping with that text, where there is memory for it. */

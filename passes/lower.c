@@ -21,6 +21,7 @@ enum { JOIN_PARTS = 32 };
 
 typedef struct lowering {
   ir_graph *g;
+  const ir_target *target;
   ir_ref *map; /* by old node */
 } lowering;
 
@@ -35,7 +36,8 @@ static ir_ref scalar(ir_graph *g, ir_dtype dtype, double value) { return ir_floa
 
 /* The reduction of x over n's axes in x's dtype (or i64 positions), without keepdims, reshaped to n's shape.
  */
-static ir_ref reduced(ir_graph *g, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
+static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
+  ir_graph *g = l->g;
   ir_ref src[IR_MAX_RANK + 1] = {x}, kept[IR_MAX_RANK];
   bool gone[IR_MAX_RANK] = {false}, positional = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
   if (positional) gone[ir_arg_int(n)] = true;
@@ -45,7 +47,7 @@ static ir_ref reduced(ir_graph *g, const ir_node *n, ir_op op, ir_ref x, ir_dtyp
     if (!gone[i]) kept[rank++] = ir_dim(g, x, i);
   int64_t arg = ir_pack_arg(positional ? ir_arg_int(n) : 0, 0);
   ir_ref r = 0;
-  if (!x || !pass_lower_parts(g, op, x, gone, &r))
+  if (!x || !pass_lower_parts(g, l->target, op, x, gone, &r))
     r = ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc);
   return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
 }
@@ -65,21 +67,22 @@ static ir_ref reduce_count(ir_graph *g, const ir_node *n, ir_ref x, ir_ref shape
   return each ? view_to(g, IR_OP_EXPAND, each, dims->src, dims->nsrc) : 0;
 }
 
-static ir_ref lower_reduce(ir_graph *g, ir_ref old, ir_ref x) {
+static ir_ref lower_reduce(const lowering *l, ir_ref old, ir_ref x) {
+  ir_graph *g = l->g;
   const ir_node *n = ir_get(g, old);
   ir_dtype dtype = (ir_dtype)n->dtype, wide = dtype == IR_F16 || dtype == IR_BF16 ? IR_F32 : dtype;
   ir_ref shape = ir_shape(g, old);
   switch ((int)n->op) {
   case IR_OP_MEAN: {
-    ir_ref total = reduced(g, n, IR_OP_SUM, ir_cast(g, x, wide), wide, shape),
+    ir_ref total = reduced(l, n, IR_OP_SUM, ir_cast(g, x, wide), wide, shape),
            count = reduce_count(g, n, x, shape, wide);
     return ir_cast(g, ir_binary(g, IR_OP_DIV, total, count), dtype);
   }
   case IR_OP_SUM:
-  case IR_OP_PROD: return ir_cast(g, reduced(g, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
-  case IR_OP_ANY: return reduced(g, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
-  case IR_OP_ALL: return reduced(g, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
-  default: return reduced(g, n, (ir_op)n->op, x, dtype, shape);
+  case IR_OP_PROD: return ir_cast(g, reduced(l, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
+  case IR_OP_ANY: return reduced(l, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  case IR_OP_ALL: return reduced(l, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  default: return reduced(l, n, (ir_op)n->op, x, dtype, shape);
   }
 }
 
@@ -163,7 +166,7 @@ static ir_ref lower_scatter_add(ir_graph *g, ir_ref old, ir_ref x, ir_ref indice
 static ir_ref lower_node(lowering *l, ir_ref old) {
   ir_graph *g = l->g;
   const ir_node *n = ir_get(g, old);
-  if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(g, old, l->map[n->src[0]]);
+  if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(l, old, l->map[n->src[0]]);
   if (n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT) return pass_lower_sort(g, old, l->map[n->src[0]]);
   if (ir_ops[n->op].cls == IR_CLASS_ORDERED) return pass_lower_cumulative(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
@@ -180,10 +183,10 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   return made;
 }
 
-ir_ref pass_lower(ir_graph *g, ir_ref results) {
+ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, map_size = (size_t)results + 1;
-  lowering l = {g, ir_alloc(g->mem, map_size * sizeof *l.map)};
+  lowering l = {g, target, ir_alloc(g->mem, map_size * sizeof *l.map)};
   ir_ref root = 0;
   if (!l.map) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph");

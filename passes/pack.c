@@ -14,7 +14,8 @@
  *
  * None of this changes what is added to what in which order, but whether lanes run along the result does. So
  * shapes and views alone decide, for caches and vectors of common sizes; the machine gives the width of the
- * panels. */
+ * panels. Where lanes are work-items nothing is copied: what a group reads again it keeps in its locals
+ * (loop_stage.c). */
 #include "pack.h"
 
 #include "index.h"
@@ -197,7 +198,7 @@ static ir_ref windowed_sum(const pass_contraction *c) {
     made[i] = window && !ir_is_true(c->g, o->valid) ? pack_plain(c, o) : o->value;
     windows |= window;
   }
-  return windows ? pack_sum(c, pack_product(c->g, c->dtype, made[0], made[1]), c->reduced) : c->sum;
+  return windows ? pack_sum(c, pack_product(c, made[0], made[1]), c->reduced) : c->sum;
 }
 
 /* As loop_tile.c counts them; 0: not known. */
@@ -214,7 +215,12 @@ static int64_t known_terms(const pass_contraction *c) {
 static ir_ref packed(ir_graph *g, const ir_target *target, ir_ref sum) {
   pass_contraction c;
   if (!pass_contraction_of(g, sum, &c)) return sum;
-  bool much = pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
+  bool much = !target->lanes && pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
+  if (much && target->has_dot2 && pass_contraction_reuses(&c) && !is_window(&c, &c.operand[0]) &&
+      !is_window(&c, &c.operand[1])) {
+    ir_ref pairs = pack_pairs(&c);
+    if (pairs != sum && (!(sum = pairs) || !pass_contraction_of(g, sum, &c))) return sum;
+  }
   if (!pass_contraction_reuses(&c))
     return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? windowed_sum(&c) : sum;
   packing k = {.c = &c};
@@ -227,7 +233,7 @@ static ir_ref packed(ir_graph *g, const ir_target *target, ir_ref sum) {
     a = swapped ? across : down, b = swapped ? down : across;
     if (k.turned) return pack_turned_sum(&c, k.column, a, b);
   }
-  return pack_sum(&c, pack_product(g, c.dtype, a, b), c.reduced);
+  return pack_sum(&c, pack_product(&c, a, b), c.reduced);
 }
 
 ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target) {

@@ -287,9 +287,9 @@ static bool take(scheduler *s, size_t size, void **out) {
   return *out != NULL;
 }
 
-ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
-                        ir_error *error) {
-  scheduler s = {.g = g, .plan = plan, .error = error, .nodes = (size_t)results + 1};
+ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
+                        size_t input_count, ir_plan *plan, ir_error *error) {
+  scheduler s = {.g = g, .target = target, .plan = plan, .error = error, .nodes = (size_t)results + 1};
   const ir_node *n = ir_get(g, results);
   void *table[6] = {NULL};
   static const size_t sizes[6] = {sizeof *s.flags, sizeof *s.cost,    sizeof *s.remaps,

@@ -63,7 +63,8 @@ static bool add_read(slab_plan *p, ir_ref node, const slab_axes *axes) {
 /* As packing leaves contractions: of floats with one rounding. */
 static bool contracts(const ir_graph *g, const ir_node *n) {
   if (n->op != IR_OP_SUM) return false;
-  return ir_op_of(g, n->src[0]) == (ir_is_float((ir_dtype)n->dtype) ? IR_OP_FMA : IR_OP_MUL);
+  ir_op term = ir_op_of(g, n->src[0]);
+  return ir_is_float((ir_dtype)n->dtype) ? term == IR_OP_FMA : term == IR_OP_MUL || term == IR_OP_DOT2;
 }
 
 /* Without reductions a kernel is cut where masks begin and end, in loops of its own. */
@@ -93,7 +94,7 @@ static bool read_item(slab_plan *p, slab_item *item) {
   size_t count = slab_fused(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
   item->joins = count > 0 && !ir_scatters(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
-                !is_peeled(s, nodes, count);
+                (s->target->lanes || !is_peeled(s, nodes, count));
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* of no more use as a place */
   axes[0] = slab_no_axes;
   for (uint32_t a = 0; a < ir_rank(g, item->node); a++) axes[0].loop[a] = (int8_t)a;
@@ -115,6 +116,7 @@ static bool read_item(slab_plan *p, slab_item *item) {
     }
   }
   item->read_count = (uint32_t)p->read_count - item->first_read;
+  item->joins &= !s->target->lanes || !item->contracts; /* whose tiles fill a group's locals */
   return true;
 }
 

@@ -5,7 +5,10 @@
  * computed together, and the order of summation must not depend on the machine.
  *
  * Several rows are taken together where one is short, or where neighbours in memory belong to different rows:
- * then lanes run across the rows. */
+ * then lanes run across the rows.
+ *
+ * Where the lanes are work-items the locals are memory of the group, which has a size; what is read again
+ * comes from caches. */
 #include "slab.h"
 
 #include <string.h>
@@ -18,8 +21,9 @@ enum {
   TILED_ROWS = 64,         /* rows together where contractions are computed, which reuse what they read */
   TILED_BYTES = 640 << 10, /* and the cache that they may fill with them */
   FEWEST_TILED = 16,
-  TILE = 512,    /* elements: what is less than a few tiles in a round is worth none */
-  FEW_ROUNDS = 4 /* for threads to share, unless there is little to do */
+  TILE = 512,         /* elements: what is less than a few tiles in a round is worth none */
+  FEW_ROUNDS = 4,     /* for threads to share, unless there is little to do */
+  ENOUGH_GROUPS = 256 /* of work-items */
 };
 #define FAR_TOO_MANY ((int64_t)1 << 40)
 
@@ -79,6 +83,7 @@ int64_t slab_bytes(const scheduler *s, ir_ref tensor) {
 
 typedef struct row {
   int64_t bytes, longest; /* of all locals and reads; elements of the longest */
+  int64_t locals;         /* bytes of all locals */
   int64_t contracted;     /* elements of the contraction with the fewest */
   bool neighbours, tiled;
 } row;
@@ -99,7 +104,7 @@ static row measure(const slab_plan *p, const slab_group *group) {
     const slab_member *m = &group->members[i];
     int64_t elements = row_of(g, group, m->value, m->axis, &r.neighbours);
     if (elements > r.longest) r.longest = elements;
-    if (m->local) r.bytes += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
+    if (m->local) r.locals += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
     if (!p->item_of[m->value]) continue;
     const slab_item *item = &p->items[p->item_of[m->value] - 1];
     r.tiled |= item->contracts;
@@ -116,11 +121,31 @@ static row measure(const slab_plan *p, const slab_group *group) {
       r.bytes += bytes;
     }
   }
+  r.bytes += r.locals;
   return r;
+}
+
+/* For groups of work-items: as many rows as all of them have something to do, whose locals fit. What is left
+ * of these is for the exchange between work-items. */
+static bool fits_group(const slab_plan *p, slab_group *group) {
+  enum { EXCHANGED = 8 }; /* bytes of each work-item */
+  const ir_target *t = p->s->target;
+  int8_t inner = innermost(group);
+  row r = measure(p, group);
+  int64_t room = (t->local_bytes ? t->local_bytes : CACHE_BYTES) - (int64_t)t->lanes * EXCHANGED,
+          extent = most(p->s->g, group->extent[inner]), rows = 1, rounds = 1;
+  for (int8_t l = 0; l < group->loops; l++)
+    if (group->shared[l]) rounds = times(rounds, most(p->s->g, group->extent[l]));
+  while (times(rows, r.longest) < t->lanes && 2 * rows <= extent && rounds / rows > ENOUGH_GROUPS &&
+         times(2 * rows, r.locals) <= room)
+    rows *= 2;
+  group->rows = rows;
+  return rounds / rows > 1 && rounds < FAR_TOO_MANY && times(rows, r.locals) <= room;
 }
 
 bool slab_fits(const slab_plan *p, slab_group *group) {
   ir_graph *g = p->s->g;
+  if (p->s->target->lanes) return fits_group(p, group);
   int8_t inner = innermost(group);
   row r = measure(p, group);
   while (r.neighbours && most(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* they stay together */

@@ -41,6 +41,10 @@ void cases_close(rt_context **contexts, int count) {
   for (int k = 0; k < count; k++) rt_context_destroy(contexts[k]);
 }
 
+bool cases_same_order(const case_machine *machine) {
+  return !machine->target || !strstr(machine->target, "lanes=");
+}
+
 void cases_tell_bits(const case_machine *machine, char *text, size_t room) {
   snprintf(text, room, "other bits with %d threads%s%s", machine->threads, machine->target ? " and " : "",
            machine->target ? machine->target : "");

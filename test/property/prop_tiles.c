@@ -174,10 +174,10 @@ static bool random_target(test_case *c, ir_error *error) {
 #if defined(__x86_64__)
   static const char *const less[] = {
       "", "features=+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt vector_bytes=32 registers=16",
-      "features=+sse4.1 vector_bytes=16 registers=16 fma=0 f16c=0"};
+      "features=+sse4.1 vector_bytes=16 registers=16 fma=0 f16c=0", "vector_bytes=16 lanes=64 local=32768"};
   bool avx2 = c->target.vector_bytes >= 32 && c->target.has_fma;
-  int64_t which = pick(c, 0, 3);
-  settings = less[which > 2 ? 0 : which == 1 && !avx2 ? 0 : which];
+  int64_t which = pick(c, 0, 4);
+  settings = less[which > 3 ? 0 : which == 1 && !avx2 ? 0 : which];
 #endif
   return rt_target_override(&c->target, settings, error) == IR_OK &&
          rt_target_override(&c->target, pick(c, 0, 1) ? "l3=4096" : "l3=33554432", error) == IR_OK;
@@ -215,7 +215,7 @@ static bool compile(rt_module *module, const test_case *c, const char *chain, rt
     good = good && rt_module_compile(module, &g, plan.steps[0].kernel, "kernel", &c->target, CG_OBJECT, &blob,
                                      error) == IR_OK;
     if (good) {
-      good = rt_image_link(blob.bytes, blob.size, (rt_terms){blob.scratch, blob.in_place}, &ir_mem_libc,
+      good = rt_image_link(blob.bytes, blob.size, (rt_terms){.scratch = blob.scratch, .in_place = blob.in_place}, &ir_mem_libc,
                            &flat, error) == IR_OK;
       cg_blob_free(&blob);
     }

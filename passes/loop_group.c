@@ -1,0 +1,151 @@
+/* Lanes that are the work-items of a group, and what each group does.
+ *
+ *   elementwise   a block of one axis: work-items along the axis that is side by side in memory on most
+ *                 traffic, and copies for each, a group's width apart, so that neighbours always read and
+ *                 write what is side by side. An axis shorter than a group is made one with those around it,
+ *                 and the positions along each are divided out of the work-item's number
+ *   reductions    of neighbours in memory: a group for each result, work-items along the terms; else, and of
+ *                 few terms, work-items along the results
+ *   products      a tile of rows and columns: work-items along both, copies along both for each
+ *
+ * All that is not within a group is an axis of groups, of which there are to be enough for all units; no
+ * more than one group's worth is given to a group as long as there are not. */
+#include "loops.h"
+
+#include "contract.h"
+#include "index.h"
+
+enum {
+  MAX_FOUND = 512,
+  GROUP = 256, /* work-items that hide the time of memory */
+  NARROW = 32, /* work-items that run together on most devices */
+  ENOUGH_GROUPS = 512,
+  MOST_COPIES = 8,
+  MOST_THREADS = 8,  /* axes of groups */
+  WASTE = 8,         /* one part in so many of the work-items may have nothing to do */
+  FEW_TERMS = NARROW /* that one work-item adds up */
+};
+
+int loop_group_size(const loop_nest *n) { return n->target->lanes < GROUP ? n->target->lanes : GROUP; }
+
+static int64_t most(const loop_nest *n, const loop_axis *a) { return ir_bounds_of(n->g, a->extent).hi; }
+
+static bool takes_lanes(loop_nest *n, uint32_t axis) {
+  return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
+}
+
+static int64_t saturated(int64_t a, int64_t b) { return b > 0 && a > LOOP_MUCH / b ? LOOP_MUCH : a * b; }
+
+/* Groups along all other axes. */
+static int64_t groups_beside(const loop_nest *n, const loop_axis *axis) {
+  int64_t groups = 1;
+  for (const loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
+    if (a != axis) groups = saturated(groups, most(n, a));
+  return groups;
+}
+
+static bool is_outermost(const loop_nest *n) { return n->bound_count <= 1; }
+
+/* The axis along which most of what is read and written lies side by side; of equal ones that of the writes.
+ */
+static uint32_t along_memory(loop_nest *n) {
+  enum { WRITTEN = 5 };
+  uint32_t best = n->axis_count;
+  int score = 0;
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    int64_t stride;
+    if (!takes_lanes(n, a) || most(n, &n->axes[a]) < 2) continue;
+    bool beside = loop_stride(n->g, ir_src(n->g, n->store, 1), n->axes[a].range, &stride) &&
+                  (stride == 1 || stride == -1);
+    int here =
+        loop_lane_score(n, ir_src(n->g, n->store, 2), n->axes[a].range, 1) + (beside ? WRITTEN : -WRITTEN);
+    if (best == n->axis_count || here >= score) best = a, score = here;
+  }
+  return best;
+}
+
+static bool is_wasteful(const loop_nest *n, const loop_axis *a, int64_t lanes) {
+  int64_t size = most(n, a), filled = (size + lanes - 1) / lanes * lanes;
+  return filled - size > filled / WASTE;
+}
+
+/* An axis that fills no group is made one with the axis outside. Returns where it is then. */
+static uint32_t joined(loop_nest *n, uint32_t axis, int64_t lanes) {
+  while (axis > 0 && most(n, &n->axes[axis]) < lanes * WASTE && is_wasteful(n, &n->axes[axis], lanes)) {
+    loop_nest before = *n;
+    if (!takes_lanes(n, axis - 1) || !loop_merge_pair(n, axis - 1)) {
+      *n = before;
+      break;
+    }
+    axis--;
+  }
+  for (uint32_t a = 0; a < n->axis_count; a++) n->order[a] = a;
+  return axis;
+}
+
+/* A power of two of work-items, no more than needed for all of the axis. */
+static void set_lanes(loop_nest *n, loop_axis *a, int64_t lanes) {
+  while (lanes > 1 && lanes / 2 >= most(n, a)) lanes /= 2;
+  a->lanes = (int)lanes;
+}
+
+static void choose_elements(loop_nest *n) {
+  int64_t size = loop_group_size(n);
+  uint32_t axis = along_memory(n);
+  if (axis == n->axis_count) return;
+  n->along = axis = joined(n, axis, size);
+  loop_axis *a = &n->axes[axis];
+  set_lanes(n, a, size);
+  int bytes = ir_dtypes[ir_dtype_of(n->g, ir_src(n->g, n->store, 2))].bytes, copies = 1;
+  int64_t groups = groups_beside(n, a), blocks = most(n, a) / a->lanes;
+  while (copies < MOST_COPIES && 2 * copies * bytes <= n->target->vector_bytes && 2 * copies <= blocks &&
+         (!is_outermost(n) || saturated(groups, blocks / (2 * copies)) >= ENOUGH_GROUPS))
+    copies *= 2;
+  a->unroll = copies;
+  bool repeatable = ir_op_of(n->g, n->store) == IR_OP_STORE && loop_is_repeatable(n);
+  for (uint32_t i = 0; i < n->axis_count; i++) n->axes[i].overlaps = repeatable;
+}
+
+/* Results that lie side by side, a work-item for each; where there are few, in more and smaller groups. */
+static void choose_results(loop_nest *n) {
+  int64_t size = loop_group_size(n);
+  uint32_t axis = along_memory(n);
+  if (axis == n->axis_count) return;
+  n->along = axis = joined(n, axis, size);
+  loop_axis *a = &n->axes[axis];
+  int64_t groups = groups_beside(n, a);
+  while (size > NARROW && saturated(groups, most(n, a) / size) < ENOUGH_GROUPS) size /= 2;
+  set_lanes(n, a, size);
+  a->overlaps = loop_is_repeatable(n);
+}
+
+/* Do the terms lie side by side, and are they many? */
+static bool runs_along_terms(loop_nest *n, ir_ref reduce, uint32_t results) {
+  const ir_node *r = ir_get(n->g, reduce);
+  ir_ref last = r->src[r->nsrc - 1];
+  int64_t terms = ir_bounds_of(n->g, ir_src(n->g, last, 0)).hi;
+  if (results == n->axis_count) return true;
+  int along = loop_lane_score(n, r->src[0], last, 1),
+      across = loop_lane_score(n, r->src[0], n->axes[results].range, 1);
+  return along > across && terms >= FEW_TERMS;
+}
+
+void loop_choose_group(loop_nest *n) {
+  ir_ref reduces[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  if (!count) {
+    choose_elements(n);
+    return;
+  }
+  uint32_t results = along_memory(n);
+  for (uint32_t k = 0; k < count; k++) n->lanes_in_reduction |= runs_along_terms(n, reduces[k], results);
+  if (!n->lanes_in_reduction) choose_results(n);
+}
+
+void loop_bind_groups(loop_nest *n) {
+  for (uint32_t d = 0; d < n->digit_count && d < n->axis_count && d < MOST_THREADS; d++) {
+    if (n->digits[d].binding != IR_SERIAL || !loop_takes_threads(n, n->digits[d].axis)) return;
+    if (d > 0 && n->has_locals) return; /* rounds are the outermost axis */
+    n->digits[d].binding = IR_THREAD;
+  }
+}
