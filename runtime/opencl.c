@@ -51,10 +51,6 @@ static ir_status choose(const rt_cl_facts *list, size_t count, const char *name,
   return no_such(list, count, name, found ? "is a part of several names" : "is not there", error);
 }
 
-static bool is_name(const char *name) {
-  return strcmp(name, "opencl") == 0 || (strncmp(name, "opencl:", 7) == 0 && name[7]);
-}
-
 static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
   size_t count, chosen;
   rt_cl_facts *list = ir_alloc(&d->mem, RT_CL_DEVICES * sizeof *list);
@@ -74,9 +70,6 @@ static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
 
 ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, ir_error *error) {
   *out = NULL;
-  if (!is_name(name))
-    return ir_fail(error, IR_ERR_INVALID,
-                   "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME", name);
   rt_opencl *d = ir_alloc(mem, sizeof *d);
   if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
   *d = (rt_opencl){.base = {&does}, .mem = *mem};

@@ -56,9 +56,8 @@ static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes
   cl_int code = CL_SUCCESS;
   *address = NULL;
   if (bytes > d->facts.buffer || bytes >> RT_CL_SHIFT)
-    return ir_fail(error, IR_ERR_MEMORY,
-                   "device %s: %zu bytes in one piece; a buffer of it has at most %llu", d->facts.name, bytes,
-                   (unsigned long long)d->facts.buffer);
+    return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
+                   d->facts.name, bytes, (unsigned long long)d->facts.buffer);
   ir_status status = rt_cl_ready(d, error);
   if (status) return status;
   cl_mem buffer =

@@ -253,7 +253,8 @@ static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_er
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
                          ir_error *error) {
-  if (!p->plain) return run_any(p, &(rt_arguments){.inputs = inputs, .outputs = outputs, .vars = vars}, error);
+  if (!p->plain)
+    return run_any(p, &(rt_arguments){.inputs = inputs, .outputs = outputs, .vars = vars}, error);
   void *buffers[RT_FEW_PARAMS + 1];
   void *const *const bases[4] = {
       [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = NULL, [IR_SLOT_DATA] = p->data};
