@@ -76,9 +76,9 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector) {
   if (copies == 1 && room) vector->unroll = COPIES;
 }
 
-/* A product under a sum, fused or not: it is worth a register tile. */
-static bool multiplies(const ir_graph *g, ir_ref value) {
-  return ir_op_of(g, value) == IR_OP_FMA || ir_op_of(g, value) == IR_OP_MUL;
+bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
+  ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
+  return ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD && (term == IR_OP_FMA || term == IR_OP_MUL);
 }
 
 void loop_choose_lanes(loop_nest *n) {
@@ -114,7 +114,7 @@ void loop_choose_lanes(loop_nest *n) {
     terms[k] = r->src[0];
     triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* in copies already */
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
-    product |= ir_arg_int(r) == IR_OP_ADD && multiplies(n->g, r->src[0]);
+    product |= loop_multiplies(n->g, reduces[k]);
   }
   usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   int lanes = n->target->vector_bytes / work.widest_bytes;

@@ -51,6 +51,8 @@ static ir_ref lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int6
 bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elements) {
   const loop_axis *axis = &n->axes[digit->axis];
   int64_t size, step = digit->step, rest = elements % step;
+  if (n->target->lanes && axis->overlaps && ir_is_const(n->g, axis->extent, &size))
+    return size >= step && rest != 0;
   return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && rest != 0 &&
          step == (int64_t)axis->unroll * axis->lanes && MOST_AGAIN * (step - rest) <= size &&
          (axis->lanes == 1 || (rest + axis->lanes - 1) / axis->lanes == axis->unroll);
@@ -92,12 +94,32 @@ static ir_ref closer(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   return lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
 }
 
+/* Copies of a group's width, the last of which begins further back. 0 where that is not possible. */
+static ir_ref leaning(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  loop_digit digit = p->n->digits[d];
+  const loop_axis *axis = &p->n->axes[digit.axis];
+  int64_t elements, step = digit.step;
+  if (!p->n->target->lanes || !axis->overlaps || digit.binding != IR_UNROLL || step != axis->lanes ||
+      !ir_is_const(g, left, &elements) || elements <= step || elements % step == 0)
+    return 0;
+  ir_ref range = loop_fresh_range(p->n, ir_index(g, (elements + step - 1) / step));
+  if (!range) return 0;
+  ir_ref at = pass_min(g, pass_mul_int(g, range, step), ir_index(g, elements - step));
+  p->lanes[p->lane_count] = range;
+  p->bindings[p->lane_count++] = IR_UNROLL;
+  ir_ref effect = inside(p, d, pass_add(g, start, at), ir_index(g, step));
+  p->lane_count--;
+  return effect;
+}
+
 /* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */
 static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   loop_digit digit = p->n->digits[d];
   ir_ref together = overlapping(p, d, start, left);
   if (!together) together = closer(p, d, start, left);
+  if (!together) together = leaning(p, d, start, left);
   if (together) return together;
   bool single = digit.step == 1;
   ir_ref whole = single ? left : pass_div_int(g, left, digit.step), parts[2];

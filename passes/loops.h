@@ -101,6 +101,9 @@ void loop_choose_lanes(loop_nest *n);
  * gathered bad. */
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
 
+/* A sum of products, fused or not: it is worth a register tile. */
+bool loop_multiplies(const ir_graph *g, ir_ref reduce);
+
 /* loop_group.c: the same where lanes are work-items of a group */
 void loop_choose_group(loop_nest *n);
 int loop_group_size(const loop_nest *n); /* so many work-items work together where there is enough to do */
@@ -124,6 +127,8 @@ bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
  * around it; false where no axis reads anything again. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
+/* The axis of the rows where the columns are `vector`; NULL: nothing is read again. */
+loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce);
 /* Columns that panels hold side by side on every machine: theirs are multiples of these. The order of sums
  * depends on how columns lie in memory, and not on the machine. */
 int64_t loop_panel_step(const loop_nest *n, ir_ref reduce);
