@@ -117,6 +117,10 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
 bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
+/* loop_stage.c: for groups of work-items, a store that turns what it reads becomes several that share tiles,
+ * which go through locals. False on failure. */
+bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
+
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t at);
