@@ -26,7 +26,10 @@ enum {
   FEW_TERMS = NARROW /* that one work-item adds up */
 };
 
-int loop_group_size(const loop_nest *n) { return n->target->lanes < GROUP ? n->target->lanes : GROUP; }
+int loop_group_size(const loop_nest *n) {
+  int most = n->items ? n->items : GROUP;
+  return n->target->lanes < most ? n->target->lanes : most;
+}
 
 static int64_t most(const loop_nest *n, const loop_axis *a) { return ir_bounds_of(n->g, a->extent).hi; }
 
@@ -46,19 +49,32 @@ static int64_t groups_beside(const loop_nest *n, const loop_axis *axis) {
 
 static bool is_outermost(const loop_nest *n) { return n->bound_count == 0; }
 
+static bool is_local(const ir_graph *g, ir_ref access) {
+  return ir_op_of(g, ir_src(g, access, 0)) == IR_OP_LOCAL;
+}
+
+/* How well neighbouring work-items along the axis suit an access: side by side well, spread badly. Of locals
+ * it matters less. */
+static int access_score(loop_nest *n, ir_ref access, ir_ref range, int weight) {
+  int64_t stride;
+  bool known = loop_stride(n->g, ir_src(n->g, access, 1), range, &stride);
+  if (is_local(n->g, access)) weight = 1;
+  if (known && stride == 0) return ir_op_of(n->g, access) == IR_OP_LOAD;
+  return known && (stride == 1 || stride == -1) ? weight : -weight;
+}
+
 /* The axis along which most of what is read and written lies side by side; of equal ones that of the writes.
  */
 static uint32_t along_memory(loop_nest *n) {
-  enum { WRITTEN = 5 };
-  uint32_t best = n->axis_count;
+  enum { WRITTEN = 5, READ = 4 };
+  ir_ref loads[MAX_FOUND];
+  uint32_t best = n->axis_count,
+           count = loop_find(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_FOUND);
   int score = 0;
   for (uint32_t a = 0; a < n->axis_count; a++) {
-    int64_t stride;
     if (!takes_lanes(n, a) || most(n, &n->axes[a]) < 2) continue;
-    bool beside = loop_stride(n->g, ir_src(n->g, n->store, 1), n->axes[a].range, &stride) &&
-                  (stride == 1 || stride == -1);
-    int here =
-        loop_lane_score(n, ir_src(n->g, n->store, 2), n->axes[a].range, 1) + (beside ? WRITTEN : -WRITTEN);
+    int here = access_score(n, n->store, n->axes[a].range, WRITTEN);
+    for (uint32_t i = 0; i < count; i++) here += access_score(n, loads[i], n->axes[a].range, READ);
     if (best == n->axis_count || here >= score) best = a, score = here;
   }
   return best;

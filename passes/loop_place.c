@@ -8,6 +8,8 @@
 
 #include "index.h"
 
+#include <string.h>
+
 enum { MOST_AGAIN = 4 }; /* at most this part of an axis is done again, to end it in whole steps */
 
 static bool is_zero(ir_graph *g, ir_ref size) {
@@ -194,9 +196,19 @@ static ir_ref part(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
                                               : whole_and_rest(p, d, start, left);
 }
 
+static bool are_lanes(const loop_nest *n, uint32_t first) {
+  for (uint32_t d = first; d < n->digit_count; d++)
+    if (n->digits[d].binding != IR_UNROLL && n->digits[d].binding != IR_VECTOR) return false;
+  return true;
+}
+
 ir_ref loop_place_from(loop_place *p, uint32_t first) {
   loop_nest *n = p->n;
   if (first == n->digit_count) return p->body(p);
+  if (!p->lane_count && (p->is_tile = are_lanes(n, first))) {
+    memcpy(p->tile_start, p->start, sizeof p->start);
+    memcpy(p->tile_left, p->left, sizeof p->left);
+  }
   uint32_t axis = n->digits[first].axis;
   int64_t size;
   if (p->left[axis]) return part(p, first, p->start[axis], p->left[axis]);
@@ -245,15 +257,18 @@ static void own_lanes_of(const loop_place *p, own_lanes *own) {
 
 ir_ref loop_store_body(loop_place *p) {
   loop_nest *n = p->n;
-  ir_ref from[MAX_NEST], to[MAX_NEST];
+  ir_ref from[MAX_NEST + 1], to[MAX_NEST + 1];
+  uint32_t count = n->axis_count;
   own_lanes own;
   own_lanes_of(p, &own);
-  for (uint32_t a = 0; a < n->axis_count; a++) {
+  for (uint32_t a = 0; a < count; a++) {
     from[a] = n->axes[a].range;
     to[a] = pass_substitute(n->g, p->start[a], p->lanes, own.at, p->lane_count);
   }
+  bool alone = loop_find(n->g, n->store, IR_OP_REDUCE, from + count, 1) == 1;
+  if (alone && (to[count] = loop_staged_product(p, from[count], to))) count++;
   n->lanes = own.range, n->lane_count = own.count;
-  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, n->axis_count));
+  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, count));
   n->lanes = NULL, n->lane_count = 0;
   for (uint32_t i = own.count; i-- > 0;) effect = loop_wrap(n->g, own.range[i], own.bindings[i], effect);
   return effect;

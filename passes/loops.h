@@ -52,6 +52,8 @@ typedef struct loop_nest {
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
+  uint32_t *locals;        /* how many locals the kernel has: the next one's number */
+  int items;               /* so many work-items at most are in the group; 0: as many as the target has */
 } loop_nest;
 
 /* loop_axes.c */
@@ -174,6 +176,8 @@ typedef struct loop_place {
   ir_ref lanes[MAX_DIGITS]; /* ranges that are lanes, and how */
   int bindings[MAX_DIGITS];
   uint32_t lane_count;
+  bool is_tile; /* only lanes are left: of each axis this is what all of them cover together */
+  ir_ref tile_start[MAX_NEST], tile_left[MAX_NEST];
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 /* Of so many elements of the digit's axis: is what fills no whole step done by one that begins further back,
@@ -186,6 +190,14 @@ ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as l
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
 /* fma(a, b, 0) under a sum: a term of a contraction */
 bool loop_is_product(const ir_graph *g, ir_ref value);
+/* loop_product.c: the value of a REDUCE of n->store, a product, for a group of work-items, each at that
+ * position of the axes: operands go through locals. 0 where that is not possible. */
+ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at);
+/* loops.c: the loops over a store to a local inside those of n and those over the ranges `bound`, for so many
+ * work-items. */
+ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items);
+/* loop_reduce.c: so_far and the product of the factors, which are instead of those of the term */
+ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref so_far);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 
