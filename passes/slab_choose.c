@@ -22,9 +22,10 @@ enum {
   TILED_BYTES = 640 << 10, /* and the cache that they may fill with them */
   FEWEST_TILED = 16,
   AGAIN_BYTES = 8 << 20, /* that contractions of every round may read: part of a third cache */
-  TILE = 512,         /* elements: what is less than a few tiles in a round is worth none */
-  FEW_ROUNDS = 4,     /* for threads to share, unless there is little to do */
-  ENOUGH_GROUPS = 256 /* of work-items */
+  TILE = 512,            /* elements: what is less than a few tiles in a round is worth none */
+  FEW_ROUNDS = 4,        /* for threads to share, unless there is little to do */
+  ENOUGH_GROUPS = 512,   /* of work-items, which fill a device */
+  MOST_ALONE = 1 << 14   /* elements for a group while others have none */
 };
 #define FAR_TOO_MANY ((int64_t)1 << 40)
 
@@ -156,25 +157,23 @@ static row measure(const slab_plan *p, const slab_group *group) {
 
 /* For groups of work-items: as many rows as all of them have something to do, whose locals fit. What is left
  * of these is for the exchange between work-items. */
-static bool fits_group(const slab_plan *p, slab_group *group) {
+static bool fits_group(const slab_plan *p, slab_group *group, const row *r, int64_t rounds, int64_t extent) {
   enum { EXCHANGED = 8 }; /* bytes of each work-item */
   const ir_target *t = p->s->target;
-  int8_t inner = innermost(group);
-  row r = measure(p, group);
   int64_t room = (t->local_bytes ? t->local_bytes : CACHE_BYTES) - (int64_t)t->lanes * EXCHANGED,
-          extent = most(p->s->g, group->extent[inner]), rows = 1, rounds = 1;
-  for (int8_t l = 0; l < group->loops; l++)
-    if (group->shared[l]) rounds = times(rounds, most(p->s->g, group->extent[l]));
-  while (times(rows, r.longest) < t->lanes && 2 * rows <= extent && rounds / rows > ENOUGH_GROUPS &&
-         times(2 * rows, r.locals) <= room)
+          rows = r->neighbours ? NEIGHBOURS : 1;
+  while (rows > extent) rows /= 2;
+  while (times(rows, r->longest) < t->lanes && 2 * rows <= extent && rounds / rows > ENOUGH_GROUPS &&
+         times(2 * rows, r->locals) <= room)
     rows *= 2;
   group->rows = rows;
-  return rounds / rows > 1 && rounds < FAR_TOO_MANY && times(rows, r.locals) <= room;
+  rounds /= rows;
+  bool few = rounds < 2 || (rounds < ENOUGH_GROUPS && times(rows, r->longest) > MOST_ALONE);
+  return !few && rounds < FAR_TOO_MANY && times(rows, r->locals) <= room;
 }
 
 bool slab_fits(const slab_plan *p, slab_group *group) {
   ir_graph *g = p->s->g;
-  if (p->s->target->lanes) return fits_group(p, group);
   int8_t inner = innermost(group);
   row r = measure(p, group);
   while (r.neighbours && most(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* they stay together */
@@ -189,6 +188,7 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
           cache = r.tiled ? TILED_BYTES : CACHE_BYTES;
   for (int8_t l = 0; l < group->loops; l++)
     if (group->shared[l]) rounds = times(rounds, most(g, group->extent[l]));
+  if (p->s->target->lanes) return fits_group(p, group, &r, rounds, extent);
   int64_t all = times(rounds, r.bytes);
   while (times(rows, r.longest) < SHORT_ROW) rows *= 2;
   while (rows > extent) rows /= 2;
