@@ -105,7 +105,7 @@ bool loop_is_repeatable(loop_nest *n);                    /* may elements be sto
 
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
-ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t at);
+ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at);
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
@@ -167,6 +167,10 @@ bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
 bool loop_is_product(const ir_graph *g, ir_ref value);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
+
+/* loop_unite.c: reductions among the effects, which run one after the other, share loops. False on failure.
+ */
+bool loop_unite(ir_graph *g, ir_ref *effects, uint32_t count);
 
 /* loop_extremum.c: argmax and argmin: the first of equals wins, and the first NaN. */
 typedef struct loop_extremum {

@@ -5,6 +5,7 @@
 #include "schedule.h"
 
 enum { SLAB_MOST = 24, SLAB_NO_LOOP = -1, SLAB_NO_GROUP = -1 };
+enum { SLAB_NEAR = 32 << 10 }; /* bytes: the first cache of most machines */
 
 /* By axis of a tensor: the loop that walks it, position by position, or SLAB_NO_LOOP. */
 typedef struct slab_axes {
@@ -50,6 +51,7 @@ typedef struct slab_group {
   uint32_t before; /* first item that needs a member and is none: the slab runs before it; UINT32_MAX: none */
   int32_t beside;  /* another group that runs before that item; SLAB_NO_GROUP: none */
   int64_t rows;    /* positions of the innermost loop that one round takes together */
+  int64_t bytes;   /* of one round; 0 in a group of one, and where contractions are computed in tiles */
 } slab_group;
 
 typedef struct slab_plan {

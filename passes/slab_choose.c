@@ -141,6 +141,7 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
   int64_t fewest = r.tiled ? FEWEST_TILED : r.neighbours ? FEWEST_NEIGHBOURS : 1;
   while (rows > fewest && times(rows, r.bytes) > cache) rows /= 2;
   group->rows = rows;
+  group->bytes = r.tiled ? 0 : times(rows, r.bytes);
   rounds /= rows;
   bool few = rounds < 2 || (rounds < FEW_ROUNDS && all > CACHE_BYTES / 8);
   if (r.tiled && times(rows, r.contracted) < TILE) return false;
