@@ -10,6 +10,7 @@ enum { SLAB_NEAR = 32 << 10 }; /* bytes: the first cache of most machines */
 /* By axis of a tensor: the loop that walks it, position by position, or SLAB_NO_LOOP. */
 typedef struct slab_axes {
   int8_t loop[IR_MAX_RANK];
+  uint32_t parts; /* set of loops that walk an axis in steps of several positions */
 } slab_axes;
 
 /* slab_axes.c: axes of the operand of that number, given those of the node that uses it. False on failure. */

@@ -61,13 +61,17 @@ static int64_t read_bytes(const slab_plan *p, const slab_group *group, const sla
                           const slab_axes *axes, ir_ref node, bool *neighbours) {
   ir_graph *g = p->s->g;
   int8_t at[IR_MAX_RANK];
+  int64_t steps = 1;
   for (int8_t l = 0; l < group->loops; l++) {
     at[l] = -1;
     for (uint32_t a = 0; a < ir_rank(g, node); a++)
       if (group->shared[l] && axes->loop[a] >= 0 && axes->loop[a] == m->axis[l]) at[l] = (int8_t)a;
-    if (group->shared[l] && at[l] < 0) return 0;
+    if (!group->shared[l] || at[l] >= 0) continue;
+    if (!(axes->parts >> m->axis[l] & 1)) return 0;
+    steps = times(steps, most(g, group->extent[l]));
   }
-  return times(row_of(g, group, node, at, neighbours), ir_dtypes[ir_dtype_of(g, node)].bytes);
+  int64_t row = row_of(g, group, node, at, neighbours) / steps;
+  return times(row ? row : 1, ir_dtypes[ir_dtype_of(g, node)].bytes);
 }
 
 int64_t slab_bytes(const scheduler *s, ir_ref tensor) {
