@@ -7,9 +7,9 @@ enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
   FEW_TERMS = 8,
-  SHORT = 4, /* fewer vectors than SHORT are not worth a loop of their own */
-  LONG = 24, /* so many operations on floats wait for each other longer than a processor looks ahead */
-  COPIES = 4
+  SHORT = 4,    /* fewer vectors than SHORT are not worth a loop of their own */
+  PER_COPY = 6, /* operations on floats; for copies the processor need not look so far ahead */
+  MOST_COPIES = 4
 };
 
 /* Does the size depend on the loops outside? */
@@ -67,19 +67,23 @@ static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_coun
   vector->unroll = columns;
 }
 
-/* Copies along the lanes of a long chain of operations, where nothing else is copied: their steps alternate.
- */
-static void choose_interleaved(loop_nest *n, loop_axis *vector) {
-  int64_t copies = 1;
-  for (uint32_t i = 0; i < n->axis_count; i++) copies *= n->axes[i].unroll;
-  bool room = n->target->registers >= 32 && ir_bounds_of(n->g, vector->extent).hi >= COPIES * vector->lanes;
-  if (copies == 1 && room) vector->unroll = COPIES;
+/* Copies along the lanes of a chain of operations, where nothing else is copied: their steps alternate. An
+ * operation waits for the one before it while a processor does eight to sixteen others, and it looks some two
+ * hundred ahead: the longer the chain, the more of them have to be of other elements. */
+static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) {
+  int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
+  for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;
+  if (others > 1 || n->target->registers < 32) return;
+  while (vector->unroll < MOST_COPIES && 2 * vector->unroll * PER_COPY <= operations &&
+         2 * vector->unroll * vector->lanes <= size)
+    vector->unroll *= 2;
+  if (vector->unroll > 1) n->store = loop_fetch_swept(n, vector);
 }
 
-/* A product under a sum, fused or not, or two of them: it is worth a register tile. */
-static bool multiplies(const ir_graph *g, ir_ref value) {
-  ir_op op = ir_op_of(g, value);
-  return op == IR_OP_FMA || op == IR_OP_MUL || op == IR_OP_DOT2;
+bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
+  ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
+  return ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD &&
+         (term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2);
 }
 
 void loop_choose_lanes(loop_nest *n) {
@@ -115,7 +119,7 @@ void loop_choose_lanes(loop_nest *n) {
     terms[k] = r->src[0];
     triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* in copies already */
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
-    product |= ir_arg_int(r) == IR_OP_ADD && multiplies(n->g, r->src[0]);
+    product |= loop_multiplies(n->g, reduces[k]);
   }
   usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   int lanes = n->target->vector_bytes / work.widest_bytes;
@@ -126,7 +130,7 @@ void loop_choose_lanes(loop_nest *n) {
   last->lanes = lanes;
   if (!reduce_count) {
     loop_choose_copies(n, last);
-    if (work.operations >= LONG) choose_interleaved(n, last);
+    choose_interleaved(n, last, work.operations);
   } else if (triangle) {
     return;
   } else if (!product || !loop_choose_tile(n, last, reduces[0])) {

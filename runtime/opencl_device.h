@@ -42,7 +42,8 @@ typedef struct rt_opencl {
   cl_mem nothing;                /* stands for buffers of no bytes */
   rt_cl_region *regions;
   size_t region_count, region_cap, free_region; /* free_region: + 1 */
-  atomic_bool busy;                             /* commands may be under way */
+  rt_arenas pool;                               /* buffers of the device's own, for arrays of the host's */
+  atomic_uint_fast64_t sent, done;              /* commands so far; of them, known to be done */
 } rt_opencl;
 
 /* opencl_facts.c: every device, in the platforms' order. *count of them in an array to be freed with ir_free:
@@ -55,8 +56,13 @@ void rt_cl_describe(const rt_cl_facts *facts, ir_target *out);
 
 /* opencl.c: context and queue are there. */
 ir_status rt_cl_ready(rt_opencl *device, ir_error *error);
-/* All commands are done. */
+/* All commands that this thread sent are done. */
 ir_status rt_cl_finish(rt_opencl *device, ir_error *error);
+static inline void rt_cl_sent(rt_opencl *device) { /* after sending some */
+  atomic_fetch_add_explicit(&device->sent, 1, memory_order_relaxed);
+}
+/* There is no room for so many bytes. */
+ir_status rt_cl_no_room(rt_opencl *device, const char *name, size_t bytes, ir_error *error);
 
 /* opencl_memory.c: addresses */
 void *rt_cl_add(rt_opencl *device, cl_mem buffer, uint64_t bytes); /* NULL: memory is short */

@@ -123,7 +123,7 @@ static ir_status failed(const rt_program *p, cl_int code, const char *what, ir_e
 /* Commands are under way from now on. */
 static ir_status sent(const rt_program *p, cl_int code, const char *what, ir_error *error) {
   if (code != CL_SUCCESS) return failed(p, code, what, error);
-  atomic_store_explicit(&device_of(p)->busy, true, memory_order_release);
+  rt_cl_sent(device_of(p));
   return IR_OK;
 }
 
@@ -260,14 +260,9 @@ static size_t output_bytes(const rt_program *p, const rt_frame *f, size_t i) {
 
 /* A block of the device's own. */
 static ir_status take(const rt_program *p, size_t bytes, rt_block *out, ir_error *error) {
-  if (rt_arena_take(&p->context->arenas, bytes, out)) return IR_OK;
-  const rt_opencl *d = device_of(p);
-  return ir_fail(
-      error, IR_ERR_MEMORY,
-      "graph @%s: device %s has no room for a buffer of %zu bytes; it has %llu bytes in all, at most "
-      "%llu in one piece",
-      rt_program_name(p), d->facts.name, bytes, (unsigned long long)d->facts.memory,
-      (unsigned long long)d->facts.buffer);
+  rt_opencl *d = device_of(p);
+  if (rt_arena_take(&d->pool, bytes, out)) return IR_OK;
+  return rt_cl_no_room(d, rt_program_name(p), bytes, error);
 }
 
 /* The device's buffer for an array of the host's. */
@@ -293,7 +288,7 @@ static ir_status bind(const rt_program *p, rt_cl_state *s, void *host, size_t by
 
 static void unbind(const rt_program *p, rt_cl_bound *b) {
   if (b->wrapped) rt_cl_remove(device_of(p), b->wrapped);
-  rt_arena_give(&p->context->arenas, &b->block);
+  rt_arena_give(&device_of(p)->pool, &b->block);
   *b = (rt_cl_bound){0};
 }
 
@@ -415,6 +410,7 @@ ir_status rt_cl_run(rt_program *p, const rt_arguments *a, ir_error *error) {
   if (!status) status = clear_words(p, s, error);
   const rt_frame *f = rt_run_frame(p, r);
   if (!status) status = a->placed ? run_placed(p, r, f, a, error) : run_on_host(p, r, f, a, error);
+  if (status && s) s->dirty = s->checking > 0;
   rt_run_give(p, r);
   return status;
 }

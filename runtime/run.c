@@ -201,8 +201,10 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
   if (needed > r->block.size) {
     rt_arena_give(&p->context->arenas, &r->block);
     if (needed == SIZE_MAX || !rt_arena_take(&p->context->arenas, needed, &r->block))
-      return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
-                     rt_program_name(p), needed);
+      return p->remote
+                 ? p->context->device->does->no_room(p->context->device, rt_program_name(p), needed, error)
+                 : ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
+                           rt_program_name(p), needed);
   }
   r->scratch = p->scratch ? r->block.base + f->arena_bytes : NULL;
   for (size_t i = 0; i < p->temp_count; i++)
