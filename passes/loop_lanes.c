@@ -18,9 +18,7 @@ static bool varies(loop_nest *n, const loop_axis *a) {
   return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
 }
 
-/* How well lanes along range, in blocks of so many, suit the loads below root: contiguous good, uniform fair,
- * gathered bad. */
-static int lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
+int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, root, IR_OP_LOAD, loads, MAX_FOUND);
   int score = 0;
@@ -82,12 +80,17 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) 
   if (vector->unroll > 1) n->store = loop_fetch_swept(n, vector);
 }
 
-/* A product under a sum, fused or not: it is worth a register tile. */
-static bool multiplies(const ir_graph *g, ir_ref value) {
-  return ir_op_of(g, value) == IR_OP_FMA || ir_op_of(g, value) == IR_OP_MUL;
+bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
+  ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
+  return ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD &&
+         (term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2);
 }
 
 void loop_choose_lanes(loop_nest *n) {
+  if (n->target->lanes) {
+    loop_choose_group(n);
+    return;
+  }
   ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   loop_axis *last = NULL;
@@ -100,8 +103,9 @@ void loop_choose_lanes(loop_nest *n) {
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    int along_output = last ? lane_score(n, r->src[0], last->range, loop_panel_step(n, reduces[k])) : -100000;
-    int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
+    int along_output =
+        last ? loop_lane_score(n, r->src[0], last->range, loop_panel_step(n, reduces[k])) : -100000;
+    int along_reduced = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
     if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
@@ -115,7 +119,7 @@ void loop_choose_lanes(loop_nest *n) {
     terms[k] = r->src[0];
     triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* in copies already */
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
-    product |= ir_arg_int(r) == IR_OP_ADD && multiplies(n->g, r->src[0]);
+    product |= loop_multiplies(n->g, reduces[k]);
   }
   usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   int lanes = n->target->vector_bytes / work.widest_bytes;
