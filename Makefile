@@ -89,7 +89,9 @@ LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(RULEC_SRC),$(call find,\
 GEN_SRC := $(if $(and $(RULEC_SRC),$(filter passes/rules,$(ROOMS))),$(patsubst passes/rules/%.rules,$(GEN)/%_rules.c,$(call find,passes/rules/*.rules)))
 UNIT_SRC := $(call only,$(call find,test/unit/*.c))
 PROPERTY_SRC := $(call only,$(call find,test/property/*.c))
-TESTLIB_SRC := $(call find,test/lib/*.c)
+# What tests share; without cmocka, the part that measuring programs and property tests need.
+CMOCKA_USERS := $(shell pkg-config --exists cmocka 2>/dev/null || grep -ls 'cmocka[.]h' test/lib/*.c)
+TESTLIB_SRC := $(filter-out $(CMOCKA_USERS),$(call find,test/lib/*.c))
 PROVE_SRC := $(call find,test/prove/*.c)
 FUZZ_SRC := $(filter-out test/fuzz/driver.c,$(call find,test/fuzz/*.c))
 DEMO_SRC := $(call find,docs/demo/*.c)
@@ -267,7 +269,8 @@ $(B)/prove/prove: $(B)/obj/test/prove/prove.o $(B)/libprove.a $(B)/libtest.a $(B
 # Small measuring programs, made on request: make build/bench/bench_call
 LIBS_lljit_minimal = $(LLVM_LIBS)
 $(B)/obj/test/bench/lljit_minimal.o: EXTRA = $(LLVM_CFLAGS)
-$(B)/bench/%: $(B)/obj/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a $(B)/bench/viewfold-llvm.so
+$(B)/bench/%: $(B)/obj/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a \
+  $(if $(MODULE),$(B)/bench/viewfold-llvm.so)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(filter-out %.so,$(TEST_LINK)) -o $@

@@ -37,8 +37,10 @@ typedef struct cg_emitter {
 /* llvm_target.c: the only place that knows processors by name */
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
-bool cg_target_rounds(const ir_target *target);             /* floor, ceil, trunc, round in one instruction */
-bool cg_target_gathers(const ir_target *target);            /* masked gathers of 4- and 8-byte elements */
+bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc, round in one instruction */
+bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
+const char *cg_target_dot2(const ir_target *target,
+                           uint32_t width);                 /* intrinsic for so many 32-bit DOT2; NULL */
 const char *cg_target_store_fence(const ir_target *target); /* intrinsic that orders stores past the caches */
 
 /* llvm_loop.c: as cg_emits says */

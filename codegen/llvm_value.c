@@ -157,7 +157,8 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_OR:
   case IR_OP_XOR:
   case IR_OP_SHL:
-  case IR_OP_SHR: return binary_node(e, ref);
+  case IR_OP_SHR:
+  case IR_OP_DOT2: return binary_node(e, ref);
 
   case IR_OP_EQ:
   case IR_OP_NE:

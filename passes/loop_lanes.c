@@ -73,12 +73,15 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector) {
   int64_t copies = 1;
   for (uint32_t i = 0; i < n->axis_count; i++) copies *= n->axes[i].unroll;
   bool room = n->target->registers >= 32 && ir_bounds_of(n->g, vector->extent).hi >= COPIES * vector->lanes;
-  if (copies == 1 && room) vector->unroll = COPIES;
+  if (copies > 1 || !room) return;
+  vector->unroll = COPIES;
+  n->store = loop_fetch_swept(n, vector);
 }
 
 bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
   ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
-  return ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD && (term == IR_OP_FMA || term == IR_OP_MUL);
+  bool product = term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2;
+  return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
 }
 
 void loop_choose_lanes(loop_nest *n) {

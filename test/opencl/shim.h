@@ -11,6 +11,7 @@
  *   no_fp64 no_rounding  without doubles; without correctly rounded division and square root
  *   log=TEXT             every build fails with this log, `_` for blanks
  *   no_binaries          refuses a program's binary
+ *   plant=bounds|race    begins every kernel with a write out of bounds, or by every work-item to one place
  *
  * VF_SHIM_DRIVER names the driver's library, "libpocl.so.2.10.0" when unset; it is opened with the platform.
  */

@@ -218,11 +218,11 @@ static void follow(problem *p) {
 }
 
 static bool record(problem *p) {
-  static const ir_dtype dtypes[] = {IR_F32,  IR_F32, IR_F32, IR_F32, IR_F64, IR_F16,
-                                    IR_BF16, IR_I8,  IR_U8,  IR_I32, IR_I64, IR_U16};
+  static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_F32, IR_F32, IR_F64, IR_F16, IR_BF16,
+                                    IR_I8,  IR_U8,  IR_I16, IR_I32, IR_I64, IR_U16};
   p->bounded = one_in(p, 3);
   p->small = one_in(p, 3);
-  p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 11)];
+  p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 12)];
   snprintf(p->what, sizeof p->what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
   int kind = (int)pick(p, 0, 4);
   if (kind <= 2) matrices(p, kind == 2);
