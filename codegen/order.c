@@ -253,6 +253,7 @@ bool cg_before_loop(cg_order *o, const cg_loop *loop) {
 
 static void emit_access(cg_order *o, ir_ref ref) {
   const uint64_t *lanes = cg_lanes(o->nest, ref);
+  if (o->emits->before) o->emits->before(o->emitter, ref);
   cg_need(o, ref);
   if (ir_op_of(o->g, ref) == IR_OP_STORE) {
     if (!o->failed) o->emits->store(o->emitter, ref);

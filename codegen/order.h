@@ -24,6 +24,7 @@ typedef struct cg_emits {
   void (*copies)(void *emitter, ir_ref ref, void *copies); /* fills in the copies of a node that is no loop */
   void (*running)(void *emitter, uint32_t loop);           /* leaves the final values in finals[loop] */
   void (*lanes)(void *emitter, uint32_t loop);             /* of a value loop that is lanes: likewise */
+  void (*before)(void *emitter, ir_ref effect);            /* of a store or update: NULL for nothing to do */
   void (*store)(void *emitter, ir_ref store);              /* all its copies */
   void (*update)(void *emitter, ir_ref update);            /* at the current digits */
 } cg_emits;

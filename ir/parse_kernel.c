@@ -223,7 +223,7 @@ static bool parse_store(kernel_parser *k) {
   return push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
 }
 
-/* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...` */
+/* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...`, then perhaps `kept` */
 static bool parse_local(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_lex_next(&p->lex);
@@ -245,7 +245,8 @@ static bool parse_local(kernel_parser *k) {
   if (accept_word(p, "over")) do
       if (!(position = parse_typed(p, IR_INDEX)) || !push_source(k, position)) return false;
     while (ir_lex_accept(&p->lex, ','));
-  return define_word(p, &word, make(k, IR_OP_LOCAL, dtype, ir_pack_arg(number, 0))) && end_line(p);
+  int64_t arg = ir_pack_arg(number, accept_word(p, "kept"));
+  return define_word(p, &word, make(k, IR_OP_LOCAL, dtype, arg)) && end_line(p);
 }
 
 /* after the word: `SUBSCRIPT = VALUE`, or `add VALUE`, then perhaps `if VALID` and `over POSITION, ...` */

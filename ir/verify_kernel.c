@@ -174,6 +174,8 @@ static bool verify_local(kernel_verifier *k, ir_ref ref) {
     return ir_broken(k->v, ref, "the size of a local is a number, at least 1");
   for (uint32_t i = 1; i < n->nsrc; i++)
     if (!expect_dtype(k, ref, i, IR_INDEX)) return false;
+  if (n->arg != ir_pack_arg(number, 0) && n->arg != ir_pack_arg(number, true))
+    return ir_broken(k->v, ref, "a local is kept or is not");
   return (n->dtype != IR_NONE && n->dtype != IR_INDEX && number >= 0 && number < IR_MAX_LOCALS) ||
          ir_broken(k->v, ref, "a local has a number below %d and a data dtype", IR_MAX_LOCALS);
 }
@@ -335,7 +337,7 @@ static bool verify_lanes(kernel_verifier *k, uint8_t *seen) {
   return true;
 }
 
-/* What is read of a local was stored before, and stays. */
+/* What is read of a local was stored before, and stays, unless it is kept from round to round. */
 static bool verify_locals(kernel_verifier *k, uint8_t *state) {
   enum { STORED = 1, LOADED = 2 };
   for (size_t i = 0; i < k->regions.count; i++) {
@@ -345,7 +347,7 @@ static bool verify_locals(kernel_verifier *k, uint8_t *state) {
     uint8_t *local = &state[n->src[0]];
     if (n->op == IR_OP_LOAD && !(*local & STORED))
       return ir_broken(k->v, ref, "it reads a local before that is stored");
-    if (n->op == IR_OP_STORE && *local & LOADED)
+    if (n->op == IR_OP_STORE && *local & LOADED && !ir_arg_mode(ir_get(k->graph, n->src[0])))
       return ir_broken(k->v, ref, "it stores to a local that was read before");
     *local |= n->op == IR_OP_LOAD ? LOADED : STORED;
   }

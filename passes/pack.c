@@ -20,6 +20,7 @@
 
 #include "index.h"
 #include "loops.h"
+#include "rescale.h"
 #include "tails.h"
 
 #include <string.h>
@@ -58,6 +59,7 @@ typedef struct packing {
   const pass_operand *across, *down;
   form across_form, down_form;
   bool turned;
+  bool in_blocks; /* its terms come in blocks, all rows at hand (rescale.h) */
 } packing;
 
 static bool has(uint32_t set, uint32_t axis) { return set >> axis & 1; }
@@ -127,6 +129,7 @@ static form form_across(const packing *k) {
   const pass_operand *o = k->across;
   int64_t count, least, step = longest_step(c, o, &count, &least), fixed,
                         reuse = pass_contraction_size(c, ~c->reduced & ~o->along);
+  if (k->in_blocks && count > KEY_BLOCK) count = KEY_BLOCK;
   if (is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed) || c->rank == IR_MAX_RANK) return AS_IS;
   bool beside = !is_masked(c, o) && step_along(c, o, k->column) == 1;
@@ -242,10 +245,11 @@ static ir_ref packed(packer *p, ir_ref sum) {
     c.operand[i].tail = c.operand[i].base < p->ends_cap && p->ends_tail[c.operand[i].base];
   if (!pass_contraction_reuses(&c))
     return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? windowed_sum(&c) : sum;
-  packing k = {.c = &c};
+  pass_rescaled rescaled;
+  packing k = {.c = &c, .in_blocks = pass_rescaled_of(g, sum, &rescaled) && !rescaled.late};
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (much && choose_column(&k)) {
-    pass_tile tile = pass_tile_of(p->target, c.dtype, known_terms(&c));
+    pass_tile tile = pass_tile_of(p->target, c.dtype, k.in_blocks ? KEY_BLOCK : known_terms(&c));
     ir_ref across = in_form(&k, k.across, k.across_form, panel_width(&k, tile)),
            down = in_form(&k, k.down, k.down_form, 0);
     bool swapped = k.across == &c.operand[0];

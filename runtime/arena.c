@@ -6,8 +6,8 @@
 
 enum { SMALL_ALIGN = 64, HUGE_PAGE = 2 << 20 };
 
-bool rt_arenas_init(rt_arenas *a, const rt_block_source *source, void *user) {
-  *a = (rt_arenas){.source = source, .user = user};
+bool rt_arenas_init(rt_arenas *a, const rt_block_source *source, void *user, int places) {
+  *a = (rt_arenas){.source = source, .user = user, .places = places};
   return pthread_mutex_init(&a->lock, NULL) == 0;
 }
 
@@ -20,7 +20,7 @@ static void release(const rt_arenas *a, rt_block *block) {
 static bool release_kept(rt_arenas *a) {
   bool any = false;
   pthread_mutex_lock(&a->lock);
-  for (int i = 0; i < RT_ARENA_KEPT; i++) {
+  for (int i = 0; i < a->places; i++) {
     any |= a->kept[i].base != NULL;
     release(a, &a->kept[i]);
   }
@@ -60,7 +60,7 @@ static bool fits(const rt_block *block, size_t size) {
 bool rt_arena_take(rt_arenas *a, size_t size, rt_block *out) {
   int best = -1;
   pthread_mutex_lock(&a->lock);
-  for (int i = 0; i < RT_ARENA_KEPT; i++)
+  for (int i = 0; i < a->places; i++)
     if (fits(&a->kept[i], size) && (best < 0 || a->kept[i].size < a->kept[best].size)) best = i;
   if (best >= 0) {
     *out = a->kept[best];
@@ -75,7 +75,7 @@ void rt_arena_give(rt_arenas *a, rt_block *block) {
   if (!block->base) return;
   pthread_mutex_lock(&a->lock);
   int smallest = 0;
-  for (int i = 1; i < RT_ARENA_KEPT; i++)
+  for (int i = 1; i < a->places; i++)
     if (a->kept[i].size < a->kept[smallest].size) smallest = i;
   if (block->size > a->kept[smallest].size) { /* an empty place has size 0 */
     rt_block swap = a->kept[smallest];

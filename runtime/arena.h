@@ -8,7 +8,7 @@
 
 #include "ir/base.h"
 
-enum { RT_ARENA_KEPT = 4 };
+enum { RT_ARENA_KEPT = 4, RT_ARENA_MOST = 32 };
 
 typedef struct rt_block {
   uint8_t *base; /* address: a multiple of 64, or of 2 MiB when large; NULL: no block */
@@ -26,11 +26,12 @@ extern const rt_block_source rt_plain_blocks; /* memory of an ir_mem, which is t
 typedef struct rt_arenas {
   const rt_block_source *source;
   void *user;
+  int places; /* blocks that are kept at most */
   pthread_mutex_t lock;
-  rt_block kept[RT_ARENA_KEPT];
+  rt_block kept[RT_ARENA_MOST];
 } rt_arenas;
 
-bool rt_arenas_init(rt_arenas *arenas, const rt_block_source *source, void *user);
+bool rt_arenas_init(rt_arenas *arenas, const rt_block_source *source, void *user, int places);
 void rt_arenas_free(rt_arenas *arenas);
 
 /* A block of at least `size` bytes, contents unspecified; false when memory is short, with no block kept. */

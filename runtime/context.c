@@ -34,7 +34,8 @@ static ir_status set_up(rt_context *c, ir_error *error) {
   ir_status status = rt_device_open(&c->mem, c->options.device, &c->device, error);
   c->options.device = NULL; /* the device knows its name */
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0,
-       arenas = lock && !status && rt_arenas_init(&c->arenas, c->device->does->blocks, c->device);
+       arenas =
+           lock && !status && rt_arenas_init(&c->arenas, c->device->does->blocks, c->device, RT_ARENA_KEPT);
   if (arenas && rt_module_init(&c->codegen, error) == IR_OK) {
     if (cache_dir && target) return IR_OK;
     rt_module_free(&c->codegen);

@@ -55,9 +55,7 @@ static ir_status adopt(rt_context *c, const char *name, rt_found *found, size_t 
 static bool allocate(void *device, size_t size, rt_block *out) {
   return rt_plain_blocks.allocate(&((cpu *)device)->mem, size, out);
 }
-static void release(void *device, rt_block *block) {
-  rt_plain_blocks.release(&((cpu *)device)->mem, block);
-}
+static void release(void *device, rt_block *block) { rt_plain_blocks.release(&((cpu *)device)->mem, block); }
 
 static const rt_block_source blocks = {allocate, release};
 static const rt_device_table does = {.close = close_cpu,
@@ -68,8 +66,17 @@ static const rt_device_table does = {.close = close_cpu,
                                      .unload = rt_image_unmap,
                                      .blocks = &blocks};
 
+bool rt_device_is_name(const char *name) {
+  return strcmp(name, "cpu") == 0 || strcmp(name, "opencl") == 0 ||
+         (strncmp(name, "opencl:", 7) == 0 && name[7]);
+}
+
 ir_status rt_device_open(const ir_mem *mem, const char *name, rt_device **out, ir_error *error) {
   *out = NULL;
+  if (name && !rt_device_is_name(name))
+    return ir_fail(error, IR_ERR_INVALID,
+                   "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME",
+                   name);
   if (name && strcmp(name, "cpu") != 0) return rt_opencl_open(mem, name, out, error);
   cpu *d = ir_alloc(mem, sizeof *d);
   if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");

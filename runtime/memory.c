@@ -48,8 +48,7 @@ const void *rt_memory_read(rt_context *c, rt_memory *m, ir_error *error) {
     short_of_memory(m, error);
     return NULL;
   }
-  if (m->bytes && rt_is_remote(c->device) &&
-      c->device->does->memory_read(c->device, m, error) != IR_OK)
+  if (m->bytes && rt_is_remote(c->device) && c->device->does->memory_read(c->device, m, error) != IR_OK)
     return NULL;
   m->fresh = true;
   return m->host;

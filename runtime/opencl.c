@@ -51,10 +51,6 @@ static ir_status choose(const rt_cl_facts *list, size_t count, const char *name,
   return no_such(list, count, name, found ? "is a part of several names" : "is not there", error);
 }
 
-static bool is_name(const char *name) {
-  return strcmp(name, "opencl") == 0 || (strncmp(name, "opencl:", 7) == 0 && name[7]);
-}
-
 static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
   size_t count, chosen;
   rt_cl_facts *list = ir_alloc(&d->mem, RT_CL_DEVICES * sizeof *list);
@@ -74,17 +70,18 @@ static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
 
 ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, ir_error *error) {
   *out = NULL;
-  if (!is_name(name))
-    return ir_fail(error, IR_ERR_INVALID,
-                   "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME", name);
   rt_opencl *d = ir_alloc(mem, sizeof *d);
   if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
   *d = (rt_opencl){.base = {&does}, .mem = *mem};
-  atomic_init(&d->busy, false);
+  atomic_init(&d->sent, 0);
+  atomic_init(&d->done, 0);
   ir_status status = rt_cl_load(NULL, &d->cl, error);
   if (!status) status = open_device(d, name, error);
-  if (!status && pthread_mutex_init(&d->lock, NULL))
+  bool lock = !status && pthread_mutex_init(&d->lock, NULL) == 0;
+  if (!status && (!lock || !rt_arenas_init(&d->pool, &rt_cl_blocks, d, RT_ARENA_MOST))) {
+    if (lock) pthread_mutex_destroy(&d->lock);
     status = ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
+  }
   if (status) {
     rt_cl_unload(&d->cl);
     ir_free(mem, d, sizeof *d);
@@ -97,6 +94,7 @@ ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, i
 static void close_device(rt_device *device) {
   rt_opencl *d = (rt_opencl *)device;
   if (d->queue) d->cl.Finish(d->queue);
+  rt_arenas_free(&d->pool);
   if (d->nothing) d->cl.ReleaseMemObject(d->nothing);
   if (d->timed) d->cl.ReleaseCommandQueue(d->timed);
   if (d->queue) d->cl.ReleaseCommandQueue(d->queue);
@@ -130,10 +128,26 @@ ir_status rt_cl_ready(rt_opencl *d, ir_error *error) {
 }
 
 ir_status rt_cl_finish(rt_opencl *d, ir_error *error) {
-  if (!atomic_exchange_explicit(&d->busy, false, memory_order_acq_rel)) return IR_OK;
+  uint_fast64_t sent = atomic_load_explicit(&d->sent, memory_order_relaxed),
+                done = atomic_load_explicit(&d->done, memory_order_acquire);
+  if (done >= sent) return IR_OK;
   cl_int code = d->cl.Finish(d->queue);
+  while (done < sent && !atomic_compare_exchange_weak_explicit(&d->done, &done, sent, memory_order_release,
+                                                               memory_order_acquire)) {}
   return code == CL_SUCCESS ? IR_OK
                             : rt_cl_fail(error, code, "device %s: waiting for what it does", d->facts.name);
+}
+
+ir_status rt_cl_no_room(rt_opencl *d, const char *name, size_t bytes, ir_error *error) {
+  return ir_fail(
+      error, IR_ERR_MEMORY,
+      "graph @%s: device %s has no room for %zu bytes in one piece; it has %llu in all, and at most "
+      "%llu in one piece",
+      name, d->facts.name, bytes, (unsigned long long)d->facts.memory, (unsigned long long)d->facts.buffer);
+}
+
+static ir_status no_room(rt_device *device, const char *name, size_t bytes, ir_error *error) {
+  return rt_cl_no_room((rt_opencl *)device, name, bytes, error);
 }
 
 static ir_status describe(rt_device *device, ir_target *out, ir_error *error) {
@@ -152,6 +166,7 @@ static const rt_device_table does = {.close = close_device,
                                      .blocks = &rt_cl_blocks,
                                      .prepare = rt_cl_prepare,
                                      .retire = rt_cl_retire,
+                                     .no_room = no_room,
                                      .run = rt_cl_run,
                                      .drop_run = rt_cl_drop_run,
                                      .launch = rt_cl_launch,

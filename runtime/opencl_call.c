@@ -15,10 +15,12 @@ static ir_status map(const rt_going *r, rt_array *a, cl_map_flags flags, void **
   *mapped = NULL;
   if (!bytes_of(a)) return IR_OK;
   cl_mem buffer = rt_cl_find(d, a->data, &offset);
-  *mapped = d->cl.EnqueueMapBuffer(s->queue, buffer, CL_TRUE, flags, offset, bytes_of(a), 0, NULL, NULL, &code);
+  *mapped =
+      d->cl.EnqueueMapBuffer(s->queue, buffer, CL_TRUE, flags, offset, bytes_of(a), 0, NULL, NULL, &code);
   if (code) *mapped = NULL;
-  return code ? rt_cl_fail(error, code, "device %s: showing %zu bytes to the host", d->facts.name, bytes_of(a))
-              : IR_OK;
+  return code
+             ? rt_cl_fail(error, code, "device %s: showing %zu bytes to the host", d->facts.name, bytes_of(a))
+             : IR_OK;
 }
 
 static ir_status unmap(const rt_going *r, void *address, void *mapped, ir_error *error) {

@@ -52,10 +52,9 @@ ir_status rt_cl_compile(rt_context *c, const ir_graph *g, ir_ref kernel, const c
                         ir_error *error) {
   const rt_opencl *d = (rt_opencl *)c->device;
   cg_blob text = {0};
-  ir_status status =
-      c->options.compile
-          ? c->options.compile(c->options.compile_user, g, kernel, symbol, &c->target, &text, error)
-          : cg_opencl(g, kernel, symbol, &c->target, &text, error);
+  ir_status status = c->options.compile ? c->options.compile(c->options.compile_user, g, kernel, symbol,
+                                                             &c->target, &text, error)
+                                        : cg_opencl(g, kernel, symbol, &c->target, &text, error);
   rt_terms terms = {.scratch = text.scratch, .in_place = text.in_place, .checks = checks(g, kernel)};
   if (!status) status = check_limits(d, g, kernel, symbol, text.scratch, error);
   if (!status) status = rt_image_wrap(&c->mem, symbol, text.bytes, text.size, terms, image, error);
@@ -107,10 +106,11 @@ static ir_status build_source(rt_context *c, rt_cl_code *code, const char *name,
   ir_text text;
   cl_int result = CL_SUCCESS;
   if (c->options.no_compile)
-    return ir_fail(error, IR_ERR_COMPILE,
-                   "VIEWFOLD_COMPILE=0: graph @%s needs what the compiler of device %s makes, which the cache "
-                   "does not hold; run once without VIEWFOLD_COMPILE=0 to compile and keep it",
-                   name, d->facts.name);
+    return ir_fail(
+        error, IR_ERR_COMPILE,
+        "VIEWFOLD_COMPILE=0: graph @%s needs what the compiler of device %s makes, which the cache "
+        "does not hold; run once without VIEWFOLD_COMPILE=0 to compile and keep it",
+        name, d->facts.name);
   ir_text_init(&text, &c->mem);
   int64_t start = ir_timer_start(c->options.timer);
   ir_status status = put_source(c, code, &text, error);
@@ -214,7 +214,8 @@ ir_status rt_cl_load_code(rt_context *c, const char *name, const void *image, si
 
 ir_status rt_cl_adopt(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,
                       rt_code *out, ir_error *error) {
-  ir_status status = rt_cl_load_code(c, name, found->payload + offset, found->size - offset, kernels, out, error);
+  ir_status status =
+      rt_cl_load_code(c, name, found->payload + offset, found->size - offset, kernels, out, error);
   rt_disk_release(found);
   return status;
 }

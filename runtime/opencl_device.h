@@ -13,15 +13,15 @@ typedef struct rt_cl_facts {
   cl_platform_id platform;
   cl_device_id id;
   char name[128], platform_name[128], version[128], driver[64];
-  bool cpu;       /* its lanes are elements of vectors, not work-items */
-  bool unified;   /* its memory is the host's */
+  bool cpu;     /* its lanes are elements of vectors, not work-items */
+  bool unified; /* its memory is the host's */
   bool available, compiler, little_endian, since_1_2;
-  bool f64, denormals, divides; /* correctly rounded division and square root of f32 */
-  bool fma;                     /* in hardware */
+  bool f64, denormals, divides;                       /* correctly rounded division and square root of f32 */
+  bool fma;                                           /* in hardware */
   uint32_t units, address_bits, group, vector_floats; /* group: most work-items of one */
-  uint64_t memory, buffer, local, cache; /* bytes; buffer: most in one piece */
-  uint64_t parameters;                   /* bytes of a kernel's arguments */
-  uint32_t alignment;                    /* of a buffer within a buffer */
+  uint64_t memory, buffer, local, cache;              /* bytes; buffer: most in one piece */
+  uint64_t parameters;                                /* bytes of a kernel's arguments */
+  uint32_t alignment;                                 /* of a buffer within a buffer */
 } rt_cl_facts;
 
 /* A buffer of the device's. Its address is its place in the table + 1, above RT_CL_SHIFT bits of offset. */
@@ -36,13 +36,14 @@ typedef struct rt_opencl {
   ir_mem mem;
   rt_cl cl;
   rt_cl_facts facts;
-  pthread_mutex_t lock; /* of all below */
-  cl_context context;   /* NULL: nothing was run yet */
+  pthread_mutex_t lock;          /* of all below */
+  cl_context context;            /* NULL: nothing was run yet */
   cl_command_queue queue, timed; /* in order; timed: for runs that are timed, NULL until the first */
-  cl_mem nothing;       /* stands for buffers of no bytes */
+  cl_mem nothing;                /* stands for buffers of no bytes */
   rt_cl_region *regions;
   size_t region_count, region_cap, free_region; /* free_region: + 1 */
-  atomic_bool busy;     /* commands may be under way */
+  rt_arenas pool;                               /* buffers of the device's own, for arrays of the host's */
+  atomic_uint_fast64_t sent, done;              /* commands so far; of them, known to be done */
 } rt_opencl;
 
 /* opencl_facts.c: every device, in the platforms' order. *count of them in an array to be freed with ir_free:
@@ -55,12 +56,17 @@ void rt_cl_describe(const rt_cl_facts *facts, ir_target *out);
 
 /* opencl.c: context and queue are there. */
 ir_status rt_cl_ready(rt_opencl *device, ir_error *error);
-/* All commands are done. */
+/* All commands that this thread sent are done. */
 ir_status rt_cl_finish(rt_opencl *device, ir_error *error);
+static inline void rt_cl_sent(rt_opencl *device) { /* after sending some */
+  atomic_fetch_add_explicit(&device->sent, 1, memory_order_relaxed);
+}
+/* There is no room for so many bytes. */
+ir_status rt_cl_no_room(rt_opencl *device, const char *name, size_t bytes, ir_error *error);
 
 /* opencl_memory.c: addresses */
 void *rt_cl_add(rt_opencl *device, cl_mem buffer, uint64_t bytes); /* NULL: memory is short */
-void rt_cl_remove(rt_opencl *device, void *address);              /* the buffer is released */
+void rt_cl_remove(rt_opencl *device, void *address);               /* the buffer is released */
 /* The buffer at an address, and where in it; that which stands for none at an address that is none. */
 cl_mem rt_cl_find(rt_opencl *device, const void *address, size_t *offset);
 extern const rt_block_source rt_cl_blocks;

@@ -124,7 +124,8 @@ ir_status rt_cl_list(const rt_cl *cl, rt_cl_facts *list, size_t *count, ir_error
   for (cl_uint i = 0; i < platform_count; i++) {
     cl_device_id ids[RT_CL_DEVICES];
     cl_uint found = 0;
-    if (cl->GetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, RT_CL_DEVICES, ids, &found) != CL_SUCCESS) continue;
+    if (cl->GetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, RT_CL_DEVICES, ids, &found) != CL_SUCCESS)
+      continue;
     for (cl_uint k = 0; k < found && k < RT_CL_DEVICES && *count < RT_CL_DEVICES; k++)
       look_at(cl, platforms[i], ids[k], extensions, &list[(*count)++]);
   }

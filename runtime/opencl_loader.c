@@ -46,7 +46,8 @@ typedef struct code_row {
   const char *name;
   ir_status status;
 } code_row;
-#define ROW(code, status) {code, #code, status}
+#define ROW(code, status)                                                                                    \
+  { code, #code, status }
 #ifndef CL_PLATFORM_NOT_FOUND_KHR
 #define CL_PLATFORM_NOT_FOUND_KHR -1001
 #endif

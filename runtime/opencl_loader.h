@@ -1,5 +1,5 @@
-/* OpenCL's functions, found when first needed: nothing is linked with its loader, so viewfold runs where there
- * is none. */
+/* OpenCL's functions, found when first needed: nothing is linked with its loader, so viewfold runs where
+ * there is none. */
 #ifndef VIEWFOLD_RUNTIME_OPENCL_LOADER_H
 #define VIEWFOLD_RUNTIME_OPENCL_LOADER_H
 

@@ -48,6 +48,13 @@ cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
   return buffer;
 }
 
+static size_t bytes_of(rt_opencl *d, const void *address) {
+  pthread_mutex_lock(&d->lock);
+  size_t bytes = (size_t)d->regions[place_of(address) - 1].bytes;
+  pthread_mutex_unlock(&d->lock);
+  return bytes;
+}
+
 /* buffers */
 
 /* A buffer with an address. host NULL: memory of the device's own. */
@@ -56,9 +63,8 @@ static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes
   cl_int code = CL_SUCCESS;
   *address = NULL;
   if (bytes > d->facts.buffer || bytes >> RT_CL_SHIFT)
-    return ir_fail(error, IR_ERR_MEMORY,
-                   "device %s: %zu bytes in one piece; a buffer of it has at most %llu", d->facts.name, bytes,
-                   (unsigned long long)d->facts.buffer);
+    return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
+                   d->facts.name, bytes, (unsigned long long)d->facts.buffer);
   ir_status status = rt_cl_ready(d, error);
   if (status) return status;
   cl_mem buffer =
@@ -98,11 +104,15 @@ ir_status rt_cl_memory_place(rt_device *device, rt_memory *m, bool keep, ir_erro
       return ir_fail(error, IR_ERR_MEMORY, "out of memory for %zu bytes of elements", m->bytes);
     return make(d, CL_MEM_READ_WRITE, m->host, m->bytes, &m->address, error);
   }
-  ir_status status = make(d, CL_MEM_READ_WRITE, NULL, m->bytes, &m->address, error);
-  if (status || !keep || !m->host) return status;
+  rt_block block;
+  if (!rt_arena_take(&d->pool, m->bytes, &block)) return rt_cl_no_room(d, "session", m->bytes, error);
   size_t offset;
-  cl_mem buffer = rt_cl_find(d, m->address, &offset);
-  cl_int code = d->cl.EnqueueWriteBuffer(d->queue, buffer, CL_TRUE, offset, m->bytes, m->host, 0, NULL, NULL);
+  cl_mem buffer = rt_cl_find(d, block.base, &offset);
+  cl_int code = CL_SUCCESS;
+  if (keep && m->host)
+    code = d->cl.EnqueueWriteBuffer(d->queue, buffer, CL_TRUE, offset, m->bytes, m->host, 0, NULL, NULL);
+  if (code) rt_arena_give(&d->pool, &block);
+  m->address = block.base;
   return code == CL_SUCCESS ? IR_OK : failed(d, code, "writing", m->bytes, error);
 }
 
@@ -124,7 +134,12 @@ ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
 
 void rt_cl_memory_free(rt_device *device, rt_memory *m) {
   rt_opencl *d = (rt_opencl *)device;
-  if (d->facts.unified) rt_cl_finish(d, NULL); /* commands may use the host's memory, which goes now */
-  rt_cl_remove(d, m->address);
+  if (d->facts.unified) {
+    rt_cl_finish(d, NULL); /* commands may use the host's memory, which goes now */
+    rt_cl_remove(d, m->address);
+  } else { /* what is under way is done before whatever uses the block next */
+    rt_block block = {.base = m->address, .size = bytes_of(d, m->address)};
+    rt_arena_give(&d->pool, &block);
+  }
   m->address = NULL;
 }

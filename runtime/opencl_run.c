@@ -1,6 +1,6 @@
-/* Runs on an OpenCL device: commands in the order of the steps, which the host waits for when it needs to know
- * something. What an index check found is in a word of its own for each step that checks, read at the end and
- * wherever the host waits anyway. */
+/* Runs on an OpenCL device: commands in the order of the steps, which the host waits for when it needs to
+ * know something. What an index check found is in a word of its own for each step that checks, read at the
+ * end and wherever the host waits anyway. */
 #include "runtime/run.h"
 
 #include <string.h>
@@ -123,7 +123,7 @@ static ir_status failed(const rt_program *p, cl_int code, const char *what, ir_e
 /* Commands are under way from now on. */
 static ir_status sent(const rt_program *p, cl_int code, const char *what, ir_error *error) {
   if (code != CL_SUCCESS) return failed(p, code, what, error);
-  atomic_store_explicit(&device_of(p)->busy, true, memory_order_release);
+  rt_cl_sent(device_of(p));
   return IR_OK;
 }
 
@@ -181,7 +181,8 @@ static cl_int pass_arguments(const rt_going *r, const rt_step *s, cl_kernel kern
 static cl_int add_time(rt_opencl *d, cl_event event, int64_t *ns) {
   cl_ulong begin = 0, end = 0;
   cl_int code = d->cl.WaitForEvents(1, &event);
-  if (!code) code = d->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
+  if (!code)
+    code = d->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
   if (!code) code = d->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
   if (!code && end > begin) *ns += (int64_t)(end - begin);
   d->cl.ReleaseEvent(event);
@@ -210,8 +211,8 @@ ir_status rt_cl_copy(const rt_going *r, void *to, const void *from, size_t bytes
   const rt_cl_state *state = r->run->device;
   size_t to_offset, from_offset;
   cl_mem to_buffer = rt_cl_find(d, to, &to_offset), from_buffer = rt_cl_find(d, from, &from_offset);
-  cl_int code = d->cl.EnqueueCopyBuffer(state->queue, from_buffer, to_buffer, from_offset, to_offset, bytes, 0,
-                                        NULL, NULL);
+  cl_int code = d->cl.EnqueueCopyBuffer(state->queue, from_buffer, to_buffer, from_offset, to_offset, bytes,
+                                        0, NULL, NULL);
   return sent(r->program, code, "copying", r->error);
 }
 
@@ -259,13 +260,9 @@ static size_t output_bytes(const rt_program *p, const rt_frame *f, size_t i) {
 
 /* A block of the device's own. */
 static ir_status take(const rt_program *p, size_t bytes, rt_block *out, ir_error *error) {
-  if (rt_arena_take(&p->context->arenas, bytes, out)) return IR_OK;
-  const rt_opencl *d = device_of(p);
-  return ir_fail(error, IR_ERR_MEMORY,
-                 "graph @%s: device %s has no room for a buffer of %zu bytes; it has %llu bytes in all, at most "
-                 "%llu in one piece",
-                 rt_program_name(p), d->facts.name, bytes, (unsigned long long)d->facts.memory,
-                 (unsigned long long)d->facts.buffer);
+  rt_opencl *d = device_of(p);
+  if (rt_arena_take(&d->pool, bytes, out)) return IR_OK;
+  return rt_cl_no_room(d, rt_program_name(p), bytes, error);
 }
 
 /* The device's buffer for an array of the host's. */
@@ -291,7 +288,7 @@ static ir_status bind(const rt_program *p, rt_cl_state *s, void *host, size_t by
 
 static void unbind(const rt_program *p, rt_cl_bound *b) {
   if (b->wrapped) rt_cl_remove(device_of(p), b->wrapped);
-  rt_arena_give(&p->context->arenas, &b->block);
+  rt_arena_give(&device_of(p)->pool, &b->block);
   *b = (rt_cl_bound){0};
 }
 
@@ -314,8 +311,8 @@ static ir_status fetch(const rt_program *p, const rt_cl_state *s, const rt_cl_bo
   if (!b->bytes) return IR_OK;
   cl_mem buffer = rt_cl_find(d, b->wrapped ? b->wrapped : b->block.base, &offset);
   if (b->wrapped) {
-    void *there = d->cl.EnqueueMapBuffer(s->queue, buffer, CL_FALSE, CL_MAP_READ, 0, b->bytes, 0, NULL, NULL,
-                                         &code);
+    void *there =
+        d->cl.EnqueueMapBuffer(s->queue, buffer, CL_FALSE, CL_MAP_READ, 0, b->bytes, 0, NULL, NULL, &code);
     if (there) code = d->cl.EnqueueUnmapMemObject(s->queue, buffer, there, 0, NULL, NULL);
   } else {
     code = d->cl.EnqueueReadBuffer(s->queue, buffer, CL_FALSE, offset, b->bytes, b->host, 0, NULL, NULL);
@@ -351,7 +348,8 @@ static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const 
                              ir_error *error) {
   rt_cl_state *s = r->device;
   const ir_mem *mem = rt_context_mem(p->context);
-  size_t results = p->plan.head->results, count = p->input_count + results, size = count * sizeof(rt_cl_bound);
+  size_t results = p->plan.head->results, count = p->input_count + results,
+         size = count * sizeof(rt_cl_bound);
   rt_cl_bound *bound = ir_alloc(mem, size);
   if (!bound) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for a run", rt_program_name(p));
   memset(bound, 0, size);
@@ -396,8 +394,8 @@ static ir_status clear_words(rt_program *p, rt_cl_state *s, ir_error *error) {
   rt_opencl *d = device_of(p);
   const cl_int zero = 0;
   if (!s->dirty) return IR_OK;
-  cl_int code = d->cl.EnqueueFillBuffer(s->queue, s->status, &zero, sizeof zero, 0, s->stride * s->checking, 0,
-                                        NULL, NULL);
+  cl_int code = d->cl.EnqueueFillBuffer(s->queue, s->status, &zero, sizeof zero, 0, s->stride * s->checking,
+                                        0, NULL, NULL);
   s->dirty = code != CL_SUCCESS;
   return sent(p, code, "clearing what index checks found", error);
 }
@@ -412,6 +410,7 @@ ir_status rt_cl_run(rt_program *p, const rt_arguments *a, ir_error *error) {
   if (!status) status = clear_words(p, s, error);
   const rt_frame *f = rt_run_frame(p, r);
   if (!status) status = a->placed ? run_placed(p, r, f, a, error) : run_on_host(p, r, f, a, error);
+  if (status && s) s->dirty = s->checking > 0;
   rt_run_give(p, r);
   return status;
 }

@@ -9,11 +9,11 @@
 typedef struct rt_cl_state {
   cl_command_queue queue; /* of the run at hand */
   cl_kernel *kernels;
-  cl_mem status, *words; /* of all steps that check; by step, the part of it that is its own, or NULL */
-  size_t stride;         /* bytes from one word to the next */
-  uint32_t checking;     /* steps that do */
-  bool dirty;            /* a word may be set */
-  uint8_t *read;         /* room for all words */
+  cl_mem status, *words;    /* of all steps that check; by step, the part of it that is its own, or NULL */
+  size_t stride;            /* bytes from one word to the next */
+  uint32_t checking;        /* steps that do */
+  bool dirty;               /* a word may be set */
+  uint8_t *read;            /* room for all words */
   void **inputs, **outputs; /* addresses of the host's arrays */
 } rt_cl_state;
 

@@ -73,8 +73,7 @@ static ir_status load(rt_context *c, rt_found *found, rt_program **out, ir_error
   rt_plan head;
   bool good = rt_plan_read(plan.bytes, size, &head);
   if (!good || !code_follows) rt_disk_release(found);
-  else
-    status = c->device->does->adopt(c, head.names, found, size, head.head->kernels, &code, error);
+  else status = c->device->does->adopt(c, head.names, found, size, head.head->kernels, &code, error);
   if (!good) status = ir_fail(error, IR_ERR_INVALID, "a plan is damaged");
   if (!status) status = rt_program_make(c, plan.bytes, size, &code, out, error);
   rt_flat_free(&c->mem, &plan);

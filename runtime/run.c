@@ -201,8 +201,10 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
   if (needed > r->block.size) {
     rt_arena_give(&p->context->arenas, &r->block);
     if (needed == SIZE_MAX || !rt_arena_take(&p->context->arenas, needed, &r->block))
-      return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
-                     rt_program_name(p), needed);
+      return p->remote
+                 ? p->context->device->does->no_room(p->context->device, rt_program_name(p), needed, error)
+                 : ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
+                           rt_program_name(p), needed);
   }
   r->scratch = p->scratch ? r->block.base + f->arena_bytes : NULL;
   for (size_t i = 0; i < p->temp_count; i++)
@@ -253,7 +255,8 @@ static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_er
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
                          ir_error *error) {
-  if (!p->plain) return run_any(p, &(rt_arguments){.inputs = inputs, .outputs = outputs, .vars = vars}, error);
+  if (!p->plain)
+    return run_any(p, &(rt_arguments){.inputs = inputs, .outputs = outputs, .vars = vars}, error);
   void *buffers[RT_FEW_PARAMS + 1];
   void *const *const bases[4] = {
       [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = NULL, [IR_SLOT_DATA] = p->data};

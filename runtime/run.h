@@ -19,8 +19,8 @@ static inline void *rt_address(void *const *const *bases, uint32_t source) {
   return bases[source >> RT_SOURCE_SHIFT][source & RT_SOURCE_NUMBER];
 }
 
-/* run.c: the state of a run, with room for these values of the variables: taken, to be given back in any case.
- * After a failure it is not filled. */
+/* run.c: the state of a run, with room for these values of the variables: taken, to be given back in any
+ * case. After a failure it is not filled. */
 rt_run *rt_run_take(rt_program *program, ir_error *error); /* NULL after failing */
 ir_status rt_run_fill(rt_program *program, rt_run *run, const int64_t *vars, ir_error *error);
 void rt_run_give(rt_program *program, rt_run *run);

@@ -158,8 +158,8 @@ static ir_status run_call(const rt_going *r, const rt_step *s) {
                   .operand_count = plan->slot_count - plan->carries};
   ir_error own = {0};
   const void *found = p->calls[s->number];
-  ir_status status = p->remote ? device_of(r)->call(r, s, found, &call, &own)
-                               : calls->run(calls->user, found, &call, &own);
+  ir_status status =
+      p->remote ? device_of(r)->call(r, s, found, &call, &own) : calls->run(calls->user, found, &call, &own);
   if (!status) return IR_OK;
   return ir_fail(r->error, status, "graph @%s: custom operation %s: %s", rt_program_name(p), call.name,
                  own.text[0] ? own.text : "it failed and does not say why");

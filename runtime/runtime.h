@@ -54,8 +54,8 @@ typedef struct rt_options {
   int threads; /* that a loop may be spread over, the caller's included; 0: every processor we may use */
   const char *cache_dir; /* NULL: as rt_disk_open chooses */
   int64_t cache_bytes;   /* cap of the cache on disk; 0: RT_DISK_DEFAULT_BYTES */
-  const char *device; /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
-  const char *target; /* settings for rt_target_override; NULL: the device as it is */
+  const char *device;    /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
+  const char *target;    /* settings for rt_target_override; NULL: the device as it is */
   bool no_disk;          /* keep nothing on disk */
   bool no_compile;       /* VIEWFOLD_COMPILE=0: fail instead of compiling */
   bool perf_map;         /* tell perf about generated code */
@@ -94,6 +94,9 @@ const void *rt_memory_read(rt_context *context, rt_memory *memory, ir_error *err
 ir_status rt_memory_place(rt_context *context, rt_memory *memory, bool keep, ir_error *error);
 void rt_memory_free(rt_context *context, rt_memory *memory); /* *memory becomes none */
 
+/* Could a device be called so, on some machine? */
+bool rt_device_is_name(const char *name);
+
 /* Plain text about the devices that programs may run on: one line that names the device, indented lines below
  * it. */
 ir_status rt_devices_text(rt_context *context, ir_text *out, ir_error *error);
@@ -128,8 +131,9 @@ void rt_program_release(rt_program *program);
 ir_status rt_program_run(const rt_program *program, void *const *inputs, void *const *outputs,
                          const int64_t *vars, ir_error *error);
 
-/* The same with addresses, of rt_memory_place, in place of pointers. The run may still be going on afterwards:
- * what is asked of the memories waits for it, and tells of failures that come too late for this call. */
+/* The same with addresses, of rt_memory_place, in place of pointers. The run may still be going on
+ * afterwards: what is asked of the memories waits for it, and tells of failures that come too late for this
+ * call. */
 ir_status rt_program_run_placed(const rt_program *program, void *const *inputs, void *const *outputs,
                                 const int64_t *vars, ir_error *error);
 
