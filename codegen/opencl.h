@@ -153,6 +153,8 @@ const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not al
 void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
 void oc_after_store(oc_emitter *e, ir_ref store);
 oc_waits oc_begin_round(oc_emitter *e); /* of a loop: the one before may be this one */
+/* Between what each round of a value loop does, and the values that read it. */
+void oc_before_values(oc_emitter *e, const cg_loop *loop);
 void oc_end_round(oc_emitter *e, const cg_loop *loop);
 void oc_end_maybe(oc_emitter *e, oc_waits before);        /* of code that may not have been run */
 bool oc_joins_lanes(oc_emitter *e, ir_ref ref);           /* computing it makes work-items wait */
