@@ -103,7 +103,7 @@ void loop_choose_lanes(loop_nest *n);
  * gathered bad. */
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
 
-/* A sum of products, fused or not: it is worth a register tile. */
+/* A sum of products, fused or not, or of two at a time: it is worth a register tile. */
 bool loop_multiplies(const ir_graph *g, ir_ref reduce);
 
 /* loop_group.c: the same where lanes are work-items of a group */
@@ -122,6 +122,12 @@ bool loop_is_repeatable(loop_nest *n);                    /* may elements be sto
 /* loop_stage.c: for groups of work-items, a store that turns what it reads becomes several that share tiles,
  * which go through locals. False on failure. */
 bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
+
+/* loop_rows.c: likewise a store that reduces many short rows: groups take several rows. */
+bool loop_share_rows(ir_graph *g, const ir_target *target, loop_stores *stores);
+/* loop_mask.c: value where that is so, else the other one, and then no load below reads anything; none of
+ * these says where another one reads. */
+ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
 
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
