@@ -16,6 +16,8 @@ typedef struct cg_loop {
   ir_ref node, range; /* LOOP, RANGE */
   int binding;
   uint32_t carries;
+  ir_ref effect;         /* of each round, before its next values; 0: none */
+  uint64_t locals;       /* set of those, by number, that belong to one round */
   uint32_t depth;        /* nesting depth, from 1 */
   int64_t extent;        /* of lanes; 0 for loops that run */
   uint64_t *carry_lanes; /* by carry: lanes of the carried value; for lane loops, those of the result */

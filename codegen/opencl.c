@@ -110,9 +110,6 @@ static ir_status check_lanes(const oc_emitter *e, const char *symbol, ir_error *
   for (uint32_t l = 0; l < e->nest->loop_count; l++) {
     const cg_loop *loop = &e->nest->loops[l];
     if (loop->binding != IR_VECTOR) continue;
-    if (loop->extent & (loop->extent - 1))
-      return ir_fail(error, IR_ERR_INTERNAL, "compile: %s has a vector of %lld lanes, no power of two",
-                     symbol, (long long)loop->extent);
     if (e->by_lanes && loop->extent > e->target->lanes)
       return ir_fail(error, IR_ERR_UNSUPPORTED,
                      "compile: %s has vectors of %lld lanes; groups of the target have at most %d work-items",

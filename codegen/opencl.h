@@ -105,11 +105,13 @@ oc_value oc_fail(oc_emitter *e, ir_status status, const char *format, ...) IR_PR
 void oc_text_free(oc_emitter *e);
 
 /* opencl_emit.c: values and the kernel */
-uint32_t oc_width(const oc_emitter *e, uint32_t lanes);  /* of one piece */
-uint32_t oc_pieces(const oc_emitter *e, uint32_t lanes); /* of a vector of so many lanes */
-oc_value oc_at(oc_emitter *e, ir_ref ref);               /* at the current digits and piece */
-oc_value *oc_values(oc_emitter *e, uint32_t count);      /* NULL when memory is short */
-void oc_begin_node(oc_emitter *e, uint32_t variables);   /* of which the next names are */
+/* Of a vector of so many lanes: its pieces, elements of the current one, and which lane that begins with. */
+uint32_t oc_pieces(const oc_emitter *e, uint32_t lanes);
+uint32_t oc_width(const oc_emitter *e, uint32_t lanes);
+uint32_t oc_first_lane(const oc_emitter *e, uint32_t lanes);
+oc_value oc_at(oc_emitter *e, ir_ref ref);             /* at the current digits and piece */
+oc_value *oc_values(oc_emitter *e, uint32_t count);    /* NULL when memory is short */
+void oc_begin_node(oc_emitter *e, uint32_t variables); /* of which the next names are */
 void oc_emit_copies(void *emitter, ir_ref ref, void *copies);
 
 /* opencl_value.c: nodes */

@@ -9,13 +9,27 @@
 
 enum { LONG_EXPRESSION = 40 };
 
+/* Pieces are as wide as they can be: of 28 lanes 16, 8 and 4. */
+static uint32_t widest_within(uint32_t lanes) {
+  uint32_t width = OC_WIDEST;
+  while (width > lanes) width /= 2;
+  return width;
+}
+
+uint32_t oc_first_lane(const oc_emitter *e, uint32_t lanes) {
+  uint32_t first = 0;
+  for (uint32_t piece = 0; piece < e->piece; piece++) first += widest_within(lanes - first);
+  return first;
+}
+
 uint32_t oc_width(const oc_emitter *e, uint32_t lanes) {
-  if (e->by_lanes) return 1;
-  return lanes < OC_WIDEST ? lanes : OC_WIDEST;
+  return e->by_lanes ? 1 : widest_within(lanes - oc_first_lane(e, lanes));
 }
 
 uint32_t oc_pieces(const oc_emitter *e, uint32_t lanes) {
-  return e->by_lanes ? 1 : lanes / oc_width(e, lanes);
+  uint32_t pieces = lanes / OC_WIDEST;
+  for (uint32_t rest = lanes % OC_WIDEST; rest; rest &= rest - 1) pieces++;
+  return e->by_lanes ? 1 : pieces;
 }
 
 oc_value *oc_values(oc_emitter *e, uint32_t count) {

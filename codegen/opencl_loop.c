@@ -24,13 +24,13 @@ static oc_value fetch(oc_emitter *e, ir_ref ref, uint32_t width) {
 typedef struct carried {
   oc_emitter *e;
   const cg_loop *loop;
-  uint32_t slot, width, pieces;
+  uint32_t slot, lanes, pieces;
   oc_value **copies;
 } carried;
 
 static carried carried_of(oc_emitter *e, const cg_loop *loop, uint32_t slot, void **arrays) {
   uint32_t lanes = cg_width_of(&e->order, cg_carry_lanes(&e->order, loop, slot));
-  return (carried){e, loop, slot, oc_width(e, lanes), oc_pieces(e, lanes), arrays ? arrays[slot] : NULL};
+  return (carried){e, loop, slot, lanes, oc_pieces(e, lanes), arrays ? arrays[slot] : NULL};
 }
 
 static void for_each(carried *c, void (*each)(carried *c, uint32_t copy)) {
@@ -51,7 +51,8 @@ static void declare(carried *c, uint32_t copy) {
   if (e->piece == 0) c->copies[copy] = oc_values(e, c->pieces);
   if (!c->copies[copy]) return;
   e->variable = copy * c->pieces + e->piece;
-  c->copies[copy][e->piece] = oc_variable(e, fetch(e, ir_src(e->g, c->loop->node, 1 + c->slot), c->width));
+  c->copies[copy][e->piece] =
+      oc_variable(e, fetch(e, ir_src(e->g, c->loop->node, 1 + c->slot), oc_width(e, c->lanes)));
 }
 
 static void **open_carried(oc_emitter *e, const cg_loop *loop) {
@@ -99,7 +100,7 @@ static void close_carried(oc_emitter *e, const cg_loop *loop, void **arrays) {
     do
       for (e->piece = 0; e->piece < c.pieces; e->piece++)
         all[at++] = (next){c.copies[cg_copy_at(&e->order, lanes)][e->piece],
-                           next_value(e, loop, i, c.width, count == 1)};
+                           next_value(e, loop, i, oc_width(e, c.lanes), count == 1)};
     while (cg_next_lane(&e->order, lanes));
     e->piece = 0;
   }
@@ -196,8 +197,8 @@ static oc_value tree_of_parts(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value 
 
 static oc_value tree_of_lanes(oc_emitter *e, ir_op op, ir_dtype dtype, ir_ref body, uint32_t lanes) {
   oc_value part[CG_MAX_LANES / OC_WIDEST + 1];
-  uint32_t pieces = oc_pieces(e, lanes), width = oc_width(e, lanes);
-  for (e->piece = 0; e->piece < pieces; e->piece++) part[e->piece] = fetch(e, body, width);
+  uint32_t pieces = oc_pieces(e, lanes);
+  for (e->piece = 0; e->piece < pieces; e->piece++) part[e->piece] = fetch(e, body, oc_width(e, lanes));
   e->piece = 0;
   return tree_of_elements(e, op, dtype, tree_of_parts(e, op, dtype, part, pieces));
 }
@@ -224,9 +225,9 @@ typedef struct lane_fold {
 static void fold_copy(oc_emitter *e, const lane_fold *f, uint32_t number, uint32_t copy) {
   const cg_loop *loop = f->c.loop;
   oc_value tree = loop->binding == IR_UNROLL
-                      ? tree_of_copies(e, f->op, f->dtype, number, f->body, f->c.width)
+                      ? tree_of_copies(e, f->op, f->dtype, number, f->body, oc_width(e, f->c.lanes))
                       : tree_of_lanes(e, f->op, f->dtype, f->body, (uint32_t)loop->extent);
-  oc_value init = fetch(e, f->init, f->c.width);
+  oc_value init = fetch(e, f->init, oc_width(e, f->c.lanes));
   e->variable = copy * f->c.pieces + e->piece;
   f->c.copies[copy][e->piece] = oc_variable(e, oc_combine(e, f->op, f->dtype, init, tree));
 }
@@ -304,6 +305,8 @@ static oc_value some_holds(oc_emitter *e, ir_ref ref) {
   do
     for (e->piece = 0; e->piece < pieces; e->piece++) {
       oc_value condition = oc_at(e, ir_src(e->g, ref, 0));
+      if (some.text && some.width != condition.width)
+        some = oc_any(e, some), condition = oc_any(e, condition);
       if (!some.text) some = condition;
       else if (strcmp(some.text, condition.text) != 0)
         some = oc_temporary(e, oc_both(e, some, condition, "|"));
@@ -318,7 +321,7 @@ static oc_value some_holds(oc_emitter *e, ir_ref ref) {
 void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies) {
   const ir_node *n = ir_get(e->g, ref);
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  uint32_t pieces = oc_pieces(e, e->nest->width[ref]), width = oc_width(e, e->nest->width[ref]);
+  uint32_t vector = e->nest->width[ref], pieces = oc_pieces(e, vector);
   size_t log_count = e->order.log_count;
   if (++e->order.nesting > CG_MAX_NESTING)
     cg_order_fail(&e->order, IR_ERR_UNSUPPORTED, "compile: rare values nest deeper than %d", CG_MAX_NESTING);
@@ -332,7 +335,7 @@ void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies) {
     if (!values) return;
     for (e->piece = 0; e->piece < pieces; e->piece++) {
       e->variable = (uint32_t)copy * pieces + e->piece;
-      values[e->piece] = oc_variable(e, fetch(e, n->src[2], width));
+      values[e->piece] = oc_variable(e, fetch(e, n->src[2], oc_width(e, vector)));
     }
     e->piece = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
@@ -346,8 +349,9 @@ void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies) {
   do {
     oc_value *values = copies[cg_copy_at(&e->order, lanes)];
     for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++)
-      oc_line(e, "%s = %s", values[e->piece].text,
-              oc_select(e, oc_at(e, n->src[0]), fetch(e, n->src[1], width), values[e->piece]).text);
+      oc_line(
+          e, "%s = %s", values[e->piece].text,
+          oc_select(e, oc_at(e, n->src[0]), fetch(e, n->src[1], oc_width(e, vector)), values[e->piece]).text);
     e->piece = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   oc_close(e);

@@ -69,7 +69,7 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
   }
   a.base = how.base ? oc_at(e, how.base) : oc_literal(e, OC_INT, 0);
   if (!how.affine) a.part = oc_at(e, how.part);
-  else if (e->piece) a.base = plus(e, a.base, index_literal(e, a.stride * OC_WIDEST * e->piece));
+  else if (e->piece) a.base = plus(e, a.base, index_literal(e, a.stride * oc_first_lane(e, lanes)));
   return a;
 }
 

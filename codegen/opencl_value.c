@@ -140,9 +140,10 @@ static oc_value constant(oc_emitter *e, const ir_node *n) {
 static oc_value lane_position(oc_emitter *e, ir_ref ref) {
   uint32_t loop = e->nest->loop_of[ref] - 1, width = oc_width(e, e->nest->width[ref]);
   if (e->nest->loops[loop].binding == IR_UNROLL) return oc_literal(e, OC_INT, e->order.digit[loop]);
-  if (width == 1) return oc_literal(e, OC_INT, 0);
-  if (!e->piece) return oc_make(e, OC_INT, width, OC_ATOM, "VF_LANES_%u", width);
-  return oc_make(e, OC_INT, width, OC_SUM, "VF_LANES_%u + %u", width, e->piece * OC_WIDEST);
+  uint32_t first = oc_first_lane(e, e->nest->width[ref]);
+  if (width == 1) return oc_literal(e, OC_INT, first);
+  if (!first) return oc_make(e, OC_INT, width, OC_ATOM, "VF_LANES_%u", width);
+  return oc_make(e, OC_INT, width, OC_SUM, "VF_LANES_%u + %u", width, first);
 }
 
 static oc_value unary_node(oc_emitter *e, ir_ref ref) {

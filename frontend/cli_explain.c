@@ -22,7 +22,8 @@ static const char help_text[] =
     "multiply-adds,\n"
     "`expects`, what its code should take, and `took`, the median of the runs. What the machine can do is "
     "measured once\n"
-    "(see `viewfold devices`). FILE.vf `-` is standard input. `viewfold index --explain CHAIN` explains an "
+    "(see `viewfold devices`). The last line says how much memory a run needs. FILE.vf `-` is standard "
+    "input. `viewfold index --explain CHAIN` explains an "
     "index.\n"
     "\n"
     "Options:\n"
@@ -59,6 +60,7 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
   int status = x->no_run ? CLI_OK : explain_run_open(&run, &x->s, block);
   if (!status && fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) != IR_OK)
     status = cli_failure("explain", &x->s.error);
+  if (!status) explain_run_memory(&run, &x->out);
   explain_run_close(&run);
   return status;
 }

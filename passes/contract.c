@@ -5,6 +5,7 @@
 
 #include "index.h"
 #include "loops.h"
+#include "tails.h"
 #include "view_index.h"
 
 enum { MAX_VISITS = 32 };
@@ -22,12 +23,6 @@ int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes) {
     size = size > INT64_MAX / c->size[i] ? INT64_MAX : size * c->size[i];
   }
   return size;
-}
-
-static bool is_elementwise(const ir_node *n) {
-  ir_class cls = (ir_class)ir_ops[n->op].cls;
-  return n->op != IR_OP_STORED && (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY ||
-                                   cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY);
 }
 
 /* What is left to follow: values at positions. */
@@ -86,7 +81,7 @@ static bool follow(const pass_contraction *c, pass_operand *o) {
     }
     o->along |= axes_in(c, valid);
     if (n->op == IR_OP_CONST) continue;
-    if (!is_elementwise(n)) {
+    if (!pass_is_elementwise(n)) {
       for (uint32_t i = 0; i < p.rank; i++) o->along |= axes_in(c, p.at[i]);
       continue;
     }

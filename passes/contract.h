@@ -13,6 +13,7 @@ typedef struct pass_operand {
   uint32_t along;      /* axes that it varies along, a set of bits */
   ir_ref base;         /* below the views on top of it: what is no view of one operand */
   ir_ref index, valid; /* the element of the base that it reads, over ranges ridx0.. of the product's axes */
+  bool tail;           /* set by packing: the base is the end of a reduction's tail, and lies in memory */
 } pass_operand;
 
 typedef struct pass_contraction {
@@ -26,6 +27,8 @@ typedef struct pass_contraction {
   int64_t size[IR_MAX_RANK]; /* at most */
   pass_operand operand[2];
 } pass_contraction;
+
+enum { PASS_PANELS = 1 }; /* arg of a STORED that is a copy in panels: its axes are of the machine */
 
 /* Is node a SUM of products, or of pairs of them? */
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);

@@ -73,13 +73,15 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector) {
   int64_t copies = 1;
   for (uint32_t i = 0; i < n->axis_count; i++) copies *= n->axes[i].unroll;
   bool room = n->target->registers >= 32 && ir_bounds_of(n->g, vector->extent).hi >= COPIES * vector->lanes;
-  if (copies == 1 && room) vector->unroll = COPIES;
+  if (copies > 1 || !room) return;
+  vector->unroll = COPIES;
+  n->store = loop_fetch_swept(n, vector);
 }
 
-/* A product under a sum, fused or not, or two of them: it is worth a register tile. */
-static bool multiplies(const ir_graph *g, ir_ref value) {
-  ir_op op = ir_op_of(g, value);
-  return op == IR_OP_FMA || op == IR_OP_MUL || op == IR_OP_DOT2;
+bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
+  ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
+  return ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD &&
+         (term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2);
 }
 
 void loop_choose_lanes(loop_nest *n) {
@@ -115,7 +117,7 @@ void loop_choose_lanes(loop_nest *n) {
     terms[k] = r->src[0];
     triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* in copies already */
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
-    product |= ir_arg_int(r) == IR_OP_ADD && multiplies(n->g, r->src[0]);
+    product |= loop_multiplies(n->g, reduces[k]);
   }
   usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   int lanes = n->target->vector_bytes / work.widest_bytes;

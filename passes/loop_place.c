@@ -8,6 +8,8 @@
 
 #include "index.h"
 
+#include <string.h>
+
 enum { MOST_AGAIN = 4 }; /* at most this part of an axis is done again, to end it in whole steps */
 
 static bool is_zero(ir_graph *g, ir_ref size) {
@@ -51,6 +53,8 @@ static ir_ref lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int6
 bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elements) {
   const loop_axis *axis = &n->axes[digit->axis];
   int64_t size, step = digit->step, rest = elements % step;
+  if (n->target->lanes && axis->overlaps && ir_is_const(n->g, axis->extent, &size))
+    return size >= step && rest != 0;
   return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && rest != 0 &&
          step == (int64_t)axis->unroll * axis->lanes && MOST_AGAIN * (step - rest) <= size &&
          (axis->lanes == 1 || (rest + axis->lanes - 1) / axis->lanes == axis->unroll);
@@ -92,12 +96,32 @@ static ir_ref closer(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   return lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
 }
 
+/* Copies of a group's width, the last of which begins further back. 0 where that is not possible. */
+static ir_ref leaning(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  loop_digit digit = p->n->digits[d];
+  const loop_axis *axis = &p->n->axes[digit.axis];
+  int64_t elements, step = digit.step;
+  if (!p->n->target->lanes || !axis->overlaps || digit.binding != IR_UNROLL || step != axis->lanes ||
+      !ir_is_const(g, left, &elements) || elements <= step || elements % step == 0)
+    return 0;
+  ir_ref range = loop_fresh_range(p->n, ir_index(g, (elements + step - 1) / step));
+  if (!range) return 0;
+  ir_ref at = pass_min(g, pass_mul_int(g, range, step), ir_index(g, elements - step));
+  p->lanes[p->lane_count] = range;
+  p->bindings[p->lane_count++] = IR_UNROLL;
+  ir_ref effect = inside(p, d, pass_add(g, start, at), ir_index(g, step));
+  p->lane_count--;
+  return effect;
+}
+
 /* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */
 static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_graph *g = p->n->g;
   loop_digit digit = p->n->digits[d];
   ir_ref together = overlapping(p, d, start, left);
   if (!together) together = closer(p, d, start, left);
+  if (!together) together = leaning(p, d, start, left);
   if (together) return together;
   bool single = digit.step == 1;
   ir_ref whole = single ? left : pass_div_int(g, left, digit.step), parts[2];
@@ -172,9 +196,19 @@ static ir_ref part(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
                                               : whole_and_rest(p, d, start, left);
 }
 
+static bool are_lanes(const loop_nest *n, uint32_t first) {
+  for (uint32_t d = first; d < n->digit_count; d++)
+    if (n->digits[d].binding != IR_UNROLL && n->digits[d].binding != IR_VECTOR) return false;
+  return true;
+}
+
 ir_ref loop_place_from(loop_place *p, uint32_t first) {
   loop_nest *n = p->n;
   if (first == n->digit_count) return p->body(p);
+  if (!p->lane_count && (p->is_tile = are_lanes(n, first))) {
+    memcpy(p->tile_start, p->start, sizeof p->start);
+    memcpy(p->tile_left, p->left, sizeof p->left);
+  }
   uint32_t axis = n->digits[first].axis;
   int64_t size;
   if (p->left[axis]) return part(p, first, p->start[axis], p->left[axis]);
@@ -223,15 +257,18 @@ static void own_lanes_of(const loop_place *p, own_lanes *own) {
 
 ir_ref loop_store_body(loop_place *p) {
   loop_nest *n = p->n;
-  ir_ref from[MAX_NEST], to[MAX_NEST];
+  ir_ref from[MAX_NEST + 1], to[MAX_NEST + 1];
+  uint32_t count = n->axis_count;
   own_lanes own;
   own_lanes_of(p, &own);
-  for (uint32_t a = 0; a < n->axis_count; a++) {
+  for (uint32_t a = 0; a < count; a++) {
     from[a] = n->axes[a].range;
     to[a] = pass_substitute(n->g, p->start[a], p->lanes, own.at, p->lane_count);
   }
+  bool alone = loop_find(n->g, n->store, IR_OP_REDUCE, from + count, 1) == 1;
+  if (alone && (to[count] = loop_staged_product(p, from[count], to))) count++;
   n->lanes = own.range, n->lane_count = own.count;
-  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, n->axis_count));
+  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, count));
   n->lanes = NULL, n->lane_count = 0;
   for (uint32_t i = own.count; i-- > 0;) effect = loop_wrap(n->g, own.range[i], own.bindings[i], effect);
   return effect;

@@ -75,6 +75,14 @@ static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
   return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){turned ? value : so_far, turned ? so_far : value}, 2);
 }
 
+ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref so_far) {
+  reduction r = {.n = n, .op = IR_OP_ADD, .dtype = ir_dtype_of(n->g, term)};
+  const ir_node *t = ir_get(n->g, term);
+  ir_ref src[] = {factors[0], factors[1], t->nsrc > 2 ? t->src[2] : 0};
+  ir_ref value = ir_make(n->g, (ir_op)t->op, r.dtype, t->arg, src, t->nsrc);
+  return value && so_far ? combine(&r, so_far, value) : 0;
+}
+
 static void add_range(reduction *r, ir_ref range) {
   if (r->range_count < MAX_NEST) r->ranges[r->range_count++] = range;
 }

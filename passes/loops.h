@@ -52,6 +52,8 @@ typedef struct loop_nest {
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
+  uint32_t *locals;        /* how many locals the kernel has: the next one's number */
+  int items;               /* so many work-items at most are in the group; 0: as many as the target has */
 } loop_nest;
 
 /* loop_axes.c */
@@ -101,6 +103,9 @@ void loop_choose_lanes(loop_nest *n);
  * gathered bad. */
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
 
+/* A sum of products, fused or not: it is worth a register tile. */
+bool loop_multiplies(const ir_graph *g, ir_ref reduce);
+
 /* loop_group.c: the same where lanes are work-items of a group */
 void loop_choose_group(loop_nest *n);
 int loop_group_size(const loop_nest *n); /* so many work-items work together where there is enough to do */
@@ -114,9 +119,15 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
 bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
+/* loop_stage.c: for groups of work-items, a store that turns what it reads becomes several that share tiles,
+ * which go through locals. False on failure. */
+bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
+
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t at);
+/* The store of the nest, with loads that fetch what comes 8 KiB later along the axis. */
+ir_ref loop_fetch_swept(const loop_nest *n, const loop_axis *along);
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
@@ -124,6 +135,8 @@ bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
  * around it; false where no axis reads anything again. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
+/* The axis of the rows where the columns are `vector`; NULL: nothing is read again. */
+loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce);
 /* Columns that panels hold side by side on every machine: theirs are multiples of these. The order of sums
  * depends on how columns lie in memory, and not on the machine. */
 int64_t loop_panel_step(const loop_nest *n, ir_ref reduce);
@@ -165,6 +178,8 @@ typedef struct loop_place {
   ir_ref lanes[MAX_DIGITS]; /* ranges that are lanes, and how */
   int bindings[MAX_DIGITS];
   uint32_t lane_count;
+  bool is_tile; /* only lanes are left: of each axis this is what all of them cover together */
+  ir_ref tile_start[MAX_NEST], tile_left[MAX_NEST];
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 /* Of so many elements of the digit's axis: is what fills no whole step done by one that begins further back,
@@ -177,6 +192,14 @@ ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as l
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
 /* fma(a, b, 0) under a sum: a term of a contraction */
 bool loop_is_product(const ir_graph *g, ir_ref value);
+/* loop_product.c: the value of a REDUCE of n->store, a product, for a group of work-items, each at that
+ * position of the axes: operands go through locals. 0 where that is not possible. */
+ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at);
+/* loops.c: the loops over a store to a local inside those of n and those over the ranges `bound`, for so many
+ * work-items. */
+ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items);
+/* loop_reduce.c: so_far and the product of the factors, which are instead of those of the term */
+ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref so_far);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
 

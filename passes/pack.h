@@ -4,11 +4,18 @@
 
 #include "contract.h"
 
+enum { PACK_NEAR = 8 }; /* elements between neighbours along a summed axis that share cache lines */
+
 /* Copies of an operand, as views of the operand's shape. */
 ir_ref pack_rows(const pass_contraction *c, const pass_operand *o);  /* [kept..., summed...] */
 ir_ref pack_plain(const pass_contraction *c, const pass_operand *o); /* masks and elementwise work done */
 /* [kept..., panels, summed..., width], of a column of known size */
 ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t column, int64_t width);
+
+bool pack_of_several(const ir_graph *g, ir_ref value); /* is it made of several tensors, elementwise? */
+
+/* pack_reuse.c: what packing has copied as it is, others read as well. The results then. */
+ir_ref pack_reuse(ir_graph *g, ir_ref results);
 
 int64_t pack_elements(ir_graph *g, ir_ref tensor); /* at most; saturating */
 

@@ -3,7 +3,11 @@
 #include "pack.h"
 
 #include "ops/check.h"
+#include "index.h"
+#include "loops.h"
 #include "ops/ops.h"
+#include "tails.h"
+#include "view_index.h"
 
 #include <string.h>
 
@@ -82,30 +86,11 @@ static ir_ref views_on(ir_graph *g, ir_ref made, const ir_ref *views, uint32_t f
   return made;
 }
 
-static bool is_elementwise(const ir_node *n) {
-  ir_class cls = (ir_class)ir_ops[n->op].cls;
-  return n->op != IR_OP_STORED && (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY ||
-                                   cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY);
-}
-
-/* Is the value made of several tensors? */
-static bool of_several(const ir_graph *g, ir_ref value) {
-  for (;;) {
-    const ir_node *n = ir_get(g, value);
-    bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
-    uint32_t tensors = 0;
-    if (!is_elementwise(n) && !view) return false;
-    for (uint32_t i = 0; i < ir_operand_count(n); i++)
-      if (ir_rank(g, n->src[i]) > 0) value = n->src[i], tensors++;
-    if (tensors != 1) return tensors > 1;
-  }
-}
-
 /* An order of memory is changed for one tensor: what is made of several is computed as they lie, before. */
 static pass_operand settled(const pass_contraction *c, const pass_operand *o) {
   ir_ref views[MAX_VIEWS];
   pass_operand made = *o;
-  if (!is_elementwise(ir_get(c->g, o->base)) || !of_several(c->g, o->base) ||
+  if (o->tail || !pass_is_elementwise(ir_get(c->g, o->base)) || !pack_of_several(c->g, o->base) ||
       pack_elements(c->g, o->base) > pass_contraction_size(c, o->along))
     return made;
   uint32_t count = views_above(c->g, o, views);
@@ -115,9 +100,43 @@ static pass_operand settled(const pass_contraction *c, const pass_operand *o) {
   return made;
 }
 
+/* Were this view of the operand a copy: would equal steps through it be made along all axes, and short ones
+ * along some that is summed over? */
+static bool lies_well(const pass_contraction *c, const pass_operand *o, ir_ref view) {
+  ir_graph *g = c->g;
+  pass_position p = {.rank = c->rank};
+  for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
+  for (ir_ref r = o->value; r != view; r = ir_src(g, r, 0)) {
+    ir_ref valid = pass_view_index(g, &pass_canonical, r, &p);
+    if (!valid || !ir_is_true(g, pass_settle(g, valid))) return false;
+  }
+  ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, view), &p);
+  int64_t step;
+  bool near = false;
+  for (uint32_t i = 0; i < c->rank && index; i++) {
+    if (!has(o->along, i) || c->size[i] == 1) continue;
+    if (!loop_stride(g, index, c->range[i], &step)) return false;
+    near |= has(c->reduced, i) && step >= -PACK_NEAR && step <= PACK_NEAR;
+  }
+  return index && near;
+}
+
+/* As rows, of the view nearest to the base that lies well: what is a shape of its own need not be changed in
+ * the copy. */
+static ir_ref rows_between(const pass_contraction *c, const pass_operand *o) {
+  ir_ref views[MAX_VIEWS];
+  uint32_t count = views_above(c->g, o, views);
+  for (uint32_t i = 0; i < count && count < MAX_VIEWS; i++)
+    if (pack_elements(c->g, views[i]) <= pass_contraction_size(c, o->along) && lies_well(c, o, views[i]))
+      return views_on(c->g, stored(c->g, views[i]), views, i + 1, count);
+  return 0;
+}
+
 ir_ref pack_rows(const pass_contraction *c, const pass_operand *o) {
   uint32_t order[IR_MAX_RANK];
   pass_operand from = settled(c, o);
+  ir_ref between = from.value ? rows_between(c, &from) : 0;
+  if (between) return between;
   memory_order(c, UINT32_MAX, order);
   ir_ref x = stored(c->g, permuted(c->g, pack_essence(c, &from), order, c->rank));
   return expanded(c, o, permuted_back(c->g, x, order, c->rank));
@@ -153,7 +172,9 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
   order[count] = col + 1;
   pass_operand from = settled(c, o);
   ir_ref x = pack_reshaped(g, op_pad_known(g, pack_essence(c, &from), edges, 0), col, panels, width, true);
-  x = permuted_back(g, stored(g, permuted(g, x, order, rank)), order, rank);
+  x = permuted(g, x, order, rank);
+  x = x ? ir_make_tensor(g, IR_OP_STORED, c->dtype, ir_shape(g, x), PASS_PANELS, &x, 1) : 0;
+  x = permuted_back(g, x, order, rank);
   x = pack_reshaped(g, x, col, panels, width, false);
   for (uint32_t i = 0; i < c->rank && x; i++) edges[2 * i] = zero, edges[2 * i + 1] = ir_dim(g, x, i);
   edges[2 * col + 1] = ir_index(g, size);

@@ -98,6 +98,10 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 
 /* The range over the rounds of a slab, given its effect; 0 for the effect of another kernel. */
 ir_ref pass_slab_range(ir_graph *g, ir_ref effect);
+/* All ranges for whose positions locals are kept apart: that one, and the one over blocks of keys if there is
+ * one. Returns how many. */
+enum { PASS_SLAB_RANGES = 2 };
+uint32_t pass_slab_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_SLAB_RANGES]);
 
 /* slab_mask.c: a slab without what lies beyond the last position that its rows look at. */
 ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);

@@ -64,7 +64,7 @@ static void fold(pass_state *s) {
   const ir_slab *slab = &s->step->slab;
   s->root = slab->count ? pass_fold_slab(s->g, slab, &s->slots)
                         : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
-  if (s->root && slab->count) s->root = pass_slab_mask(s->g, s->root);
+  if (s->root && slab->count && !slab->block) s->root = pass_slab_mask(s->g, s->root);
   take_slots(s);
 }
 

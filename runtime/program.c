@@ -310,6 +310,14 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
   }
 }
 
+/* Buffers of the caller, each once. */
+static void add_given(const rt_program *p, const rt_frame *f, rt_cost *sum) {
+  for (size_t i = 0; i < p->plan.head->slots; i++) {
+    uint32_t kind = p->plan.slots[i].kind;
+    if (kind == IR_SLOT_INPUT || kind == IR_SLOT_OUTPUT) add_clamped(&sum->given_bytes, (int64_t)f->bytes[i]);
+  }
+}
+
 ir_status rt_program_cost(const rt_program *p, const int64_t *vars, rt_cost *out, ir_error *error) {
   rt_frame own;
   const rt_frame *f;
@@ -317,7 +325,11 @@ ir_status rt_program_cost(const rt_program *p, const int64_t *vars, rt_cost *out
   *out = (rt_cost){0};
   ir_status status = frame_for(p, vars, &f, &own, &memory, error);
   if (!status) add_cost(p, f, 0, p->plan.head->steps, out);
-  if (!status) out->temp_bytes = (int64_t)f->arena_bytes;
+  if (!status) {
+    add_given(p, f, out);
+    out->temp_bytes = (int64_t)f->arena_bytes;
+    out->scratch_bytes = (int64_t)(p->scratch * (size_t)rt_pool_threads(p->pool));
+  }
   free_frame(p, memory);
   return status;
 }

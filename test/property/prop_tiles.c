@@ -21,7 +21,7 @@
 #include "runtime/target.h"
 #include "test/lib/random_graph.h"
 
-enum { RANK = 6, STEPS = 5, MOST = 60000, GUARD = 128, LINE = 64, TEXT = 1024 };
+enum { RANK = 6, STEPS = 5, MOST = 60000, GUARD = 128, LINE = 64, TEXT = 1024, LOCALS = 32768 };
 
 typedef enum kind { PERMUTE, FLIP, STRIDE, PAD, SHRINK, SPLIT, MERGE, KINDS } kind;
 
@@ -256,6 +256,7 @@ static bool is_untouched(const uint8_t *from, size_t count) {
 static bool run(test_case *c, const rt_code *code, int64_t blocks, ir_error *error) {
   static uint8_t input[MOST * 8 + LINE] __attribute__((aligned(64)));
   static uint8_t output[MOST * 8 + LINE + 2 * GUARD] __attribute__((aligned(64)));
+  static uint8_t scratch[LOCALS] __attribute__((aligned(64)));
   cg_kernel kernel = (cg_kernel)rt_code_find(code, "kernel");
   const shape *to = c->count ? &c->views[c->count - 1].to : &c->base;
   size_t bytes = ir_dtypes[c->dtype].bytes, size = (size_t)count_of(to) * bytes;
@@ -267,8 +268,8 @@ static bool run(test_case *c, const rt_code *code, int64_t blocks, ir_error *err
   memset(output, 0xa5, sizeof output);
   int64_t status = 0, middle = pick(c, 0, blocks);
   void *buffers[] = {out, in, &status};
-  kernel(buffers, NULL, middle, blocks, NULL);
-  kernel(buffers, NULL, 0, middle, NULL);
+  kernel(buffers, NULL, middle, blocks, scratch);
+  kernel(buffers, NULL, 0, middle, scratch);
   if (!is_untouched(output, (size_t)(out - output)) ||
       !is_untouched(out + size, (size_t)(output + sizeof output - out) - size)) {
     ir_fail(error, IR_ERR_INTERNAL, "memory around the output is written");
