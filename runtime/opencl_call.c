@@ -29,7 +29,7 @@ static ir_status unmap(const rt_going *r, void *address, void *mapped, ir_error 
   size_t offset;
   if (!mapped) return IR_OK;
   cl_mem buffer = rt_cl_find(d, address, &offset);
-  cl_int code = d->cl.EnqueueUnmapMemObject(s->queue, buffer, mapped, 0, NULL, NULL);
+  cl_int code = rt_cl_unmap(d, s->queue, buffer, mapped);
   return code ? rt_cl_fail(error, code, "device %s: taking bytes back from the host", d->facts.name) : IR_OK;
 }
 

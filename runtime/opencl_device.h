@@ -73,6 +73,8 @@ extern const rt_block_source rt_cl_blocks;
 ir_status rt_cl_memory_place(rt_device *device, rt_memory *memory, bool keep, ir_error *error);
 ir_status rt_cl_memory_read(rt_device *device, rt_memory *memory, ir_error *error);
 void rt_cl_memory_free(rt_device *device, rt_memory *memory);
+/* Ends EnqueueMapBuffer. A buffer lives as long as it is mapped, so it is tried again. */
+cl_int rt_cl_unmap(rt_opencl *device, cl_command_queue queue, cl_mem buffer, void *mapped);
 /* A buffer on these bytes of the host's, which outlive it. */
 ir_status rt_cl_wrap(rt_opencl *device, void *host, size_t bytes, bool writes, void **address,
                      ir_error *error);

@@ -313,7 +313,7 @@ static ir_status fetch(const rt_program *p, const rt_cl_state *s, const rt_cl_bo
   if (b->wrapped) {
     void *there =
         d->cl.EnqueueMapBuffer(s->queue, buffer, CL_FALSE, CL_MAP_READ, 0, b->bytes, 0, NULL, NULL, &code);
-    if (there) code = d->cl.EnqueueUnmapMemObject(s->queue, buffer, there, 0, NULL, NULL);
+    if (there) code = rt_cl_unmap(d, s->queue, buffer, there);
   } else {
     code = d->cl.EnqueueReadBuffer(s->queue, buffer, CL_FALSE, offset, b->bytes, b->host, 0, NULL, NULL);
   }

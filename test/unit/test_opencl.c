@@ -92,6 +92,49 @@ static void sizes_come_with_the_run(void **state) {
   p_end(&m);
 }
 
+/* Makes the program and runs it; IR_OK after results that are right. */
+static ir_status try_all(rt_context *c, p_maker *m, ir_error *error) {
+  float x[P_MOST], y[P_MOST], out[P_MOST];
+  rt_program *p = NULL;
+  *error = (ir_error){0};
+  for (int i = 0; i < P_MOST; i++) x[i] = (float)i, y[i] = (float)(i % 7), out[i] = -1;
+  ir_status status = rt_program_build(c, "test", &m->g, &m->p, NULL, 0, &p, error);
+  if (!status) status = rt_program_run(p, (void *[]){x, y}, (void *[]){out}, NULL, error);
+  for (int i = 0; i < P_MOST; i++) assert_true(x[i] == (float)i && y[i] == (float)(i % 7));
+  for (int i = 0; i < P_MOST && !status; i++) assert_true(out[i] == x[i] * 6 + y[i]);
+  if (p) rt_program_release(p);
+  return status;
+}
+
+/* Every call of OpenCL fails in turn: there is a message, nothing is left over, and then all is well. */
+static void any_call_may_fail(void **state) {
+  static const char *const modes[] = {"", "gpu "};
+  static const int codes[] = {-4, -5, -6, -36};
+  p_maker m;
+  p_begin(&m);
+  p_two_kernels(&m, ir_index(&m.g, P_MOST));
+  for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++) {
+    bool failed = true;
+    for (int n = 1; failed; n++) {
+      ir_error error;
+      opencl_set("%s", modes[mode]);
+      rt_context *c = open_context((rt_options){.no_disk = true});
+      opencl_set("%sfail=all:%d:%d", modes[mode], n, codes[n % 4]);
+      ir_status status = try_all(c, &m, &error);
+      failed = opencl_count("all") >= n;
+      char said[sizeof error.text];
+      snprintf(said, sizeof said, "%s", error.text);
+      if (status) assert_true(failed && *error.text && error.status == status);
+      opencl_set("%s", modes[mode]);
+      if (try_all(c, &m, &error)) fail_msg("after call %d failed: %s", n, error.text);
+      rt_context_destroy(c);
+      if (opencl_buffers()) fail_msg("%ld buffers left after call %d failed: %s", opencl_buffers(), n, said);
+      assert_true(n < 500);
+    }
+  }
+  p_end(&m);
+}
+
 int main(void) {
   const char *missing = opencl_begin();
   if (missing) {
@@ -101,6 +144,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_and_is_found_again),
       cmocka_unit_test(sizes_come_with_the_run),
+      cmocka_unit_test(any_call_may_fail),
   };
   return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
 }
