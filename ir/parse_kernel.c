@@ -381,6 +381,14 @@ static bool parse_value(kernel_parser *k) {
   return ir_parse_define(p, &name, value) && end_line(p);
 }
 
+/* The effects of the innermost body as one effect. */
+static ir_ref close_body(kernel_parser *k, const frame *f) {
+  size_t count = k->effect_count - f->effects;
+  k->effect_count = f->effects;
+  if (count == 1) return k->effects[f->effects];
+  return ir_make(k->p->graph, IR_OP_SEQ, IR_NONE, 0, count ? k->effects + f->effects : NULL, (uint32_t)count);
+}
+
 /* `next VALUES` and the `}` that ends a loop of carried values */
 static bool parse_next(kernel_parser *k) {
   ir_parser *p = k->p;
@@ -400,19 +408,12 @@ static bool parse_next(kernel_parser *k) {
     if (!push_source(k, k->inits[f.inits + i])) return false;
   for (size_t i = 0; i < carries; i++)
     if (!push_source(k, p->operands[i])) return false;
+  if (k->effect_count > f.effects && !push_source(k, close_body(k, &f))) return false;
   k->init_count = f.inits;
   k->frame_count--;
   ir_dtype dtype = ir_dtype_of(p->graph, k->sources[1]);
   ir_ref loop = make(k, IR_OP_LOOP, dtype, ir_pack_arg((int64_t)carries, f.binding));
   return loop && ir_parse_define(p, &f.name, loop);
-}
-
-/* The effects of the innermost body as one effect. */
-static ir_ref close_body(kernel_parser *k, const frame *f) {
-  size_t count = k->effect_count - f->effects;
-  k->effect_count = f->effects;
-  if (count == 1) return k->effects[f->effects];
-  return ir_make(k->p->graph, IR_OP_SEQ, IR_NONE, 0, count ? k->effects + f->effects : NULL, (uint32_t)count);
 }
 
 /* at `}`; *root is the kernel's effect once the last body is closed */

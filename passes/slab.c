@@ -11,6 +11,8 @@
  * it. */
 #include "slab.h"
 
+#include "contract.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,10 +55,10 @@ int64_t slab_item_of(const slab_plan *p, ir_ref node) {
   return node < s->nodes && p->item_of[node] ? (int64_t)p->item_of[node] - 1 : SLAB_NO_ITEM;
 }
 
-static bool add_read(slab_plan *p, ir_ref node, const slab_axes *axes) {
+static bool add_read(slab_plan *p, ir_ref node, const slab_axes *axes, int64_t elements) {
   const ir_mem *mem = p->s->g->mem;
   if (!IR_RESERVE(mem, p->reads, p->read_cap, p->read_count + 1)) return false;
-  p->reads[p->read_count++] = (slab_read){node, *axes};
+  p->reads[p->read_count++] = (slab_read){node, *axes, elements};
   return true;
 }
 
@@ -69,10 +71,20 @@ static bool add_sum(slab_plan *p, ir_ref node) {
   return true;
 }
 
-/* As packing leaves contractions: of floats with one rounding. */
+/* As packing leaves contractions: of floats with one rounding. Sums of squares, or of products with a number,
+ * read their operand once. */
 static bool contracts(const ir_graph *g, const ir_node *n) {
   if (n->op != IR_OP_SUM) return false;
-  return ir_op_of(g, n->src[0]) == (ir_is_float((ir_dtype)n->dtype) ? IR_OP_FMA : IR_OP_MUL);
+  const ir_node *term = ir_get(g, n->src[0]);
+  if (term->nsrc > 1 && (term->src[0] == term->src[1] || ir_op_of(g, term->src[1]) == IR_OP_CONST))
+    return false;
+  if (ir_is_float((ir_dtype)n->dtype)) return term->op == IR_OP_FMA;
+  return term->op == IR_OP_MUL || term->op == IR_OP_DOT2;
+}
+
+/* Slabs must be the same on all machines, and panels are as wide as a machine wants them. */
+static bool is_panels(const ir_graph *g, ir_ref value) {
+  return ir_op_of(g, value) == IR_OP_STORED && ir_get(g, value)->arg == PASS_PANELS;
 }
 
 /* Without reductions a kernel is cut where masks begin and end, in loops of its own. */
@@ -93,24 +105,36 @@ static bool has_elements(ir_graph *g, ir_ref value) {
   return ir_rank(g, value) > 0;
 }
 
+/* Elements of the operand that are needed, with those for so many of the node: as many at most where each is
+ * made of one. */
+static int64_t also_needed(ir_graph *g, int64_t known, ir_ref node, ir_ref operand, int64_t needed) {
+  int64_t all = slab_elements(g, operand);
+  bool one =
+      ir_ops[ir_op_of(g, node)].cls != IR_CLASS_REDUCE && ir_ops[ir_op_of(g, node)].cls != IR_CLASS_ORDERED;
+  if (!one || needed > all) needed = all;
+  return known > all - needed ? all : known + needed;
+}
+
 /* What the kernel of the item's value reads. */
 static bool read_item(slab_plan *p, slab_item *item) {
   scheduler *s = p->s;
   ir_graph *g = s->g;
   ir_ref nodes[MAX_FUSED_NODES];
   slab_axes axes[MAX_FUSED_NODES];
+  int64_t needed[MAX_FUSED_NODES] = {0};
   size_t count = slab_fused(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
   item->joins = count > 0 && !ir_scatters(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
-                !is_peeled(s, nodes, count);
+                (s->target->lanes || !is_peeled(s, nodes, count)) && !is_panels(g, item->node);
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* of no more use as a place */
   axes[0] = slab_no_axes;
+  needed[0] = slab_elements(g, item->node);
   for (uint32_t a = 0; a < ir_rank(g, item->node); a++) axes[0].loop[a] = (int8_t)a;
   for (size_t i = 1; i < count; i++) axes[i].loop[0] = INT8_MIN; /* not met */
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, nodes[i]);
     if (i && slab_in_memory(s, nodes[i])) {
-      if (!add_read(p, nodes[i], &axes[i])) return false;
+      if (!add_read(p, nodes[i], &axes[i], needed[i])) return false;
       continue;
     }
     if (n->op == IR_OP_SUM && !add_sum(p, nodes[i])) return false;
@@ -118,13 +142,16 @@ static bool read_item(slab_plan *p, slab_item *item) {
     item->contracts |= contracts(g, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       if (!ir_shape(g, n->src[k])) continue;
-      slab_axes below, *known = &axes[s->sharing.place[n->src[k]]];
+      ir_ref place = s->sharing.place[n->src[k]];
+      slab_axes below, *known = &axes[place];
+      needed[place] = also_needed(g, needed[place], nodes[i], n->src[k], needed[i]);
       if (!slab_axes_below(g, nodes[i], k, &axes[i], &below)) return false;
       if (known->loop[0] == INT8_MIN) *known = below;
       else slab_axes_join(known, &below);
     }
   }
   item->read_count = (uint32_t)p->read_count - item->first_read;
+  item->joins &= !s->target->lanes || !item->contracts; /* whose tiles fill a group's locals */
   return true;
 }
 
@@ -139,7 +166,7 @@ static bool add_item(slab_plan *p, ir_ref node) {
   if (!schedule_is_call((ir_op)n->op)) return read_item(p, item);
   item->first_read = (uint32_t)p->read_count;
   for (uint32_t k = 0; k < ir_operand_count(n); k++)
-    if (!add_read(p, n->src[k], &slab_no_axes)) return false;
+    if (!add_read(p, n->src[k], &slab_no_axes, slab_elements(s->g, n->src[k]))) return false;
   item->read_count = (uint32_t)p->read_count - item->first_read;
   return true;
 }
@@ -156,13 +183,22 @@ static bool find_items(slab_plan *p) {
   p->group_of = ir_alloc(s->g->mem, bytes);
   p->before = ir_alloc(s->g->mem, bytes);
   p->outside = ir_alloc(s->g->mem, p->count);
-  if (!p->group_of || !p->before || !p->outside) return false;
+  p->waits = ir_alloc(s->g->mem, p->count);
+  if (!p->group_of || !p->before || !p->outside || !p->waits) return false;
   for (uint32_t i = 0; i < p->count; i++) {
     p->group_of[i] = p->before[i] = SLAB_NO_GROUP;
-    p->outside[i] = 0;
+    p->outside[i] = p->waits[i] = 0;
   }
-  for (uint32_t k = 0; k < s->result_count; k++)
-    if (slab_item_of(p, s->results[k]) >= 0) p->outside[slab_item_of(p, s->results[k])] = 1;
+  for (uint32_t k = 0; k < s->result_count; k++) {
+    int64_t item = slab_item_of(p, s->results[k]);
+    if (item < 0) continue;
+    p->outside[item] = p->items[item].result = true;
+    p->items[item].readers++;
+  }
+  for (size_t k = 0; k < p->read_count; k++) {
+    int64_t item = slab_item_of(p, p->reads[k].node);
+    if (item >= 0) p->items[item].readers++;
+  }
   return true;
 }
 
@@ -220,13 +256,24 @@ static int8_t axis_along(const slab_plan *p, const slab_group *group, const slab
 /* A contraction goes over rows again and again: it is worth having few of them at hand only if what it makes
  * for the slab, or takes from it, is much more than all else that it reads and writes. */
 static bool is_worth(const slab_plan *p, const slab_group *group, const slab_item *item, bool made) {
-  enum { MUCH = 2 };
+  enum { MUCH = 1 };
   int64_t handed = made ? slab_bytes(p->s, item->node) : 0, other = made ? 0 : slab_bytes(p->s, item->node);
   for (uint32_t k = 0; k < item->read_count; k++) {
-    ir_ref node = p->reads[item->first_read + k].node;
-    *(slab_member_of(group, node) >= 0 ? &handed : &other) += slab_bytes(p->s, node);
+    const slab_read *read = &p->reads[item->first_read + k];
+    *(slab_member_of(group, read->node) >= 0 ? &handed : &other) += slab_read_bytes(p->s, read);
   }
   return !item->contracts || handed >= MUCH * other;
+}
+
+static uint32_t shared_loops(const slab_group *group) {
+  uint32_t count = 0;
+  for (int8_t l = 0; l < group->loops; l++) count += group->shared[l];
+  return count;
+}
+
+/* Would what is in the first cache now be read again from farther away, for one that shares fewer loops? */
+static bool loses_cache(const slab_group *group, const slab_group *with) {
+  return shared_loops(with) < shared_loops(group) && group->bytes <= SLAB_NEAR && with->bytes > SLAB_NEAR;
 }
 
 /* Takes the item into the group, or says why not. */
@@ -253,7 +300,7 @@ static ir_apart join(const slab_plan *p, slab_group *group, uint32_t i) {
   with.last = i;
   if (!any) return IR_APART_LOOPS;
   if (!is_worth(p, group, item, false)) return IR_APART_TILES;
-  if (!slab_fits(p, &with)) return IR_APART_ROWS;
+  if (!slab_fits(p, &with) || loses_cache(group, &with)) return IR_APART_ROWS;
   *group = with;
   return IR_APART_NOT;
 }
@@ -322,6 +369,22 @@ static bool reduces(const slab_plan *p, const slab_group *group) {
   return any;
 }
 
+/* Does a contraction of the group make something that others read as well? It is stored whole for them, so
+ * that a slab would save next to nothing. */
+static bool hands_out(const slab_plan *p, const slab_group *group) {
+  for (uint32_t m = 0; m < group->count; m++) {
+    const slab_item *item = &p->items[slab_item_of(p, group->members[m].value)];
+    uint32_t inside = 0;
+    for (uint32_t i = 0; i < group->count && item->contracts && group->members[m].local; i++) {
+      const slab_item *reader = &p->items[slab_item_of(p, group->members[i].value)];
+      for (uint32_t k = 0; k < reader->read_count; k++)
+        inside += p->reads[reader->first_read + k].node == item->node;
+    }
+    if (item->contracts && group->members[m].local && inside < item->readers) return true;
+  }
+  return false;
+}
+
 static bool add_group(slab_plan *p, const slab_group *group) {
   if (!IR_RESERVE(p->s->g->mem, p->groups, p->group_cap, p->group_count + 1)) return false;
   for (uint32_t m = 0; m < group->count; m++) {
@@ -354,7 +417,7 @@ static bool find_groups(slab_plan *p) {
     start_group(p, i, &group);
     grow(p, &group, late);
     memset(late + i, 0, p->count - i < WINDOW ? p->count - i : WINDOW);
-    if (group.count == 1 || !reduces(p, &group)) continue;
+    if (group.count == 1 || !reduces(p, &group) || hands_out(p, &group)) continue;
     good = add_group(p, &group);
   }
   ir_free(mem, late, p->count);
@@ -391,6 +454,7 @@ void slab_free(slab_plan *p) {
   ir_free(mem, p->before, p->count * sizeof *p->before);
   ir_free(mem, p->item_of, p->s->nodes * sizeof *p->item_of);
   ir_free(mem, p->outside, p->count);
+  ir_free(mem, p->waits, p->count);
   *p = (slab_plan){0};
 }
 
@@ -417,4 +481,38 @@ bool slab_is_local(const slab_plan *p, ir_ref value) {
   const slab_group *group = ir_op_of(p->s->g, value) == IR_OP_RESULT ? NULL : slab_of(p, value);
   int64_t m = group ? slab_member_of(group, value) : -1;
   return group && (m < 0 || !group->members[m].stored); /* or a copy that nobody needs */
+}
+
+/* waiting */
+
+static bool reads_leaves(const slab_plan *p, const slab_item *item) {
+  for (uint32_t k = 0; k < item->read_count; k++) {
+    ir_op op = ir_op_of(p->s->g, p->reads[item->first_read + k].node);
+    if (!schedule_is_leaf(op) || op == IR_OP_RESULT) return false;
+  }
+  return item->read_count > 0;
+}
+
+bool slab_may_wait(const slab_plan *p, ir_ref value) {
+  int64_t i = slab_item_of(p, value);
+  if (i < 0 || p->group_of[i] != SLAB_NO_GROUP || schedule_is_call(ir_op_of(p->s->g, value))) return false;
+  return (p->waits[i] = !p->items[i].result && reads_leaves(p, &p->items[i]));
+}
+
+static ir_ref take_waiting(const slab_plan *p, int64_t i) {
+  if (i < 0 || !p->waits[i]) return 0;
+  p->waits[i] = false;
+  return p->items[i].node;
+}
+
+ir_ref slab_next_waiting(const slab_plan *p, ir_ref node) {
+  int64_t i = slab_item_of(p, node);
+  ir_ref next = 0;
+  if (i < 0) return 0;
+  const slab_item *item = &p->items[i];
+  for (uint32_t k = 0; k < item->read_count && !next; k++)
+    next = take_waiting(p, slab_item_of(p, p->reads[item->first_read + k].node));
+  if (item->read_count || item->joins) return next;
+  for (uint32_t k = 0; k < p->count && !next; k++) next = take_waiting(p, k); /* it may read anything */
+  return next;
 }

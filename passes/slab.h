@@ -6,10 +6,12 @@
 #include "rescale.h"
 
 enum { SLAB_MOST = 24, SLAB_COPIES = 8, SLAB_NO_LOOP = -1, SLAB_NO_GROUP = -1 };
+enum { SLAB_NEAR = 32 << 10 }; /* bytes: the first cache of most machines */
 
 /* By axis of a tensor: the loop that walks it, position by position, or SLAB_NO_LOOP. */
 typedef struct slab_axes {
   int8_t loop[IR_MAX_RANK];
+  uint32_t parts; /* set of loops that walk an axis in steps of several positions */
 } slab_axes;
 
 /* slab_axes.c: axes of the operand of that number, given those of the node that uses it. False on failure. */
@@ -22,6 +24,7 @@ extern const slab_axes slab_no_axes;
 typedef struct slab_read {
   ir_ref node;
   slab_axes axes;
+  int64_t elements; /* of the node that are read, at most */
 } slab_read;
 
 /* One of what the function does, in order: a value that a kernel computes, or a call. */
@@ -29,9 +32,11 @@ typedef struct slab_item {
   ir_ref node;
   uint32_t first_read, read_count;
   bool joins;   /* may share a loop with others */
+  bool result;  /* of the function */
   bool reduces; /* some reduction is fused into it */
   ir_apart apart;
-  bool contracts; /* a sum of products is: it is computed in tiles of several rows */
+  bool contracts;   /* a sum of products is: it is computed in tiles of several rows */
+  uint32_t readers; /* of its value, results too */
 } slab_item;
 
 typedef struct slab_member {
@@ -59,6 +64,7 @@ typedef struct slab_group {
   uint32_t before; /* first item that needs a member and is none: the slab runs before it; UINT32_MAX: none */
   int32_t beside;  /* another group that runs before that item; SLAB_NO_GROUP: none */
   int64_t rows;    /* positions of the innermost loop that one round takes together */
+  int64_t bytes;   /* of one round; 0 in a group of one, and where contractions are computed in tiles */
   int64_t block; /* keys that are taken together; 0: the slab is none of those that go over keys in blocks */
   ir_ref copies[SLAB_COPIES]; /* of what members compute: items that nobody needs then */
   uint32_t copy_count;
@@ -79,6 +85,7 @@ typedef struct slab_plan {
   int32_t *group_of; /* by item; SLAB_NO_GROUP */
   uint32_t *item_of; /* by node: item + 1 */
   uint8_t *outside;  /* by item: results and calls take it */
+  uint8_t *waits;    /* by item: scheduling has left it for when something reads it */
 } slab_plan;
 
 /* Reads s->live after schedule_uses. False when memory is short; free it all the same. */
@@ -88,6 +95,10 @@ void slab_free(slab_plan *p);
 ir_apart slab_apart(const slab_plan *p, ir_ref node);
 /* Is the value kept in locals alone? */
 bool slab_is_local(const slab_plan *p, ir_ref value);
+/* May the value, one that is computed alone, be left until something reads it? Then it waits. */
+bool slab_may_wait(const slab_plan *p, ir_ref value);
+/* The next value that waits and that the node is computed from, which waits no more; 0: none. */
+ir_ref slab_next_waiting(const slab_plan *p, ir_ref node);
 /* The slab that a node of the function is computed in; NULL: none. */
 const slab_group *slab_of(const slab_plan *p, ir_ref node);
 /* The next one of the slabs that run right before the node, after `last` (NULL: the first); NULL: no more. */
@@ -97,8 +108,10 @@ bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member);
 
 /* slab_choose.c: does the group as it is fit, and in how many rows at a time? */
 bool slab_fits(const slab_plan *p, slab_group *group);
-/* Bytes of the whole tensor, at most; a huge number where that is not known. */
+/* Elements and bytes of the whole tensor, at most; a huge number where that is not known. */
+int64_t slab_elements(ir_graph *g, ir_ref tensor);
 int64_t slab_bytes(const scheduler *s, ir_ref tensor);
+int64_t slab_read_bytes(const scheduler *s, const slab_read *read);
 /* slab_stage.c: values that several members would compute again, and that cost much, become members. */
 bool slab_stage(slab_plan *p, slab_group *group);
 
