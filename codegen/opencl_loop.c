@@ -141,14 +141,15 @@ void oc_emit_running(void *emitter, uint32_t number) {
   if (effect) oc_before_effect(e, loop->node);
   if (!cg_before_loop(&e->order, loop)) return;
   size_t scope = e->order.log_count;
-  unsigned kind = e->by_lanes && !thread ? oc_index_kind(e, loop->range) : OC_LONG;
+  unsigned kind = e->by_lanes ? oc_index_kind(e, loop->range) : OC_LONG;
   const char *name = oc_text(e, "ridx%d", (int)ir_arg_int(ir_get(e->g, loop->range)));
   oc_value extent = thread ? oc_make(e, OC_LONG, 1, OC_ATOM, "end") : oc_at(e, ir_src(e->g, loop->range, 0));
   const char *first = thread ? "begin" : "0", *end = oc_in(e, extent, OC_SUM);
   void **arrays = open_carried(e, loop);
   if (e->order.failed) return;
   bool guarded = hoist_guarded(e, loop, first, end);
-  oc_waits before = oc_begin_round(e);
+  oc_waits before = e->waits;
+  uint32_t exchanges = e->exchanges;
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
   define_counter(e, loop, kind, name);
   e->order.open[number] = true;
@@ -157,7 +158,7 @@ void oc_emit_running(void *emitter, uint32_t number) {
   if (!effect) cg_need_next(&e->order, loop);
   if (e->order.failed) return;
   close_carried(e, loop, arrays);
-  if (loop->effect) oc_end_round(e, loop);
+  oc_end_round(e, loop, exchanges);
   e->order.open[number] = false;
   cg_forget_since(&e->order, scope);
   oc_close(e);

@@ -131,7 +131,7 @@ ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
 
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
-ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t at);
+ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at);
 /* The store of the nest, with loads that fetch what comes 8 KiB later along the axis. */
 ir_ref loop_fetch_swept(const loop_nest *n, const loop_axis *along);
 
@@ -208,6 +208,10 @@ ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32
 ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref so_far);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
+
+/* loop_unite.c: reductions among the effects, which run one after the other, share loops. False on failure.
+ */
+bool loop_unite(ir_graph *g, ir_ref *effects, uint32_t count);
 
 /* loop_extremum.c: argmax and argmin: the first of equals wins, and the first NaN. */
 typedef struct loop_extremum {
