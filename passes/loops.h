@@ -123,8 +123,8 @@ bool loop_is_repeatable(loop_nest *n);                    /* may elements be sto
  * which go through locals. False on failure. */
 bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
 
-/* loop_rows.c: likewise a store that reduces many short rows: groups take several rows. */
-bool loop_share_rows(ir_graph *g, const ir_target *target, loop_stores *stores);
+/* loop_share.c: likewise a store that reduces short rows, or few columns: several work-items share each. */
+bool loop_share_terms(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* loop_mask.c: value where that is so, else the other one, and then no load below reads anything; none of
  * these says where another one reads. */
 ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
