@@ -45,6 +45,7 @@ typedef struct oc_value {
   uint8_t kind, level;
   uint8_t width; /* elements */
   bool literal;
+  int64_t number; /* of an integer literal */
 } oc_value;
 
 typedef struct oc_type_text {
@@ -71,7 +72,8 @@ typedef struct oc_emitter {
   /* names of the node at hand: number (0: none given yet), of how many variables which one */
   uint32_t number, variables, variable, last_number;
   oc_waits waits;
-  uint64_t exchange; /* bytes that the group's exchange needs */
+  uint64_t exchange;  /* bytes that the group's exchange needs */
+  uint32_t exchanges; /* so far */
   bool has_flag;
   struct oc_chunk *chunks; /* memory for text */
 } oc_emitter;
@@ -117,6 +119,7 @@ void oc_emit_copies(void *emitter, ir_ref ref, void *copies);
 /* opencl_value.c: nodes */
 oc_value oc_emit_value(oc_emitter *e, ir_ref ref); /* at the current digits and piece */
 unsigned oc_index_kind(oc_emitter *e, ir_ref ref);
+oc_value oc_index_literal(oc_emitter *e, int64_t value);
 oc_value oc_index_as(oc_emitter *e, oc_value v, unsigned kind);
 
 /* opencl_arith.c */
@@ -152,8 +155,10 @@ uint32_t oc_group_size(const cg_nest *nest);
 const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not all work-items take part */
 void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
 void oc_after_store(oc_emitter *e, ir_ref store);
-oc_waits oc_begin_round(oc_emitter *e); /* of a loop: the one before may be this one */
-void oc_end_round(oc_emitter *e, const cg_loop *loop);
+/* Between what each round of a value loop does, and the values that read it. */
+void oc_before_values(oc_emitter *e, const cg_loop *loop);
+/* Of a loop that began after so many exchanges: the next round may store. */
+void oc_end_round(oc_emitter *e, const cg_loop *loop, uint32_t exchanges);
 void oc_end_maybe(oc_emitter *e, oc_waits before);        /* of code that may not have been run */
 bool oc_joins_lanes(oc_emitter *e, ir_ref ref);           /* computing it makes work-items wait */
 oc_value oc_group_any(oc_emitter *e, oc_value condition); /* of any work-item, known to all */

@@ -4,6 +4,8 @@
  * rounded once per node. What C leaves undefined of signed integers is done in unsigned ones. */
 #include "codegen/opencl.h"
 
+#include <string.h>
+
 oc_value oc_unknown_op(oc_emitter *e, ir_op op, ir_dtype dtype) {
   return oc_fail(e, IR_ERR_INTERNAL, "compile: %s of %s is not an operation of kernels", ir_ops[op].text,
                  ir_dtypes[dtype].name);
@@ -94,7 +96,7 @@ oc_value oc_select(oc_emitter *e, oc_value condition, oc_value a, oc_value b) {
  * is taken if its zero is the one to be preferred. */
 static oc_value extremum(oc_emitter *e, bool greatest, oc_value a, oc_value b) {
   oc_value x = a.literal ? b : a, c = a.literal ? a : b;
-  if (a.literal == b.literal || c.text[0] == 'N')
+  if (a.literal == b.literal || strstr(c.text, "NAN"))
     return called(e, greatest ? "vf_max" : "vf_min", true, a, b);
   bool negative = c.text[0] == '-';
   const char *yields = greatest ? (negative ? "<" : "<=") : (negative ? ">=" : ">");
@@ -162,6 +164,17 @@ static oc_value int_minus(oc_emitter *e, oc_value a) {
 }
 
 static oc_value shift(oc_emitter *e, ir_op op, oc_value a, oc_value count) {
+  if (count.literal && count.number >= 0 && count.number < 8 * oc_bytes(a.kind)) {
+    bool wraps = op == IR_OP_SHL && oc_is_signed(a.kind);
+    unsigned kind = wraps ? oc_unsigned(a.kind) : a.kind;
+    oc_value by = oc_literal(e, OC_INT, count.number), from = wraps ? as_unsigned(e, a) : a;
+    if (a.width > 1 && oc_bytes(kind) != 4) by = oc_literal(e, kind, count.number);
+    oc_value moved = plain(e, from, by, op == IR_OP_SHL ? "<<" : ">>");
+    moved.kind = (uint8_t)kind;
+    if (a.width == 1 && oc_bytes(kind) < 4)
+      moved = oc_make(e, kind, 1, OC_UNARY, "(%s)(%s)", oc_type(kind, 1).text, moved.text);
+    return oc_reinterpret(e, moved, a.kind);
+  }
   return called(e, op == IR_OP_SHL ? "vf_shl" : "vf_shr", true, a, count);
 }
 

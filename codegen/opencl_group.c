@@ -6,7 +6,8 @@
  * of each round where the round both stores to a local and has read it since. Effects stand in uniform
  * control flow, and values read locals only on behalf of effects, after their barriers.
  *
- * Exchange. Values of lanes are combined through local memory that all such trees of a kernel share. */
+ * Exchange. Values of lanes are combined through local memory that all such trees of a kernel share: before
+ * one stores there, or at the end of a round with one, all have read what the one before left. */
 #include "codegen/opencl.h"
 
 #include <string.h>
@@ -48,12 +49,6 @@ void oc_after_store(oc_emitter *e, ir_ref store) {
     e->waits.dirty |= (uint64_t)1 << cg_local_of(e->g, store);
 }
 
-oc_waits oc_begin_round(oc_emitter *e) {
-  oc_waits before = e->waits;
-  e->waits.exchanging = true;
-  return before;
-}
-
 /* The locals to which an effect stores. */
 static uint64_t stored_by(oc_emitter *e, ir_ref effect) {
   ir_ref *live = NULL;
@@ -68,8 +63,17 @@ static uint64_t stored_by(oc_emitter *e, ir_ref effect) {
   return stored;
 }
 
-void oc_end_round(oc_emitter *e, const cg_loop *loop) {
-  if (is_shared(e) && e->waits.read && stored_by(e, loop->node) & e->waits.read) barrier(e);
+void oc_before_values(oc_emitter *e, const cg_loop *loop) {
+  uint64_t stored = stored_by(e, loop->effect);
+  if (!is_shared(e) || !stored) return;
+  if (stored & e->waits.dirty) barrier(e);
+  e->waits.read |= stored;
+}
+
+void oc_end_round(oc_emitter *e, const cg_loop *loop, uint32_t exchanges) {
+  if (!is_shared(e)) return;
+  bool stores = e->waits.read && stored_by(e, loop->node) & e->waits.read;
+  if (stores || (e->waits.exchanging && e->exchanges != exchanges)) barrier(e);
 }
 
 void oc_end_maybe(oc_emitter *e, oc_waits before) {
@@ -80,7 +84,8 @@ void oc_end_maybe(oc_emitter *e, oc_waits before) {
 
 /* values of lanes */
 
-/* Is a loop that joins the lanes of a vector among what is still to be computed for ref? */
+/* Is a loop that joins the lanes of a vector, or in whose rounds work-items wait, among what is still to be
+ * computed for ref? */
 bool oc_joins_lanes(oc_emitter *e, ir_ref ref) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -93,7 +98,8 @@ bool oc_joins_lanes(oc_emitter *e, ir_ref ref) {
   for (size_t i = e->order.failed ? 0 : count; i-- > 0;) {
     const ir_node *n = ir_get(e->g, live[i]);
     if ((live[i] != ref && !wanted[live[i]]) || e->order.values[live[i]]) continue;
-    joins |= n->op == IR_OP_LOOP && e->nest->loops[e->nest->loop_of[live[i]] - 1].binding == IR_VECTOR;
+    const cg_loop *loop = n->op == IR_OP_LOOP ? &e->nest->loops[e->nest->loop_of[live[i]] - 1] : NULL;
+    joins |= loop && (loop->binding == IR_VECTOR || loop->effect);
     for (uint32_t s = 0; s < n->nsrc; s++) wanted[n->src[s]] = 1;
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);
@@ -154,6 +160,7 @@ static void combine_some(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes
     values[k] =
         oc_temporary(e, tree(e, op, dtype, k ? oc_text(e, "%u", k * lanes) : "", 1, left, kind, name));
   e->waits.exchanging = true;
+  e->exchanges++;
 }
 
 void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,

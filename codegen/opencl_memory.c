@@ -18,14 +18,10 @@ typedef struct place {
 } place;
 
 static oc_value plus(oc_emitter *e, oc_value a, oc_value b) {
-  if (a.text[0] == '0' && !a.text[1]) return b;
-  if (b.text[0] == '0' && !b.text[1]) return a;
+  if (a.literal && !a.number) return b;
+  if (b.literal && !b.number) return a;
   unsigned kind = a.kind == OC_LONG || b.kind == OC_LONG ? OC_LONG : OC_INT;
   return oc_make(e, kind, 1, OC_SUM, "%s + %s", oc_in(e, a, OC_SUM), oc_in(e, b, OC_SUM));
-}
-
-static oc_value index_literal(oc_emitter *e, int64_t value) {
-  return oc_literal(e, value >= INT32_MIN && value <= INT32_MAX ? OC_INT : OC_LONG, value);
 }
 
 /* With lanes: the index of this work-item, in long arithmetic unless all of it fits in 32 bits. */
@@ -44,7 +40,7 @@ static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
     if (!fits) lane = oc_index_as(e, lane, OC_LONG);
     part = how->stride == 1 ? lane
                             : oc_make(e, lane.kind, 1, OC_PRODUCT, "%s*%s", oc_in(e, lane, OC_PRODUCT),
-                                      index_literal(e, how->stride).text);
+                                      oc_index_literal(e, how->stride).text);
   } else {
     part = oc_at(e, how->part);
     if (!fits) part = oc_index_as(e, part, OC_LONG);
@@ -69,13 +65,13 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
   }
   a.base = how.base ? oc_at(e, how.base) : oc_literal(e, OC_INT, 0);
   if (!how.affine) a.part = oc_at(e, how.part);
-  else if (e->piece) a.base = plus(e, a.base, index_literal(e, a.stride * oc_first_lane(e, lanes)));
+  else if (e->piece) a.base = plus(e, a.base, oc_index_literal(e, a.stride * oc_first_lane(e, lanes)));
   return a;
 }
 
 /* `p1[i]`: element `lane` of the piece. */
 static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
-  oc_value index = a->affine ? plus(e, a->base, index_literal(e, a->stride * lane))
+  oc_value index = a->affine ? plus(e, a->base, oc_index_literal(e, a->stride * lane))
                              : plus(e, a->base, oc_element(e, a->part, lane));
   return oc_make(e, a->kind, 1, OC_ATOM, "%s[%s]", a->memory, index.text);
 }
@@ -83,8 +79,8 @@ static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
 /* `p1 + i`, where a vector access begins: its lowest address. */
 static const char *address(oc_emitter *e, const place *a) {
   int64_t first = a->affine && a->stride == -1 ? -(int64_t)(a->width - 1) : 0;
-  oc_value index = plus(e, a->base, index_literal(e, first));
-  if (index.text[0] == '0' && !index.text[1]) return a->memory;
+  oc_value index = plus(e, a->base, oc_index_literal(e, first));
+  if (index.literal && !index.number) return a->memory;
   return oc_text(e, "%s + %s", a->memory, oc_in(e, index, OC_PRODUCT));
 }
 

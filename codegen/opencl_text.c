@@ -132,18 +132,21 @@ oc_value oc_literal(oc_emitter *e, unsigned kind, int64_t value) {
     v = oc_make(e, kind, 1, level, "%lld%s", (long long)value, suffix[kind] ? suffix[kind] : "");
   else v = oc_make(e, kind, 1, OC_UNARY, "(%s)%lld", kinds[kind].name, (long long)value);
   v.literal = true;
+  v.number = value;
   return v;
 }
 
 oc_value oc_real(oc_emitter *e, unsigned kind, double value) {
   ir_text digits;
   ir_text_init(&digits, e->nest->mem);
-  if (isnan(value)) ir_text_str(&digits, "NAN");
-  else if (isinf(value)) ir_text_str(&digits, value < 0 ? "-INFINITY" : "INFINITY");
+  if (!isfinite(value)) /* which are floats */
+    ir_textf(&digits, "%s%s%s", value < 0 ? "-" : "", kind == OC_DOUBLE ? "(double)" : "",
+             isnan(value) ? "NAN" : "INFINITY");
   else ir_print_double(&digits, value, kind == OC_DOUBLE ? IR_F64 : IR_F32);
   bool finite = isfinite(value);
-  oc_value v = oc_make(e, kind, 1, signbit(value) && !isnan(value) ? OC_UNARY : OC_ATOM, "%s%s",
-                       ir_text_get(&digits), finite && kind == OC_FLOAT ? "f" : "");
+  bool signs = signbit(value) || (!finite && kind == OC_DOUBLE);
+  oc_value v = oc_make(e, kind, 1, signs ? OC_UNARY : OC_ATOM, "%s%s", ir_text_get(&digits),
+                       finite && kind == OC_FLOAT ? "f" : "");
   if (digits.failed) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   ir_text_free(&digits);
   v.literal = true;
@@ -158,6 +161,7 @@ oc_value oc_splat(oc_emitter *e, oc_value v, uint32_t width) {
   if (v.width == width) return v;
   oc_value all = oc_make(e, v.kind, width, OC_UNARY, "(%s)(%s)", oc_type(v.kind, width).text, v.text);
   all.literal = v.literal;
+  all.number = v.number;
   return all;
 }
 

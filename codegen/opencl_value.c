@@ -2,6 +2,7 @@
  * Indices are mathematical integers: bounds say whether an int holds them. In the style of vectors a scalar
  * index is long, as addresses are; with lanes it is an int wherever that is enough. */
 #include "codegen/opencl.h"
+#include "ir/arith.h"
 
 static bool fits_32(oc_emitter *e, ir_ref ref) {
   ir_bounds bounds = ir_bounds_of(e->g, ref);
@@ -17,11 +18,17 @@ static bool operands_fit(oc_emitter *e, ir_ref ref) {
 
 unsigned oc_index_kind(oc_emitter *e, ir_ref ref) {
   ir_op op = ir_op_of(e->g, ref);
-  bool divides = op == IR_OP_FLOORDIV || op == IR_OP_MOD;
+  int64_t divisor;
+  bool divides = (op == IR_OP_FLOORDIV || op == IR_OP_MOD) &&
+                 !(ir_is_const(e->g, ir_src(e->g, ref, 1), &divisor) && (divisor & (divisor - 1)) == 0);
   if ((!e->by_lanes && e->nest->width[ref] == 1 && !divides) || op == IR_OP_LOOP || op == IR_OP_CARRY ||
       op == IR_OP_GET)
     return OC_LONG;
   return fits_32(e, ref) && operands_fit(e, ref) ? OC_INT : OC_LONG;
+}
+
+oc_value oc_index_literal(oc_emitter *e, int64_t value) {
+  return oc_literal(e, value >= INT32_MIN && value <= INT32_MAX ? OC_INT : OC_LONG, value);
 }
 
 oc_value oc_index_as(oc_emitter *e, oc_value v, unsigned kind) {
@@ -43,8 +50,24 @@ static void agree(oc_emitter *e, unsigned kind, oc_value *a, oc_value *b) {
   if (!widens) *b = oc_index_as(e, *b, kind);
 }
 
+/* A product or sum of which the lanes of copies make a constant, or nothing: no text otherwise. */
+static oc_value folded(oc_emitter *e, oc_value a, oc_value b, char op) {
+  int64_t value = 0;
+  if (a.width > 1 || b.width > 1 || (op != '+' && op != '*')) return (oc_value){0};
+  if (a.literal && b.literal &&
+      (op == '+' ? ir_add_ok(a.number, b.number, &value) : ir_mul_ok(a.number, b.number, &value)))
+    return oc_index_literal(e, value);
+  if (op == '*' && ((a.literal && a.number == 0) || (b.literal && b.number == 0)))
+    return oc_index_literal(e, 0);
+  int64_t neutral = op == '*';
+  if (a.literal && a.number == neutral) return b;
+  return b.literal && b.number == neutral ? a : (oc_value){0};
+}
+
 /* `a*b`, `a + b`: what the operator does not bind from the left stands in parentheses. */
 static oc_value infix(oc_emitter *e, oc_value a, oc_value b, const char *op, oc_level level) {
+  oc_value known = folded(e, a, b, op[0]);
+  if (known.text) return known;
   unsigned kind = a.kind == OC_LONG || b.kind == OC_LONG ? OC_LONG : a.kind;
   oc_level right = op[0] == '+' ? OC_SUM : level + 1;
   const char *space = level == OC_SUM || a.width + b.width > 2 ? " " : "";
@@ -131,8 +154,7 @@ static oc_value cast_node(oc_emitter *e, ir_ref ref) {
 
 static oc_value constant(oc_emitter *e, const ir_node *n) {
   ir_value value = {.i = n->arg};
-  if (n->dtype == IR_INDEX)
-    return oc_literal(e, value.i >= INT32_MIN && value.i <= INT32_MAX ? OC_INT : OC_LONG, value.i);
+  if (n->dtype == IR_INDEX) return oc_index_literal(e, value.i);
   unsigned kind = oc_kind_of((ir_dtype)n->dtype);
   return ir_is_float((ir_dtype)n->dtype) ? oc_real(e, kind, value.f) : oc_literal(e, kind, value.i);
 }

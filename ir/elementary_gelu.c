@@ -27,8 +27,8 @@ static const double square64[] = {0x1.ebfbdff82c5b3p-3,  0x1.c6b08d704a26fp-5,  
  * enough digits for k1 + k2 s to be exact with the upper parts of both constants. */
 typedef struct tanh_form {
   double grid, k1, k1_low, k2_high, k2_low, k2, ln2;
-  double most,
-      none; /* s up to which 2^(-2u / ln 2) is a normal number; |x| from which on the result is 0 or x */
+  double most; /* s up to which exp(-2u) is a normal number */
+  double none; /* |x| from which on the result is 0 or x */
 } tanh_form;
 static const tanh_form form32 = {0x1.8p18,      -0x1.26aecp+1, -0x1.0de73ap-22, -0x1.a5ap-4, -0x1.f3dd5cp-18,
                                  -0x1.a5a7dp-4, 0x1.62e43p-1,  95.0625,         12};

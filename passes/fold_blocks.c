@@ -312,6 +312,17 @@ static bool fold_total(blocks *w, const fold_sum *sum) {
          fold_stored(w->f, w->s, sum->value);
 }
 
+/* The values made of the maximum alone, which s may be made of; then the others. */
+static bool fold_plain(blocks *w, bool after_sums) {
+  bool good = true;
+  for (uint32_t i = 0; i < w->s->slab->count && good; i++) {
+    const ir_slab_value *v = &w->s->slab->values[i];
+    if (v->role == IR_SLAB_PLAIN && (v->value > w->weight->value) == after_sums)
+      good = fold_value(w->f, w->s, i);
+  }
+  return good;
+}
+
 static bool fold_after(blocks *w) {
   fold_slab *s = w->s;
   ir_graph *g = w->g;
@@ -323,6 +334,7 @@ static bool fold_after(blocks *w) {
   if (!fold_effect(w->f, s, fold_local_of(w->f, s, number), row, kept_load(w, &w->most, w->now, row)) ||
       !fold_stored(w->f, s, number))
     return false;
+  if (!fold_plain(w, false)) return false;
   p = fold_own_position(w->f, s, w->greatest), row = row_of(w, w->greatest, &p);
   pass_position at = with_axis(&p, w->weight->keys, ir_index(g, 0)); /* it is the same for all keys */
   ir_ref shift = fold_at(w->f, w->shift, &at);
@@ -330,9 +342,7 @@ static bool fold_after(blocks *w) {
   w->scale = new_local(w, s->slab->rows, false);
   bool good = fold_effect(w->f, s, w->scale, row, op1(w, IR_OP_EXP, moved));
   for (uint32_t i = 0; i < w->sum_count && good; i++) good = fold_total(w, &w->sums[i]);
-  for (uint32_t i = 0; i < s->slab->count && good; i++)
-    if (s->slab->values[i].role == IR_SLAB_PLAIN) good = fold_value(w->f, s, i);
-  return good;
+  return good && fold_plain(w, true);
 }
 
 bool fold_blocks(folder *f, fold_slab *s) {

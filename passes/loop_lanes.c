@@ -7,9 +7,9 @@ enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
   FEW_TERMS = 8,
-  SHORT = 4, /* fewer vectors than SHORT are not worth a loop of their own */
-  LONG = 24, /* so many operations on floats wait for each other longer than a processor looks ahead */
-  COPIES = 4
+  SHORT = 4,    /* fewer vectors than SHORT are not worth a loop of their own */
+  PER_COPY = 6, /* operations on floats; for copies the processor need not look so far ahead */
+  MOST_COPIES = 4
 };
 
 /* Does the size depend on the loops outside? */
@@ -67,21 +67,23 @@ static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_coun
   vector->unroll = columns;
 }
 
-/* Copies along the lanes of a long chain of operations, where nothing else is copied: their steps alternate.
- */
-static void choose_interleaved(loop_nest *n, loop_axis *vector) {
-  int64_t copies = 1;
-  for (uint32_t i = 0; i < n->axis_count; i++) copies *= n->axes[i].unroll;
-  bool room = n->target->registers >= 32 && ir_bounds_of(n->g, vector->extent).hi >= COPIES * vector->lanes;
-  if (copies > 1 || !room) return;
-  vector->unroll = COPIES;
-  n->store = loop_fetch_swept(n, vector);
+/* Copies along the lanes of a chain of operations, where nothing else is copied: their steps alternate. An
+ * operation waits for the one before it while a processor does eight to sixteen others, and it looks some two
+ * hundred ahead: the longer the chain, the more of them have to be of other elements. */
+static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) {
+  int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
+  for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;
+  if (others > 1 || n->target->registers < 32) return;
+  while (vector->unroll < MOST_COPIES && 2 * vector->unroll * PER_COPY <= operations &&
+         2 * vector->unroll * vector->lanes <= size)
+    vector->unroll *= 2;
+  if (vector->unroll > 1) n->store = loop_fetch_swept(n, vector);
 }
 
 bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
   ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
-  return ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD &&
-         (term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2);
+  bool product = term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2;
+  return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
 }
 
 void loop_choose_lanes(loop_nest *n) {
@@ -128,7 +130,7 @@ void loop_choose_lanes(loop_nest *n) {
   last->lanes = lanes;
   if (!reduce_count) {
     loop_choose_copies(n, last);
-    if (work.operations >= LONG) choose_interleaved(n, last);
+    choose_interleaved(n, last, work.operations);
   } else if (triangle) {
     return;
   } else if (!product || !loop_choose_tile(n, last, reduces[0])) {

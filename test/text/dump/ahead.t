@@ -22,8 +22,8 @@ $ grep -o 'load p1.* ahead.*' loops
 load p1[[..]] ahead 2048 : f32
 $ grep -v '^#' loops > kernel.vf
 $ viewfold dump --stage=graph kernel.vf | cmp - kernel.vf
-$ viewfold dump --stage=asm rows.vf | grep -c prefetch
-1
+$ viewfold dump --stage=asm rows.vf | grep -c prefetch # of each copy
+2
 $ viewfold run make.vf --out x=x.npy > made
 $ viewfold run --check rows.vf --in x=x.npy | grep check
 check y: [..], allowed [..]

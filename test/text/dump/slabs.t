@@ -53,7 +53,7 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64' softmax.vf | grep -e ' 
     store l0[..] = [..]
     local l1: f32[1024] over [..]
     %[..] = load l0[..] : f32
-        store l1[..] = [..]
+          store l1[..] = [..]
     local l2: f32[1] over [..]
           %[..] = load l1[..] : f32
     store l2[..] = [..]
