@@ -22,7 +22,8 @@ static const char help_text[] =
     "multiply-adds,\n"
     "`expects`, what its code should take, and `took`, the median of the runs. What the machine can do is "
     "measured once\n"
-    "(see `viewfold devices`). FILE.vf `-` is standard input. `viewfold index --explain CHAIN` explains an "
+    "(see `viewfold devices`). The last line says how much memory a run needs. FILE.vf `-` is standard "
+    "input. `viewfold index --explain CHAIN` explains an "
     "index.\n"
     "\n"
     "Options:\n"
@@ -31,11 +32,12 @@ static const char help_text[] =
     "  --in NAME=VALUE    a parameter's value, as for `viewfold run`; others are made up\n"
     "  --size NAME=VALUE  the value of a size variable that no input tells\n"
     "  --threads N        how many threads may be used\n"
+    "  --device DEVICE    as for `viewfold run`\n"
     "  --target SETTINGS  compile for another machine, as `viewfold dump` does; nothing is run then\n"
     "\n"
     "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n";
 
-enum { NAME, NO_RUN, IN, SIZE, THREADS, TARGET, OPTIONS };
+enum { NAME, NO_RUN, IN, SIZE, THREADS, TARGET, DEVICE, OPTIONS };
 
 typedef struct explainer {
   const char *word, *given[OPTIONS];
@@ -58,6 +60,7 @@ static int explain_one(explainer *x, const ir_parsed_graph *block) {
   int status = x->no_run ? CLI_OK : explain_run_open(&run, &x->s, block);
   if (!status && fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) != IR_OK)
     status = cli_failure("explain", &x->s.error);
+  if (!status) explain_run_memory(&run, &x->out);
   explain_run_close(&run);
   return status;
 }
@@ -78,11 +81,13 @@ static int explain_all(explainer *x) {
 static int explain(explainer *x) {
   rt_options options;
   ir_error error = {0};
-  int status = cli_context_options("explain", x->given[THREADS], &options);
+  int status = cli_context_options("explain", x->given[THREADS], x->given[DEVICE], &options);
   if (status) return status;
-  if (rt_target_host(&x->target, &error) != IR_OK ||
-      (x->given[TARGET] && rt_target_override(&x->target, x->given[TARGET], &error) != IR_OK) ||
-      rt_context_create(&ir_mem_libc, &options, &x->context, &error) != IR_OK)
+  const ir_target *target = NULL;
+  if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) == IR_OK)
+    target = rt_context_target(x->context, &error);
+  if (target) x->target = *target;
+  if (!target || (x->given[TARGET] && rt_target_override(&x->target, x->given[TARGET], &error) != IR_OK))
     return cli_failure("explain", &error);
   status = cli_graph_open(&x->s, "explain", x->word, false);
   if (!status) status = explain_all(x);
@@ -92,9 +97,9 @@ static int explain(explainer *x) {
 
 /* CLI_END when there is something to explain; otherwise the exit status. */
 static int read_options(explainer *x, int argc, char **argv) {
-  static const cli_option options[OPTIONS] = {{"--graph", "a name"},     {"--no-run", NULL},
-                                              {"--in", "NAME=VALUE"},    {"--size", "NAME=VALUE"},
-                                              {"--threads", "a number"}, {"--target", "settings"}};
+  static const cli_option options[OPTIONS] = {
+      {"--graph", "a name"},     {"--no-run", NULL},       {"--in", "NAME=VALUE"},  {"--size", "NAME=VALUE"},
+      {"--threads", "a number"}, {"--target", "settings"}, {"--device", "a device"}};
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
     int status = CLI_OK;

@@ -175,3 +175,17 @@ void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
   }
   free(s.list);
 }
+
+void explain_run_memory(const explain_run *r, ir_text *out) {
+  rt_cost cost;
+  ir_error ignored = {0};
+  if (!r->ns || rt_program_cost(r->program, r->inputs.values, &cost, &ignored) != IR_OK) return;
+  double given = (double)cost.given_bytes, temps = (double)cost.temp_bytes, own = (double)cost.scratch_bytes;
+  ir_textf(out, "\nmemory: %.4g MB of inputs and results, %.4g MB of intermediates, ", given * 1e-6,
+           temps * 1e-6);
+  ir_textf(out, "%.4g MB of what %d thread%s to %s", own * 1e-6, rt_context_threads(r->context),
+           rt_context_threads(r->context) == 1 ? " has" : "s have",
+           rt_context_threads(r->context) == 1 ? "itself" : "themselves");
+  if (given > 0) ir_textf(out, "; in all %.3g times inputs and results", (given + temps + own) / given);
+  ir_text_str(out, "\n");
+}

@@ -1,7 +1,12 @@
 /* A store's index is taken apart into ranges with factors. Different iterations store to different elements
  * when every loop around the store has a term and the terms are digits of a number: each factor exceeds what
  * those of smaller factors add up to. For two stores, what their indices have in common are the high digits;
- * the rest is one low digit, of which each store has an interval of its own. */
+ * the rest is one low digit, of which each store has an interval of its own.
+ *
+ * What is loaded for a store to a local is another matter. All stores stand in some loop, the round, and
+ * those to locals come first in it. So a load for one of them may be of any element that this round stores,
+ * but of none that another round does: of the ranges of the round's loop and those around it both indices
+ * have the same terms, and these are the high digits of a number whose low digit is the rest of either. */
 #include "ir/in_place.h"
 
 #include <stdlib.h>
@@ -10,7 +15,7 @@
 #include "ir/arith.h"
 #include "ir/regions.h"
 
-enum { MOST_TERMS = 24, MOST_STORES = 8, MOST_PENDING = 64 };
+enum { MOST_TERMS = 24, MOST_STORES = 8, MOST_LOCAL_STORES = 64, MOST_PENDING = 64 };
 
 typedef struct term {
   ir_ref range;
@@ -27,8 +32,12 @@ typedef struct place {
 typedef struct finder {
   ir_graph *g;
   ir_regions regions;
-  place places[MOST_STORES];
+  place places[MOST_STORES]; /* of stores to p0 */
   uint32_t count;
+  ir_ref local_stores[MOST_LOCAL_STORES];
+  uint32_t local_count;
+  bool late;    /* some store to a local comes behind one to p0 */
+  ir_ref round; /* the innermost loop around all stores; 0: none */
 } finder;
 
 /* Factors and sums are kept small enough that nothing below overflows. */
@@ -161,19 +170,105 @@ static bool each_element_once(finder *f) {
   return true;
 }
 
-/* All effects are stores to p0; its number of bytes per element, 0 where it is otherwise. */
+/* All effects are stores to p0 or to locals; p0's number of bytes per element, 0 where it is otherwise. */
 static size_t find_stores(finder *f) {
   size_t bytes = 0;
   for (size_t i = 0; i < f->regions.count; i++) {
-    const ir_node *n = ir_get(f->g, f->regions.order[i]);
+    ir_ref ref = f->regions.order[i];
+    const ir_node *n = ir_get(f->g, ref);
     if (n->op == IR_OP_SEQ || n->op == IR_OP_LOOP || n->op == IR_OP_KERNEL || n->dtype != IR_NONE) continue;
     if (n->op != IR_OP_STORE || f->count == MOST_STORES) return 0;
-    const ir_node *param = ir_get(f->g, n->src[0]);
-    if (param->op != IR_OP_PARAM || ir_arg_int(param) != 0) return 0;
-    bytes = ir_dtypes[param->dtype].bytes;
-    f->places[f->count++] = (place){.store = f->regions.order[i], .index = n->src[1]};
+    const ir_node *buffer = ir_get(f->g, n->src[0]);
+    if (buffer->op == IR_OP_LOCAL) {
+      if (f->local_count == MOST_LOCAL_STORES) return 0;
+      f->local_stores[f->local_count++] = ref;
+      f->late |= f->count > 0;
+      continue;
+    }
+    if (buffer->op != IR_OP_PARAM || ir_arg_int(buffer) != 0) return 0;
+    bytes = ir_dtypes[buffer->dtype].bytes;
+    f->places[f->count++] = (place){.store = ref, .index = n->src[1]};
   }
   return bytes;
+}
+
+static bool is_effect(const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  return n->op == IR_OP_SEQ || n->op == IR_OP_STORE || (n->op == IR_OP_LOOP && ir_loop_carries(g, ref) == 0);
+}
+
+/* No effect stands in two places. `met` is of regions.limit zeros, and again so when this returns. */
+static bool stand_alone(const finder *f, uint8_t *met) {
+  bool alone = true;
+  for (size_t i = 0; i < f->regions.count; i++) {
+    const ir_node *n = ir_get(f->g, f->regions.order[i]);
+    for (uint32_t k = 0; k < n->nsrc; k++) {
+      if (!is_effect(f->g, n->src[k])) continue;
+      alone &= !met[n->src[k]];
+      met[n->src[k]] = 1;
+    }
+  }
+  memset(met, 0, f->regions.limit);
+  return alone;
+}
+
+/* the round */
+
+static bool stands_in(const finder *f, ir_ref loop, ir_ref outer) {
+  while (loop && loop != outer) loop = f->regions.region[loop];
+  return loop == outer;
+}
+
+static void find_round(finder *f) {
+  ir_ref loop = f->regions.region[f->places[0].store];
+  for (uint32_t i = 1; i < f->count; i++)
+    while (!stands_in(f, f->regions.region[f->places[i].store], loop)) loop = f->regions.region[loop];
+  for (uint32_t i = 0; i < f->local_count; i++)
+    while (!stands_in(f, f->regions.region[f->local_stores[i]], loop)) loop = f->regions.region[loop];
+  f->round = loop;
+}
+
+/* Is the range that of the round's loop, or of one around it? */
+static bool is_outer(const finder *f, ir_ref range) {
+  for (ir_ref loop = f->round; loop; loop = f->regions.region[loop])
+    if (ir_src(f->g, loop, 0) == range) return true;
+  return false;
+}
+
+/* The terms of outer ranges; the interval of all else is joined to *rest. False: too large. */
+static bool outer_terms(const finder *f, const place *p, term *outer, uint32_t *count, interval *rest) {
+  interval x = {p->constant, p->constant};
+  *count = 0;
+  for (uint32_t i = 0; i < p->count; i++) {
+    const term *t = &p->terms[i];
+    if (t->hi == 0 || t->factor == 0) continue;
+    if (is_outer(f, t->range)) {
+      outer[(*count)++] = *t;
+      continue;
+    }
+    *(t->factor < 0 ? &x.lo : &x.hi) += t->factor * t->hi;
+    if (!small(x.lo) || !small(x.hi)) return false;
+  }
+  if (x.lo < rest->lo) rest->lo = x.lo;
+  if (x.hi > rest->hi) rest->hi = x.hi;
+  return true;
+}
+
+/* Does no round but this one store what it loads here? */
+static bool loads_in_round(finder *f, ir_ref load) {
+  place from = {.store = load, .index = ir_src(f->g, load, 1)};
+  if (!f->round || f->late || !take_apart(f, &from)) return false;
+  for (uint32_t k = 0; k < f->count; k++) {
+    term a[MOST_TERMS], b[MOST_TERMS];
+    uint32_t a_count, b_count;
+    interval rest = {INT64_MAX, INT64_MIN};
+    const place *to = &f->places[k];
+    if (!outer_terms(f, &from, a, &a_count, &rest) || !outer_terms(f, to, b, &b_count, &rest)) return false;
+    for (uint32_t i = 0; i < a_count; i++)
+      if (!is_common(to, &a[i])) return false;
+    if (a_count != b_count || !are_digits(a, a_count, rest.hi - rest.lo)) return false;
+  }
+  return true;
 }
 
 static uint32_t bit_of(const finder *f, ir_ref param) {
@@ -181,21 +276,22 @@ static uint32_t bit_of(const finder *f, ir_ref param) {
   return ir_op_of(f->g, param) == IR_OP_PARAM && slot > 0 && slot < 32 ? 1u << slot : 0;
 }
 
-/* Parameters that are loaded only at the index of every store that uses the load. */
-static ir_status check_loads(finder *f, size_t bytes, uint32_t *set, ir_error *error) {
+/* Parameters of which each load is at the index of every store to p0 that uses it, and of an element of this
+ * round where it is for a local. `used` is of regions.limit zeros. */
+static ir_status sort_loads(finder *f, size_t bytes, uint8_t *used, uint32_t *set) {
   uint32_t good = 0, bad = 0;
-  uint8_t *used = ir_alloc(f->g->mem, f->regions.limit);
-  if (!used) return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");
-  memset(used, 0, f->regions.limit);
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   ir_status status = IR_OK;
-  for (uint32_t k = 0; k < f->count && !status; k++) {
-    status = ir_reachable(f->g, ir_get(f->g, f->places[k].store)->src + 1, 2, &live, &count, &cap);
+  for (uint32_t k = 0; k < f->count + f->local_count && !status; k++) {
+    bool local = k >= f->count;
+    ir_ref store = local ? f->local_stores[k - f->count] : f->places[k].store;
+    status = ir_reachable(f->g, ir_get(f->g, store)->src + 1, 2, &live, &count, &cap);
     for (size_t i = 0; i < count && !status; i++) {
       const ir_node *n = ir_get(f->g, live[i]);
       used[live[i]] = 1;
-      if (n->op == IR_OP_LOAD && n->src[1] != f->places[k].index) bad |= bit_of(f, n->src[0]);
+      if (n->op != IR_OP_LOAD || !bit_of(f, n->src[0])) continue;
+      if (local ? !loads_in_round(f, live[i]) : n->src[1] != f->places[k].index) bad |= bit_of(f, n->src[0]);
     }
   }
   for (size_t i = 0; i < f->regions.count; i++) { /* loads for something else, such as an extent */
@@ -205,10 +301,22 @@ static ir_status check_loads(finder *f, size_t bytes, uint32_t *set, ir_error *e
     *(fits ? &good : &bad) |= bit_of(f, n->src[0]);
   }
   ir_free(f->g->mem, live, cap * sizeof *live);
-  ir_free(f->g->mem, used, f->regions.limit);
-  if (status) return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");
   *set = good & ~bad;
-  return IR_OK;
+  return status;
+}
+
+static ir_status check_loads(finder *f, size_t bytes, uint32_t *set, ir_error *error) {
+  uint8_t *marks = ir_alloc(f->g->mem, f->regions.limit);
+  ir_status status = marks ? IR_OK : IR_ERR_MEMORY;
+  if (marks) memset(marks, 0, f->regions.limit);
+  if (marks && stand_alone(f, marks)) {
+    find_round(f);
+    status = sort_loads(f, bytes, marks, set);
+  }
+  ir_free(f->g->mem, marks, f->regions.limit);
+  if (!status) return IR_OK;
+  *set = 0;
+  return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");
 }
 
 ir_status ir_in_place(ir_graph *g, ir_ref kernel, uint32_t *set, ir_error *error) {

@@ -5,6 +5,7 @@
 
 #include "index.h"
 #include "loops.h"
+#include "tails.h"
 #include "view_index.h"
 
 enum { MAX_VISITS = 32 };
@@ -22,12 +23,6 @@ int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes) {
     size = size > INT64_MAX / c->size[i] ? INT64_MAX : size * c->size[i];
   }
   return size;
-}
-
-static bool is_elementwise(const ir_node *n) {
-  ir_class cls = (ir_class)ir_ops[n->op].cls;
-  return n->op != IR_OP_STORED && (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY ||
-                                   cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY);
 }
 
 /* What is left to follow: values at positions. */
@@ -86,7 +81,7 @@ static bool follow(const pass_contraction *c, pass_operand *o) {
     }
     o->along |= axes_in(c, valid);
     if (n->op == IR_OP_CONST) continue;
-    if (!is_elementwise(n)) {
+    if (!pass_is_elementwise(n)) {
       for (uint32_t i = 0; i < p.rank; i++) o->along |= axes_in(c, p.at[i]);
       continue;
     }
@@ -98,12 +93,12 @@ static bool follow(const pass_contraction *c, pass_operand *o) {
   return true;
 }
 
-/* The two operands under a sum: of fma(a, b, 0), or of a*b. */
+/* The two operands under a sum: of fma(a, b, 0), of a*b, or of what pack_pairs makes. */
 static bool factors(const ir_graph *g, ir_ref product, ir_ref *a, ir_ref *b) {
   const ir_node *n = ir_get(g, product);
   bool fused =
       n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
-  if (!fused && n->op != IR_OP_MUL) return false;
+  if (!fused && n->op != IR_OP_MUL && n->op != IR_OP_DOT2) return false;
   *a = n->src[0], *b = n->src[1];
   return *a != *b && ir_shape(g, *a) == ir_shape(g, product) && ir_shape(g, *b) == ir_shape(g, product);
 }
@@ -114,6 +109,7 @@ bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out) {
   if (n->op != IR_OP_SUM || n->dtype == IR_BOOL || ir_dtype_of(g, n->src[0]) != out->dtype ||
       !factors(g, n->src[0], &out->operand[0].value, &out->operand[1].value))
     return false;
+  out->term = ir_op_of(g, n->src[0]);
   out->rank = ir_rank(g, n->src[0]);
   for (uint32_t i = 1; i < n->nsrc; i++) out->reduced |= (uint32_t)1 << ir_get(g, n->src[i])->arg;
   for (uint32_t i = 0; i < out->rank; i++) {

@@ -13,12 +13,14 @@ typedef struct pass_operand {
   uint32_t along;      /* axes that it varies along, a set of bits */
   ir_ref base;         /* below the views on top of it: what is no view of one operand */
   ir_ref index, valid; /* the element of the base that it reads, over ranges ridx0.. of the product's axes */
+  bool tail;           /* set by packing: the base is the end of a reduction's tail, and lies in memory */
 } pass_operand;
 
 typedef struct pass_contraction {
   ir_graph *g;
   ir_ref sum;
   ir_dtype dtype;
+  ir_op term;                /* of the products: FMA with 0, MUL, or DOT2 */
   uint32_t rank;             /* of the product */
   uint32_t reduced;          /* its axes that are summed over, a set of bits */
   ir_ref range[IR_MAX_RANK]; /* one for each axis */
@@ -26,7 +28,9 @@ typedef struct pass_contraction {
   pass_operand operand[2];
 } pass_contraction;
 
-/* Is node a SUM of products? */
+enum { PASS_PANELS = 1 }; /* arg of a STORED that is a copy in panels: its axes are of the machine */
+
+/* Is node a SUM of products, or of pairs of them? */
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);
 /* Has each operand kept axes to itself, so that its elements meet many of the other? */
 bool pass_contraction_reuses(const pass_contraction *c);

@@ -22,6 +22,7 @@ enum { JOIN_PARTS = 32 };
 
 typedef struct lowering {
   ir_graph *g;
+  const ir_target *target;
   ir_ref *map; /* by old node */
   lower_centreds centred;
 } lowering;
@@ -37,7 +38,8 @@ static ir_ref scalar(ir_graph *g, ir_dtype dtype, double value) { return ir_floa
 
 /* The reduction of x over n's axes in x's dtype (or i64 positions), without keepdims, reshaped to n's shape.
  */
-static ir_ref reduced(ir_graph *g, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
+static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
+  ir_graph *g = l->g;
   ir_ref src[IR_MAX_RANK + 1] = {x}, kept[IR_MAX_RANK];
   bool gone[IR_MAX_RANK] = {false}, positional = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
   if (positional) gone[ir_arg_int(n)] = true;
@@ -47,7 +49,7 @@ static ir_ref reduced(ir_graph *g, const ir_node *n, ir_op op, ir_ref x, ir_dtyp
     if (!gone[i]) kept[rank++] = ir_dim(g, x, i);
   int64_t arg = ir_pack_arg(positional ? ir_arg_int(n) : 0, 0);
   ir_ref r = 0;
-  if (!x || !pass_lower_parts(g, op, x, gone, &r))
+  if (!x || !pass_lower_parts(g, l->target, op, x, gone, &r))
     r = ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc);
   return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
 }
@@ -59,13 +61,13 @@ static ir_ref summed(const lowering *l, ir_ref old, ir_ref x, ir_dtype dtype, ir
   ir_ref terms;
   uint32_t parts;
   if (!pass_lower_centred(g, &l->centred, old, l->map, &terms, &parts))
-    return reduced(g, ir_get(g, old), IR_OP_SUM, x, dtype, shape);
+    return reduced(l, ir_get(g, old), IR_OP_SUM, x, dtype, shape);
   ir_ref src[1 + IR_MAX_RANK] = {terms};
   over.nsrc = 1;
   for (uint32_t i = 0; i < IR_MAX_RANK; i++)
     if (parts >> i & 1) src[over.nsrc++] = ir_index(g, i);
   over.src = src;
-  return terms ? reduced(g, &over, IR_OP_SUM, terms, dtype, shape) : 0;
+  return terms ? reduced(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
 }
 
 /* Number of elements that go into each result, as a value of dtype: a constant, or one value at every
@@ -95,10 +97,10 @@ static ir_ref lower_reduce(const lowering *l, ir_ref old, ir_ref x) {
     return ir_cast(g, ir_binary(g, IR_OP_DIV, total, count), dtype);
   }
   case IR_OP_SUM: return ir_cast(g, summed(l, old, ir_cast(g, x, wide), wide, shape), dtype);
-  case IR_OP_PROD: return ir_cast(g, reduced(g, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
-  case IR_OP_ANY: return reduced(g, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
-  case IR_OP_ALL: return reduced(g, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
-  default: return reduced(g, n, (ir_op)n->op, x, dtype, shape);
+  case IR_OP_PROD: return ir_cast(g, reduced(l, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
+  case IR_OP_ANY: return reduced(l, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  case IR_OP_ALL: return reduced(l, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  default: return reduced(l, n, (ir_op)n->op, x, dtype, shape);
   }
 }
 
@@ -199,10 +201,10 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   return made;
 }
 
-ir_ref pass_lower(ir_graph *g, ir_ref results) {
+ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, map_size = (size_t)results + 1;
-  lowering l = {.g = g, .map = ir_alloc(g->mem, map_size * sizeof *l.map)};
+  lowering l = {.g = g, .target = target, .map = ir_alloc(g->mem, map_size * sizeof *l.map)};
   ir_ref root = 0;
   if (!l.map) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph");

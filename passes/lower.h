@@ -3,13 +3,15 @@
 #define VIEWFOLD_PASSES_LOWER_H
 
 #include "ir/ir.h"
+#include "ir/target.h"
 
 ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
 ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
 
 /* The reduction of x over the axes that are `gone`, without them, in two steps; false where one will do.
  * *made is 0 after failing. Its shape has as many elements as there are results, in their order. */
-bool pass_lower_parts(ir_graph *g, ir_op op, ir_ref x, const bool *gone, ir_ref *made);
+bool pass_lower_parts(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
+                      ir_ref *made);
 
 /* lower_parts.c: place[i]: where axis i of x stands in memory, the outermost first, as far as permutations
  * tell. */

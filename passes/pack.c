@@ -14,30 +14,41 @@
  *
  * None of this changes what is added to what in which order, but whether lanes run along the result does. So
  * shapes and views alone decide, for caches and vectors of common sizes; the machine gives the width of the
- * panels. */
+ * panels. Where lanes are work-items nothing is copied: what a group reads again it keeps in its locals
+ * (loop_stage.c). */
 #include "pack.h"
 
 #include "index.h"
 #include "loops.h"
+#include "rescale.h"
+#include "tails.h"
+
+#include <string.h>
 
 enum {
   MIN_WORK = 1 << 20,     /* multiplications that are worth a copy */
   MIN_REUSE = 32,         /* rows over which a copy of columns pays that lie side by side as they are */
   MIN_REUSE_GATHERED = 8, /* the same for columns that do not */
   FEW_TERMS = 32,         /* of which an error of one rounding each is within that of any sum */
-  NEAR = 8,               /* elements between neighbours along K that share cache lines */
   VECTOR = 64,            /* bytes */
   CACHE = 1 << 20,        /* the second-level cache: bytes, ways, bytes of a line */
   WAYS = 16,
   LINE = 64,
   PAGE = 4096,
-  TLB_ENTRIES = 64,
-  COPY = 8, /* multiplications in lanes that take as long as copying an element */
-  TURN = 20 /* the same when neighbours in memory change */
+  TLB_ENTRIES = 128, /* pages that are found at once, or nearly */
+  COPY = 8,          /* multiplications in lanes that take as long as copying an element */
+  TURN = 20          /* the same when neighbours in memory change */
 };
 
 static const double CLEARLY = 1.05; /* better than the usual order, which has one kernel less */
 static const double UNALIGNED = 1.1, GATHERED = 4;
+
+typedef struct packer {
+  ir_graph *g;
+  const ir_target *target;
+  uint8_t *ends_tail; /* by node made: the end of a tail, or in one (tails.h) */
+  size_t ends_cap;
+} packer;
 
 typedef enum form { AS_IS, PLAIN, ROWS, PANELS } form;
 
@@ -48,6 +59,7 @@ typedef struct packing {
   const pass_operand *across, *down;
   form across_form, down_form;
   bool turned;
+  const pass_operand *weights; /* of a sum whose terms come in blocks (rescale.h); otherwise NULL */
 } packing;
 
 static bool has(uint32_t set, uint32_t axis) { return set >> axis & 1; }
@@ -56,6 +68,7 @@ static bool has(uint32_t set, uint32_t axis) { return set >> axis & 1; }
 
 static bool is_plain(const ir_graph *g, const pass_operand *o) {
   const ir_node *n = ir_get(g, o->base);
+  if (o->tail) return true;
   switch ((ir_class)ir_ops[n->op].cls) {
   case IR_CLASS_LEAF: return n->op != IR_OP_IOTA && n->op != IR_OP_CONST;
   case IR_CLASS_REDUCE:
@@ -111,11 +124,16 @@ static bool is_masked(const pass_contraction *c, const pass_operand *o) {
 
 /* choosing */
 
+/* Weights come in blocks that lie in the caches whatever their order. */
+static form form_of_weights(const packing *k) { return is_masked(k->c, k->weights) ? PLAIN : AS_IS; }
+
 static form form_across(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->across;
+  if (o == k->weights) return form_of_weights(k);
   int64_t count, least, step = longest_step(c, o, &count, &least), fixed,
                         reuse = pass_contraction_size(c, ~c->reduced & ~o->along);
+  if (k->weights && count > KEY_BLOCK) count = KEY_BLOCK;
   if (is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed) || c->rank == IR_MAX_RANK) return AS_IS;
   bool beside = !is_masked(c, o) && step_along(c, o, k->column) == 1;
@@ -126,8 +144,9 @@ static form form_across(const packing *k) {
 static form form_down(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->down;
+  if (o == k->weights) return form_of_weights(k);
   int64_t count, least, step = longest_step(c, o, &count, &least);
-  if (least <= NEAR || is_window(c, o) || stays_in_cache(c, count, step))
+  if (least <= PACK_NEAR || is_window(c, o) || stays_in_cache(c, count, step))
     return is_masked(c, o) ? PLAIN : AS_IS;
   return ROWS;
 }
@@ -167,7 +186,7 @@ static bool choose_column(packing *k) {
   choose_forms(k);
   packing other = *k;
   other.across = k->down, other.down = k->across, other.turned = true;
-  for (uint32_t i = c->rank; i-- > 0;) {
+  for (uint32_t i = k->weights ? 0 : c->rank; i-- > 0;) { /* turned, all blocks would be there at once */
     if (has(c->reduced, i) || !has(other.across->along, i) || has(other.down->along, i)) continue;
     other.column = i;
     choose_forms(&other);
@@ -197,7 +216,7 @@ static ir_ref windowed_sum(const pass_contraction *c) {
     made[i] = window && !ir_is_true(c->g, o->valid) ? pack_plain(c, o) : o->value;
     windows |= window;
   }
-  return windows ? pack_sum(c, pack_product(c->g, c->dtype, made[0], made[1]), c->reduced) : c->sum;
+  return windows ? pack_sum(c, pack_product(c, made[0], made[1]), c->reduced) : c->sum;
 }
 
 /* As loop_tile.c counts them; 0: not known. */
@@ -211,43 +230,95 @@ static int64_t known_terms(const pass_contraction *c) {
   return terms;
 }
 
-static ir_ref packed(ir_graph *g, const ir_target *target, ir_ref sum) {
+/* Panels of a tile's width, or of the vectors that hold all columns. */
+static int64_t panel_width(const packing *k, pass_tile tile) {
+  int64_t vectors = (k->c->size[k->column] + tile.lanes - 1) / tile.lanes;
+  return tile.lanes * (vectors < tile.columns ? vectors : tile.columns);
+}
+
+static ir_ref packed(packer *p, ir_ref sum) {
+  ir_graph *g = p->g;
   pass_contraction c;
   if (!pass_contraction_of(g, sum, &c)) return sum;
-  bool much = pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
+  bool much = !p->target->lanes && pass_contraction_size(&c, UINT32_MAX) >= MIN_WORK;
+  if (much && p->target->has_dot2 && pass_contraction_reuses(&c) && !is_window(&c, &c.operand[0]) &&
+      !is_window(&c, &c.operand[1])) {
+    ir_ref pairs = pack_pairs(&c);
+    if (pairs != sum && (!(sum = pairs) || !pass_contraction_of(g, sum, &c))) return sum;
+  }
+  for (int i = 0; i < 2; i++)
+    c.operand[i].tail = c.operand[i].base < p->ends_cap && p->ends_tail[c.operand[i].base];
   if (!pass_contraction_reuses(&c))
     return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? windowed_sum(&c) : sum;
+  pass_rescaled rescaled;
   packing k = {.c = &c};
+  if (pass_rescaled_of(g, sum, &rescaled) && !rescaled.late && rescaled.depth)
+    k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (much && choose_column(&k)) {
-    pass_tile tile = pass_tile_of(target, c.dtype, known_terms(&c));
-    ir_ref across = in_form(&k, k.across, k.across_form, (int64_t)tile.lanes * tile.columns),
+    pass_tile tile = pass_tile_of(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c));
+    ir_ref across = in_form(&k, k.across, k.across_form, panel_width(&k, tile)),
            down = in_form(&k, k.down, k.down_form, 0);
     bool swapped = k.across == &c.operand[0];
     a = swapped ? across : down, b = swapped ? down : across;
     if (k.turned) return pack_turned_sum(&c, k.column, a, b);
   }
-  return pack_sum(&c, pack_product(g, c.dtype, a, b), c.reduced);
+  return pack_sum(&c, pack_product(&c, a, b), c.reduced);
+}
+
+/* Sums in blocks of terms take late factors afterwards. `live` are the nodes of the graph, of which `was` has
+ * become `sum`. */
+static ir_ref packed_in_time(packer *p, ir_ref sum, ir_ref was, const ir_ref *live, size_t count) {
+  ir_graph *g = p->g;
+  pass_rescaled rescaled;
+  pass_late late;
+  if (!pass_rescaled_of(g, was, &rescaled) || !rescaled.late || !pass_owns_terms(g, &rescaled, live, count) ||
+      !pass_rescaled_of(g, sum, &rescaled) || !pass_take_late(g, &rescaled, &late))
+    return packed(p, sum);
+  return pass_put_late(g, &late, packed(p, late.sum));
+}
+
+static bool mark_tail(packer *p, ir_ref node) {
+  size_t cap = p->ends_cap;
+  if (!IR_RESERVE(p->g->mem, p->ends_tail, p->ends_cap, (size_t)node + 1)) return false;
+  memset(p->ends_tail + cap, 0, p->ends_cap - cap);
+  p->ends_tail[node] = 1;
+  return true;
+}
+
+static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, const uint8_t *tails) {
+  ir_graph *g = p->g;
+  ir_ref *src = NULL;
+  size_t src_cap = 0;
+  bool good = true;
+  for (size_t i = 0; i < count && good; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    bool changed = false, tail = tails[live[i]] & PASS_TAIL;
+    if (!(good = IR_RESERVE(g->mem, src, src_cap, n->nsrc))) break;
+    for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
+    ir_ref made = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
+    if (made && n->op == IR_OP_SUM) made = packed_in_time(p, made, live[i], live, count);
+    if (g->error->status == IR_ERR_MEMORY) made = 0; /* what was found out about an operand may be wrong */
+    good = (map[live[i]] = made) != 0 && (!tail || mark_tail(p, made));
+  }
+  ir_free(g->mem, src, src_cap * sizeof *src);
+  return good;
 }
 
 ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target) {
-  ir_ref *live = NULL, *map = NULL, *src = NULL, root = 0;
-  size_t count = 0, cap = 0, map_cap = 0, src_cap = 0;
-  bool good = ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK &&
-              IR_RESERVE(g->mem, map, map_cap, (size_t)results + 1);
-  for (size_t i = 0; i < count && good; i++) {
-    const ir_node *n = ir_get(g, live[i]);
-    bool changed = false;
-    if (!(good = IR_RESERVE(g->mem, src, src_cap, n->nsrc))) break;
-    for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
-    root = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
-    if (root && n->op == IR_OP_SUM) root = packed(g, target, root);
-    if (g->error->status == IR_ERR_MEMORY) root = 0; /* what was found out about an operand may be wrong */
-    good = (map[live[i]] = root) != 0;
+  packer p = {.g = g, .target = target};
+  ir_ref *live = NULL, *map = ir_alloc(g->mem, ((size_t)results + 1) * sizeof *map), root = 0;
+  uint8_t *tails = ir_alloc(g->mem, (size_t)results + 1);
+  size_t count = 0, cap = 0;
+  if (map && tails && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
+    pass_tails(g, live, count, NULL, 0, tails);
+    if (pack_all(&p, map, live, count, tails)) root = map[results];
   }
-  if (!good) ir_fail(g->error, IR_ERR_MEMORY, "out of memory packing the operands of a product");
+  if (root) root = pack_reuse(g, root);
+  if (!root) ir_fail(g->error, IR_ERR_MEMORY, "out of memory packing the operands of a product");
   ir_free(g->mem, live, cap * sizeof *live);
-  ir_free(g->mem, map, map_cap * sizeof *map);
-  ir_free(g->mem, src, src_cap * sizeof *src);
-  return good ? root : 0;
+  ir_free(g->mem, map, map ? ((size_t)results + 1) * sizeof *map : 0);
+  ir_free(g->mem, tails, tails ? (size_t)results + 1 : 0);
+  ir_free(g->mem, p.ends_tail, p.ends_cap);
+  return root;
 }

@@ -2,16 +2,23 @@
  * all others are fused into the kernels that use them. The same for the graph and for each function that it
  * calls.
  *
- *   results and what the caller supplies    in memory
- *   operands and results of control flow    in memory
- *   views                                   never: they are index arithmetic in their users; but a chain of
- * very many reshapes, pads and joins is cut, lest its index outgrow the copy it saves elementwise fused;
- * stored when costly and used by several kernels or at repeated positions, or when the fused expression grows
- * past a limit reductions fused with elementwise users that need each element once; stored when used twice,
- * inside another reduction, under a mask, or at repeated positions
- *   scatters                                always: one launch fills the buffer with the first operand, the
- * next one updates it. It has few threads, so that what is dear in its other operands is stored before
- *   stored                                  in memory: it says so
+ *   results and what the caller supplies: in memory
+ *
+ *   operands and results of control flow: in memory
+ *
+ *   views: never, they are index arithmetic in their users; but a chain of very many reshapes, pads and joins
+ *     is cut, lest its index outgrow the copy it saves
+ *
+ *   elementwise: fused; stored when costly and used by several kernels or at repeated positions, or when the
+ *     fused expression grows past a limit
+ *
+ *   reductions: fused with elementwise users that need each element once; stored when used twice, inside
+ *     another reduction, under a mask, or at repeated positions, as the end of their tails (tails.h)
+ *
+ *   scatters: always; one launch fills the buffer with the first operand, the next one updates it. It has few
+ *     threads, so that what is dear in its other operands is stored before
+ *
+ *   stored: in memory, it says so
  *
  * One pass from users to operands collects how each value is used, one from operands to users bounds the size
  * of fused expressions. schedule_plan.c makes steps of what is found here. */
@@ -19,6 +26,7 @@
 
 #include "index.h"
 #include "ir/elementary.h"
+#include "tails.h"
 
 #include <string.h>
 
@@ -35,16 +43,6 @@ enum {
 };
 enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE_STORED };
 
-static bool is_elementwise(const ir_node *n) {
-  switch ((ir_class)ir_ops[n->op].cls) {
-  case IR_CLASS_UNARY:
-  case IR_CLASS_BINARY:
-  case IR_CLASS_COMPARE:
-  case IR_CLASS_TERNARY: return true;
-  default: return false;
-  }
-}
-
 static bool is_tensor(const scheduler *s, ir_ref r) { return ir_shape(s->g, r) != 0; }
 
 static int own_cost(const ir_node *n) {
@@ -57,7 +55,7 @@ static int own_cost(const ir_node *n) {
   default: break;
   }
   if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return REDUCTION_COST;
-  return ir_is_elementary((ir_op)n->op) ? ELEMENTARY_COST : is_elementwise(n);
+  return ir_is_elementary((ir_op)n->op) ? ELEMENTARY_COST : pass_is_elementwise(n);
 }
 
 /* Does the view read an element of its operand at several positions? */
@@ -101,10 +99,10 @@ static void collect_uses(scheduler *s) {
     if (!is_tensor(s, r) || n->op == IR_OP_RESULT) continue;
     bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
     if (n->op == IR_OP_STORED) s->flags[r] |= STORED;
-    if (reduction && (s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED)))
-      s->flags[r] |= STORED;
+    bool again = s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED);
+    if (again && (reduction || s->tails[r] & PASS_TAIL)) s->flags[r] |= STORED;
     if (ir_scatters((ir_op)n->op)) s->flags[r] |= STORED;
-    pass_sharing_use(&s->sharing, r, s->flags[r] & STORED, is_elementwise(n));
+    pass_sharing_use(&s->sharing, r, s->flags[r] & STORED, pass_is_elementwise(n));
     uint8_t below = flags_below(s, r);
     bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
@@ -156,7 +154,7 @@ static void store_shared(scheduler *s, ir_ref r) {
   ir_ref met[MAX_WALK];
   size_t count = fused_into(s, r, met);
   for (size_t i = 1; i < count; i++)
-    if (is_elementwise(ir_get(s->g, met[i])) && s->uses[met[i]] > s->sharing.within[met[i]] &&
+    if (pass_is_elementwise(ir_get(s->g, met[i])) && s->uses[met[i]] > s->sharing.within[met[i]] &&
         s->cost[met[i]] > MAX_RECOMPUTE)
       s->flags[met[i]] |= STORED;
 }
@@ -172,14 +170,14 @@ static void bound_fusion(scheduler *s) {
     bool again = s->flags[r] & REPEATED || s->sharing.again[r];
     if (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || views > MAX_REMAPS)
       count_once(s, r, &cost, &views);
-    if (is_elementwise(n) &&
+    if (pass_is_elementwise(n) &&
         (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || (s->flags[r] & REPEATED && cost >= COSTLY)))
       s->flags[r] |= STORED;
     bool wide = masks(n) && ir_operand_count(n) >= WIDE_JOIN; /* lowering joins very many parts in steps */
     if ((views > MAX_REMAPS || wide) && !schedule_is_leaf((ir_op)n->op)) s->flags[r] |= STORED;
     s->cost[r] = saturated(cost);
     s->remaps[r] = saturated(views);
-    if (is_elementwise(n) && cost > MAX_FUSED) store_shared(s, r);
+    if (pass_is_elementwise(n) && cost > MAX_FUSED) store_shared(s, r);
   }
 }
 
@@ -189,6 +187,7 @@ void schedule_uses(scheduler *s) {
     s->cost[s->live[i]] = s->remaps[s->live[i]] = 0;
   }
   pass_sharing_begin(&s->sharing, s->live, s->count);
+  pass_tails(s->g, s->live, s->count, s->results, s->result_count, s->tails);
   for (uint32_t i = 0; i < s->result_count; i++) s->flags[s->results[i]] |= STORED;
   collect_uses(s);
   bound_fusion(s);

@@ -10,6 +10,7 @@ enum { SCHEDULE_STORED = 16 }; /* flag of a value that lives in memory */
 
 typedef struct scheduler {
   ir_graph *g;
+  const ir_target *target;
   ir_plan *plan;
   ir_error *error;
   bool failed; /* and error says why */
@@ -19,6 +20,7 @@ typedef struct scheduler {
   uint16_t *cost;   /* operations fused into one element of the value, saturating */
   uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
   uint8_t *uses;    /* saturating */
+  uint8_t *tails;   /* as pass_tails leaves them */
   pass_sharing sharing;
   const struct slab_plan *slabs; /* of the function at hand */
   uint32_t *slot_of;             /* slot + 1 */

@@ -162,19 +162,40 @@ static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uin
   if (!s->failed) add_kernel(s, f, value, target);
 }
 
+static uint32_t target_of(const scheduler *s, const schedule_scope *f, ir_ref r) {
+  if (f->depth || !schedule_is_leaf(ir_op_of(s->g, r))) return schedule_slot_of(s, f, r);
+  uint32_t k = 0;
+  while (f->results[k] != r) k++;
+  return f->targets[k];
+}
+
+/* What is computed from nothing but leaves, as the copies that packing makes of weights, takes memory from
+ * then on, and leaves are there for good. So it is made right before the first that reads it. */
+static void add_waiting(scheduler *s, const schedule_scope *f, ir_ref value) {
+  for (ir_ref next; !s->failed && (next = slab_next_waiting(s->slabs, value));)
+    add_kernels(s, f, next, target_of(s, f, next));
+}
+
 /* The kernel of a slab: its slots are those of the values that it stores. */
 static void add_slab(scheduler *s, const schedule_scope *f, const slab_group *group) {
-  ir_slab slab = {.values = ir_alloc(s->g->mem, group->count * sizeof *slab.values), .rows = group->rows};
+  ir_slab slab = {.values = ir_alloc(s->g->mem, group->count * sizeof *slab.values),
+                  .rows = group->rows,
+                  .block = group->block};
   if (!slab.values) {
     schedule_fail(s);
     return;
   }
   slab.count = group->count;
   uint32_t stored = 0;
+  for (uint32_t m = 0; m < group->count; m++) add_waiting(s, f, group->members[m].value);
   for (uint32_t m = 0; m < group->count; m++) {
     const slab_member *member = &group->members[m];
     ir_slab_value *v = &slab.values[m];
-    *v = (ir_slab_value){.value = member->value, .local = member->local, .slot = UINT32_MAX};
+    *v = (ir_slab_value){.value = member->value,
+                         .local = member->local,
+                         .slot = UINT32_MAX,
+                         .keys = (uint8_t)member->keys,
+                         .role = member->role};
     if (member->stored) v->slot = schedule_slot_of(s, f, member->value), stored++;
     slab.loops = 0;
     for (int8_t l = 0; l < group->loops; l++)
@@ -214,13 +235,6 @@ static size_t choose_work(scheduler *s, const schedule_scope *f) {
   return count;
 }
 
-static uint32_t target_of(const scheduler *s, const schedule_scope *f, ir_ref r) {
-  if (f->depth || !schedule_is_leaf(ir_op_of(s->g, r))) return schedule_slot_of(s, f, r);
-  uint32_t k = 0;
-  while (f->results[k] != r) k++;
-  return f->targets[k];
-}
-
 /* Results that are parameters, or others' results under another number. */
 static void copy_results(scheduler *s, const schedule_scope *f) {
   for (uint32_t k = 0; f->depth && k < f->result_count && !s->failed; k++) {
@@ -238,6 +252,8 @@ static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, s
   for (size_t i = 0; i < count && !s->failed; i++) {
     ir_op op = ir_op_of(s->g, work[i]);
     if (add_slabs(s, f, work[i])) continue;
+    if (slab_may_wait(s->slabs, work[i])) continue;
+    add_waiting(s, f, work[i]);
     if (op == IR_OP_CUSTOM) schedule_custom(s, f, work[i]);
     else if (schedule_is_call(op)) schedule_control(s, f, work[i]);
     else add_kernels(s, f, work[i], target_of(s, f, work[i]));
@@ -287,15 +303,16 @@ static bool take(scheduler *s, size_t size, void **out) {
   return *out != NULL;
 }
 
-ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
-                        ir_error *error) {
-  scheduler s = {.g = g, .plan = plan, .error = error, .nodes = (size_t)results + 1};
+ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
+                        size_t input_count, ir_plan *plan, ir_error *error) {
+  scheduler s = {.g = g, .target = target, .plan = plan, .error = error, .nodes = (size_t)results + 1};
   const ir_node *n = ir_get(g, results);
-  void *table[6] = {NULL};
-  static const size_t sizes[6] = {sizeof *s.flags, sizeof *s.cost,    sizeof *s.remaps,
-                                  sizeof *s.uses,  sizeof *s.slot_of, sizeof *s.data_of};
+  enum { TABLES = 7 };
+  void *table[TABLES] = {NULL};
+  static const size_t sizes[TABLES] = {sizeof *s.flags,   sizeof *s.cost,    sizeof *s.remaps, sizeof *s.uses,
+                                       sizeof *s.slot_of, sizeof *s.data_of, sizeof *s.tails};
   bool good = true;
-  for (int i = 0; i < 6 && good; i++) good = take(&s, sizes[i], &table[i]);
+  for (int i = 0; i < TABLES && good; i++) good = take(&s, sizes[i], &table[i]);
   good = pass_sharing_init(&s.sharing, g, s.nodes) && good;
   *plan = (ir_plan){.mem = g->mem};
   plan->results = ir_alloc(g->mem, n->nsrc * sizeof *plan->results);
@@ -303,12 +320,13 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_
   if (good && plan->results) {
     s.flags = table[0], s.cost = table[1], s.remaps = table[2];
     s.uses = table[3], s.slot_of = table[4], s.data_of = table[5];
+    s.tails = table[6];
     schedule_scope f = {.results = n->src, .targets = plan->results, .result_count = n->nsrc};
     plan_function(&s, &f, inputs, input_count);
   } else {
     schedule_fail(&s);
   }
-  for (int i = 0; i < 6; i++) ir_free(g->mem, table[i], table[i] ? s.nodes * sizes[i] : 0);
+  for (int i = 0; i < TABLES; i++) ir_free(g->mem, table[i], table[i] ? s.nodes * sizes[i] : 0);
   pass_sharing_free(&s.sharing);
   if (!s.failed) return IR_OK;
   ir_plan_free(plan);

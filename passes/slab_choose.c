@@ -5,7 +5,10 @@
  * computed together, and the order of summation must not depend on the machine.
  *
  * Several rows are taken together where one is short, or where neighbours in memory belong to different rows:
- * then lanes run across the rows. */
+ * then lanes run across the rows.
+ *
+ * Where the lanes are work-items the locals are memory of the group, which has a size; what is read again
+ * comes from caches. */
 #include "slab.h"
 
 #include <string.h>
@@ -18,8 +21,11 @@ enum {
   TILED_ROWS = 64,         /* rows together where contractions are computed, which reuse what they read */
   TILED_BYTES = 640 << 10, /* and the cache that they may fill with them */
   FEWEST_TILED = 16,
-  TILE = 512,    /* elements: what is less than a few tiles in a round is worth none */
-  FEW_ROUNDS = 4 /* for threads to share, unless there is little to do */
+  AGAIN_BYTES = 8 << 20, /* that contractions of every round may read: part of a third cache */
+  TILE = 512,            /* elements: what is less than a few tiles in a round is worth none */
+  FEW_ROUNDS = 4,        /* for threads to share, unless there is little to do */
+  ENOUGH_GROUPS = 512,   /* of work-items, which fill a device */
+  MOST_ALONE = 1 << 14   /* elements for a group while others have none */
 };
 #define FAR_TOO_MANY ((int64_t)1 << 40)
 
@@ -56,34 +62,66 @@ static int64_t row_of(ir_graph *g, const slab_group *group, ir_ref tensor, const
   return row;
 }
 
-/* Rows of what the item reads along all shared loops. */
-static int64_t read_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
-                          const slab_axes *axes, ir_ref node, bool *neighbours) {
-  ir_graph *g = p->s->g;
-  int8_t at[IR_MAX_RANK];
-  int64_t steps = 1;
-  for (int8_t l = 0; l < group->loops; l++) {
-    at[l] = -1;
-    for (uint32_t a = 0; a < ir_rank(g, node); a++)
-      if (group->shared[l] && axes->loop[a] >= 0 && axes->loop[a] == m->axis[l]) at[l] = (int8_t)a;
-    if (!group->shared[l] || at[l] >= 0) continue;
-    if (!(axes->parts >> m->axis[l] & 1)) return 0;
-    steps = times(steps, most(g, group->extent[l]));
-  }
-  int64_t row = row_of(g, group, node, at, neighbours) / steps;
-  return times(row ? row : 1, ir_dtypes[ir_dtype_of(g, node)].bytes);
+int64_t slab_elements(ir_graph *g, ir_ref tensor) {
+  int64_t elements = 1;
+  for (uint32_t a = 0; a < ir_rank(g, tensor); a++) elements = times(elements, most(g, ir_dim(g, tensor, a)));
+  return elements;
 }
 
 int64_t slab_bytes(const scheduler *s, ir_ref tensor) {
-  int64_t bytes = ir_dtypes[ir_dtype_of(s->g, tensor)].bytes;
-  for (uint32_t a = 0; a < ir_rank(s->g, tensor); a++)
-    bytes = times(bytes, most(s->g, ir_dim(s->g, tensor, a)));
+  return times(slab_elements(s->g, tensor), ir_dtypes[ir_dtype_of(s->g, tensor)].bytes);
+}
+
+int64_t slab_read_bytes(const scheduler *s, const slab_read *read) {
+  return times(read->elements, ir_dtypes[ir_dtype_of(s->g, read->node)].bytes);
+}
+
+/* The axis of what the item reads that each shared loop walks; -1: none. */
+static void walked_axes(const slab_plan *p, const slab_group *group, const slab_member *m,
+                        const slab_read *read, int8_t *at) {
+  for (int8_t l = 0; l < group->loops; l++) {
+    at[l] = -1;
+    for (uint32_t a = 0; a < ir_rank(p->s->g, read->node); a++)
+      if (group->shared[l] && read->axes.loop[a] >= 0 && read->axes.loop[a] == m->axis[l]) at[l] = (int8_t)a;
+  }
+}
+
+/* Does the shared loop take parts of what is read, no whole axis of it? */
+static bool in_parts(const slab_member *m, const slab_read *read, int8_t loop) {
+  return read->axes.parts >> m->axis[loop] & 1;
+}
+
+/* Of what the item reads: a row of it, where all shared loops walk it. */
+static int64_t row_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
+                         const slab_read *read, const int8_t *at, bool *neighbours) {
+  ir_graph *g = p->s->g;
+  int64_t steps = 1;
+  for (int8_t l = 0; l < group->loops; l++) {
+    if (!group->shared[l] || at[l] >= 0) continue;
+    if (!in_parts(m, read, l)) return 0;
+    steps = times(steps, most(g, group->extent[l]));
+  }
+  int64_t row = row_of(g, group, read->node, at, neighbours) / steps, all = slab_elements(g, read->node);
+  if (read->elements < all) row = times(row, read->elements) / all; /* some of its elements */
+  return times(row ? row : 1, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
+}
+
+/* Of what the item reads: what rounds of the innermost loop read again, one after the other. */
+static int64_t again_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
+                           const slab_read *read, const int8_t *at) {
+  int64_t bytes = slab_read_bytes(p->s, read);
+  int8_t inner = innermost(group);
+  if (at[inner] >= 0 || in_parts(m, read, inner)) return 0;
+  for (int8_t l = 0; l < group->loops; l++)
+    if (group->shared[l] && (at[l] >= 0 || in_parts(m, read, l))) bytes /= most(p->s->g, group->extent[l]);
   return bytes;
 }
 
 typedef struct row {
   int64_t bytes, longest; /* of all locals and reads; elements of the longest */
+  int64_t locals;         /* bytes of all locals */
   int64_t contracted;     /* elements of the contraction with the fewest */
+  int64_t again;          /* bytes of what every round reads, or all those of a position further out */
   bool neighbours, tiled;
 } row;
 
@@ -103,7 +141,7 @@ static row measure(const slab_plan *p, const slab_group *group) {
     const slab_member *m = &group->members[i];
     int64_t elements = row_of(g, group, m->value, m->axis, &r.neighbours);
     if (elements > r.longest) r.longest = elements;
-    if (m->local) r.bytes += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
+    if (m->local) r.locals += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
     if (!p->item_of[m->value]) continue;
     const slab_item *item = &p->items[p->item_of[m->value] - 1];
     r.tiled |= item->contracts;
@@ -114,13 +152,34 @@ static row measure(const slab_plan *p, const slab_group *group) {
       for (uint32_t j = 0; j < count; j++) again |= met[j] == read->node;
       if (again || !ir_shape(g, read->node)) continue;
       if (count < ROOM) met[count++] = read->node;
-      int64_t bytes = read_bytes(p, group, m, &read->axes, read->node, &r.neighbours);
+      int8_t at[IR_MAX_RANK];
+      walked_axes(p, group, m, read, at);
+      int64_t bytes = row_bytes(p, group, m, read, at, &r.neighbours);
+      r.again += again_bytes(p, group, m, read, at);
       int64_t length = bytes / (ir_dtypes[ir_dtype_of(g, read->node)].bytes);
       if (length > r.longest) r.longest = length;
       r.bytes += bytes;
     }
   }
+  r.bytes += r.locals;
   return r;
+}
+
+/* For groups of work-items: as many rows as all of them have something to do, whose locals fit. What is left
+ * of these is for the exchange between work-items. */
+static bool fits_group(const slab_plan *p, slab_group *group, const row *r, int64_t rounds, int64_t extent) {
+  enum { EXCHANGED = 8 }; /* bytes of each work-item */
+  const ir_target *t = p->s->target;
+  int64_t room = (t->local_bytes ? t->local_bytes : CACHE_BYTES) - (int64_t)t->lanes * EXCHANGED,
+          rows = r->neighbours ? NEIGHBOURS : 1;
+  while (rows > extent) rows /= 2;
+  while (times(rows, r->longest) < t->lanes && 2 * rows <= extent && rounds / rows > ENOUGH_GROUPS &&
+         times(2 * rows, r->locals) <= room)
+    rows *= 2;
+  group->rows = rows;
+  rounds /= rows;
+  bool few = rounds < 2 || (rounds < ENOUGH_GROUPS && times(rows, r->longest) > MOST_ALONE);
+  return !few && rounds < FAR_TOO_MANY && times(rows, r->locals) <= room;
 }
 
 bool slab_fits(const slab_plan *p, slab_group *group) {
@@ -139,6 +198,7 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
           cache = r.tiled ? TILED_BYTES : CACHE_BYTES;
   for (int8_t l = 0; l < group->loops; l++)
     if (group->shared[l]) rounds = times(rounds, most(g, group->extent[l]));
+  if (p->s->target->lanes) return fits_group(p, group, &r, rounds, extent);
   int64_t all = times(rounds, r.bytes);
   while (times(rows, r.longest) < SHORT_ROW) rows *= 2;
   while (rows > extent) rows /= 2;
@@ -148,6 +208,6 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
   group->bytes = r.tiled ? 0 : times(rows, r.bytes);
   rounds /= rows;
   bool few = rounds < 2 || (rounds < FEW_ROUNDS && all > CACHE_BYTES / 8);
-  if (r.tiled && times(rows, r.contracted) < TILE) return false;
+  if (r.tiled && (times(rows, r.contracted) < TILE || r.again > AGAIN_BYTES)) return false;
   return !few && rounds < FAR_TOO_MANY && times(rows, r.bytes) <= cache;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/context.h"
+#include "runtime/device.h"
 
 /* Every array of a program but its frame's. */
 static uintptr_t carve(rt_program *p, uintptr_t at) {
@@ -95,7 +96,7 @@ static bool find_kernels(rt_program *p) {
     if (!rt_image_entry(p->code.base, p->code.size, i, &entry) || entry.terms.scratch > PTRDIFF_MAX / 2)
       return false;
     size_t scratch = ((size_t)entry.terms.scratch + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
-    if (scratch > p->scratch) p->scratch = scratch;
+    if (scratch > p->scratch && !p->remote) p->scratch = scratch;
   }
   return true;
 }
@@ -112,13 +113,15 @@ static ir_status prepare(rt_program *p, ir_error *error) {
   if (status) return status;
   find_copies(p);
   bool fixed = p->plan.head->vars == 0;
-  p->plain = fixed && p->homed == 0 && p->moving_count == 0 && p->scratch == 0 &&
+  p->plain = fixed && !p->remote && p->homed == 0 && p->moving_count == 0 && p->scratch == 0 &&
              p->max_params <= RT_FEW_PARAMS && p->launch_count == p->plan.head->steps;
-  if (!fixed) return IR_OK;
-  void *memory = ir_alloc(mem, rt_frame_size(p));
-  if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
-  rt_frame_carve(p, &p->frame, memory);
-  return rt_frame_fill(p, &p->frame, NULL, error);
+  if (fixed) {
+    void *memory = ir_alloc(mem, rt_frame_size(p));
+    if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
+    rt_frame_carve(p, &p->frame, memory);
+    status = rt_frame_fill(p, &p->frame, NULL, error);
+  }
+  return p->remote && !status ? p->context->device->does->prepare(p, error) : status;
 }
 
 /* References are gone, or never were. */
@@ -126,7 +129,8 @@ static void destroy(rt_program *p) {
   const ir_mem *mem = rt_context_mem(p->context);
   rt_program_trim(p);
   if (p->frame.steps) ir_free(mem, p->frame.steps, rt_frame_size(p)); /* the first of its arrays */
-  rt_image_unmap(&p->code);
+  if (p->remote) p->context->device->does->retire(p);
+  p->context->device->does->unload(&p->code);
   pthread_mutex_destroy(&p->lock);
   ir_free(mem, p->tables, p->table_size);
   ir_free(mem, p->raw, p->raw_size);
@@ -149,12 +153,13 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
   *out = NULL;
   rt_program *p = ir_alloc(mem, sizeof *p);
   if (!p) {
-    rt_image_unmap(code);
+    context->device->does->unload(code);
     return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   }
   memset(p, 0, sizeof *p);
   p->context = context;
   p->pool = context->pool;
+  p->remote = rt_is_remote(context->device);
   p->code = *code;
   *code = (rt_code){0};
   atomic_init(&p->references, 1);
@@ -179,7 +184,7 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
     destroy(p);
     return status;
   }
-  rt_image_perf_map(&p->code, context->options.perf_map && p->code.base);
+  rt_image_perf_map(&p->code, context->options.perf_map && p->code.base && !p->remote);
   *out = p;
   return IR_OK;
 }
@@ -305,6 +310,14 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
   }
 }
 
+/* Buffers of the caller, each once. */
+static void add_given(const rt_program *p, const rt_frame *f, rt_cost *sum) {
+  for (size_t i = 0; i < p->plan.head->slots; i++) {
+    uint32_t kind = p->plan.slots[i].kind;
+    if (kind == IR_SLOT_INPUT || kind == IR_SLOT_OUTPUT) add_clamped(&sum->given_bytes, (int64_t)f->bytes[i]);
+  }
+}
+
 ir_status rt_program_cost(const rt_program *p, const int64_t *vars, rt_cost *out, ir_error *error) {
   rt_frame own;
   const rt_frame *f;
@@ -312,7 +325,11 @@ ir_status rt_program_cost(const rt_program *p, const int64_t *vars, rt_cost *out
   *out = (rt_cost){0};
   ir_status status = frame_for(p, vars, &f, &own, &memory, error);
   if (!status) add_cost(p, f, 0, p->plan.head->steps, out);
-  if (!status) out->temp_bytes = (int64_t)f->arena_bytes;
+  if (!status) {
+    add_given(p, f, out);
+    out->temp_bytes = (int64_t)f->arena_bytes;
+    out->scratch_bytes = (int64_t)(p->scratch * (size_t)rt_pool_threads(p->pool));
+  }
   free_frame(p, memory);
   return status;
 }

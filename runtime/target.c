@@ -172,6 +172,7 @@ static void processor(ir_target *out, int64_t cache[4]) {
     used += (size_t)snprintf(out->features + used, sizeof out->features - used, "%s+%s", used ? "," : "",
                              f->name);
   }
+  out->has_dot2 = true; /* of every x86-64: pmaddwd */
   bool avx2 = state >= NEEDS_YMM && bit(words, LEAF_7, EBX, 5);
   out->vector_bytes = state == NEEDS_ZMM ? 64 : avx2 ? 32 : 16;
   out->registers = state == NEEDS_ZMM ? 32 : 16;
@@ -228,6 +229,7 @@ static const field fields[] = {
     FIELD("registers", FIELD_INT, registers, "16 or 32"),
     FIELD("fma", FIELD_BOOL, has_fma, "0 or 1"),
     FIELD("f16c", FIELD_BOOL, has_f16c, "0 or 1"),
+    FIELD("dot2", FIELD_BOOL, has_dot2, "0 or 1"),
     FIELD("l1", FIELD_BYTES, l1_bytes, "a power of two"),
     FIELD("l2", FIELD_BYTES, l2_bytes, "a power of two"),
     FIELD("l3", FIELD_BYTES, l3_bytes, "a power of two"),
@@ -292,7 +294,7 @@ ir_status rt_target_override(ir_target *target, const char *settings, ir_error *
       return ir_fail(
           error, IR_ERR_INVALID,
           "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-          "registers, fma, f16c, l1, l2, l3, lanes, local",
+          "registers, fma, f16c, dot2, l1, l2, l3, lanes, local",
           (int)(length < 80 ? length : 80), at);
     if (!set_field(&made, &fields[row], at + name + 1, length - name - 1))
       return ir_fail(error, IR_ERR_INVALID, "target: '%.*s': %s must be %s", (int)(length < 80 ? length : 80),

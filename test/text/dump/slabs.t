@@ -79,7 +79,6 @@ graph @large: 3 kernels, 1 temporary
   apart   the rows that it would share with the kernel that it reads from fit in no cache, or are few
   apart   the rows that it would share with the kernel that it reads from fit in no cache, or are few
 graph @products: 4 kernels, 2 temporaries
-  apart   it reads what an earlier kernel computes, but not at the positions where that is computed
   apart   a contraction uses what it reads again for more rows than fit in a cache
   apart   a contraction uses what it reads again for more rows than fit in a cache
 

@@ -95,11 +95,13 @@ graph @product(%a: f32[256,256], %b: f32[256,256]) {
   return %c
 }
 >>>
-$ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold explain --graph scale --size n=1000000 --threads 1 scale.vf | tail -n 4
+$ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold explain --graph scale --size n=1000000 --threads 1 scale.vf | tail -n 6
   lanes   [..]
   limit   0.8 ms, by [..]: 8 MB at 10 GB/s
   expects 0.8003 ms, 100 % of the limit, by 1 thread
   took    [..] ms, [..] % of the limit
+\
+memory: 8 MB of inputs and results, 0 MB of intermediates, 0 MB of what 1 thread has to itself; in all 1 times inputs and results
 $ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold explain --graph product --threads 1 scale.vf | grep -A 1 'by .* million' | head -n 2
   limit   0.3355 ms, by 16.78 million multiply-adds
   expects 0.3358 ms, 100 % of the limit, by 1 thread
@@ -142,3 +144,23 @@ graph @narrow: 1 kernel, 0 temporaries
   lanes   8 of f32, 3 copies side by side
   blocked lanes fill 32 of the 64 bytes of a vector
   blocked one thread, because the work is one block
+
+== memory of one run: an intermediate that no result has room for, and the locals of each thread
+<<< memory.vf
+graph @between(%x: f32[1000,250], %i: i32[125]) {
+  %e = exp %x
+  %y = gather %e, %i axis=0
+  return %y
+}
+graph @softmax(%x: f32[64,1024]) {
+  %y = softmax %x axis=-1
+  return %y
+}
+>>>
+$ viewfold explain --graph between --threads 2 memory.vf | tail -n 1
+memory: 1.125 MB of inputs and results, 1 MB of intermediates, 0 MB of what 2 threads have to themselves; in all 1.89 times inputs and results
+$ viewfold explain --graph softmax --threads 2 memory.vf | tail -n 1
+memory: 0.5243 MB of inputs and results, 0 MB of intermediates, [..] MB of what 2 threads have to themselves; in all 1.02 times inputs and results
+$ viewfold explain --no-run memory.vf | grep -c memory
+0
+? 1
