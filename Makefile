@@ -3,7 +3,7 @@
 #   make            the library build/libviewfold.so.0, its compiler module, the command build/viewfold
 #   make demo       everything installed, built and shown on a real photograph
 #   make test       everything installed, built and tested; last line: N passed, N failed
-#   make unit|text|property|style    one part of the tests, without installing anything (ONLY=name picks some)
+#   make unit|text|property|opencl|style    one part of the tests, without installing anything (ONLY=name picks some)
 #   make soak       the property tests with large counts; logs in build/soak/
 #   make bench      small programs that measure, then all workloads: a table, pictures, a history
 #   make fuzz prove clean
@@ -58,6 +58,7 @@ GEN := build/gen
 once = $(eval $(1) := $(2))$($(1))
 LLVM_CONFIG ?= $(call once,LLVM_CONFIG,$(shell \
   for c in llvm-config-19 /usr/lib/llvm-19/bin/llvm-config; do command -v $$c && break; done))
+LLVM_HERE = $(call once,LLVM_HERE,$(if $(LLVM_CONFIG),$(shell command -v $(LLVM_CONFIG))))
 LLVM_CFLAGS = $(call once,LLVM_CFLAGS,-isystem $(shell $(LLVM_CONFIG) --includedir))
 LLVM_LIBS = $(call once,LLVM_LIBS,$(shell $(LLVM_CONFIG) --link-shared --ldflags --libs))
 
@@ -88,7 +89,9 @@ LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(RULEC_SRC),$(call find,\
 GEN_SRC := $(if $(and $(RULEC_SRC),$(filter passes/rules,$(ROOMS))),$(patsubst passes/rules/%.rules,$(GEN)/%_rules.c,$(call find,passes/rules/*.rules)))
 UNIT_SRC := $(call only,$(call find,test/unit/*.c))
 PROPERTY_SRC := $(call only,$(call find,test/property/*.c))
-TESTLIB_SRC := $(call find,test/lib/*.c)
+# What tests share; without cmocka, the part that measuring programs and property tests need.
+CMOCKA_USERS := $(shell pkg-config --exists cmocka 2>/dev/null || grep -ls 'cmocka[.]h' test/lib/*.c)
+TESTLIB_SRC := $(filter-out $(CMOCKA_USERS),$(call find,test/lib/*.c))
 PROVE_SRC := $(call find,test/prove/*.c)
 FUZZ_SRC := $(filter-out test/fuzz/driver.c,$(call find,test/fuzz/*.c))
 DEMO_SRC := $(call find,docs/demo/*.c)
@@ -102,12 +105,17 @@ FUZZ := $(FUZZ_SRC:test/%.c=$(B)/%)
 DEMO := $(DEMO_SRC:docs/%.c=$(B)/%)
 
 SO := $(B)/libviewfold.so.$(SOVERSION)
-MODULE := $(if $(LLVM_SRC),$(B)/viewfold-llvm.so)
+MODULE := $(if $(LLVM_SRC),$(if $(LLVM_HERE),$(B)/viewfold-llvm.so))
 COMMAND := $(if $(CLI_SRC),$(B)/viewfold)
 
 # ------------------------------------------------------------------------------------------- library, module, command
 .PHONY: all tests tools FORCE
-all: $(B)/libviewfold.so $(MODULE) $(COMMAND)
+all: $(B)/libviewfold.so $(or $(MODULE),no-module) $(COMMAND)
+
+# Without LLVM, graphs run on OpenCL devices alone.
+.PHONY: no-module
+no-module: | tools
+	@echo 'viewfold-llvm.so, which compiles for processors, is left out: LLVM 19 is not here (package llvm-19-dev)'
 
 # Says what is missing instead of letting the compiler say it.
 tools:
@@ -128,9 +136,13 @@ SHAPING_SRC := $(sort $(wildcard $(foreach r,ir passes passes/ops passes/rules c
 $(GEN)/source_id: FORCE
 	@mkdir -p $(@D)
 	@id=$$(cat $(SHAPING_SRC) | sha256sum | cut -c1-32); echo $$id | cmp -s - $@ || echo $$id > $@
-$(B)/obj/runtime/identity.o: $(GEN)/source_id
+$(GEN)/llvm_file: FORCE
+	@mkdir -p $(@D)
+	@file=$(if $(LLVM_HERE),$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))); echo $$file | cmp -s - $@ || \
+	  echo $$file > $@
+$(B)/obj/runtime/identity.o: $(GEN)/source_id $(GEN)/llvm_file
 $(B)/obj/runtime/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
-  -DVIEWFOLD_LLVM_FILE=\"$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))\"
+  -DVIEWFOLD_LLVM_FILE=\"$$(cat $(GEN)/llvm_file)\"
 $(B)/obj/frontend/cli_bench_oracle%.o $(B)/obj/frontend/cli_bench_stream.o: EXTRA = -O3
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
 # The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
@@ -204,7 +216,16 @@ $(GEN)/%_rules.c: passes/rules/%.rules build/rulec
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
 LIBS_test_image = $(LLVM_LIBS)
-tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so)
+tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so) build/opencl/shim.icd
+
+# A driver between the OpenCL loader and the real one, for what fails seldom (test/opencl/shim.h). The loader finds it
+# where OCL_ICD_VENDORS names the folder.
+build/opencl/shim.so: test/opencl/shim_icd.c test/opencl/shim.h | tools
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $< -ldl -o $@
+build/opencl/shim.icd: build/opencl/shim.so
+	@echo '$(abspath $<)' > $@
 
 # The library looks for its module beside itself; in a test, "itself" is the executable.
 $(addsuffix /viewfold-llvm.so,$(addprefix $(B)/,unit property fuzz bench)): $(MODULE)
@@ -248,7 +269,8 @@ $(B)/prove/prove: $(B)/obj/test/prove/prove.o $(B)/libprove.a $(B)/libtest.a $(B
 # Small measuring programs, made on request: make build/bench/bench_call
 LIBS_lljit_minimal = $(LLVM_LIBS)
 $(B)/obj/test/bench/lljit_minimal.o: EXTRA = $(LLVM_CFLAGS)
-$(B)/bench/%: $(B)/obj/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a $(B)/bench/viewfold-llvm.so
+$(B)/bench/%: $(B)/obj/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a \
+  $(if $(MODULE),$(B)/bench/viewfold-llvm.so)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(filter-out %.so,$(TEST_LINK)) -o $@
@@ -262,13 +284,14 @@ build/run_text: test/run_text.c | tools
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
 
-.PHONY: test test-build unit property text conform style soak fuzz prove bench demo demo-run
+.PHONY: test test-build unit property text conform opencl style soak fuzz prove bench demo demo-run
 RUN_TESTS = SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
-  build:style$(comma)text$(comma)conform build/check:unit$(comma)property build/san-address:unit$(comma)property$(comma)text)
+  build:style$(comma)text$(comma)conform$(comma)opencl build/check:unit$(comma)property build/san-address:unit$(comma)property$(comma)text)
 
 test:
-	@CC='$(firstword $(CC))' sh .ci/deps install build test
+	@CC='$(firstword $(CC))' sh .ci/deps install build llvm test
+	@sh .ci/deps install opencl || true
 	@sh .ci/deps install conform || true
 	+$(Q)$(MAKE) --no-print-directory test-build
 	@$(RUN_TESTS) $(PARTS)
@@ -282,21 +305,24 @@ test-build:
 endif
 
 unit property:
-	@CC='$(firstword $(CC))' sh .ci/deps check build test
+	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
 	@$(RUN_TESTS) $(if $(SAN),$(B),build/check):$@
 text: all build/run_text
 	@$(RUN_TESTS) $(B):text
 conform: all
 	@$(RUN_TESTS) build:conform
+opencl: all
+	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
+	@$(RUN_TESTS) build:opencl
 style: all
 	@$(RUN_TESTS) build:style
 
 soak:
-	@CC='$(firstword $(CC))' sh .ci/deps check build test
+	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
 	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all)
-	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property build:conform)
+	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property build:conform$(comma)opencl)
 
 # Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.
 FUZZ_SECONDS ?= 60
@@ -312,7 +338,7 @@ fuzz:
 CORPUS ?= ../shared/corpus/views.jsonl
 CHAINS ?= 100000
 prove:
-	@CC='$(firstword $(CC))' sh .ci/deps check build prove
+	@CC='$(firstword $(CC))' sh .ci/deps check build llvm prove
 	+$(Q)$(MAKE) --no-print-directory $(B)/prove/prove
 	@$(B)/prove/prove --seed $(or $(SEED),1) --chains $(CHAINS) --corpus $(CORPUS)
 
@@ -337,7 +363,7 @@ bench: all $(addprefix $(B)/bench/,bench_call bench_startup bench_fold bench_lon
 
 # -------------------------------------------------------------------------------------------------------------- demo
 demo:
-	@CC='$(firstword $(CC))' sh .ci/deps install build
+	@CC='$(firstword $(CC))' sh .ci/deps install build llvm
 	+$(Q)$(MAKE) --no-print-directory demo-run
 demo-run: all $(DEMO)
 	@sh docs/demo/demo.sh $(B)
@@ -363,8 +389,8 @@ install: all
 	$(Q)install -m 644 $(HEADERS) '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)install -D -m 755 $(SO) '$(DESTDIR)$(LIBDIR)/libviewfold.so.$(SOVERSION)'
 	$(Q)ln -sf libviewfold.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libviewfold.so'
-	$(Q)install -D -m 755 $(B)/viewfold-llvm.so '$(DESTDIR)$(LIBDIR)/viewfold/viewfold-llvm.so'
-	$(Q)$(if $(MODULE_ELSEWHERE),mkdir -p '$(DESTDIR)$(dir $(COMMAND_MODULE))' && \
+	$(Q)$(if $(MODULE),install -D -m 755 $(B)/viewfold-llvm.so '$(DESTDIR)$(LIBDIR)/viewfold/viewfold-llvm.so')
+	$(Q)$(if $(and $(MODULE),$(MODULE_ELSEWHERE)),mkdir -p '$(DESTDIR)$(dir $(COMMAND_MODULE))' && \
 	  ln -srf '$(DESTDIR)$(LIBDIR)/viewfold/viewfold-llvm.so' '$(DESTDIR)$(COMMAND_MODULE)')
 	$(Q)install -D -m 644 docs/man/viewfold.1 '$(DESTDIR)$(MANDIR)/man1/viewfold.1'
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \

@@ -25,14 +25,10 @@ static void start_function(cg_emitter *e, const char *symbol) {
   LLVMPositionBuilderAtEnd(e->b, cg_block(e));
 }
 
-static void *zeroed(const ir_mem *mem, size_t size) {
-  void *made = ir_alloc(mem, size);
-  if (made) memset(made, 0, size);
-  return made;
-}
+static const cg_emits emits = {cg_emit_copies, cg_emit_running, cg_emit_lanes,
+                               NULL,           cg_emit_store,   cg_emit_update};
 
 static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_error *error) {
-  const ir_mem *mem = nest->mem;
   LLVMContextRef context = LLVMContextCreate();
   *e = (cg_emitter){.nest = nest,
                     .g = &nest->graph,
@@ -50,28 +46,12 @@ static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_er
                     .pointer = LLVMPointerTypeInContext(context, 0),
                     .invariant = metadata_kind(context, "invariant.load"),
                     .weights = metadata_kind(context, "prof"),
-                    .nontemporal = metadata_kind(context, "nontemporal"),
-                    .values = zeroed(mem, nest->count * sizeof *e->values),
-                    .mark = zeroed(mem, nest->count * sizeof *e->mark),
-                    .finals = zeroed(mem, nest->loop_count * sizeof *e->finals),
-                    .open = zeroed(mem, nest->loop_count * sizeof *e->open),
-                    .digit = zeroed(mem, nest->loop_count * sizeof *e->digit)};
-  if (!e->values || !e->mark || !e->finals || !e->open || !e->digit)
-    cg_fail(e, IR_ERR_MEMORY, NULL, "out of memory emitting a kernel");
-  else start_function(e, request->symbol);
+                    .nontemporal = metadata_kind(context, "nontemporal")};
+  if (cg_order_open(&e->order, nest, &emits, e, error)) start_function(e, request->symbol);
 }
 
 static void finish(cg_emitter *e) {
-  const ir_mem *mem = e->nest->mem;
-  cg_arrays_free(e);
-  ir_free(mem, e->values, e->nest->count * sizeof *e->values);
-  ir_free(mem, e->mark, e->nest->count * sizeof *e->mark);
-  ir_free(mem, e->finals, e->nest->loop_count * sizeof *e->finals);
-  ir_free(mem, e->open, e->nest->loop_count * sizeof *e->open);
-  ir_free(mem, e->digit, e->nest->loop_count * sizeof *e->digit);
-  ir_free(mem, e->log, e->log_cap * sizeof *e->log);
-  ir_free(mem, e->stack, e->stack_cap * sizeof *e->stack);
-  ir_free(mem, e->list, e->list_cap * sizeof *e->list);
+  cg_order_close(&e->order);
   LLVMDisposeBuilder(e->b);
   LLVMDisposeModule(e->module);
   LLVMContextDispose(e->context);
@@ -79,7 +59,7 @@ static void finish(cg_emitter *e) {
 
 static ir_status verify(cg_emitter *e) {
   char *message = NULL;
-  if (e->failed) return e->error->status;
+  if (e->order.failed) return e->error->status;
   if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
     ir_fail(e->error, IR_ERR_INTERNAL, "compile: LLVM refuses the code made for a kernel: %s", message);
   LLVMDisposeMessage(message);
@@ -170,7 +150,7 @@ static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob
     cg_emitter e;
     start(&e, request, &nest, &own);
     ir_timer_lap(request->timer, &begin, "open", -1, request->symbol);
-    status = e.failed ? own.status : emit(&e, request, llvm, out);
+    status = e.order.failed ? own.status : emit(&e, request, llvm, out);
     begin = ir_timer_start(request->timer);
     finish(&e);
     ir_timer_lap(request->timer, &begin, "close", -1, request->symbol);

@@ -4,10 +4,9 @@
  * as f32 values already rounded to the narrow format; index as i64, or where bounds prove that enough as
  * i32: elements of vectors, and quotients. How it lives in memory: bool as a byte, f16 and bf16 as 16 bits.
  *
- * A node's value is an array with one entry per combination of its unroll lanes; an entry is an LLVM vector
- * when the node has a vector lane. Emission works on one combination at a time: `digit` says which lane of
- * each loop. Functions that make values never return NULL: after a failure (recorded in `error`) they return
- * poison and emission is abandoned at the next step. */
+ * Of a node's copies (codegen/order.h) each is an LLVM value, a vector when the node has a vector lane.
+ * Functions that make values never return NULL: after a failure (recorded in `error`) they return poison and
+ * emission is abandoned at the next step. */
 #ifndef VIEWFOLD_CODEGEN_LLVM_H
 #define VIEWFOLD_CODEGEN_LLVM_H
 
@@ -15,16 +14,14 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "codegen/codegen.h"
-#include "codegen/llvm_nest.h"
-
-enum { CG_MAX_NESTING = 64 }; /* of loops, and of rare values, in each other */
+#include "codegen/order.h"
 
 typedef struct cg_emitter {
-  cg_nest *nest;
-  ir_graph *g; /* the nest's */
+  cg_order order;
+  cg_nest *nest; /* the order's */
+  ir_graph *g;   /* the nest's */
   const ir_target *target;
   ir_error *error;
-  bool failed;
   bool rounds, gathers; /* the target rounds floats to integers; gathers 4- and 8-byte elements well */
   bool streams;         /* some store went past the caches */
 
@@ -35,51 +32,24 @@ typedef struct cg_emitter {
   LLVMValueRef status; /* address of the launch's status word */
   LLVMTypeRef i1, i64, f32, f64, pointer;
   unsigned invariant, weights, nontemporal; /* metadata kinds */
-
-  LLVMValueRef **values;  /* by ref; NULL where the node has no value in the current scope */
-  LLVMValueRef ***finals; /* by loop, by carry: final values */
-  bool *open;             /* by loop that runs: emission is inside it */
-  uint64_t written;       /* locals, by number, that a store was emitted to */
-  int64_t *digit;         /* by loop that is lanes: the lane being emitted */
-  ir_ref *log;            /* refs in the order in which they got values: what a scope forgets at its end */
-  size_t log_count, log_cap;
-  ir_ref *stack, *list; /* see llvm_emit.c */
-  size_t stack_count, stack_cap, list_count, list_cap;
-  uint32_t *mark, stamp;
-  uint32_t nesting;
-  struct cg_block *blocks; /* memory for value arrays */
 } cg_emitter;
 
 /* llvm_target.c: the only place that knows processors by name */
 ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
-bool cg_target_rounds(const ir_target *target);             /* floor, ceil, trunc, round in one instruction */
-bool cg_target_gathers(const ir_target *target);            /* masked gathers of 4- and 8-byte elements */
+bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc, round in one instruction */
+bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
+const char *cg_target_dot2(const ir_target *target,
+                           uint32_t width);                 /* intrinsic for so many 32-bit DOT2; NULL */
 const char *cg_target_store_fence(const ir_target *target); /* intrinsic that orders stores past the caches */
 
-/* llvm_loop.c */
-bool cg_surely_runs(cg_emitter *e, const cg_loop *loop); /* at least once */
-void cg_emit_running(cg_emitter *e, uint32_t loop);      /* leaves the final values in e->finals[loop] */
-void cg_emit_lanes(cg_emitter *e, uint32_t loop);        /* likewise */
+/* llvm_loop.c: as cg_emits says */
+void cg_emit_running(void *emitter, uint32_t loop);
+void cg_emit_lanes(void *emitter, uint32_t loop);
 
-/* llvm_emit.c: values and the order of emission */
+/* llvm_emit.c */
 void cg_emit_kernel(cg_emitter *e);
-void cg_emit_effect(cg_emitter *e, ir_ref effect);
-void cg_begin_visit(cg_emitter *e);
-void cg_visit(void *emitter, ir_ref ref); /* a node that is needed */
-/* Emits, sources first, what the visited nodes need and the open loops suffice for. If `reads`, what reads
- * memory too, but then nothing that only the body of a loop needs that may not run; otherwise nothing that
- * reads memory. */
-void cg_emit_visited(cg_emitter *e, bool reads);
-void cg_define(cg_emitter *e, ir_ref ref, LLVMValueRef *copies); /* until the end of the scope */
-void cg_forget_since(cg_emitter *e, size_t log_count);           /* the end of a scope */
-LLVMValueRef *cg_array(cg_emitter *e, size_t count);             /* NULL when memory is short */
-void cg_arrays_free(cg_emitter *e);
-size_t cg_copies(const cg_emitter *e, const uint64_t *lanes);
-size_t cg_copy_at(const cg_emitter *e, const uint64_t *lanes); /* of the current digits */
-uint32_t cg_width_of(const cg_emitter *e, const uint64_t *lanes);
-void cg_first_lane(cg_emitter *e, const uint64_t *lanes);
-bool cg_next_lane(cg_emitter *e, const uint64_t *lanes);          /* false after the last combination */
+void cg_emit_copies(void *emitter, ir_ref ref, void *copies);
 LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current digits, as it is */
 LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
 LLVMValueRef cg_fetch_index(cg_emitter *e, ir_ref ref, uint32_t width, unsigned bits);
@@ -130,12 +100,12 @@ LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *place); /* where a ve
 LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *place, LLVMValueRef v); /* from memory's, and back */
 LLVMValueRef cg_read(cg_emitter *e, const cg_place *place, LLVMTypeRef type, LLVMValueRef from);
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
-void cg_emit_update(cg_emitter *e, ir_ref ref);
+void cg_emit_update(void *emitter, ir_ref ref);
 LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
 
 /* llvm_store.c */
 void cg_write(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
-void cg_emit_store(cg_emitter *e, ir_ref ref); /* all its copies */
+void cg_emit_store(void *emitter, ir_ref ref); /* all its copies */
 void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
 
 /* llvm_tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where

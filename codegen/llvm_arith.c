@@ -146,6 +146,25 @@ static LLVMValueRef shift(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t widt
   return cg_select(e, LLVMBuildICmp(e->b, LLVMIntUGT, count, most, ""), zero, moved);
 }
 
+/* An instruction where the target has one for as many elements; else as it is defined. */
+static LLVMValueRef dot2(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
+  unsigned bits = cg_bits_of(a);
+  const char *name = bits == 32 ? cg_target_dot2(e->target, width) : NULL;
+  if (name) {
+    LLVMTypeRef halves = LLVMVectorType(LLVMInt16TypeInContext(e->context), 2 * width);
+    LLVMValueRef pairs[] = {LLVMBuildBitCast(e->b, a, halves, ""), LLVMBuildBitCast(e->b, b, halves, "")};
+    return cg_intrinsic(e, name, NULL, 0, pairs, 2);
+  }
+  LLVMValueRef half = cg_int_const(e, bits, width, bits / 2), product[2];
+  for (int high = 0; high < 2; high++) {
+    LLVMValueRef x = high ? a : LLVMBuildShl(e->b, a, half, ""),
+                 y = high ? b : LLVMBuildShl(e->b, b, half, "");
+    product[high] =
+        LLVMBuildMul(e->b, LLVMBuildAShr(e->b, x, half, ""), LLVMBuildAShr(e->b, y, half, ""), "");
+  }
+  return LLVMBuildAdd(e->b, product[0], product[1], "");
+}
+
 static LLVMValueRef int_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
                                LLVMValueRef b) {
   bool is_signed = cg_is_signed(dtype);
@@ -162,6 +181,7 @@ static LLVMValueRef int_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t
   case IR_OP_XOR: return LLVMBuildXor(e->b, a, b, "");
   case IR_OP_SHL:
   case IR_OP_SHR: return shift(e, op, dtype, width, a, b);
+  case IR_OP_DOT2: return dot2(e, width, a, b);
   default: return cg_unknown_op(e, op, dtype, width);
   }
 }

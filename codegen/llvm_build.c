@@ -11,7 +11,7 @@ LLVMValueRef cg_fail(cg_emitter *e, ir_status status, LLVMTypeRef type, const ch
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   ir_fail(e->error, status, "%s", text);
-  e->failed = true;
+  e->order.failed = true;
   return type ? LLVMGetPoison(type) : NULL;
 }
 

@@ -1,9 +1,7 @@
 /* Loops.
  *
- * Before a loop opens, whatever its body needs and the loops already open suffice for is emitted: code is
- * hoisted as far out as it can go by the way it is placed, and never moved. A loop tests at its bottom; one
- * that may run not at all is guarded, and then what reads memory stays behind the guard. When a loop closes,
- * the values made inside are forgotten.
+ * A loop tests at its bottom; one that may run not at all is guarded, and then what reads memory stays behind
+ * the guard.
  *
  * A loop between lanes is emitted once, with carried values per combination of the lanes that they lie along.
  * Loops whose iterations are lanes emit no loop at all; as values, they combine their lanes pairwise, lane i
@@ -11,13 +9,6 @@
 #include "codegen/llvm.h"
 
 /* loops that run */
-
-/* For a loop about to open: everything of its body that does not need it. */
-static void hoist(cg_emitter *e, const cg_loop *loop, bool reads) {
-  cg_begin_visit(e);
-  cg_operands(e->nest, loop->node, true, cg_visit, e);
-  cg_emit_visited(e, reads);
-}
 
 typedef struct running {
   LLVMBasicBlockRef before, entry, body; /* `before` is NULL unless guarded */
@@ -34,46 +25,43 @@ static LLVMValueRef fetch_from(cg_emitter *e, LLVMBasicBlockRef block, ir_ref re
   return value;
 }
 
-static const uint64_t *carry_lanes(const cg_emitter *e, const cg_loop *loop, uint32_t slot) {
-  return loop->carry_lanes + (size_t)slot * e->nest->words;
+/* A copy of a carried value. */
+static LLVMValueRef *copy_of(void **carried, uint32_t slot, size_t copy) {
+  LLVMValueRef *copies = carried[slot];
+  return &copies[copy];
 }
 
-/* For each carried value an array of its copies. */
-static LLVMValueRef **carried_arrays(cg_emitter *e, const cg_loop *loop) {
-  LLVMValueRef **arrays = (LLVMValueRef **)(void *)cg_array(e, loop->carries);
-  for (uint32_t i = 0; i < loop->carries && !e->failed; i++)
-    arrays[i] = cg_array(e, cg_copies(e, carry_lanes(e, loop, i)));
-  return arrays;
-}
-
-static LLVMValueRef **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef from) {
+static void **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef from) {
   const ir_node *n = ir_get(e->g, loop->node);
-  LLVMValueRef **phis = carried_arrays(e, loop);
-  for (uint32_t i = 0; i < loop->carries && !e->failed; i++) {
-    const uint64_t *lanes = carry_lanes(e, loop, i);
-    uint32_t width = cg_width_of(e, lanes);
+  void **phis = cg_carried_arrays(&e->order, loop);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    uint32_t width = cg_width_of(&e->order, lanes);
     LLVMTypeRef type = cg_type(e, ir_dtype_of(e->g, n->src[1 + i]), width);
-    cg_first_lane(e, lanes);
-    do phis[i][cg_copy_at(e, lanes)] = cg_phi(e, type, fetch_from(e, from, n->src[1 + i], width), from);
-    while (cg_next_lane(e, lanes));
-    if (loop->carry[i]) cg_define(e, loop->carry[i], phis[i]);
+    cg_first_lane(&e->order, lanes);
+    do
+      *copy_of(phis, i, cg_copy_at(&e->order, lanes)) =
+          cg_phi(e, type, fetch_from(e, from, n->src[1 + i], width), from);
+    while (cg_next_lane(&e->order, lanes));
+    if (loop->carry[i]) cg_define(&e->order, loop->carry[i], phis[i]);
   }
   return phis;
 }
 
 /* The next values, by carry and copy; they flow back into the phis. */
-static LLVMValueRef **close_carried(cg_emitter *e, const cg_loop *loop, LLVMValueRef **phis) {
+static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
   const ir_node *n = ir_get(e->g, loop->node);
   LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
-  LLVMValueRef **nexts = carried_arrays(e, loop);
-  for (uint32_t i = 0; i < loop->carries && !e->failed; i++) {
-    const uint64_t *lanes = carry_lanes(e, loop, i);
-    cg_first_lane(e, lanes);
+  void **nexts = cg_carried_arrays(&e->order, loop);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    cg_first_lane(&e->order, lanes);
     do {
-      size_t copy = cg_copy_at(e, lanes);
-      nexts[i][copy] = cg_fetch(e, n->src[1 + loop->carries + i], cg_width_of(e, lanes));
-      cg_phi_add(phis[i][copy], nexts[i][copy], from);
-    } while (cg_next_lane(e, lanes));
+      size_t copy = cg_copy_at(&e->order, lanes);
+      LLVMValueRef next = cg_fetch(e, n->src[1 + loop->carries + i], cg_width_of(&e->order, lanes));
+      *copy_of(nexts, i, copy) = next;
+      cg_phi_add(*copy_of(phis, i, copy), next, from);
+    } while (cg_next_lane(&e->order, lanes));
   }
   return nexts;
 }
@@ -84,12 +72,12 @@ static void enter(cg_emitter *e, const cg_loop *loop, running *r) {
   r->first = thread ? e->begin : LLVMConstInt(e->i64, 0, 0);
   r->end = thread ? e->end : cg_fetch_index(e, ir_src(e->g, loop->range, 0), 1, 64);
   r->after = cg_block(e);
-  if (!cg_surely_runs(e, loop)) {
+  if (!cg_surely_runs(&e->order, loop)) {
     r->before = LLVMGetInsertBlock(e->b);
     LLVMBasicBlockRef inside = cg_block(e);
     LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, r->first, r->end, ""), inside, r->after);
     LLVMPositionBuilderAtEnd(e->b, inside);
-    hoist(e, loop, true);
+    cg_hoist(&e->order, loop, true);
   }
   r->entry = LLVMGetInsertBlock(e->b);
   r->body = cg_block(e);
@@ -108,57 +96,46 @@ static void leave(cg_emitter *e, running *r) {
 
 /* Where a guard jumped past the loop, results are the initial values. */
 static void merge_results(cg_emitter *e, const cg_loop *loop, const running *r, LLVMBasicBlockRef latch,
-                          LLVMValueRef **results) {
+                          void **results) {
   const ir_node *n = ir_get(e->g, loop->node);
-  for (uint32_t i = 0; i < loop->carries && !e->failed; i++) {
-    const uint64_t *lanes = carry_lanes(e, loop, i);
-    cg_first_lane(e, lanes);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    cg_first_lane(&e->order, lanes);
     do {
-      LLVMValueRef *result = &results[i][cg_copy_at(e, lanes)];
+      LLVMValueRef *result = copy_of(results, i, cg_copy_at(&e->order, lanes));
       *result = cg_phi(e, LLVMTypeOf(*result), *result, latch);
-      cg_phi_add(*result, fetch_from(e, r->before, n->src[1 + i], cg_width_of(e, lanes)), r->before);
-    } while (cg_next_lane(e, lanes));
+      cg_phi_add(*result, fetch_from(e, r->before, n->src[1 + i], cg_width_of(&e->order, lanes)), r->before);
+    } while (cg_next_lane(&e->order, lanes));
   }
 }
 
-void cg_emit_running(cg_emitter *e, uint32_t number) {
+void cg_emit_running(void *emitter, uint32_t number) {
+  cg_emitter *e = emitter;
   cg_loop *loop = &e->nest->loops[number];
   const ir_node *n = ir_get(e->g, loop->node);
-  if (++e->nesting > CG_MAX_NESTING) {
-    cg_fail(e, IR_ERR_UNSUPPORTED, NULL, "compile: loops are nested more than %d deep", CG_MAX_NESTING);
-    return;
-  }
-  cg_begin_visit(e);
-  cg_operands(e->nest, loop->node, false, cg_visit, e);
-  cg_emit_visited(e, true);
-  if (cg_surely_runs(e, loop)) hoist(e, loop, true);
-  hoist(e, loop, false);
-  size_t scope = e->log_count;
+  if (!cg_before_loop(&e->order, loop)) return;
+  size_t scope = e->order.log_count;
   running r = {0};
   enter(e, loop, &r);
-  LLVMValueRef **phis = open_carried(e, loop, r.entry), *counter = cg_array(e, 1);
-  if (e->failed) return;
+  void **phis = open_carried(e, loop, r.entry);
+  LLVMValueRef *counter = cg_array(&e->order, 1);
+  if (e->order.failed) return;
   *counter = r.counter;
-  cg_define(e, loop->range, counter);
-  e->open[number] = true;
-  if (n->dtype == IR_NONE) {
-    cg_emit_effect(e, n->src[1]);
-  } else {
-    cg_begin_visit(e);
-    for (uint32_t i = 0; i < loop->carries; i++) cg_visit(e, n->src[1 + loop->carries + i]);
-    cg_emit_visited(e, true);
-  }
-  if (e->failed) return;
-  LLVMValueRef **results = close_carried(e, loop, phis);
-  if (e->failed) return;
+  cg_define(&e->order, loop->range, counter);
+  e->order.open[number] = true;
+  if (loop->effect) cg_emit_effect(&e->order, loop->effect);
+  if (n->dtype != IR_NONE) cg_need_next(&e->order, loop);
+  if (e->order.failed) return;
+  void **results = close_carried(e, loop, phis);
+  if (e->order.failed) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
   leave(e, &r);
-  e->open[number] = false;
-  cg_forget_since(e, scope);
+  e->order.open[number] = false;
+  cg_forget_since(&e->order, scope);
   LLVMPositionBuilderAtEnd(e->b, r.after);
   if (r.before) merge_results(e, loop, &r, latch, results);
-  e->finals[number] = results;
-  e->nesting--;
+  e->order.finals[number] = results;
+  e->order.nesting--;
 }
 
 /* loops that are lanes */
@@ -178,7 +155,7 @@ static LLVMValueRef tree_of_copies(cg_emitter *e, ir_op op, ir_dtype dtype, uint
   size_t count = (size_t)e->nest->loops[number].extent;
   LLVMValueRef part[CG_MAX_LANES];
   for (size_t i = 0; i < count; i++) {
-    e->digit[number] = (int64_t)i;
+    e->order.digit[number] = (int64_t)i;
     part[i] = cg_fetch(e, body, width);
   }
   for (size_t half = count / 2; half; half /= 2)
@@ -186,11 +163,12 @@ static LLVMValueRef tree_of_copies(cg_emitter *e, ir_op op, ir_dtype dtype, uint
   return part[0];
 }
 
-void cg_emit_lanes(cg_emitter *e, uint32_t number) {
+void cg_emit_lanes(void *emitter, uint32_t number) {
+  cg_emitter *e = emitter;
   cg_loop *loop = &e->nest->loops[number];
   const ir_node *n = ir_get(e->g, loop->node);
-  LLVMValueRef **results = carried_arrays(e, loop);
-  for (uint32_t i = 0; i < loop->carries && !e->failed; i++) {
+  void **results = cg_carried_arrays(&e->order, loop);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
     ir_ref next = n->src[1 + loop->carries + i], body = cg_lane_body(e->nest, loop, i);
     if (!body) {
       cg_fail(e, IR_ERR_INTERNAL, NULL,
@@ -199,18 +177,18 @@ void cg_emit_lanes(cg_emitter *e, uint32_t number) {
     }
     ir_op op = ir_op_of(e->g, next);
     ir_dtype dtype = ir_dtype_of(e->g, next);
-    const uint64_t *lanes = carry_lanes(e, loop, i);
-    uint32_t width = cg_width_of(e, lanes);
-    cg_first_lane(e, lanes);
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    uint32_t width = cg_width_of(&e->order, lanes);
+    cg_first_lane(&e->order, lanes);
     do {
       LLVMValueRef tree;
       if (loop->binding == IR_UNROLL) tree = tree_of_copies(e, op, dtype, width, number, body);
       else
         tree =
             tree_of_elements(e, op, dtype, cg_fetch(e, body, (uint32_t)loop->extent), (uint32_t)loop->extent);
-      results[i][cg_copy_at(e, lanes)] =
+      *copy_of(results, i, cg_copy_at(&e->order, lanes)) =
           cg_combine(e, op, dtype, width, cg_fetch(e, n->src[1 + i], width), tree);
-    } while (cg_next_lane(e, lanes));
+    } while (cg_next_lane(&e->order, lanes));
   }
-  e->finals[number] = results;
+  e->order.finals[number] = results;
 }

@@ -220,7 +220,8 @@ static void modify(cg_emitter *e, const cg_place *a, ir_op op, LLVMValueRef valu
 
 /* Lanes side by side are one access if they are valid together; others follow one another, since they may
  * meet. */
-void cg_emit_update(cg_emitter *e, ir_ref ref) {
+void cg_emit_update(void *emitter, ir_ref ref) {
+  cg_emitter *e = emitter;
   const ir_node *n = ir_get(e->g, ref);
   uint32_t width = e->nest->width[ref], valid_width = e->nest->width[n->src[2]];
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);

@@ -59,10 +59,10 @@ static void store_alternating(cg_emitter *e, ir_ref ref, uint32_t loop, writes *
   LLVMValueRef from[MOST_INTERLEAVED];
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
   for (uint32_t k = 0; k < count; k++) {
-    e->digit[loop] = k;
+    e->order.digit[loop] = k;
     from[k] = stored_value(e, ref, a.dtype, width);
   }
-  e->digit[loop] = 0;
+  e->order.digit[loop] = 0;
   w->place = a;
   cg_interleave(e, from, count, width, w->value + w->count);
   for (uint32_t k = 0; k < count; k++) {
@@ -156,18 +156,19 @@ static void stream(cg_emitter *e, const writes *w, bool together, unsigned bytes
   e->streams = true;
 }
 
-void cg_emit_store(cg_emitter *e, ir_ref ref) {
+void cg_emit_store(void *emitter, ir_ref ref) {
+  cg_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  size_t copies = cg_copies(e, lanes);
+  size_t copies = cg_copies(&e->order, lanes);
   int64_t alternating = alternating_loop(e, ref);
-  writes w = {.value = cg_array(e, copies), .to = cg_array(e, copies)};
+  writes w = {.value = cg_array(&e->order, copies), .to = cg_array(&e->order, copies)};
   if (!w.value || !w.to) return;
-  cg_first_lane(e, lanes);
+  cg_first_lane(&e->order, lanes);
   do
     if (alternating < 0) store_one(e, ref, &w);
-    else if (e->digit[alternating] == 0) store_alternating(e, ref, (uint32_t)alternating, &w);
-  while (cg_next_lane(e, lanes) && !e->failed);
-  if (!w.count || e->failed) return;
+    else if (e->order.digit[alternating] == 0) store_alternating(e, ref, (uint32_t)alternating, &w);
+  while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  if (!w.count || e->order.failed) return;
   unsigned bytes = w.place.bytes * e->nest->width[ref];
   bool streams = ir_arg_mode(ir_get(e->g, ref)) && bytes == (unsigned)e->target->vector_bytes &&
                  w.count == copies && fills_lines(&w, bytes, alternating);

@@ -33,6 +33,19 @@ bool cg_target_gathers(const ir_target *target) {
   return has_feature(target, "avx512f") && has_feature(target, "avx512vl");
 }
 
+const char *cg_target_dot2(const ir_target *target, uint32_t width) {
+  static const struct {
+    uint32_t width;
+    const char *feature, *intrinsic;
+  } table[] = {{4, NULL, "llvm.x86.sse2.pmadd.wd"},
+               {8, "avx2", "llvm.x86.avx2.pmadd.wd"},
+               {16, "avx512bw", "llvm.x86.avx512.pmaddw.d.512"}};
+  for (size_t i = 0; is_x86(target) && i < sizeof table / sizeof *table; i++)
+    if (table[i].width == width && (!table[i].feature || has_feature(target, table[i].feature)))
+      return table[i].intrinsic;
+  return NULL;
+}
+
 const char *cg_target_store_fence(const ir_target *target) {
   return is_x86(target) ? "llvm.x86.sse.sfence" : NULL;
 }

@@ -43,8 +43,8 @@ static void read_tile(cg_emitter *e, ir_ref load, const tile *t, LLVMValueRef *c
   const uint64_t *lanes = cg_lanes(e->nest, load);
   uint32_t width = e->nest->width[load];
   LLVMValueRef rows[CG_MAX_LANES], columns[CG_MAX_LANES];
-  int64_t first = e->digit[t->loop];
-  if (t->falling) e->digit[t->loop] += t->count - 1;
+  int64_t first = e->order.digit[t->loop];
+  if (t->falling) e->order.digit[t->loop] += t->count - 1;
   cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
   ir_ref factor = cg_access_of(e->nest, n->src[1]).factor;
   LLVMValueRef step = factor ? cg_fetch_index(e, factor, 1, 64) : NULL, at = LLVMConstInt(e->i64, 0, 0);
@@ -55,20 +55,20 @@ static void read_tile(cg_emitter *e, ir_ref load, const tile *t, LLVMValueRef *c
   }
   cg_transpose(e, rows, width, t->count, a.bytes, columns);
   for (uint32_t k = 0; k < t->count; k++) {
-    e->digit[t->loop] = first + k;
-    copies[cg_copy_at(e, lanes)] =
+    e->order.digit[t->loop] = first + k;
+    copies[cg_copy_at(&e->order, lanes)] =
         cg_from_storage(e, a.dtype, width, columns[t->falling ? t->count - 1 - k : k]);
   }
-  e->digit[t->loop] = first;
+  e->order.digit[t->loop] = first;
 }
 
 bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *copies) {
   const uint64_t *lanes = cg_lanes(e->nest, load);
   tile t;
   if (!find_tile(e, load, &t)) return false;
-  cg_first_lane(e, lanes);
+  cg_first_lane(&e->order, lanes);
   do
-    if (e->digit[t.loop] % t.count == 0) read_tile(e, load, &t, copies);
-  while (cg_next_lane(e, lanes) && !e->failed);
+    if (e->order.digit[t.loop] % t.count == 0) read_tile(e, load, &t, copies);
+  while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   return true;
 }

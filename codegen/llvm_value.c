@@ -117,7 +117,7 @@ static LLVMValueRef constant(cg_emitter *e, const ir_node *n) {
 
 static LLVMValueRef lane_position(cg_emitter *e, ir_ref ref) {
   uint32_t loop = e->nest->loop_of[ref] - 1;
-  if (e->nest->loops[loop].binding == IR_UNROLL) return cg_int_const(e, 64, 1, e->digit[loop]);
+  if (e->nest->loops[loop].binding == IR_UNROLL) return cg_int_const(e, 64, 1, e->order.digit[loop]);
   return cg_lanes_const(e, cg_index_bits(e, ref), e->nest->width[ref], 1);
 }
 
@@ -157,7 +157,8 @@ LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
   case IR_OP_OR:
   case IR_OP_XOR:
   case IR_OP_SHL:
-  case IR_OP_SHR: return binary_node(e, ref);
+  case IR_OP_SHR:
+  case IR_OP_DOT2: return binary_node(e, ref);
 
   case IR_OP_EQ:
   case IR_OP_NE:

@@ -65,13 +65,16 @@ bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, 
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);
 
-/* tensor.c: a realised tensor with a copy of elements, NULL: not set yet; where those of a realised one are
- */
+/* tensor.c: a realised tensor with a copy of elements, NULL: not set yet; where those of a realised one are,
+ * until a further tensor is made or realised */
 vf_tensor *fe_tensor_make(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
                           const void *elements, ir_error *error);
-void *fe_tensor_elements(const vf_tensor *tensor);
+rt_memory *fe_tensor_memory(const vf_tensor *tensor);
 
-/* program.c: the part of a result, which begins with its size, that the caller has room for */
+/* program.c: vf_program_run with addresses (rt_program_run_placed), all of which are there */
+ir_status fe_program_run_placed(const vf_program *program, const void *const *inputs, void *const *outputs,
+                                const int64_t *variables, ir_error *error);
+/* The part of a result, which begins with its size, that the caller has room for */
 bool fe_hand_out(void *to, size_t room, const void *from, size_t size);
 
 /* Note a value's batch: that of vmaps begins behind any other. */

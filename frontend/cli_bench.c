@@ -28,6 +28,7 @@ static const char help_text[] =
     "\n"
     "  --json                 a line of JSON for each workload instead of the table\n"
     "  --threads N            how many threads may be used. With one, everything runs on one processor\n"
+    "  --device DEVICE        as for `viewfold run`\n"
     "  --rounds N             how many turns each program has (5); of 40 ms, or one run\n"
     "  --worker NAME=COMMAND  another program to measure in turns with viewfold, which answers requests as "
     "--serve does;\n"
@@ -58,7 +59,21 @@ static const char help_text[] =
     "when one\n"
     "cannot be compiled.\n";
 
-enum { JSON, SERVE, ONCE, LIST, NO_CACHE, THREADS, ROUNDS, WORKER, HISTORY, COMMIT, PICTURE, OPTIONS };
+enum {
+  JSON,
+  SERVE,
+  ONCE,
+  LIST,
+  NO_CACHE,
+  THREADS,
+  DEVICE,
+  ROUNDS,
+  WORKER,
+  HISTORY,
+  COMMIT,
+  PICTURE,
+  OPTIONS
+};
 enum { MOST_ROUNDS = 1000, DEFAULT_ROUNDS = 5 };
 
 typedef struct bench {
@@ -77,11 +92,12 @@ static int open_context(bench *b) {
   rt_options options;
   vf_error failure = {0};
   ir_error error = {0};
-  int status = cli_device("bench", NULL);
-  if (!status) status = cli_context_options("bench", b->given[THREADS], &options);
+  int status = cli_context_options("bench", b->given[THREADS], b->given[DEVICE], &options);
   if (status) return status;
-  vf_options wanted = {
-      .size = sizeof wanted, .threads = options.threads, .flags = b->given[NO_CACHE] ? VF_NO_DISK : 0};
+  vf_options wanted = {.size = sizeof wanted,
+                       .threads = options.threads,
+                       .device = options.device,
+                       .flags = b->given[NO_CACHE] ? VF_NO_DISK : 0};
   b->plan.threads = options.threads;
   b->plan.context = vf_context_create(&wanted, &failure);
   if (b->plan.context) return CLI_OK;
@@ -243,12 +259,11 @@ static int add_worker(bench *b, const char *text) {
 
 /* CLI_END when everything was read; otherwise the exit status. */
 static int read_options(bench *b, int argc, char **argv) {
-  static const cli_option options[OPTIONS] = {{"--json", NULL},         {"--serve", NULL},
-                                              {"--once", NULL},         {"--list", NULL},
-                                              {"--no-cache", NULL},     {"--threads", "a number"},
-                                              {"--rounds", "a number"}, {"--worker", "NAME=COMMAND"},
-                                              {"--history", "a file"},  {"--commit", "a name"},
-                                              {"--picture", "FILE.svg"}};
+  static const cli_option options[OPTIONS] = {
+      {"--json", NULL},         {"--serve", NULL},        {"--once", NULL},
+      {"--list", NULL},         {"--no-cache", NULL},     {"--threads", "a number"},
+      {"--device", "a device"}, {"--rounds", "a number"}, {"--worker", "NAME=COMMAND"},
+      {"--history", "a file"},  {"--commit", "a name"},   {"--picture", "FILE.svg"}};
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   int status = CLI_OK;
   for (int next; !status && (next = cli_next(&args)) != CLI_END;) {

@@ -5,6 +5,7 @@
 #include "frontend/cli_graph.h"
 #include "frontend/cli_machine.h"
 #include "frontend/cli_options.h"
+#include "runtime/opencl.h"
 
 static const char help_text[] =
     "Usage: viewfold devices [--measure]\n"
@@ -15,6 +16,8 @@ static const char help_text[] =
     "The memory lines are what the machine was once measured to do, which `viewfold explain` and `viewfold "
     "bench` compare\n"
     "with: GB/s of reading, copying and filling, and GFLOP/s of f32, of one thread and of all.\n"
+    "An OpenCL device may also be called by a part of its name, as in `opencl:nvidia`; `opencl` is the "
+    "first.\n"
     "\n"
     "Options:\n"
     "  --measure   measure the machine (some seconds) and keep that in the cache\n"
@@ -77,12 +80,13 @@ int cli_devices(int argc, char **argv) {
   ir_text text;
   rt_options options;
   rt_context *context = NULL;
-  int status = cli_context_options("devices", NULL, &options);
+  int status = cli_context_options("devices", NULL, "cpu", &options);
   if (status) return status;
   ir_text_init(&text, &ir_mem_libc);
   if (rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
       rt_devices_text(context, &text, &error) == IR_OK &&
-      put_machine(context, measure, &text, &error) == IR_OK)
+      put_machine(context, measure, &text, &error) == IR_OK &&
+      rt_opencl_text(&ir_mem_libc, &text, &error) == IR_OK)
     fputs(ir_text_get(&text), stdout);
   if (error.status) status = cli_failure("devices", &error);
   ir_text_free(&text);

@@ -39,6 +39,7 @@ static void help(void) {
       "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
       "  --target SETTINGS  compile for another machine: `name=value` settings separated by blanks, such as\n"
       "                     'vector_bytes=32 registers=16'; the machine's own are in `viewfold devices`\n"
+      "  --device DEVICE    compile for this one; as for `viewfold run`\n"
       "  --schedule FILE    shape loops as this says, in the form of the lines `# kernel ...` of "
       "--stage=loops\n"
       "  --trace-rules      show each rewrite of an index expression on standard error: its number, the rule "
@@ -52,7 +53,6 @@ static void help(void) {
 typedef struct dump {
   cli_graph s;
   fe_dump_options options;
-  ir_target target;
   rt_context *context;
   ir_text out, schedule;
 } dump;
@@ -110,11 +110,12 @@ static int check_pass(const char *word) {
 }
 
 int cli_dump(int argc, char **argv) {
-  enum { STAGE, PRINT_AFTER, NAME, TARGET, SCHEDULE, TRACE, OPTIONS };
+  enum { STAGE, PRINT_AFTER, NAME, TARGET, DEVICE, SCHEDULE, TRACE, OPTIONS };
   static const cli_option options[OPTIONS] = {{"--stage", "graph, kernels, index, loops, llvm, asm"},
                                               {"--print-after", "a pass, or all"},
                                               {"--graph", "a name"},
                                               {"--target", "settings"},
+                                              {"--device", "a device"},
                                               {"--schedule", "a file"},
                                               {"--trace-rules", NULL}};
   const char *given[OPTIONS] = {NULL}, *word = NULL;
@@ -133,19 +134,22 @@ int cli_dump(int argc, char **argv) {
   }
   if (!given[STAGE] == !given[PRINT_AFTER])
     return cli_usage("dump", "exactly one of --stage and --print-after is needed");
-  dump d = {.options = {.after = given[PRINT_AFTER], .target = &d.target}};
+  dump d = {.options = {
+                .after = given[PRINT_AFTER],
+            }};
   int status = given[STAGE] ? find_stage(given[STAGE], &d.options.stage) : check_pass(given[PRINT_AFTER]);
   rt_options settings;
-  if (!status) status = cli_context_options("dump", NULL, &settings);
-  if (!status) status = cli_device("dump", NULL);
+  if (!status) status = cli_context_options("dump", NULL, given[DEVICE], &settings);
   if (status) return status;
   if (!word) return cli_usage("dump", "no file given; for example: viewfold dump --stage=loops blur.vf");
   ir_error error = {0};
   settings.target = given[TARGET];
-  if (rt_target_host(&d.target, &error) != IR_OK ||
-      (given[TARGET] && rt_target_override(&d.target, given[TARGET], &error) != IR_OK) ||
-      rt_context_create(&ir_mem_libc, &settings, &d.context, &error) != IR_OK)
+  if (rt_context_create(&ir_mem_libc, &settings, &d.context, &error) == IR_OK)
+    d.options.target = rt_context_target(d.context, &error);
+  if (!d.options.target) {
+    rt_context_destroy(d.context);
     return cli_failure("dump", &error);
+  }
   d.options.module = rt_context_codegen(d.context);
   d.options.context = d.context;
   ir_text_init(&d.schedule, &ir_mem_libc);

@@ -32,11 +32,12 @@ static const char help_text[] =
     "  --in NAME=VALUE    a parameter's value, as for `viewfold run`; others are made up\n"
     "  --size NAME=VALUE  the value of a size variable that no input tells\n"
     "  --threads N        how many threads may be used\n"
+    "  --device DEVICE    as for `viewfold run`\n"
     "  --target SETTINGS  compile for another machine, as `viewfold dump` does; nothing is run then\n"
     "\n"
     "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n";
 
-enum { NAME, NO_RUN, IN, SIZE, THREADS, TARGET, OPTIONS };
+enum { NAME, NO_RUN, IN, SIZE, THREADS, TARGET, DEVICE, OPTIONS };
 
 typedef struct explainer {
   const char *word, *given[OPTIONS];
@@ -80,11 +81,13 @@ static int explain_all(explainer *x) {
 static int explain(explainer *x) {
   rt_options options;
   ir_error error = {0};
-  int status = cli_context_options("explain", x->given[THREADS], &options);
+  int status = cli_context_options("explain", x->given[THREADS], x->given[DEVICE], &options);
   if (status) return status;
-  if (rt_target_host(&x->target, &error) != IR_OK ||
-      (x->given[TARGET] && rt_target_override(&x->target, x->given[TARGET], &error) != IR_OK) ||
-      rt_context_create(&ir_mem_libc, &options, &x->context, &error) != IR_OK)
+  const ir_target *target = NULL;
+  if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) == IR_OK)
+    target = rt_context_target(x->context, &error);
+  if (target) x->target = *target;
+  if (!target || (x->given[TARGET] && rt_target_override(&x->target, x->given[TARGET], &error) != IR_OK))
     return cli_failure("explain", &error);
   status = cli_graph_open(&x->s, "explain", x->word, false);
   if (!status) status = explain_all(x);
@@ -94,9 +97,9 @@ static int explain(explainer *x) {
 
 /* CLI_END when there is something to explain; otherwise the exit status. */
 static int read_options(explainer *x, int argc, char **argv) {
-  static const cli_option options[OPTIONS] = {{"--graph", "a name"},     {"--no-run", NULL},
-                                              {"--in", "NAME=VALUE"},    {"--size", "NAME=VALUE"},
-                                              {"--threads", "a number"}, {"--target", "settings"}};
+  static const cli_option options[OPTIONS] = {
+      {"--graph", "a name"},     {"--no-run", NULL},       {"--in", "NAME=VALUE"},  {"--size", "NAME=VALUE"},
+      {"--threads", "a number"}, {"--target", "settings"}, {"--device", "a device"}};
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
     int status = CLI_OK;

@@ -131,7 +131,7 @@ static bool read_threads(const char *text, int *threads) {
   return *text && !*end && value >= 1 && value <= 4096;
 }
 
-int cli_context_options(const char *command, const char *threads, rt_options *options) {
+int cli_context_options(const char *command, const char *threads, const char *device, rt_options *options) {
   *options = (rt_options){0};
   const char *compile = getenv("VIEWFOLD_COMPILE"), *debug = getenv("VIEWFOLD_DEBUG"),
              *variable = getenv("VIEWFOLD_THREADS");
@@ -139,17 +139,14 @@ int cli_context_options(const char *command, const char *threads, rt_options *op
     return cli_usage(command, "--threads takes a number from 1 to 4096, found '%s'", threads);
   if (!threads && variable && *variable && !read_threads(variable, &options->threads))
     return cli_usage(command, "VIEWFOLD_THREADS takes a number from 1 to 4096, found '%s'", variable);
+  options->device = device ? device : getenv("VIEWFOLD_DEVICE");
+  if (options->device && !*options->device) options->device = NULL;
+  if (options->device && !rt_device_is_name(options->device))
+    return cli_usage(command,
+                     "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
+                     options->device);
   options->no_compile = compile && strcmp(compile, "0") == 0;
   options->perf_map = debug && strstr(debug, "perf");
   options->no_disk = debug && strstr(debug, "bisect="); /* what a rewrite less makes is not kept */
   return CLI_OK;
-}
-
-int cli_device(const char *command, const char *device) {
-  if (!device) device = getenv("VIEWFOLD_DEVICE");
-  if (!device || !*device || strcmp(device, "cpu") == 0) return CLI_OK;
-  if (strcmp(device, "opencl") != 0 && strncmp(device, "opencl:", 7) != 0)
-    return cli_usage(command, "unknown device '%s'; expected cpu or opencl[:N]", device);
-  fprintf(stderr, "viewfold %s: device %s is not in this build; the only device is cpu\n", command, device);
-  return CLI_DEVICE;
 }

@@ -24,11 +24,10 @@ const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, cons
 /* Its results as a TUPLE of tensors, literals among them with firm dtypes. 0 after a message. */
 ir_ref cli_graph_results(cli_graph *s, const ir_parsed_graph *block);
 
-/* Options of a context as the environment sets them: VIEWFOLD_THREADS, VIEWFOLD_COMPILE, VIEWFOLD_DEBUG; a
- * `threads` that is not NULL goes before VIEWFOLD_THREADS. The exit status; not CLI_OK after a message. */
-int cli_context_options(const char *command, const char *threads, rt_options *options);
-/* device NULL: VIEWFOLD_DEVICE. CLI_OK for the CPU, else the exit status after a message. */
-int cli_device(const char *command, const char *device);
+/* Options of a context as the environment sets them: VIEWFOLD_THREADS, VIEWFOLD_DEVICE, VIEWFOLD_COMPILE,
+ * VIEWFOLD_DEBUG; a `threads` or a `device` that is not NULL goes before the variable. The exit status; not
+ * CLI_OK after a message. */
+int cli_context_options(const char *command, const char *threads, const char *device, rt_options *options);
 
 /* Print a failure; the exit status that belongs to it. */
 int cli_failure(const char *command, const ir_error *error);

@@ -60,7 +60,8 @@ static const char help_text[] =
     "  --schedule FILE     shape the kernels' loops as this says, in lines that `viewfold dump "
     "--stage=loops` "
     "prints\n"
-    "  --device DEVICE     cpu (the default; see `viewfold devices`)\n"
+    "  --device DEVICE     cpu (the default), opencl, opencl:N or opencl:PART OF NAME; see `viewfold "
+    "devices`\n"
     "  --threads N         how many threads may be used\n"
     "\n"
     "Environment: VIEWFOLD_CACHE_DIR where compiled kernels are kept; VIEWFOLD_COMPILE=0 fails instead of "
@@ -107,7 +108,7 @@ static int no_memory(runner *r) {
 
 static int compile(runner *r) {
   rt_options options;
-  int status = cli_context_options("run", r->given[THREADS], &options);
+  int status = cli_context_options("run", r->given[THREADS], r->given[DEVICE], &options);
   if (status) return status;
   if (r->wants_parts) options.timer = &r->parts.timer;
   ir_ref *inputs = calloc(r->block->param_count + 1, sizeof *inputs);
@@ -227,9 +228,8 @@ static int report(runner *r) {
 
 static int run(runner *r) {
   r->says = cli_files_take_stdout(&r->out) ? stderr : stdout;
-  int status = cli_device("run", r->given[DEVICE]);
   int64_t start = ir_now_ns();
-  if (!status) status = cli_graph_open(&r->s, "run", r->word, false);
+  int status = cli_graph_open(&r->s, "run", r->word, false);
   if (r->wants_parts) ir_timer_lap(&r->parts.timer, &start, "read", -1, NULL);
   if (status) return status;
   r->block = cli_graph_pick(&r->s, r->word, r->given[NAME]);
@@ -271,9 +271,9 @@ static void close_all(runner *r) {
 /* CLI_END when everything was read and there is a graph to run; otherwise the exit status. */
 static int read_options(runner *r, int argc, char **argv) {
   static const cli_option options[OPTIONS] = {
-      {"--in", "NAME=VALUE"},   {"--out", "NAME=FILE"}, {"--size", "NAME=VALUE"},
-      {"--graph", "a name"},    {"--device", "cpu"},    {"--threads", "a number"},
-      {"--schedule", "a file"}, {"--check", NULL},      {"--time", NULL}};
+      {"--in", "NAME=VALUE"},   {"--out", "NAME=FILE"},   {"--size", "NAME=VALUE"},
+      {"--graph", "a name"},    {"--device", "a device"}, {"--threads", "a number"},
+      {"--schedule", "a file"}, {"--check", NULL},        {"--time", NULL}};
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
     int status = CLI_OK;

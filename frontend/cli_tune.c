@@ -36,6 +36,7 @@ static const char help_text[] =
     "  --size NAME=VALUE   the value of a size variable that no input tells\n"
     "  --graph NAME        which graph, if the file holds several\n"
     "  --threads N         how many threads may be used\n"
+    "  --device DEVICE     as for `viewfold run`\n"
     "  -o FILE             write the moves that won as a schedule\n"
     "  --dry-run           keep nothing\n"
     "  --list              print all that is kept\n"
@@ -43,7 +44,7 @@ static const char help_text[] =
     "\n"
     "Exit status: 0; 2 when the graph or the inputs are wrong; 3 when the graph cannot be compiled.\n";
 
-enum { IN, SIZE, NAME, THREADS, SECONDS, OUT, DRY, LIST, FORGET, OPTIONS };
+enum { IN, SIZE, NAME, THREADS, SECONDS, OUT, DEVICE, DRY, LIST, FORGET, OPTIONS };
 #define MOST_BYTES   ((size_t)8 << 30)
 #define SECONDS_MOST 86400.
 #define LEAST_SHARE  0.25 /* of an equal share */
@@ -218,7 +219,7 @@ static int cache_failure(tuner *r) {
 
 static int run(tuner *r) {
   rt_options options;
-  int status = cli_context_options("tune", r->given[THREADS], &options);
+  int status = cli_context_options("tune", r->given[THREADS], r->given[DEVICE], &options);
   if (status) return status;
   if (rt_context_create(&ir_mem_libc, &options, &r->keeps, &r->s.error) != IR_OK) return failed(r);
   if (r->list || (r->forget && !r->word))
@@ -255,10 +256,11 @@ static int read_seconds(tuner *r) {
 
 /* CLI_END when there is something to do; otherwise the exit status. */
 static int read_options(tuner *r, int argc, char **argv) {
-  static const cli_option options[OPTIONS] = {
-      {"--in", "NAME=VALUE"},    {"--size", "NAME=VALUE"},  {"--graph", "a name"},
-      {"--threads", "a number"}, {"--seconds", "a number"}, {"-o", "a file"},
-      {"--dry-run", NULL},       {"--list", NULL},          {"--forget", NULL}};
+  static const cli_option options[OPTIONS] = {{"--in", "NAME=VALUE"},    {"--size", "NAME=VALUE"},
+                                              {"--graph", "a name"},     {"--threads", "a number"},
+                                              {"--seconds", "a number"}, {"-o", "a file"},
+                                              {"--device", "a device"},  {"--dry-run", NULL},
+                                              {"--list", NULL},          {"--forget", NULL}};
   cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
   for (int next; (next = cli_next(&args)) != CLI_END;) {
     int status = CLI_OK;

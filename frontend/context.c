@@ -158,8 +158,6 @@ static bool check_options(const vf_options *o, ir_error *error) {
   else if (o->flags & ~(uint32_t)(VF_NO_DISK | VF_NO_COMPILE | VF_PERF_MAP))
     ir_fail(error, IR_ERR_INVALID, "options: flags are %#x, of which this version (%s) knows 0x7",
             (unsigned)o->flags, VF_VERSION);
-  else if (o->device && strcmp(o->device, "cpu") != 0)
-    ir_fail(error, IR_ERR_DEVICE, "device '%.60s' is not there; this build has: cpu", o->device);
   return error->status == IR_OK;
 }
 
@@ -194,6 +192,7 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
     fe_customs_init(&c->customs, c);
     rt_options runtime = {.threads = o.threads,
                           .calls = fe_customs_calls(&c->customs),
+                          .device = o.device,
                           .cache_dir = o.cache_dir,
                           .cache_bytes = o.cache_bytes,
                           .no_disk = (o.flags & VF_NO_DISK) != 0 || c->watch.bisects,

@@ -21,8 +21,7 @@ typedef struct fe_stage_info {
 } fe_stage_info;
 extern const fe_stage_info fe_stage_table[FE_STAGES];
 
-/* The stage of this name. IR_ERR_INVALID when there is none, IR_ERR_UNSUPPORTED when it is not in this build.
- */
+/* The stage of this name. IR_ERR_INVALID when there is none. */
 ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error);
 
 struct fe_explained;

@@ -339,7 +339,18 @@ static bool make_results(vf_jit *j, const vf_program *p, vf_tensor **results, ir
       results[i] = fe_tensor_make(j->context, vf_port_dtype(p, VF_OUTPUT, i), rank, shape, NULL, error);
     if (failure.status) ir_fail(error, (ir_status)failure.status, "%s", failure.message);
     if (!results[i]) return false;
-    j->out[i] = fe_tensor_elements(results[i]);
+  }
+  return true;
+}
+
+/* Addresses of all tensors: when all are made, as making one may move the others' memories. */
+static bool place(vf_jit *j, vf_tensor *const *inputs, vf_tensor *const *results, ir_error *error) {
+  for (int i = 0; i < j->inputs + j->results; i++) {
+    bool given = i < j->inputs;
+    rt_memory *memory = fe_tensor_memory(given ? inputs[i] : results[i - j->inputs]);
+    if (rt_memory_place(j->context->runtime, memory, given, error) != IR_OK) return false;
+    if (given) j->in[i] = memory->address;
+    else j->out[i - j->inputs] = memory->address;
   }
   return true;
 }
@@ -349,12 +360,9 @@ static void run(vf_jit *j, const vf_program *p, vf_tensor *const *inputs, vf_ten
   uint32_t count = 0;
   for (uint32_t v = 0; v < j->variable_count; v++)
     if (j->variables[v].dynamic) j->sizes[count++] = j->variables[v].size;
-  for (int i = 0; i < j->inputs; i++) j->in[i] = fe_tensor_elements(inputs[i]);
-  if (!make_results(j, p, results, error)) return;
-  vf_error failure = {0};
+  if (!make_results(j, p, results, error) || !place(j, inputs, results, error)) return;
   int64_t start = now();
-  if (vf_program_run(p, j->in, j->out, j->sizes, &failure) != VF_OK)
-    ir_fail(error, (ir_status)failure.status, "%s", failure.message);
+  fe_program_run_placed(p, j->in, j->out, j->sizes, error);
   j->stats.run_ns += now() - start;
 }
 

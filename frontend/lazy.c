@@ -32,10 +32,10 @@ ir_ref fe_lazy_resolve(const fe_lazy *l, ir_ref node) {
   return node < l->note_cap && l->notes[node].buffer ? l->notes[node].buffer : node;
 }
 
-const fe_storage *fe_lazy_storage(const fe_lazy *l, ir_ref node) {
+rt_memory *fe_lazy_memory(const fe_lazy *l, ir_ref node) {
   ir_ref buffer = fe_lazy_resolve(l, node);
   uint32_t number = buffer < l->note_cap ? l->notes[buffer].storage : 0;
-  return number ? &l->storages[number - 1] : NULL;
+  return number ? &l->storages[number - 1].memory : NULL;
 }
 
 size_t fe_lazy_bytes(const ir_graph *g, ir_ref node) {
@@ -53,14 +53,6 @@ static bool reserve_notes(const ir_mem *mem, fe_note **notes, size_t *cap, size_
   return true;
 }
 
-static bool storage_make(const ir_mem *mem, size_t bytes, fe_storage *out) {
-  if (bytes > SIZE_MAX - 2 * ALIGN) return false;
-  *out = (fe_storage){.block_bytes = bytes + ALIGN};
-  if (!(out->block = ir_alloc(mem, out->block_bytes))) return false;
-  out->data = (void *)(((uintptr_t)out->block + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
-  return true;
-}
-
 /* Room for `count` more storages and notes of all nodes, so that attaching cannot fail. */
 static bool reserve_storages(vf_context *c, size_t count) {
   fe_lazy *l = &c->lazy;
@@ -68,34 +60,41 @@ static bool reserve_storages(vf_context *c, size_t count) {
          reserve_notes(&c->mem, &l->notes, &l->note_cap, c->session->ir.count);
 }
 
-static void attach(fe_lazy *l, ir_ref buffer, const fe_storage *storage) {
-  l->storages[l->storage_count] = *storage;
-  l->storages[l->storage_count++].buffer = buffer;
+/* What a storage counts for, which is never nothing. */
+static size_t counted(size_t bytes) { return bytes + ALIGN; }
+
+static void attach(fe_lazy *l, ir_ref buffer, const rt_memory *memory) {
+  l->storages[l->storage_count++] = (fe_storage){buffer, *memory};
   l->notes[buffer] = (fe_note){buffer, (uint32_t)l->storage_count};
-  l->bytes += storage->block_bytes;
+  l->bytes += counted(memory->bytes);
 }
 
 ir_ref fe_lazy_buffer(vf_context *c, ir_dtype dtype, const ir_ref *shape, size_t rank, const void *elements,
                       ir_error *error) {
   ir_graph *g = &c->session->ir;
   ir_error *noted = g->error;
-  fe_storage storage = {0};
+  rt_memory memory = {0};
   if (is_running(c, "tensor", error)) return 0;
   g->error = error;
   ir_ref buffer = op_buffer(g, dtype, shape, rank);
   g->error = noted;
   if (!buffer) return 0;
   size_t bytes = fe_lazy_bytes(g, buffer);
-  if (!reserve_storages(c, 1) || !storage_make(&c->mem, bytes, &storage)) return no_memory(error);
-  if (elements) memcpy(storage.data, elements, bytes);
-  attach(&c->lazy, buffer, &storage);
+  if (!reserve_storages(c, 1) || rt_memory_make(c->runtime, bytes, &memory, error) != IR_OK)
+    return no_memory(error);
+  void *host = elements ? rt_memory_write(c->runtime, &memory, error) : NULL;
+  if (elements && !host) {
+    rt_memory_free(c->runtime, &memory);
+    return no_memory(error);
+  }
+  if (elements) memcpy(host, elements, bytes);
+  attach(&c->lazy, buffer, &memory);
   return buffer;
 }
 
 void fe_lazy_free(vf_context *c) {
   fe_lazy *l = &c->lazy;
-  for (size_t i = 0; i < l->storage_count; i++)
-    ir_free(&c->mem, l->storages[i].block, l->storages[i].block_bytes);
+  for (size_t i = 0; i < l->storage_count; i++) rt_memory_free(c->runtime, &l->storages[i].memory);
   ir_free(&c->mem, l->storages, l->storage_cap * sizeof *l->storages);
   ir_free(&c->mem, l->notes, l->note_cap * sizeof *l->notes);
   ir_free(&c->mem, l->map, l->map_cap * sizeof *l->map);
@@ -197,11 +196,11 @@ static void keep_storages(vf_context *c, fe_note *notes, size_t note_cap) {
   for (size_t i = 0; i < l->storage_count; i++) {
     fe_storage s = l->storages[i];
     if (!(s.buffer = l->map[s.buffer])) {
-      ir_free(&c->mem, s.block, s.block_bytes);
+      rt_memory_free(c->runtime, &s.memory);
       continue;
     }
     l->storages[kept++] = s;
-    l->bytes += s.block_bytes;
+    l->bytes += counted(s.memory.bytes);
     notes[s.buffer] = (fe_note){s.buffer, (uint32_t)kept};
   }
   l->storage_count = kept;
@@ -265,7 +264,7 @@ static bool list_roots(vf_context *c, vf_tensor *const *tensors, size_t count, s
   *root_count = 0;
   for (size_t i = 0; i < count; i++) {
     ir_ref node = fe_lazy_resolve(l, tensors[i]->node);
-    if (fe_lazy_storage(l, node) || l->map[node]) continue;
+    if (fe_lazy_memory(l, node) || l->map[node]) continue;
     if (!IR_RESERVE(&c->mem, l->roots, l->root_cap, 2 * (*root_count + 1))) return false;
     l->roots[(*root_count)++] = node;
     l->map[node] = 1; /* seen */
@@ -277,7 +276,7 @@ static bool list_roots(vf_context *c, vf_tensor *const *tensors, size_t count, s
 /* All that is read has elements; what has none is the parameter of a function. */
 static bool leaves_known(const fe_lazy *l, const walk *w, ir_error *error) {
   for (size_t i = 0; i < w->leaf_count; i++)
-    if (!fe_lazy_storage(l, l->leaves[i])) {
+    if (!fe_lazy_memory(l, l->leaves[i])) {
       ir_fail(error, IR_ERR_INVALID, "realise: " FE_ESCAPED);
       return false;
     }
@@ -313,38 +312,41 @@ static size_t leaf_number(const char *name) {
   return number;
 }
 
-/* The program's pointers: inputs, then outputs. */
-static bool gather_pointers(vf_context *c, const walk *w, const rt_program *program, const fe_storage *made,
-                            size_t root_count) {
+/* The program's inputs, then outputs: their addresses. */
+static bool gather_pointers(vf_context *c, const walk *w, const rt_program *program, rt_memory *made,
+                            size_t root_count, ir_error *error) {
   fe_lazy *l = &c->lazy;
   size_t inputs = rt_program_input_count(program);
-  if (!IR_RESERVE(&c->mem, l->pointers, l->pointer_cap, inputs + root_count)) return false;
-  for (size_t i = 0; i < inputs; i++) {
-    size_t leaf = leaf_number(rt_program_input(program, i).name);
-    const fe_storage *storage = leaf < w->leaf_count ? fe_lazy_storage(l, l->leaves[leaf]) : NULL;
-    if (!storage) return false;
-    l->pointers[i] = storage->data;
+  if (!IR_RESERVE(&c->mem, l->pointers, l->pointer_cap, inputs + root_count)) return no_memory(error);
+  for (size_t i = 0; i < inputs + root_count; i++) {
+    size_t leaf = i < inputs ? leaf_number(rt_program_input(program, i).name) : 0;
+    rt_memory *memory = i >= inputs            ? &made[i - inputs]
+                        : leaf < w->leaf_count ? fe_lazy_memory(l, l->leaves[leaf])
+                                               : NULL;
+    if (!memory) return no_memory(error);
+    if (rt_memory_place(c->runtime, memory, i < inputs, error) != IR_OK) return false;
+    l->pointers[i] = memory->address;
   }
-  for (size_t i = 0; i < root_count; i++) l->pointers[inputs + i] = made[i].data;
   return true;
 }
 
 /* New BUFFERs for the roots, in place of their copies, and storages for them. The caller frees what is in
  * made[]. */
-static bool prepare(vf_context *c, size_t root_count, fe_storage *made, ir_error *error) {
+static bool prepare(vf_context *c, size_t root_count, rt_memory *made, ir_error *error) {
   fe_lazy *l = &c->lazy;
   ir_graph *g = &c->session->ir;
   g->error = error;
   for (size_t i = 0; i < root_count && !error->status; i++) {
     ir_ref buffer = op_buffer_like(g, l->roots[i]);
     l->roots[root_count + i] = buffer;
-    if (!buffer || !storage_make(&c->mem, fe_lazy_bytes(g, buffer), &made[i])) no_memory(error);
+    if (!buffer || rt_memory_make(c->runtime, fe_lazy_bytes(g, buffer), &made[i], error) != IR_OK)
+      no_memory(error);
   }
   g->error = &c->session->error;
   return !error->status && (reserve_storages(c, root_count) || no_memory(error));
 }
 
-static void commit(vf_context *c, size_t root_count, const fe_storage *made) {
+static void commit(vf_context *c, size_t root_count, const rt_memory *made) {
   fe_lazy *l = &c->lazy;
   for (size_t i = 0; i < root_count; i++) {
     attach(l, l->roots[root_count + i], &made[i]);
@@ -354,21 +356,20 @@ static void commit(vf_context *c, size_t root_count, const fe_storage *made) {
 
 static void run(vf_context *c, walk *w, size_t root_count, const rt_program *program, ir_error *error) {
   fe_lazy *l = &c->lazy;
-  fe_storage one = {0}, *made = root_count == 1 ? &one : ir_alloc(&c->mem, root_count * sizeof *made);
+  rt_memory one = {0}, *made = root_count == 1 ? &one : ir_alloc(&c->mem, root_count * sizeof *made);
   if (!made) {
     no_memory(error);
     return;
   }
   memset(made, 0, root_count * sizeof *made);
-  if (prepare(c, root_count, made, error) &&
-      (gather_pointers(c, w, program, made, root_count) || no_memory(error))) {
+  if (prepare(c, root_count, made, error) && gather_pointers(c, w, program, made, root_count, error)) {
     l->running = true;
-    rt_program_run(program, l->pointers, l->pointers + rt_program_input_count(program), NULL, error);
+    rt_program_run_placed(program, l->pointers, l->pointers + rt_program_input_count(program), NULL, error);
     l->running = false;
   }
   if (!error->status) commit(c, root_count, made);
   else
-    for (size_t i = 0; i < root_count; i++) ir_free(&c->mem, made[i].block, made[i].block_bytes);
+    for (size_t i = 0; i < root_count; i++) rt_memory_free(c->runtime, &made[i]);
   if (made != &one) ir_free(&c->mem, made, root_count * sizeof *made);
 }
 
@@ -390,8 +391,8 @@ static void realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_e
 ir_status fe_lazy_realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
   size_t bytes = 0;
   for (size_t i = 0; i < count; i++)
-    if (!fe_lazy_storage(&c->lazy, tensors[i]->node))
-      bytes += fe_lazy_bytes(&c->session->ir, tensors[i]->node) + ALIGN;
+    if (!fe_lazy_memory(&c->lazy, tensors[i]->node))
+      bytes += counted(fe_lazy_bytes(&c->session->ir, tensors[i]->node));
   if (!bytes) return IR_OK;
   if (c->session->recording)
     return ir_fail(error, IR_ERR_INVALID,

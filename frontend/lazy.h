@@ -9,6 +9,7 @@
 #define VIEWFOLD_FRONTEND_LAZY_H
 
 #include "ir/ir.h"
+#include "runtime/runtime.h"
 
 struct vf_context;
 struct vf_graph;
@@ -17,9 +18,7 @@ struct vf_tensor;
 /* Elements of a BUFFER. */
 typedef struct fe_storage {
   ir_ref buffer;
-  void *block; /* as allocated */
-  size_t block_bytes;
-  void *data; /* aligned */
+  rt_memory memory;
 } fe_storage;
 
 /* What is known about a node; all zero at first. */
@@ -59,8 +58,8 @@ struct vf_tensor {
 void fe_lazy_free(struct vf_context *context);
 /* The BUFFER that holds the value of node, or node itself when it is not realised. */
 ir_ref fe_lazy_resolve(const fe_lazy *lazy, ir_ref node);
-/* The storage of a node, or NULL. */
-const fe_storage *fe_lazy_storage(const fe_lazy *lazy, ir_ref node);
+/* The elements of a node, or NULL: it has none. Valid until a further one is made. */
+rt_memory *fe_lazy_memory(const fe_lazy *lazy, ir_ref node);
 /* Bytes of the elements of a node of the session, whose shapes are constant. */
 size_t fe_lazy_bytes(const ir_graph *g, ir_ref node);
 /* A new BUFFER with a copy of elements; NULL: not set yet. 0 after failing. */

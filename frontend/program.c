@@ -221,8 +221,11 @@ static const port *find_port(const vf_program *p, vf_port which, int number) {
 
 /* running */
 
-static ir_status run_in_order(const vf_program *p, const void *const *inputs, void *const *outputs,
-                              const int64_t *variables, ir_error *error) {
+typedef ir_status (*runner)(const rt_program *program, void *const *inputs, void *const *outputs,
+                            const int64_t *variables, ir_error *error);
+
+static ir_status run_in_order(const vf_program *p, runner run, const void *const *inputs,
+                              void *const *outputs, const int64_t *variables, ir_error *error) {
   const ir_mem *mem = &p->context->mem;
   void *few_inputs[FEW], **in = few_inputs;
   int64_t few_variables[FEW], *values = few_variables;
@@ -231,7 +234,7 @@ static ir_status run_in_order(const vf_program *p, const void *const *inputs, vo
   if (in && values) {
     for (size_t i = 0; i < p->runtime_inputs; i++) in[i] = (void *)(uintptr_t)inputs[p->inputs_from[i]];
     for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
-    rt_program_run(p->program, in, outputs, values, error);
+    run(p->program, in, outputs, values, error);
   } else {
     ir_fail(error, IR_ERR_MEMORY, "out of memory for a run");
   }
@@ -293,7 +296,14 @@ static void run_checked(const vf_program *p, const void *const *inputs, void *co
     ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of %s is NULL", rt_program_name(p->program),
             outputs ? "inputs" : "outputs");
   else if (check_values(p, variables, error) && check_buffers(p, inputs, outputs, variables, error))
-    run_in_order(p, inputs, outputs, variables, error);
+    run_in_order(p, rt_program_run, inputs, outputs, variables, error);
+}
+
+ir_status fe_program_run_placed(const vf_program *p, const void *const *inputs, void *const *outputs,
+                                const int64_t *variables, ir_error *error) {
+  if (check_values(p, variables, error))
+    run_in_order(p, rt_program_run_placed, inputs, outputs, variables, error);
+  return error->status;
 }
 
 vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *const *outputs,

@@ -62,13 +62,18 @@ vf_tensor *fe_tensor_make(vf_context *c, vf_dtype dtype, int rank, const int64_t
   return t;
 }
 
-void *fe_tensor_elements(const vf_tensor *t) { return fe_lazy_storage(&t->context->lazy, t->node)->data; }
+rt_memory *fe_tensor_memory(const vf_tensor *t) { return fe_lazy_memory(&t->context->lazy, t->node); }
 
 vf_tensor *vf_tensor_create(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape,
                             const void *elements, vf_error *error) {
   ir_error failure = {0};
   vf_tensor *t = fe_tensor_make(c, dtype, rank, shape, elements, &failure);
-  if (t && !elements) memset(fe_tensor_elements(t), 0, vf_tensor_bytes(t));
+  void *zeros = t && !elements ? rt_memory_write(c->runtime, fe_tensor_memory(t), &failure) : NULL;
+  if (zeros) memset(zeros, 0, vf_tensor_bytes(t));
+  if (t && failure.status) {
+    vf_tensor_release(t);
+    t = NULL;
+  }
   fe_report(error, &failure);
   return t;
 }
@@ -139,12 +144,13 @@ vf_status vf_tensor_realise(vf_tensor *const *tensors, int count, vf_error *erro
 const void *vf_tensor_data(vf_tensor *t, vf_error *error) {
   ir_error failure;
   failure.status = IR_OK;
-  const fe_storage *storage = t ? fe_lazy_storage(&t->context->lazy, t->node) : NULL;
+  const void *data = NULL;
+  rt_memory *memory = t ? fe_tensor_memory(t) : NULL;
   if (!t) ir_fail(&failure, IR_ERR_INVALID, "data: the tensor is NULL");
-  else if (!storage && realise(t->context, &t, 1, &failure) == IR_OK)
-    storage = fe_lazy_storage(&t->context->lazy, t->node);
+  else if (!memory && realise(t->context, &t, 1, &failure) == IR_OK) memory = fe_tensor_memory(t);
+  if (memory) data = rt_memory_read(t->context->runtime, memory, &failure);
   fe_report(error, &failure);
-  return storage ? storage->data : NULL;
+  return data;
 }
 
 vf_status vf_session_collect(vf_context *c, vf_error *error) {
@@ -156,7 +162,7 @@ vf_status vf_session_collect(vf_context *c, vf_error *error) {
 
 /* questions */
 
-bool vf_tensor_is_realised(const vf_tensor *t) { return t && fe_lazy_storage(&t->context->lazy, t->node); }
+bool vf_tensor_is_realised(const vf_tensor *t) { return t && fe_tensor_memory(t); }
 vf_dtype vf_tensor_dtype(const vf_tensor *t) { return vf_value_dtype(vf_tensor_value(t)); }
 int vf_tensor_rank(const vf_tensor *t) { return vf_value_rank(vf_tensor_value(t)); }
 int vf_tensor_shape(const vf_tensor *t, int64_t *shape) { return vf_value_shape(vf_tensor_value(t), shape); }

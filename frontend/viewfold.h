@@ -144,8 +144,9 @@ typedef struct vf_options {
   uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the word perf in VIEWFOLD_DEBUG adds VF_PERF_MAP,
                      bisect=N refuses every rewrite of an index expression after the N-th */
   const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory */
-  const char *device;    /* "cpu"; VIEWFOLD_DEVICE, else "cpu" */
-  int64_t cache_bytes;   /* most bytes that the cache on disk may take; default 256 MiB */
+  const char *device;  /* "cpu", or an OpenCL device: "opencl" (the first), "opencl:N", "opencl:PART OF NAME";
+                          VIEWFOLD_DEVICE, else "cpu" */
+  int64_t cache_bytes; /* most bytes that the cache on disk may take; default 256 MiB */
 } vf_options;
 
 /* Owns caches, threads and settings. options may be NULL. NULL after failing: settings that cannot be

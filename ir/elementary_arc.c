@@ -2,14 +2,14 @@
  * Polynomials are minimax (Remez), coefficients rounded to the format one by one. */
 #include "elementary_parts.h"
 
-/* asin s on s^2 <= 1/4: relative errors 2^-28.6, 2^-57.6 */
-static const double asin32[] = {0x1.555554p-3, 0x1.33343cp-4, 0x1.6d5904p-5,
-                                0x1.fdcbp-6,   0x1.17de24p-6, 0x1.14e2c6p-5};
-static const double asin64[] = {0x1.5555555555556p-3, 0x1.3333333332e84p-4, 0x1.6db6db6e387ddp-5,
-                                0x1.f1c71c19d69c2p-6, 0x1.6e8bb25dab16dp-6, 0x1.1c4d28703ad2fp-6,
-                                0x1.c9d08b3ed95b7p-7, 0x1.7817ddb6cc88ap-7, 0x1.529dfaa3b781cp-7,
-                                0x1.62a598fc9a581p-8, 0x1.1f1a7ddf2afb7p-6, -0x1.ecce077de2e6cp-7,
-                                0x1.d9388be63e1e9p-6};
+/* asin s on s^2 <= 0.2926: relative errors 2^-29.9, 2^-56.1 */
+static const double asin32[] = {0x1.55553ap-3, 0x1.3340e2p-4, 0x1.6b739p-5,
+                                0x1.0e926p-5,  0x1.469622p-7, 0x1.64fb1ep-5};
+static const double asin64[] = {0x1.55555555556cbp-3,  0x1.3333333302cdfp-4, 0x1.6db6db90bc7bcp-5,
+                                0x1.f1c70fb3a4342p-6,  0x1.6e8d000e652e9p-6, 0x1.1c36d821f2198p-6,
+                                0x1.cbcdaa4c48f68p-7,  0x1.689e54ca68446p-7, 0x1.a517fd8d2a797p-7,
+                                -0x1.dc10a685fa3f2p-9, 0x1.3b217ffc0786ap-5, -0x1.62893d8032cd2p-5,
+                                0x1.7697c2e8d397ap-5};
 /* atan s on |s| <= 1: relative errors 2^-25.6, 2^-56.2 */
 static const double atan32[] = {-0x1.555554p-2, 0x1.999852p-3, -0x1.246e9cp-3, 0x1.c40d0ap-4, -0x1.62ffc4p-4,
                                 0x1.00debcp-4,  -0x1.27dd3p-5, 0x1.bf7bacp-7,  -0x1.3daabp-9};
@@ -20,13 +20,6 @@ static const double atan64[] = {
     -0x1.212dbb3688349p-5,  0x1.f1cb3915cba91p-6, -0x1.8d929add0863dp-6, 0x1.1ae8a29cafce1p-6,
     -0x1.578cb95c6658fp-7,  0x1.54038f4dda54dp-8, -0x1.0409eb67bff9bp-9, 0x1.1dd665d0afc98p-11,
     -0x1.8f7b320b82058p-14, 0x1.09824a153f408p-17};
-
-/* s + s z q(z) */
-#define ODD(m, s, z, name)                                                                                   \
-  ir_el_fma(m, ir_el_mul(m, s, z),                                                                           \
-            (m)->type == IR_F64 ? ir_el_poly(m, z, name##64, sizeof name##64 / sizeof *name##64)             \
-                                : ir_el_poly(m, z, name##32, sizeof name##32 / sizeof *name##32),            \
-            s)
 
 /* pi/2 times 1 or 2, less p, with pi/2 in two parts */
 static ir_ref turn_less(const ir_format *m, int quarters, ir_ref p) {
@@ -40,29 +33,29 @@ static ir_ref turn_less(const ir_format *m, int quarters, ir_ref p) {
 ir_ref ir_el_atan(const ir_format *m, ir_ref x) {
   ir_ref size = ir_el_abs(m, x), one = ir_el_const(m, 1), beyond = ir_el_lt(m, one, size);
   ir_ref s = ir_el_where(m, beyond, ir_el_div(m, one, size), size), z = ir_el_mul(m, s, s);
-  ir_ref p = ODD(m, s, z, atan);
+  ir_ref p = IR_EL_ODD(m, s, z, atan);
   return ir_el_copy_sign(m, ir_el_where(m, beyond, turn_less(m, 1, p), p), x);
 }
 
-/* Beyond 1/2, asin x = pi/2 - 2 asin(sqrt((1 - x)/2)), where 1 - x is exact; *p is asin |x|, or of that root.
- */
-static ir_ref near_half(const ir_format *m, ir_ref x, ir_ref *p) {
-  ir_ref size = ir_el_abs(m, x), half = ir_el_const(m, 0.5), beyond = ir_el_lt(m, half, size);
-  ir_ref rest = ir_el_mul(m, ir_el_sub(m, ir_el_const(m, 1), size), half);
+/* Beyond a limit, asin x = pi/2 - 2 asin(sqrt((1 - x)/2)), where 1 - x is exact; *p is asin |x|, or of that
+ * root. The limit is where the latter falls below 1/2, and its errors with it: cos 1, rounded up. */
+static ir_ref beyond_limit(const ir_format *m, ir_ref x, ir_ref *p) {
+  ir_ref size = ir_el_abs(m, x), beyond = ir_el_lt(m, ir_el_const(m, 0x1.14a282p-1), size);
+  ir_ref rest = ir_el_mul(m, ir_el_sub(m, ir_el_const(m, 1), size), ir_el_const(m, 0.5));
   ir_ref z = ir_el_where(m, beyond, rest, ir_el_mul(m, x, x));
   ir_ref s = ir_el_where(m, beyond, ir_unary(m->g, IR_OP_SQRT, rest), size);
-  *p = ODD(m, s, z, asin);
+  *p = IR_EL_ODD(m, s, z, asin);
   return beyond;
 }
 
 ir_ref ir_el_asin(const ir_format *m, ir_ref x) {
-  ir_ref p, beyond = near_half(m, x, &p);
+  ir_ref p, beyond = beyond_limit(m, x, &p);
   return ir_el_copy_sign(m, ir_el_where(m, beyond, turn_less(m, 1, ir_el_add(m, p, p)), p), x);
 }
 
-/* pi/2 - asin x: 2p beyond 1/2, pi - 2p beyond -1/2 */
+/* pi/2 - asin x: 2p beyond the limit, pi - 2p on the other side */
 ir_ref ir_el_acos(const ir_format *m, ir_ref x) {
-  ir_ref p, beyond = near_half(m, x, &p), twice = ir_el_add(m, p, p), zero = ir_el_const(m, 0);
+  ir_ref p, beyond = beyond_limit(m, x, &p), twice = ir_el_add(m, p, p), zero = ir_el_const(m, 0);
   ir_ref below = ir_el_lt(m, x, zero), small = turn_less(m, 1, ir_el_where(m, below, ir_el_neg(m, p), p));
   return ir_el_where(m, beyond, ir_el_where(m, below, turn_less(m, 2, twice), twice), small);
 }

@@ -23,62 +23,61 @@ static const double square64[] = {0x1.ebfbdff82c5b3p-3,  0x1.c6b08d704a26fp-5,  
                                   0x1.62bfb45b84bb9p-20, 0x1.b5208a6594a90p-24, 0x1.e63c40dcc327bp-28,
                                   0x1.f0d14d66c43c8p-32};
 
-/* The constants of -2u / ln 2 = x (k1 + k2 x^2): k1 in two parts, of which the first has few enough digits
- * for k1 - (k1 + k2 x^2) to be exact, and k2 */
+/* -2u / ln 2 = x (k1 + k2 x^2). s is x^2 rounded to a multiple of the unit of the last place of `grid`, few
+ * enough digits for k1 + k2 s to be exact with the upper parts of both constants. */
 typedef struct tanh_form {
-  double k1, k1_low, k2, k2_low, ln2, ln2_low;
-  double most, none; /* |x| up to which exp(-2u) is a normal number, from which on the result is 0 or x */
+  double grid, k1, k1_low, k2_high, k2_low, k2, ln2;
+  double most; /* s up to which exp(-2u) is a normal number */
+  double none; /* |x| from which on the result is 0 or x */
 } tanh_form;
-static const tanh_form form32 = {-0x1.26ap+1,  -0x1.d8437ap-12, -0x1.a5a7dp-4, 0x1.151aaep-29,
-                                 0x1.62e43p-1, -0x1.05c61p-29,  9.75,          12};
-static const tanh_form form64 = {-0x1.26aec2p+1,
-                                 -0x1.bce7594bb4a16p-27,
+static const tanh_form form32 = {0x1.8p18,      -0x1.26aecp+1, -0x1.0de73ap-22, -0x1.a5ap-4, -0x1.f3dd5cp-18,
+                                 -0x1.a5a7dp-4, 0x1.62e43p-1,  95.0625,         12};
+static const tanh_form form64 = {0x1.8p34,
+                                 -0x1.26aec21bce760p+1,
+                                 0x1.ad12d7a64bcebp-49,
+                                 -0x1.a5a7cf8p-4,
+                                 0x1.51aad0dc8e4a0p-33,
                                  -0x1.a5a7cf7572a98p-4,
-                                 0x1.b91c940e4cfcfp-58,
                                  0x1.62e42fefa39efp-1,
-                                 0x1.abc9e3b39803fp-56,
-                                 20,
+                                 400,
                                  24};
 
-/* exp(-2u) at a >= 0 as 2^n (1 + v), bits ending in n + bias */
-static ir_ref exponential(const ir_format *m, const tanh_form *f, ir_ref a, int bias, ir_ref *bits) {
+/* exp(-2u) as 2^n + 2^n r t, bits ending in n + bias; *square is s. With e = x^2 - s, the exponent is n + r =
+ * x c + x (k2 e + the lower parts of k1 + k2 s). */
+static void exponential(const ir_format *m, const tanh_form *f, ir_ref x, int bias, ir_ref *square,
+                        ir_ref *bits, ir_ref *r, ir_ref *t) {
   bool wide = m->type == IR_F64;
-  ir_ref k1 = ir_el_const(m, f->k1), k2 = ir_el_const(m, f->k2), square, square_low;
-  ir_el_two_product(m, a, a, &square, &square_low);
-  ir_ref c = ir_el_fma(m, square, k2, k1), low = ir_el_fma(m, square, k2, ir_el_sub(m, k1, c));
-  ir_ref rest = ir_el_fma(m, square, ir_el_const(m, f->k2_low), ir_el_const(m, f->k1_low));
-  low = ir_el_add(m, low, ir_el_fma(m, square_low, k2, rest));
-  ir_ref n = ir_el_round(m, a, c, bias, bits);
-  ir_ref r = ir_el_fma(m, a, low, ir_el_fma(m, a, c, ir_el_neg(m, n)));
-  ir_ref r2 = ir_el_mul(m, r, r);
-  ir_ref q = wide ? ir_el_poly_pairs(m, r, r2, square64, sizeof square64 / sizeof *square64)
-                  : ir_el_poly_pairs(m, r, r2, square32, sizeof square32 / sizeof *square32);
-  ir_ref more = ir_el_mul(m, r, ir_el_fma(m, q, r, ir_el_const(m, f->ln2_low)));
-  return ir_el_fma(m, r, ir_el_const(m, f->ln2), more);
+  ir_ref grid = ir_el_const(m, f->grid), s = ir_el_sub(m, ir_el_fma(m, x, x, grid), grid);
+  ir_ref c = ir_el_fma(m, s, ir_el_const(m, f->k2_high), ir_el_const(m, f->k1));
+  ir_ref low = ir_el_fma(m, s, ir_el_const(m, f->k2_low), ir_el_const(m, f->k1_low));
+  low = ir_el_fma(m, ir_el_fma(m, x, x, ir_el_neg(m, s)), ir_el_const(m, f->k2), low);
+  ir_ref n = ir_el_round(m, x, c, bias, bits);
+  *r = ir_el_fma(m, x, low, ir_el_fma(m, x, c, ir_el_neg(m, n)));
+  ir_ref q = wide ? ir_el_poly(m, *r, square64, sizeof square64 / sizeof *square64)
+                  : ir_el_poly(m, *r, square32, sizeof square32 / sizeof *square32);
+  *t = ir_el_fma(m, q, *r, ir_el_const(m, f->ln2));
+  *square = s;
 }
 
-/* x z / (1 + z) for x < 0 and x / (1 + z) above, z = exp(-2|u|); what rounding 1 + z loses, and the quotient,
- * is put right by the remainder. */
-static ir_ref tanh_near(const ir_format *m, const tanh_form *f, ir_ref x, ir_ref a) {
-  ir_ref bits, v = exponential(m, f, a, bias_of(m), &bits), power = power_of_two(m, bits),
-               one = ir_el_const(m, 1);
-  ir_ref z = ir_el_fma(m, power, v, power), whole, lost;
-  ir_el_fast_two_sum(m, one, z, &whole, &lost);
-  ir_ref part = ir_el_mul(m, x, power), below = ir_el_lt(m, x, ir_el_const(m, 0));
-  ir_ref above = ir_el_where(m, below, ir_el_fma(m, part, v, part), x), inverse = ir_el_div(m, one, whole);
-  ir_ref y = ir_el_mul(m, above, inverse), minus = ir_el_neg(m, y);
-  ir_ref left = ir_el_fma(m, minus, lost, ir_el_fma(m, minus, whole, above));
-  return ir_el_copy_sign(m, ir_el_fma(m, left, inverse, y), x); /* of zeros; else it has the sign of x */
+/* Beyond `most` the tail is -|x| 2^n (1 + r t), which may be subnormal. */
+static ir_ref tanh_far(const ir_format *m, const tanh_form *f, ir_ref x) {
+  ir_ref held = ir_binary(m->g, IR_OP_MIN, ir_el_abs(m, x), ir_el_const(m, f->none)), square, bits, r, t;
+  exponential(m, f, held, 2 * bias_of(m), &square, &bits, &r, &t);
+  ir_ref minus = ir_el_neg(m, held), tail = scale(m, ir_el_fma(m, ir_el_mul(m, minus, r), t, minus), bits);
+  return ir_el_where(m, ir_el_lt(m, x, ir_el_const(m, 0)), tail, x);
 }
 
+/* x / (1 + exp(-2u)), for either sign: 2^n r is exact, and so is 1 + 2^n unless n is negative, where it does
+ * not matter, or past the digits of the format: then the 1 that is lost is about 3/2 t. */
 ir_ref ir_el_gelu_tanh(const ir_format *m, ir_ref x) {
   const tanh_form *f = m->type == IR_F64 ? &form64 : &form32;
-  ir_ref a = ir_el_abs(m, x), most = ir_el_const(m, f->most), bits;
-  ir_ref held = ir_binary(m->g, IR_OP_MIN, a, ir_el_const(m, f->none)), minus = ir_el_neg(m, held);
-  ir_ref v = exponential(m, f, held, 2 * bias_of(m), &bits);
-  ir_ref tail = scale(m, ir_el_fma(m, minus, v, minus), bits);
-  ir_ref far = ir_el_where(m, ir_el_lt(m, x, ir_el_const(m, 0)), tail, x);
-  return ir_el_rare(m, ir_el_lt(m, most, a), far, tanh_near(m, f, x, a));
+  ir_ref square, bits, r, t;
+  exponential(m, f, x, bias_of(m), &square, &bits, &r, &t);
+  ir_ref power = power_of_two(m, bits), past = ir_el_lt(m, ir_el_const(m, ldexp(1, m->fraction)), power);
+  ir_ref lost = ir_el_where(m, past, ir_el_const(m, 1.5), ir_el_const(m, 0));
+  ir_ref more = ir_el_fma(m, ir_el_fma(m, power, r, lost), t, ir_el_add(m, ir_el_const(m, 1), power));
+  ir_ref far = ir_el_lt(m, ir_el_const(m, f->most), square);
+  return ir_el_rare(m, far, tanh_far(m, f, x), ir_el_div(m, x, more));
 }
 
 /* Q = 2^n p R, where 2^n p = exp(-x^2/2) and R = exp(x^2/2) (1 - Phi|x|) is a polynomial in 1/(|x| + c). An
@@ -126,8 +125,8 @@ static ir_ref gelu_wide(const ir_format *m, ir_ref x) {
   ir_ref low = ir_el_fma(m, square, ir_el_const(m, -0x1.777d0ffda0d24p-57), ir_el_mul(m, square_low, factor));
   ir_ref r = ir_el_add(m, ir_el_fma(m, square, factor, ir_el_neg(m, n)), low);
   ir_ref q = ir_el_poly(m, r, square64, sizeof square64 / sizeof *square64);
-  ir_ref w = ir_el_mul(m, r, ir_el_fma(m, q, r, ir_el_const(m, form64.ln2_low)));
-  w = ir_el_fma(m, r, ir_el_const(m, form64.ln2), w);
+  ir_ref w = ir_el_mul(m, r, ir_el_fma(m, q, r, ir_el_const(m, 0x1.abc9e3b39803fp-56)));
+  w = ir_el_fma(m, r, ir_el_const(m, 0x1.62e42fefa39efp-1), w);
   ir_ref v = ir_el_div(m, ir_el_const(m, 1), ir_el_add(m, a, ir_el_const(m, 3.5)));
   ir_ref tail = ir_el_mul(m, a, ir_el_poly(m, v, tail_wide, sizeof tail_wide / sizeof *tail_wide));
   ir_ref below = ir_el_neg(m, scale(m, ir_el_fma(m, tail, w, tail), bits));

@@ -1,15 +1,20 @@
 /* sinh, cosh and their inverses, from exp - 1 and log(1 + x), so that nothing cancels near 0. */
 #include "elementary_parts.h"
 
+/* sinh s on s^2 <= 1, minimax (Remez): relative errors 2^-31.6, 2^-61.7 */
+static const double sinh32[] = {0x1.555556p-3, 0x1.1110ep-7, 0x1.a022bcp-13, 0x1.756c1ep-19};
+static const double sinh64[] = {0x1.5555555555556p-3,  0x1.111111111101ep-7,  0x1.a01a01a037285p-13,
+                                0x1.71de3a3b018ebp-19, 0x1.ae646ffd79576p-26, 0x1.6116ef56bd0edp-33,
+                                0x1.b5cade3d97f6fp-41};
+
 /* With h = (exp|x| - 1)/2, which does not overflow before the result does: exp|x| = 2h + 1, sinh|x| = h +
- * h/(2h + 1) and cosh x = h + 1/2 + 1/2 / (2h + 1). */
+ * h/(2h + 1) and cosh x = h + 1/2 + 1/2 / (2h + 1). Below 1 a polynomial, whose errors are smaller. */
 ir_ref ir_el_sinh(const ir_format *m, ir_ref x) {
-  ir_ref h = ir_el_half_exp_less_one(m, ir_el_abs(m, x)),
-         whole = ir_el_add(m, ir_el_add(m, h, h), ir_el_const(m, 1));
+  ir_ref size = ir_el_abs(m, x), one = ir_el_const(m, 1), h = ir_el_half_exp_less_one(m, size);
   ir_ref large = ir_el_lt(m, ir_el_const(m, m->type == IR_F64 ? 0x1p60 : 0x1p30), h);
-  ir_ref y = ir_el_where(m, large, h, ir_el_add(m, h, ir_el_div(m, h, whole)));
-  ir_ref tiny = ir_el_lt(m, ir_el_abs(m, x), ir_el_const(m, m->type == IR_F64 ? 0x1p-28 : 0x1p-13));
-  return ir_el_where(m, tiny, x, ir_el_copy_sign(m, y, x));
+  ir_ref part = ir_el_div(m, h, ir_el_add(m, ir_el_add(m, h, h), one));
+  ir_ref y = ir_el_where(m, large, h, ir_el_add(m, h, part)), z = ir_el_mul(m, x, x);
+  return ir_el_where(m, ir_el_lt(m, size, one), IR_EL_ODD(m, x, z, sinh), ir_el_copy_sign(m, y, x));
 }
 
 ir_ref ir_el_cosh(const ir_format *m, ir_ref x) {

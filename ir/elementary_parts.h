@@ -68,7 +68,14 @@ ir_ref ir_el_fma(const ir_format *m, ir_ref a, ir_ref b, ir_ref c);
 ir_ref ir_el_clamp(const ir_format *m, ir_ref x, double lo, double hi); /* keeps NaN */
 /* c[0] + c[1] x + ... by Horner's rule with fma */
 ir_ref ir_el_poly(const ir_format *m, ir_ref x, const double *c, int count);
-/* the same by pairs of terms, with square = x x: half as deep, where one operation would wait for another */
+/* s + s z q(z), with the coefficients of q in name##32 and name##64 */
+#define IR_EL_ODD(m, s, z, name)                                                                             \
+  ir_el_fma(m, ir_el_mul(m, s, z),                                                                           \
+            (m)->type == IR_F64 ? ir_el_poly(m, z, name##64, sizeof name##64 / sizeof *name##64)             \
+                                : ir_el_poly(m, z, name##32, sizeof name##32 / sizeof *name##32),            \
+            s)
+/* Horner's rule by pairs of terms, with square = x x: half as deep, where one operation would wait for
+ * another */
 ir_ref ir_el_poly_pairs(const ir_format *m, ir_ref x, ir_ref square, const double *c, int count);
 /* a + b = *sum + *rest exactly, where |a| >= |b| or a = 0 */
 void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *rest);

@@ -80,6 +80,18 @@ static int64_t int_shift(ir_op op, ir_dtype type, int64_t a, int64_t count) {
   return a < 0 ? ~(~a >> (all ? 63 : count)) : a >> (all ? 63 : count);
 }
 
+/* The lower half of the bits, as a signed integer. */
+static uint64_t low_half(ir_dtype type, uint64_t a) {
+  int half = ir_dtypes[type].bytes * 4;
+  uint64_t sign = (uint64_t)1 << (half - 1), low = a & ((sign << 1) - 1);
+  return (low ^ sign) - sign;
+}
+
+static uint64_t dot2(ir_dtype type, uint64_t a, uint64_t b) {
+  int half = ir_dtypes[type].bytes * 4;
+  return low_half(type, a) * low_half(type, b) + low_half(type, a >> half) * low_half(type, b >> half);
+}
+
 static int64_t int_arithmetic(ir_op op, ir_dtype type, int64_t a, int64_t b, int64_t c) {
   uint64_t x = (uint64_t)a, y = (uint64_t)b;
   int64_t remainder;
@@ -105,6 +117,7 @@ static int64_t int_arithmetic(ir_op op, ir_dtype type, int64_t a, int64_t b, int
   case IR_OP_XOR: return a ^ b;
   case IR_OP_SHL:
   case IR_OP_SHR: return int_shift(op, type, a, b);
+  case IR_OP_DOT2: return (int64_t)dot2(type, x, y);
   default: return 0;
   }
 }

@@ -223,7 +223,7 @@ static bool parse_store(kernel_parser *k) {
   return push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
 }
 
-/* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...` */
+/* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...`, then perhaps `kept` */
 static bool parse_local(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_lex_next(&p->lex);
@@ -245,7 +245,8 @@ static bool parse_local(kernel_parser *k) {
   if (accept_word(p, "over")) do
       if (!(position = parse_typed(p, IR_INDEX)) || !push_source(k, position)) return false;
     while (ir_lex_accept(&p->lex, ','));
-  return define_word(p, &word, make(k, IR_OP_LOCAL, dtype, ir_pack_arg(number, 0))) && end_line(p);
+  int64_t arg = ir_pack_arg(number, accept_word(p, "kept"));
+  return define_word(p, &word, make(k, IR_OP_LOCAL, dtype, arg)) && end_line(p);
 }
 
 /* after the word: `SUBSCRIPT = VALUE`, or `add VALUE`, then perhaps `if VALID` and `over POSITION, ...` */
@@ -380,6 +381,14 @@ static bool parse_value(kernel_parser *k) {
   return ir_parse_define(p, &name, value) && end_line(p);
 }
 
+/* The effects of the innermost body as one effect. */
+static ir_ref close_body(kernel_parser *k, const frame *f) {
+  size_t count = k->effect_count - f->effects;
+  k->effect_count = f->effects;
+  if (count == 1) return k->effects[f->effects];
+  return ir_make(k->p->graph, IR_OP_SEQ, IR_NONE, 0, count ? k->effects + f->effects : NULL, (uint32_t)count);
+}
+
 /* `next VALUES` and the `}` that ends a loop of carried values */
 static bool parse_next(kernel_parser *k) {
   ir_parser *p = k->p;
@@ -399,19 +408,12 @@ static bool parse_next(kernel_parser *k) {
     if (!push_source(k, k->inits[f.inits + i])) return false;
   for (size_t i = 0; i < carries; i++)
     if (!push_source(k, p->operands[i])) return false;
+  if (k->effect_count > f.effects && !push_source(k, close_body(k, &f))) return false;
   k->init_count = f.inits;
   k->frame_count--;
   ir_dtype dtype = ir_dtype_of(p->graph, k->sources[1]);
   ir_ref loop = make(k, IR_OP_LOOP, dtype, ir_pack_arg((int64_t)carries, f.binding));
   return loop && ir_parse_define(p, &f.name, loop);
-}
-
-/* The effects of the innermost body as one effect. */
-static ir_ref close_body(kernel_parser *k, const frame *f) {
-  size_t count = k->effect_count - f->effects;
-  k->effect_count = f->effects;
-  if (count == 1) return k->effects[f->effects];
-  return ir_make(k->p->graph, IR_OP_SEQ, IR_NONE, 0, count ? k->effects + f->effects : NULL, (uint32_t)count);
 }
 
 /* at `}`; *root is the kernel's effect once the last body is closed */

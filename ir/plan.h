@@ -49,6 +49,15 @@ typedef enum ir_step_kind {
 } ir_step_kind;
 extern const char *const ir_step_names[IR_STEP_KINDS];
 
+/* What a value is where a slab goes over one of its axes (keys) in blocks. */
+typedef enum ir_slab_role {
+  IR_SLAB_PLAIN,    /* computed when all blocks are */
+  IR_SLAB_BLOCK,    /* over the keys: one block at a time */
+  IR_SLAB_WEIGHT,   /* the same, exp(x - s) */
+  IR_SLAB_GREATEST, /* the maximum of x over the keys */
+  IR_SLAB_SUM       /* over the keys, of multiples of the weight */
+} ir_slab_role;
+
 /* Of a kernel that computes several tensors, one after the other at each position of the loops that they
  * share (a slab): one of them, in order. */
 typedef struct ir_slab_value {
@@ -56,6 +65,8 @@ typedef struct ir_slab_value {
   bool local;                /* those behind it read it, from a local */
   uint32_t slot;             /* where it goes; UINT32_MAX: only there */
   uint8_t axes[IR_MAX_RANK]; /* of the value: the axis that walks each shared loop */
+  uint8_t keys;              /* of a BLOCK or WEIGHT: that axis of the value; of a SUM: of its operand */
+  ir_slab_role role;
 } ir_slab_value;
 
 typedef struct ir_slab {
@@ -63,6 +74,7 @@ typedef struct ir_slab {
   uint32_t count;
   uint32_t loops; /* outermost first */
   int64_t rows;   /* positions of the innermost that one round takes */
+  int64_t block;  /* keys that are taken together; 0: the slab has none */
 } ir_slab;
 
 /* Why a kernel that reads what an earlier one computes is not in one slab with that. */

@@ -30,10 +30,17 @@ bool ir_is_loop(const ir_graph *g, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
   if (n->op != IR_OP_LOOP || n->nsrc < 2 || ir_op_of(g, n->src[0]) != IR_OP_RANGE) return false;
   int64_t k = ir_arg_int(n);
-  return k == 0 ? n->nsrc == 2 : k > 0 && n->nsrc == 1 + 2 * (uint64_t)k;
+  uint64_t values = 1 + 2 * (uint64_t)(k > 0 ? k : 0);
+  return k == 0 ? n->nsrc == 2 : k > 0 && (n->nsrc == values || n->nsrc == values + 1);
 }
 
 uint32_t ir_loop_carries(const ir_graph *g, ir_ref loop) { return (uint32_t)ir_arg_int(ir_get(g, loop)); }
+
+ir_ref ir_loop_effect(const ir_graph *g, ir_ref loop) {
+  const ir_node *n = ir_get(g, loop);
+  uint32_t values = 2 * ir_loop_carries(g, loop);
+  return n->nsrc > 1 + values ? n->src[1 + values] : 0;
+}
 
 static ir_ref deeper(const walk *w, ir_ref a, ir_ref b) { return w->depth[b] > w->depth[a] ? b : a; }
 
@@ -132,6 +139,14 @@ static void place(walk *w, ir_ref ref, bool loop) {
   w->out->order[w->out->count++] = ref;
 }
 
+/* A loop's effect comes before its next values, though it stands behind them. */
+static ir_ref source_at(const walk *w, ir_ref ref, uint32_t i, bool loop) {
+  const ir_node *n = ir_get(w->graph, ref);
+  uint32_t body = loop ? 1 + ir_loop_carries(w->graph, ref) : 0;
+  if (!loop || i < body || !ir_loop_effect(w->graph, ref)) return n->src[i];
+  return i == body ? ir_loop_effect(w->graph, ref) : n->src[i - 1];
+}
+
 static bool run(walk *w, ir_ref root) {
   if (!push(w, root)) return false;
   while (w->frame_count) {
@@ -143,7 +158,7 @@ static bool run(walk *w, ir_ref root) {
     if (binds && f->next == 1 + ir_loop_carries(w->graph, ref) && !w->depth[ref] && !enter(w, ref))
       return false;
     if (f->next < n->nsrc) {
-      ir_ref source = n->src[f->next++];
+      ir_ref source = source_at(w, ref, f->next++, loop);
       if (w->state[source] == 0 && !push(w, source)) return false;
     } else {
       w->frame_count--;

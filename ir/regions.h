@@ -23,10 +23,13 @@ typedef struct ir_regions {
 ir_status ir_regions_find(const ir_graph *graph, ir_ref root, ir_regions *out);
 void ir_regions_free(ir_regions *regions);
 
-/* A LOOP with a range and either one effect or pairs of initial and next values. */
+/* A LOOP with a range and either one effect or pairs of initial and next values, behind which there may be an
+ * effect. */
 bool ir_is_loop(const ir_graph *graph, ir_ref ref);
 /* k for a loop of k carried values; 0 for a loop run for its effect */
 uint32_t ir_loop_carries(const ir_graph *graph, ir_ref loop);
+/* What each round does before its next values are computed, or, without such, all that it does; 0: nothing */
+ir_ref ir_loop_effect(const ir_graph *graph, ir_ref loop);
 /* The loop that the loop stands in. */
 static inline ir_ref ir_region_of(const ir_regions *regions, ir_ref ref) { return regions->region[ref]; }
 

@@ -72,7 +72,7 @@ static const uint8_t rules[IR_OP_COUNT] = {
     [IR_OP_ATANH] = FLOAT,       [IR_OP_REBATCH] = SAME,
     [IR_OP_BATCH] = SAME,        [IR_OP_UNBATCH] = SAME,
     [IR_OP_RARE] = BRANCHES,     [IR_OP_GELU] = FLOAT,
-    [IR_OP_GELU_TANH] = FLOAT,
+    [IR_OP_GELU_TANH] = FLOAT,   [IR_OP_DOT2] = INTEGER,
 };
 static const char *const rule_texts[] = {
     "any operands",

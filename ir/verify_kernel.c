@@ -101,14 +101,16 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
   int64_t extent;
   if (!k->shaped) return ir_broken(k->v, ref, "loops appear in kernels only");
   if (!ir_is_loop(k->graph, ref))
-    return ir_broken(k->v, ref,
-                     "a loop has a range and either one effect, or as many initial as next values");
+    return ir_broken(
+        k->v, ref,
+        "a loop has a range and either one effect, or as many initial as next values and perhaps "
+        "an effect");
   uint32_t carries = ir_loop_carries(k->graph, ref);
   if (binding > IR_THREAD) return ir_broken(k->v, ref, "it is serial, unroll, vector or thread");
-  bool lanes = binding == IR_UNROLL || binding == IR_VECTOR, paired = binding == IR_VECTOR || carries > 0;
+  bool lanes = binding == IR_UNROLL || binding == IR_VECTOR;
   if (lanes && !ir_is_const(k->graph, ir_src(k->graph, n->src[0], 0), &extent))
     return ir_broken(k->v, ref, "the extent of an unroll or vector loop is a constant");
-  if (lanes && paired && !power_of_two(extent))
+  if (lanes && carries > 0 && !power_of_two(extent))
     return ir_broken(k->v, ref,
                      "the extent of a loop over lanes that are combined in pairs is a power of two");
   if (carries == 0)
@@ -117,6 +119,9 @@ static bool verify_loop(kernel_verifier *k, ir_ref ref) {
                : ir_broken(k->v, ref, "its body is an effect");
   if (binding == IR_THREAD) return ir_broken(k->v, ref, "a loop over threads carries no values");
   if (!expect_dtype(k, ref, 1, (ir_dtype)n->dtype)) return false;
+  ir_ref effect = ir_loop_effect(k->graph, ref);
+  if (effect && (lanes || !is_effect(k->graph, effect)))
+    return ir_broken(k->v, ref, "behind its values a serial loop has an effect");
   for (uint32_t i = 1; i <= carries; i++) {
     ir_dtype dtype = ir_dtype_of(k->graph, n->src[i]);
     if (dtype == IR_NONE) return broken_dtype(k, ref, i, "that of a value");
@@ -169,6 +174,8 @@ static bool verify_local(kernel_verifier *k, ir_ref ref) {
     return ir_broken(k->v, ref, "the size of a local is a number, at least 1");
   for (uint32_t i = 1; i < n->nsrc; i++)
     if (!expect_dtype(k, ref, i, IR_INDEX)) return false;
+  if (n->arg != ir_pack_arg(number, 0) && n->arg != ir_pack_arg(number, true))
+    return ir_broken(k->v, ref, "a local is kept or is not");
   return (n->dtype != IR_NONE && n->dtype != IR_INDEX && number >= 0 && number < IR_MAX_LOCALS) ||
          ir_broken(k->v, ref, "a local has a number below %d and a data dtype", IR_MAX_LOCALS);
 }
@@ -205,7 +212,8 @@ static bool verify_effects(kernel_verifier *k, uint8_t *used) {
     const ir_node *n = ir_get(k->graph, ref);
     for (uint32_t s = 0; s < n->nsrc; s++) {
       if (!is_effect(k->graph, n->src[s])) continue;
-      bool place = (n->op == IR_OP_KERNEL && s == 0) || n->op == IR_OP_SEQ || (n->op == IR_OP_LOOP && s == 1);
+      bool loop = n->op == IR_OP_LOOP && n->src[s] == ir_loop_effect(k->graph, ref) && s + 1 == n->nsrc;
+      bool place = (n->op == IR_OP_KERNEL && s == 0) || n->op == IR_OP_SEQ || loop;
       if (!place) return ir_broken(k->v, ref, "source %u is an effect, not a value", s);
       if (used[n->src[s]]++) return ir_broken(k->v, n->src[s], "an effect is run in one place");
     }
@@ -277,6 +285,8 @@ static bool verify_vectors(kernel_verifier *k, uint8_t *inside) {
     ir_ref ref = k->regions.order[i];
     if (!ir_is_loop(k->graph, ref)) continue;
     ir_ref outer = k->regions.region[ref];
+    if (outer && ir_get(k->graph, ref)->dtype == IR_NONE && ir_get(k->graph, outer)->dtype != IR_NONE)
+      outer = 0; /* what each round does is done once for all lanes around */
     bool vector = ir_arg_mode(ir_get(k->graph, ref)) == IR_VECTOR;
     if (vector && outer && inside[outer]) return ir_broken(k->v, ref, "a vector loop stands inside another");
     inside[ref] = vector || (outer && inside[outer]);
@@ -327,7 +337,7 @@ static bool verify_lanes(kernel_verifier *k, uint8_t *seen) {
   return true;
 }
 
-/* What is read of a local was stored before, and stays. */
+/* What is read of a local was stored before, and stays, unless it is kept from round to round. */
 static bool verify_locals(kernel_verifier *k, uint8_t *state) {
   enum { STORED = 1, LOADED = 2 };
   for (size_t i = 0; i < k->regions.count; i++) {
@@ -337,7 +347,7 @@ static bool verify_locals(kernel_verifier *k, uint8_t *state) {
     uint8_t *local = &state[n->src[0]];
     if (n->op == IR_OP_LOAD && !(*local & STORED))
       return ir_broken(k->v, ref, "it reads a local before that is stored");
-    if (n->op == IR_OP_STORE && *local & LOADED)
+    if (n->op == IR_OP_STORE && *local & LOADED && !ir_arg_mode(ir_get(k->graph, n->src[0])))
       return ir_broken(k->v, ref, "it stores to a local that was read before");
     *local |= n->op == IR_OP_LOAD ? LOADED : STORED;
   }

@@ -93,12 +93,12 @@ static bool follow(const pass_contraction *c, pass_operand *o) {
   return true;
 }
 
-/* The two operands under a sum: of fma(a, b, 0), or of a*b. */
+/* The two operands under a sum: of fma(a, b, 0), of a*b, or of what pack_pairs makes. */
 static bool factors(const ir_graph *g, ir_ref product, ir_ref *a, ir_ref *b) {
   const ir_node *n = ir_get(g, product);
   bool fused =
       n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
-  if (!fused && n->op != IR_OP_MUL) return false;
+  if (!fused && n->op != IR_OP_MUL && n->op != IR_OP_DOT2) return false;
   *a = n->src[0], *b = n->src[1];
   return *a != *b && ir_shape(g, *a) == ir_shape(g, product) && ir_shape(g, *b) == ir_shape(g, product);
 }
@@ -109,6 +109,7 @@ bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out) {
   if (n->op != IR_OP_SUM || n->dtype == IR_BOOL || ir_dtype_of(g, n->src[0]) != out->dtype ||
       !factors(g, n->src[0], &out->operand[0].value, &out->operand[1].value))
     return false;
+  out->term = ir_op_of(g, n->src[0]);
   out->rank = ir_rank(g, n->src[0]);
   for (uint32_t i = 1; i < n->nsrc; i++) out->reduced |= (uint32_t)1 << ir_get(g, n->src[i])->arg;
   for (uint32_t i = 0; i < out->rank; i++) {

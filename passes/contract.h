@@ -20,6 +20,7 @@ typedef struct pass_contraction {
   ir_graph *g;
   ir_ref sum;
   ir_dtype dtype;
+  ir_op term;                /* of the products: FMA with 0, MUL, or DOT2 */
   uint32_t rank;             /* of the product */
   uint32_t reduced;          /* its axes that are summed over, a set of bits */
   ir_ref range[IR_MAX_RANK]; /* one for each axis */
@@ -29,7 +30,7 @@ typedef struct pass_contraction {
 
 enum { PASS_PANELS = 1 }; /* arg of a STORED that is a copy in panels: its axes are of the machine */
 
-/* Is node a SUM of products? */
+/* Is node a SUM of products, or of pairs of them? */
 bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out);
 /* Has each operand kept axes to itself, so that its elements meet many of the other? */
 bool pass_contraction_reuses(const pass_contraction *c);

@@ -4,17 +4,9 @@
  * innermost one that of the first of `rows` rows. A value's own ranges are its rows in this round and the
  * axes that are not shared. So what it reads of a value before it lies in the same round: at the row, counted
  * from the first one, and the position of the other axes. That is the layout of the local. */
-#include "fold.h"
+#include "fold_slab.h"
 
 #include "index.h"
-
-typedef struct fold_slab {
-  const ir_slab *slab;
-  ir_ref round;
-  ir_ref start[IR_MAX_RANK]; /* by shared loop: its position, of the innermost that of the first row */
-  ir_ref rows;               /* number of rows in this round */
-  uint32_t done;             /* values that have been folded */
-} fold_slab;
 
 static bool is_innermost(const fold_slab *s, uint32_t loop) { return loop + 1 == s->slab->loops; }
 
@@ -57,34 +49,45 @@ static bool start_rounds(folder *f, fold_slab *s) {
   return s->round && s->rows;
 }
 
-static ir_ref local_of(folder *f, const fold_slab *s, uint32_t number) {
-  ir_graph *g = f->g;
-  const ir_slab_value *v = &s->slab->values[number];
+static bool is_keys(const ir_slab_value *v, uint32_t axis) { return fold_is_block(v) && v->keys == axis; }
+
+int64_t fold_local_size(folder *f, const fold_slab *s, const ir_slab_value *v) {
   int64_t size = s->slab->rows;
-  for (uint32_t a = 0; a < ir_rank(g, v->value); a++)
-    if (loop_of(s, v, a) == UINT32_MAX) size *= most(g, ir_dim(g, v->value, a));
-  return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, v->value), ir_pack_arg(number, 0),
-                 (ir_ref[]){ir_index(g, size), s->round}, 2);
+  for (uint32_t a = 0; a < ir_rank(f->g, v->value); a++)
+    if (loop_of(s, v, a) == UINT32_MAX)
+      size *= is_keys(v, a) ? s->slab->block : most(f->g, ir_dim(f->g, v->value, a));
+  return size;
 }
 
-/* Where a position of the value lies in its local. */
-static ir_ref local_index(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
+ir_ref fold_local_of(folder *f, const fold_slab *s, uint32_t number) {
+  ir_graph *g = f->g;
+  const ir_slab_value *v = &s->slab->values[number];
+  ir_ref src[] = {ir_index(g, fold_local_size(f, s, v)), s->round, s->block};
+  return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, v->value), ir_pack_arg(number, 0), src,
+                 fold_is_block(v) ? 3 : 2);
+}
+
+ir_ref fold_local_index(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
   ir_graph *g = f->g;
   ir_ref flat = ir_index(g, 0);
   int64_t stride = 1;
   for (uint32_t a = p->rank; a-- > 0;) {
     uint32_t loop = loop_of(s, v, a);
     if (loop != UINT32_MAX && !is_innermost(s, loop)) continue;
-    bool row = loop != UINT32_MAX;
-    ir_ref at = row ? pass_sub(g, p->at[a], s->start[loop]) : p->at[a];
+    bool row = loop != UINT32_MAX, keys = is_keys(v, a);
+    ir_ref at = row || keys ? pass_sub(g, p->at[a], row ? s->start[loop] : s->first) : p->at[a];
     flat = pass_add(g, pass_mul_int(g, at, stride), flat);
-    stride *= row ? s->slab->rows : most(g, ir_dim(g, v->value, a));
+    stride *= row ? s->slab->rows : keys ? s->slab->block : most(g, ir_dim(g, v->value, a));
   }
   return flat;
 }
 
 /* Is that the position at which the round is? */
 static bool is_here(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
+  if (fold_is_block(v)) {
+    ir_bounds b = ir_bounds_of(f->g, pass_sub(f->g, p->at[v->keys], s->first));
+    if (b.lo < 0 || b.hi >= s->slab->block) return false;
+  }
   for (uint32_t l = 0; l < s->slab->loops; l++) {
     ir_ref from = pass_sub(f->g, p->at[v->axes[l]], s->start[l]);
     ir_bounds b = ir_bounds_of(f->g, from);
@@ -97,86 +100,97 @@ ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_position *p) 
   const fold_slab *s = f->slab;
   ir_graph *g = f->g;
   uint32_t i = 0;
-  while (i < s->done && s->slab->values[i].value != node) i++;
-  if (i == s->done || !s->slab->values[i].local) return 0;
+  ir_dtype t = ir_dtype_of(g, node);
+  ir_ref zero = ir_is_float(t) ? ir_float(g, t, 0) : ir_int(g, t, 0);
+  if (node == s->zero) return zero;
+  while (i < s->slab->count && s->slab->values[i].value != node) i++;
+  if (i == s->slab->count || !(s->done >> i & 1) || !s->slab->values[i].local) return 0;
   const ir_slab_value *v = &s->slab->values[i];
   if (!is_here(f, s, v, p)) {
     ir_fail(g->error, IR_ERR_INTERNAL, "fold: a slab reads a value where another round computes it");
     f->failed = true;
     return 0;
   }
-  ir_ref index = local_index(f, s, v, p);
+  ir_ref index = fold_local_index(f, s, v, p);
   valid = pass_settle(g, valid);
   index = index && valid ? pass_simplify_given(g, index, valid) : 0;
-  ir_dtype t = ir_dtype_of(g, node);
-  ir_ref zero = ir_is_float(t) ? ir_float(g, t, 0) : ir_int(g, t, 0);
-  return index ? ir_make(g, IR_OP_LOAD, t, 0, (ir_ref[]){local_of(f, s, i), index, valid, zero}, 4) : 0;
+  return index ? ir_make(g, IR_OP_LOAD, t, 0, (ir_ref[]){fold_local_of(f, s, i), index, valid, zero}, 4) : 0;
 }
 
-/* The value's position in this round, over ranges of its own. */
-static pass_position own_position(folder *f, const fold_slab *s, const ir_slab_value *v) {
+pass_position fold_own_position(folder *f, const fold_slab *s, const ir_slab_value *v) {
   ir_graph *g = f->g;
   pass_position p = {.rank = ir_rank(g, v->value)};
   for (uint32_t a = 0; a < p.rank; a++) {
     uint32_t loop = loop_of(s, v, a);
-    if (loop == UINT32_MAX) p.at[a] = fold_range(f, ir_dim(g, v->value, a));
+    if (is_keys(v, a)) p.at[a] = pass_add(g, s->first, fold_range(f, s->keys));
+    else if (loop == UINT32_MAX) p.at[a] = fold_range(f, ir_dim(g, v->value, a));
     else if (is_innermost(s, loop)) p.at[a] = pass_add(g, s->start[loop], fold_range(f, s->rows));
     else p.at[a] = s->start[loop];
   }
   return p;
 }
 
-static ir_ref store(folder *f, ir_ref buffer, ir_ref index, ir_ref value) {
-  if (!buffer || !index || !value) return 0;
-  return ir_make(f->g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){buffer, index, value}, 3);
+bool fold_effect(folder *f, fold_slab *s, ir_ref buffer, ir_ref index, ir_ref value) {
+  if (!buffer || !index || !value) return false;
+  ir_ref made = ir_make(f->g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){buffer, index, value}, 3);
+  s->effects[s->effect_count++] = made;
+  return made != 0;
 }
 
-static ir_ref store_to_slot(folder *f, const fold_slab *s, const ir_slab_value *v) {
-  pass_position p = own_position(f, s, v);
+bool fold_stored(folder *f, fold_slab *s, uint32_t i) {
+  const ir_slab_value *v = &s->slab->values[i];
+  fold_forget(f); /* where a value was computed before, it is read now */
+  if (v->local) s->done |= (uint64_t)1 << i;
+  if (v->slot == UINT32_MAX) return true;
+  pass_position p = fold_own_position(f, s, v);
   ir_ref index = pass_flatten(f->g, &pass_canonical, ir_shape(f->g, v->value), &p);
-  return store(f, fold_param(f, v->value, v->slot), index, fold_at(f, v->value, &p));
+  return fold_effect(f, s, fold_param(f, v->value, v->slot), index, fold_at(f, v->value, &p));
 }
 
-/* The effects of value number i: into its local, and from there to memory, or right to memory. */
-static bool fold_value(folder *f, fold_slab *s, uint32_t i, ir_ref *effects, uint32_t *count) {
+bool fold_value(folder *f, fold_slab *s, uint32_t i) {
   const ir_slab_value *v = &s->slab->values[i];
   f->output = v->value;
-  fold_forget(f); /* where a value was computed before, it is read now */
+  fold_forget(f);
   if (v->local) {
-    pass_position p = own_position(f, s, v);
+    pass_position p = fold_own_position(f, s, v);
     ir_ref value = fold_at(f, v->value, &p);
-    if (!(effects[(*count)++] = store(f, local_of(f, s, i), local_index(f, s, v, &p), value))) return false;
-    s->done = i + 1;
-    fold_forget(f);
+    if (!fold_effect(f, s, fold_local_of(f, s, i), fold_local_index(f, s, v, &p), value)) return false;
   }
-  if (v->slot != UINT32_MAX && !(effects[(*count)++] = store_to_slot(f, s, v))) return false;
-  s->done = i + 1;
-  return true;
+  return fold_stored(f, s, i);
 }
 
 ir_ref pass_fold_slab(ir_graph *g, const ir_slab *slab, pass_slots *slots) {
-  fold_slab s = {.slab = slab};
+  uint32_t room = slab->block ? fold_blocks_most(slab) : 2 * slab->count;
+  fold_slab s = {.slab = slab, .effects = ir_alloc(g->mem, room * sizeof *s.effects)};
   folder f = {.g = g, .slots = slots, .slab = &s};
-  uint32_t room = 2 * slab->count, count = 0;
-  ir_ref *effects = ir_alloc(g->mem, room * sizeof *effects), root = 0;
+  ir_ref root = 0;
   slots->param_count = 0;
-  bool good = effects && start_rounds(&f, &s);
-  if (!effects) ir_fail(g->error, IR_ERR_MEMORY, "out of memory folding a slab");
-  for (uint32_t i = 0; i < slab->count; i++) /* those that are written come first */
+  bool good = s.effects && start_rounds(&f, &s);
+  if (!s.effects) ir_fail(g->error, IR_ERR_MEMORY, "out of memory folding a slab");
+  for (uint32_t i = 0; i < slab->count && good; i++) /* those that are written come first */
     if (slab->values[i].slot != UINT32_MAX) fold_param(&f, slab->values[i].value, slab->values[i].slot);
-  for (uint32_t i = 0; i < slab->count && good; i++) good = fold_value(&f, &s, i, effects, &count);
-  if (good) root = ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, count);
-  ir_free(g->mem, effects, room * sizeof *effects);
+  if (slab->block) good = good && fold_blocks(&f, &s);
+  else
+    for (uint32_t i = 0; i < slab->count && good; i++) good = fold_value(&f, &s, i);
+  if (good) root = ir_make(g, IR_OP_SEQ, IR_NONE, 0, s.effects, s.effect_count);
+  ir_free(g->mem, s.effects, room * sizeof *s.effects);
   folder_free(&f);
   return root ? pass_drop_params(g, root, slots) : 0;
 }
 
-ir_ref pass_slab_range(ir_graph *g, ir_ref effect) {
-  if (ir_op_of(g, effect) != IR_OP_SEQ) return 0;
-  for (uint32_t i = 0; i < ir_get(g, effect)->nsrc; i++) {
+uint32_t pass_slab_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_SLAB_RANGES]) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; ir_op_of(g, effect) == IR_OP_SEQ && i < ir_get(g, effect)->nsrc; i++) {
     const ir_node *store = ir_get(g, ir_src(g, effect, i));
-    if (store->op == IR_OP_STORE && ir_op_of(g, store->src[0]) == IR_OP_LOCAL)
-      return ir_src(g, store->src[0], 1);
+    if (store->op != IR_OP_STORE || ir_op_of(g, store->src[0]) != IR_OP_LOCAL) continue;
+    const ir_node *local = ir_get(g, store->src[0]);
+    for (uint32_t k = 1; k < local->nsrc && k <= PASS_SLAB_RANGES; k++)
+      if (k > count && ir_op_of(g, local->src[k]) == IR_OP_RANGE) ranges[count++] = local->src[k];
   }
-  return 0;
+  return count;
+}
+
+ir_ref pass_slab_range(ir_graph *g, ir_ref effect) {
+  ir_ref ranges[PASS_SLAB_RANGES];
+  return pass_slab_ranges(g, effect, ranges) ? ranges[0] : 0;
 }

@@ -33,8 +33,7 @@ static void add(loop_nest *n, uint32_t axis, int64_t step, int binding) {
 
 static int64_t step_of(const loop_axis *a) { return (int64_t)a->unroll * a->lanes; }
 
-/* Does the size depend on other axes, or can positions not be made apart? */
-static bool takes_threads(loop_nest *n, uint32_t axis) {
+bool loop_takes_threads(loop_nest *n, uint32_t axis) {
   ir_ref range;
   return !loop_is_ordered(n, axis) && !loop_find(n->g, n->axes[axis].extent, IR_OP_RANGE, &range, 1);
 }
@@ -61,7 +60,7 @@ static void bind_threads(loop_nest *n, int64_t inside) {
     loop_digit *digit = &n->digits[d];
     int64_t size = ir_bounds_of(n->g, n->axes[digit->axis].extent).hi, together = 1;
     int64_t work = work_below(n, d + 1, inside);
-    if (!takes_threads(n, digit->axis)) break;
+    if (!loop_takes_threads(n, digit->axis)) break;
     inside = times(inside, digit->step < size ? digit->step : size); /* for the digits further in */
     if (digit->step >= size) continue; /* a single step, of which axes further in may make several blocks */
     while (times(work, together * digit->step) < MIN_BLOCK) together *= 2;
@@ -90,6 +89,8 @@ void loop_choose_digits(loop_nest *n, bool threads, int64_t inside) {
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (n->axes[a].unroll > 1) add(n, a, n->axes[a].lanes, IR_UNROLL);
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].lanes > 1) add(n, a, 1, IR_VECTOR);
-  if (threads) bind_threads(n, inside);
+    if (n->axes[a].lanes > 1 && a != n->along) add(n, a, 1, IR_VECTOR);
+  if (n->along < n->axis_count && n->axes[n->along].lanes > 1) add(n, n->along, 1, IR_VECTOR);
+  if (threads && n->target->lanes) loop_bind_groups(n);
+  else if (threads) bind_threads(n, inside);
 }

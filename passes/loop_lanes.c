@@ -7,9 +7,9 @@ enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
   FEW_TERMS = 8,
-  SHORT = 4, /* fewer vectors than SHORT are not worth a loop of their own */
-  LONG = 24, /* so many operations on floats wait for each other longer than a processor looks ahead */
-  COPIES = 4
+  SHORT = 4,    /* fewer vectors than SHORT are not worth a loop of their own */
+  PER_COPY = 6, /* operations on floats; for copies the processor need not look so far ahead */
+  MOST_COPIES = 4
 };
 
 /* Does the size depend on the loops outside? */
@@ -18,9 +18,7 @@ static bool varies(loop_nest *n, const loop_axis *a) {
   return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
 }
 
-/* How well lanes along range, in blocks of so many, suit the loads below root: contiguous good, uniform fair,
- * gathered bad. */
-static int lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
+int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
   ir_ref loads[MAX_FOUND];
   uint32_t count = loop_find(n->g, root, IR_OP_LOAD, loads, MAX_FOUND);
   int score = 0;
@@ -69,21 +67,30 @@ static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_coun
   vector->unroll = columns;
 }
 
-/* Copies along the lanes of a long chain of operations, where nothing else is copied: their steps alternate.
- */
-static void choose_interleaved(loop_nest *n, loop_axis *vector) {
-  int64_t copies = 1;
-  for (uint32_t i = 0; i < n->axis_count; i++) copies *= n->axes[i].unroll;
-  bool room = n->target->registers >= 32 && ir_bounds_of(n->g, vector->extent).hi >= COPIES * vector->lanes;
-  if (copies == 1 && room) vector->unroll = COPIES;
+/* Copies along the lanes of a chain of operations, where nothing else is copied: their steps alternate. An
+ * operation waits for the one before it while a processor does eight to sixteen others, and it looks some two
+ * hundred ahead: the longer the chain, the more of them have to be of other elements. */
+static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) {
+  int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
+  for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;
+  if (others > 1 || n->target->registers < 32) return;
+  while (vector->unroll < MOST_COPIES && 2 * vector->unroll * PER_COPY <= operations &&
+         2 * vector->unroll * vector->lanes <= size)
+    vector->unroll *= 2;
+  if (vector->unroll > 1) n->store = loop_fetch_swept(n, vector);
 }
 
-/* A product under a sum, fused or not: it is worth a register tile. */
-static bool multiplies(const ir_graph *g, ir_ref value) {
-  return ir_op_of(g, value) == IR_OP_FMA || ir_op_of(g, value) == IR_OP_MUL;
+bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
+  ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
+  bool product = term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2;
+  return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
 }
 
 void loop_choose_lanes(loop_nest *n) {
+  if (n->target->lanes) {
+    loop_choose_group(n);
+    return;
+  }
   ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   loop_axis *last = NULL;
@@ -96,8 +103,9 @@ void loop_choose_lanes(loop_nest *n) {
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    int along_output = last ? lane_score(n, r->src[0], last->range, loop_panel_step(n, reduces[k])) : -100000;
-    int along_reduced = lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
+    int along_output =
+        last ? loop_lane_score(n, r->src[0], last->range, loop_panel_step(n, reduces[k])) : -100000;
+    int along_reduced = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
     if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
@@ -111,7 +119,7 @@ void loop_choose_lanes(loop_nest *n) {
     terms[k] = r->src[0];
     triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* in copies already */
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
-    product |= ir_arg_int(r) == IR_OP_ADD && multiplies(n->g, r->src[0]);
+    product |= loop_multiplies(n->g, reduces[k]);
   }
   usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   int lanes = n->target->vector_bytes / work.widest_bytes;
@@ -122,7 +130,7 @@ void loop_choose_lanes(loop_nest *n) {
   last->lanes = lanes;
   if (!reduce_count) {
     loop_choose_copies(n, last);
-    if (work.operations >= LONG) choose_interleaved(n, last);
+    choose_interleaved(n, last, work.operations);
   } else if (triangle) {
     return;
   } else if (!product || !loop_choose_tile(n, last, reduces[0])) {

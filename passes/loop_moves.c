@@ -211,9 +211,14 @@ static bool knows_sizes(loop_nest *n) {
   return true;
 }
 
+static bool is_group(const loop_nest *n, const loop_digit *digit) {
+  return digit->binding == IR_VECTOR && n->target->lanes > 0;
+}
+
 /* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
  * lanes need sizes that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
+  int64_t items = 1;
   if (!knows_sizes(n)) return "the size of an axis depends on one further in";
   for (uint32_t d = 0; d < n->digit_count; d++) {
     const loop_digit *digit = &n->digits[d];
@@ -227,14 +232,17 @@ const char *loop_moves_unsound(loop_nest *n) {
     if ((lanes || digits_of(n, digit->axis) > 1) && loop_bounds_another(n, digit->axis))
       return "the size of another axis depends on this one, which is walked element by element";
     if (lanes && n->shares) return "the pieces inside this nest have copies and vectors of their own";
-    if (lanes && (around == 0 || around / digit->step > LOOP_MAX_LANES))
+    if (lanes && (around == 0 || (around / digit->step > LOOP_MAX_LANES && !is_group(n, digit))))
       return "copies and vectors need a split around them, of at most 64 steps";
+    if (digit->binding == IR_VECTOR && n->target->lanes) items *= around;
+    if (items > n->target->lanes && n->target->lanes)
+      return "these are more work-items than the target has lanes";
     if (digit->binding == IR_VECTOR && (digit->step != 1 || (around & (around - 1))))
       return "a vector is the innermost digit of its axis, of a power of two elements";
     for (uint32_t i = 0; i < d && loop_is_ordered(n, digit->axis); i++)
       if (n->digits[i].axis > digit->axis && loop_is_ordered(n, n->digits[i].axis))
         return "updates along these axes may meet, so that they stay in order";
-    for (uint32_t i = 0; i < d && digit->binding == IR_VECTOR; i++)
+    for (uint32_t i = 0; i < d && digit->binding == IR_VECTOR && !n->target->lanes; i++)
       if (n->digits[i].binding == IR_VECTOR) return "there is one vector";
   }
   return NULL;

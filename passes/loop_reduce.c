@@ -7,9 +7,10 @@
  * Error. The first addition of a run is to 0. So one accumulator of n terms makes d(n) = 31 + 7*log8(n/32)
  * roundings, the logarithm rounded up; lanes make n/64 of n, and add 2 + 4 for the pairs and at most 5 for
  * what fills no whole step. In two steps (lower_parts.c) the n/p terms of a part and the p parts count
- * together, p <= 2048. The most for n < 2^31 is d(2^31/64) + d(64) = 80 + 38, which keeps the error below
- * 128 u sum|x| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Contractions, integers, minima
- * and maxima, and few terms, need no blocks and carry one accumulator through all loops. */
+ * together, p <= 2048. Work-items of a group are more lanes, whose pairs are at most 10, and have fewer
+ * terms. The most for n < 2^31 is d(2^31/64) + d(64) = 80 + 38, which keeps the error below 128 u sum|x|
+ * (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima,
+ * and few terms, need no blocks and carry one accumulator through all loops. */
 #include "loop_reduce.h"
 
 #include "index.h"
@@ -72,6 +73,14 @@ static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
    * from waiting for them */
   bool turned = r->op == IR_OP_MAX || r->op == IR_OP_MIN;
   return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){turned ? value : so_far, turned ? so_far : value}, 2);
+}
+
+ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref so_far) {
+  reduction r = {.n = n, .op = IR_OP_ADD, .dtype = ir_dtype_of(n->g, term)};
+  const ir_node *t = ir_get(n->g, term);
+  ir_ref src[] = {factors[0], factors[1], t->nsrc > 2 ? t->src[2] : 0};
+  ir_ref value = ir_make(n->g, (ir_op)t->op, r.dtype, t->arg, src, t->nsrc);
+  return value && so_far ? combine(&r, so_far, value) : 0;
 }
 
 static void add_range(reduction *r, ir_ref range) {
@@ -174,7 +183,7 @@ static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count
 
 void reduce_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
   int bytes = ir_dtypes[ir_dtype_of(r->n->g, body)].bytes;
-  *lanes = REDUCE_LANE_BYTES / (bytes ? bytes : 1);
+  *lanes = r->n->target->lanes ? loop_group_size(r->n) : REDUCE_LANE_BYTES / (bytes ? bytes : 1);
   *unroll = REDUCE_UNROLL;
   while (*unroll > 1 && (int64_t)*lanes * *unroll > most) *unroll /= 2;
   while (*lanes > 1 && *lanes > most) *lanes /= 2;
@@ -279,6 +288,12 @@ static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count)
   return loop_key_value(g, reduce_over(r, ranges, count), t);
 }
 
+/* Squares, and products with a number, are added up like other terms, but with one rounding for each. */
+static bool is_contraction(const ir_graph *g, ir_ref term) {
+  const ir_node *n = ir_get(g, term);
+  return loop_is_product(g, term) && n->src[0] != n->src[1] && ir_op_of(g, n->src[1]) != IR_OP_CONST;
+}
+
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   ir_graph *g = n->g;
   const ir_node *d = ir_get(g, node);
@@ -294,7 +309,7 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
     return reduce_in_copies(&r, ranges[0]);
   reduce_end_at_mask(&r, ranges, count);
   if (positional) return reduce_to_position(&r, ranges[0]);
-  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !loop_is_product(g, r.body);
+  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_contraction(g, r.body);
   if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
     return reduce_by_keys(&r, ranges, count);
   return reduce_over(&r, ranges, count);

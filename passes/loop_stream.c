@@ -1,7 +1,7 @@
 /* Which stores go past the caches: those of a large output in a kernel that moves more than the last cache
  * holds. What such a store writes would be gone from the cache before anything reads it, and each line would
  * have been fetched from memory first. An output that fits stays where the next kernel finds it, even if the
- * inputs do not fit. */
+ * inputs do not fit. Groups of work-items have no such stores. */
 #include "loops.h"
 
 enum { MAX_FOUND = 1024 };
@@ -13,6 +13,7 @@ static int64_t bytes_of(ir_graph *g, ir_ref param) {
 }
 
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores) {
+  if (target->lanes) return true;
   ir_ref params[MAX_FOUND];
   ir_ref all = ir_make(g, IR_OP_SEQ, IR_NONE, 0, stores->store, stores->count);
   uint32_t count = loop_find(g, all, IR_OP_PARAM, params, MAX_FOUND);

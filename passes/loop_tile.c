@@ -69,6 +69,12 @@ static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *
   return best;
 }
 
+loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce) {
+  ir_ref loads[MAX_LOADS];
+  uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
+  return row_axis(n, vector, loads, count);
+}
+
 static bool is_box(loop_nest *n) {
   for (uint32_t a = 0; a < n->axis_count; a++)
     if (loop_bounds_another(n, a)) return false;

@@ -110,13 +110,16 @@ static ir_ref shared_body(loop_place *p) {
   ir_ref moved[MAX_STORES], from[MAX_NEST], bound[MAX_FOUND_RANGES];
   for (uint32_t a = 0; a < n->axis_count; a++) from[a] = n->axes[a].range;
   for (uint32_t i = 0; i < group->count; i++) {
-    ir_ref store = n->has_locals ? loop_fetch_ahead(n, group->stores, i) : group->stores[i];
+    ir_ref store = n->has_locals && !n->target->lanes ? loop_fetch_ahead(n, group->stores, group->count, i)
+                                                      : group->stores[i];
     if (!(moved[i] = pass_substitute(n->g, store, from, p->start, n->axis_count))) return 0;
   }
   loop_nest inner = {.g = n->g,
                      .target = n->target,
                      .shaping = n->shaping,
                      .nests = n->nests,
+                     .locals = n->locals,
+                     .items = n->items,
                      .next_range = n->next_range,
                      .bound = bound};
   for (uint32_t i = 0; i < n->bound_count; i++) bound[inner.bound_count++] = n->bound[i];
@@ -149,7 +152,23 @@ static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) 
     if (!shape_group(base, &group, false, work)) return 0;
     parts[part_count++] = place_group(base, &group, &(loop_place){0}, 0);
   }
-  return loop_sequence(base->g, parts, part_count);
+  return loop_unite(base->g, parts, part_count) ? loop_sequence(base->g, parts, part_count) : 0;
+}
+
+ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items) {
+  ir_ref ranges[MAX_FOUND_RANGES];
+  loop_nest inner = {.g = n->g,
+                     .target = n->target,
+                     .nests = n->nests,
+                     .locals = n->locals,
+                     .items = items,
+                     .next_range = n->next_range,
+                     .bound = ranges};
+  for (uint32_t i = 0; i < n->bound_count; i++) ranges[inner.bound_count++] = n->bound[i];
+  for (uint32_t i = 0; i < count; i++) ranges[inner.bound_count++] = bound[i];
+  ir_ref effect = all_pieces(&inner, &store, 1);
+  n->next_range = inner.next_range;
+  return effect;
 }
 
 /* threads */
@@ -339,10 +358,12 @@ static bool index_fits(ir_graph *g, ir_ref root) {
 }
 
 ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pass_shaping *shaping) {
-  uint32_t nests = 0;
-  loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests};
+  uint32_t nests = 0, locals = 0;
+  loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
-  if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores)) return 0;
+  if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores) ||
+      !loop_stage(g, target, &stores) || !loop_share_rows(g, target, &stores))
+    return 0;
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && index_fits(g, root) && locals_are_whole(g, root) ? kernel(g, root) : 0;
 }

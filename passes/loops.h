@@ -5,7 +5,8 @@
  *
  * Digits. An axis is cut like a number: its outer digits go in steps of several elements, its last one in
  * single elements. The list of digits of all axes, outermost first, is the order of a store's loops; each has
- * a binding. What fills no whole step is placed again, with the digits further in. */
+ * a binding. Several digits may be vectors where lanes are work-items: they are one range of these, whose
+ * lowest digit is the last of them. What fills no whole step is placed again, with the digits further in. */
 #ifndef VIEWFOLD_PASSES_LOOPS_H
 #define VIEWFOLD_PASSES_LOOPS_H
 
@@ -39,6 +40,7 @@ typedef struct loop_nest {
   loop_axis axes[MAX_NEST]; /* outermost first */
   uint32_t axis_count;
   uint32_t order[MAX_NEST];      /* the axes as the cost model nests them, outermost first */
+  uint32_t along;                /* the axis whose lanes are neighbours, where several axes have some */
   loop_digit digits[MAX_DIGITS]; /* outermost first; those of an axis by falling steps, the last one 1 */
   uint32_t digit_count;
   const ir_ref *bound; /* ranges that loops around the nest bind already: no axes of it */
@@ -50,6 +52,8 @@ typedef struct loop_nest {
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
+  uint32_t *locals;        /* how many locals the kernel has: the next one's number */
+  int items;               /* so many work-items at most are in the group; 0: as many as the target has */
 } loop_nest;
 
 /* loop_axes.c */
@@ -95,6 +99,18 @@ bool loop_turn(ir_graph *g, loop_stores *stores, uint32_t choice, bool *turned);
 
 /* loop_lanes.c: sets the axes' unroll and lanes, and their order */
 void loop_choose_lanes(loop_nest *n);
+/* How well lanes along range, in blocks of so many, suit the loads below root: contiguous good, uniform fair,
+ * gathered bad. */
+int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
+
+/* A sum of products, fused or not, or of two at a time: it is worth a register tile. */
+bool loop_multiplies(const ir_graph *g, ir_ref reduce);
+
+/* loop_group.c: the same where lanes are work-items of a group */
+void loop_choose_group(loop_nest *n);
+int loop_group_size(const loop_nest *n); /* so many work-items work together where there is enough to do */
+/* The outermost digits become groups. */
+void loop_bind_groups(loop_nest *n);
 
 /* loop_copies.c: of stores without reductions */
 /* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that
@@ -103,9 +119,21 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
 bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
+/* loop_stage.c: for groups of work-items, a store that turns what it reads becomes several that share tiles,
+ * which go through locals. False on failure. */
+bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
+
+/* loop_rows.c: likewise a store that reduces many short rows: groups take several rows. */
+bool loop_share_rows(ir_graph *g, const ir_target *target, loop_stores *stores);
+/* loop_mask.c: value where that is so, else the other one, and then no load below reads anything; none of
+ * these says where another one reads. */
+ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
+
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
-ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t at);
+ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at);
+/* The store of the nest, with loads that fetch what comes 8 KiB later along the axis. */
+ir_ref loop_fetch_swept(const loop_nest *n, const loop_axis *along);
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
@@ -113,6 +141,8 @@ bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
  * around it; false where no axis reads anything again. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
+/* The axis of the rows where the columns are `vector`; NULL: nothing is read again. */
+loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce);
 /* Columns that panels hold side by side on every machine: theirs are multiples of these. The order of sums
  * depends on how columns lie in memory, and not on the machine. */
 int64_t loop_panel_step(const loop_nest *n, ir_ref reduce);
@@ -122,13 +152,14 @@ bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, i
 /* loop_digits.c: the digits that follow from the axes' lanes. `threads`: the outermost ones are blocks for
  * threads; `inside` is the work at one position of all axes. */
 void loop_choose_digits(loop_nest *n, bool threads, int64_t inside);
+bool loop_takes_threads(loop_nest *n, uint32_t axis); /* may positions be made apart, in any order? */
 /* Elements and terms of reductions at one position of the axes before `axis`; LOOP_MUCH at most. */
 enum { LOOP_MUCH = 1 << 20 };
 int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 
 /* loop_moves.c: the digits as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
  * vector a1.1`, and the digits that a text gives (false after failing: IR_ERR_INVALID names the move). */
-enum { LOOP_MAX_LANES = 64 };
+enum { LOOP_MAX_LANES = 64 }; /* and copies; work-items may be as many as the target has lanes */
 void loop_moves_print(const loop_nest *n, ir_text *out);
 bool loop_moves_apply(loop_nest *n, const char *text);
 /* Calls one of the functions of n->shaping with that text, where there is memory for it. */
@@ -153,6 +184,8 @@ typedef struct loop_place {
   ir_ref lanes[MAX_DIGITS]; /* ranges that are lanes, and how */
   int bindings[MAX_DIGITS];
   uint32_t lane_count;
+  bool is_tile; /* only lanes are left: of each axis this is what all of them cover together */
+  ir_ref tile_start[MAX_NEST], tile_left[MAX_NEST];
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 /* Of so many elements of the digit's axis: is what fills no whole step done by one that begins further back,
@@ -165,8 +198,20 @@ ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as l
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
 /* fma(a, b, 0) under a sum: a term of a contraction */
 bool loop_is_product(const ir_graph *g, ir_ref value);
+/* loop_product.c: the value of a REDUCE of n->store, a product, for a group of work-items, each at that
+ * position of the axes: operands go through locals. 0 where that is not possible. */
+ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at);
+/* loops.c: the loops over a store to a local inside those of n and those over the ranges `bound`, for so many
+ * work-items. */
+ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items);
+/* loop_reduce.c: so_far and the product of the factors, which are instead of those of the term */
+ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref so_far);
 /* loop_reduce.c: every REDUCE below root becomes loops with carried values. */
 ir_ref loop_reductions(loop_nest *n, ir_ref root);
+
+/* loop_unite.c: reductions among the effects, which run one after the other, share loops. False on failure.
+ */
+bool loop_unite(ir_graph *g, ir_ref *effects, uint32_t count);
 
 /* loop_extremum.c: argmax and argmin: the first of equals wins, and the first NaN. */
 typedef struct loop_extremum {

@@ -1,5 +1,6 @@
-/* Long reductions in two steps, on a grid that depends on the shape only: the first step leaves one result
- * for each part of a reduced axis, the second combines those of all parts.
+/* Long reductions in two steps, on a grid that depends on the shape only, and on whether the target's lanes
+ * are work-items: the first step leaves one result for each part of a reduced axis, the second combines those
+ * of all parts.
  *
  *   parts    few results leave few threads something to do: the longest reduced axis of n elements is cut
  *            into `parts` times n / parts, one after the other
@@ -14,12 +15,17 @@
 #include "ops/compose_check.h"
 #include "passes.h"
 
+/* How much is done side by side: by a few threads, or by very many work-items. */
+typedef struct width {
+  int64_t enough_grains; /* pieces of work that need no parts */
+  int64_t max_parts;     /* parts are fewer than that, or that many */
+  int64_t min_part;      /* elements of a part */
+  int64_t side_by_side;  /* neighbouring results that one grain computes */
+} width;
+static const width of_threads = {32, 64, 1 << 13, 256}, of_groups = {1024, 1024, 1 << 12, 32};
+
 enum {
-  ENOUGH_GRAINS = 32,  /* pieces of work that need no parts */
-  MAX_PARTS = 64,      /* parts are fewer than that, or that many */
-  MIN_PART = 1 << 13,  /* elements of a part */
   MIN_TERMS = 1 << 18, /* elements that are worth more than one part */
-  SIDE_BY_SIDE = 256,  /* neighbouring results that one grain computes */
   FULL_VECTORS = 64,   /* neighbouring results that fill vectors */
   MAX_FOLDS = 32,
   ALIGNED = 16, /* longer parts that have to be padded begin at multiples of so many elements */
@@ -32,8 +38,7 @@ typedef struct parts {
   int64_t parts, folds;
 } parts;
 
-/* place[i]: where axis i of x stands in memory, the outermost first, as far as permutations tell. */
-static void places_in_memory(const ir_graph *g, ir_ref x, uint32_t *place) {
+void lower_places(const ir_graph *g, ir_ref x, uint32_t *place) {
   uint32_t rank = ir_rank(g, x);
   for (uint32_t i = 0; i < rank; i++) place[i] = i;
   for (;;) {
@@ -57,7 +62,7 @@ typedef struct sizes {
 /* False where a size is not known, or is 0, or there is nothing to reduce. */
 static bool read_sizes(const ir_graph *g, ir_ref x, const bool *gone, sizes *s) {
   uint32_t place[IR_MAX_RANK], rank = ir_rank(g, x), reduced = 0;
-  places_in_memory(g, x, place);
+  lower_places(g, x, place);
   s->terms = s->results = s->inner = 1;
   for (uint32_t i = 0; i < rank; i++) {
     if (!ir_is_const(g, ir_dim(g, x, i), &s->size[i]) || s->size[i] < 1) return false;
@@ -73,24 +78,24 @@ static bool read_sizes(const ir_graph *g, ir_ref x, const bool *gone, sizes *s) 
 
 /* The number of parts of an axis: one that divides it, if there is one up to twice the least. */
 static int64_t number_of_parts(int64_t size, int64_t least, int64_t most) {
-  if (most > MAX_PARTS) most = MAX_PARTS;
   if (least > most) least = most;
   for (int64_t count = least; count <= most && count <= 2 * least; count++)
     if (size % count == 0) return count;
   return least;
 }
 
-static parts choose(const sizes *s) {
+static parts choose(const sizes *s, const width *w) {
   parts p = {s->longest, s->innermost, 1, 1};
   int64_t n = s->size[p.fold];
   if (s->inner > 1)
     while (s->inner * p.folds < FULL_VECTORS && p.folds < MAX_FOLDS && n / (2 * p.folds) >= MIN_ROUNDS)
       p.folds *= 2;
-  int64_t beside = s->inner > SIDE_BY_SIDE ? SIDE_BY_SIDE : s->inner, grains = s->results / beside,
+  int64_t beside = s->inner > w->side_by_side ? w->side_by_side : s->inner, grains = s->results / beside,
           all = s->terms * s->results, left = s->size[p.cut] / (p.cut == p.fold ? p.folds : 1);
-  if (all < MIN_TERMS || grains >= ENOUGH_GRAINS) return p;
-  int64_t most = all / MIN_PART < left ? all / MIN_PART : left;
-  p.parts = number_of_parts(left, (ENOUGH_GRAINS + grains - 1) / grains, most);
+  if (all < MIN_TERMS || grains >= w->enough_grains) return p;
+  int64_t most = all / w->min_part < left ? all / w->min_part : left;
+  if (most > w->max_parts) most = w->max_parts;
+  p.parts = number_of_parts(left, (w->enough_grains + grains - 1) / grains, most);
   return p;
 }
 
@@ -187,12 +192,13 @@ static ir_ref fill_of(ir_graph *g, ir_op op, ir_dtype dtype) {
   return pass_identity(g, combine, dtype);
 }
 
-bool pass_lower_parts(ir_graph *g, ir_op op, ir_ref x, const bool *gone, ir_ref *made) {
+bool pass_lower_parts(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
+                      ir_ref *made) {
   sizes s = {0};
   uint32_t then, rest;
   bool positional = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
   if (ir_rank(g, x) + 2 > IR_MAX_RANK || !read_sizes(g, x, gone, &s)) return false;
-  parts p = choose(&s);
+  parts p = choose(&s, target->lanes ? &of_groups : &of_threads);
   if (p.parts == 1 && p.folds == 1) return false;
   ir_ref cut = in_parts(g, x, gone, &p, fill_of(g, op, ir_dtype_of(g, x)), &then, &rest);
   if (!cut) *made = 0;

@@ -28,8 +28,7 @@ static ir_ref permuted_back(ir_graph *g, ir_ref x, const uint32_t *order, uint32
   return permuted(g, x, back, rank);
 }
 
-/* The operand with one position for each axis that it does not vary along. */
-static ir_ref essence(const pass_contraction *c, const pass_operand *o) {
+ir_ref pack_essence(const pass_contraction *c, const pass_operand *o) {
   ir_ref bounds[2 * IR_MAX_RANK];
   for (uint32_t i = 0; i < c->rank; i++) {
     bounds[2 * i] = ir_index(c->g, 0);
@@ -139,13 +138,11 @@ ir_ref pack_rows(const pass_contraction *c, const pass_operand *o) {
   ir_ref between = from.value ? rows_between(c, &from) : 0;
   if (between) return between;
   memory_order(c, UINT32_MAX, order);
-  ir_ref x = stored(c->g, permuted(c->g, essence(c, &from), order, c->rank));
+  ir_ref x = stored(c->g, permuted(c->g, pack_essence(c, &from), order, c->rank));
   return expanded(c, o, permuted_back(c->g, x, order, c->rank));
 }
 
-/* Splits axis `at` of x in two, or merges it with the one behind: in the shape the axis is `outer`, `inner`.
- */
-static ir_ref reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t inner, bool split) {
+ir_ref pack_reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t inner, bool split) {
   ir_ref dims[IR_MAX_RANK + 1];
   uint32_t count = 0, rank = x ? ir_rank(g, x) : 0;
   for (uint32_t i = 0; i < rank; i++) {
@@ -174,11 +171,11 @@ ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t co
       if (has(c->reduced, i) == (reduced == 1)) order[count++] = i + (i > col);
   order[count] = col + 1;
   pass_operand from = settled(c, o);
-  ir_ref x = reshaped(g, op_pad_known(g, essence(c, &from), edges, 0), col, panels, width, true);
+  ir_ref x = pack_reshaped(g, op_pad_known(g, pack_essence(c, &from), edges, 0), col, panels, width, true);
   x = permuted(g, x, order, rank);
   x = x ? ir_make_tensor(g, IR_OP_STORED, c->dtype, ir_shape(g, x), PASS_PANELS, &x, 1) : 0;
   x = permuted_back(g, x, order, rank);
-  x = reshaped(g, x, col, panels, width, false);
+  x = pack_reshaped(g, x, col, panels, width, false);
   for (uint32_t i = 0; i < c->rank && x; i++) edges[2 * i] = zero, edges[2 * i + 1] = ir_dim(g, x, i);
   edges[2 * col + 1] = ir_index(g, size);
   return expanded(c, o, x ? op_shrink_known(g, x, edges) : 0);
@@ -198,10 +195,12 @@ ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
   return views_on(g, stored(g, made), views, from, count);
 }
 
-ir_ref pack_product(ir_graph *g, ir_dtype dtype, ir_ref a, ir_ref b) {
+ir_ref pack_product(const pass_contraction *c, ir_ref a, ir_ref b) {
+  ir_graph *g = c->g;
   if (!a || !b) return 0;
-  if (!ir_is_float(dtype)) return ir_binary(g, IR_OP_MUL, a, b);
-  return ir_make_tensor(g, IR_OP_FMA, dtype, ir_shape(g, a), 0, (ir_ref[]){a, b, ir_float(g, dtype, 0)}, 3);
+  if (!ir_is_float(c->dtype)) return ir_binary(g, c->term, a, b);
+  return ir_make_tensor(g, IR_OP_FMA, c->dtype, ir_shape(g, a), 0, (ir_ref[]){a, b, ir_float(g, c->dtype, 0)},
+                        3);
 }
 
 /* The sum over the axes that are summed over now, in their order. */
@@ -228,6 +227,6 @@ ir_ref pack_turned_sum(const pass_contraction *c, uint32_t column, ir_ref a, ir_
     if (has(c->reduced, order[i])) reduced |= (uint32_t)1 << i;
     else kept[i] = place[order[i]]; /* kept axes come first */
   }
-  ir_ref product = pack_product(g, c->dtype, permuted(g, a, order, c->rank), permuted(g, b, order, c->rank));
+  ir_ref product = pack_product(c, permuted(g, a, order, c->rank), permuted(g, b, order, c->rank));
   return permuted_back(g, stored(g, pack_sum(c, product, reduced)), kept, rank);
 }

@@ -60,7 +60,7 @@ ir_ref pass_unite(ir_graph *g, ir_ref results);
 
 /* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
  * of results. */
-ir_ref pass_lower(ir_graph *g, ir_ref results);
+ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target);
 
 /* pack.c: operands of contractions copied into the order in which their tiles read them, where that pays.
  * Returns the new TUPLE of results; 0 after failing. */
@@ -68,8 +68,8 @@ ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
 
 /* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
  * tensor node, and steps for the nodes that call functions. */
-ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
-                        ir_error *error);
+ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
+                        size_t input_count, ir_plan *plan, ir_error *error);
 
 /* Which slot holds a tensor node: a table by node id, entries slot+1, 0 for values that are not in memory. */
 typedef struct pass_slots {
@@ -98,6 +98,10 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store);
 
 /* The range over the rounds of a slab, given its effect; 0 for the effect of another kernel. */
 ir_ref pass_slab_range(ir_graph *g, ir_ref effect);
+/* All ranges for whose positions locals are kept apart: that one, and the one over blocks of keys if there is
+ * one. Returns how many. */
+enum { PASS_SLAB_RANGES = 2 };
+uint32_t pass_slab_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_SLAB_RANGES]);
 
 /* slab_mask.c: a slab without what lies beyond the last position that its rows look at. */
 ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);

@@ -33,14 +33,15 @@ static void physicalize(pass_state *s) {
 
 static void lower(pass_state *s) {
   s->root = pass_unite(s->g, s->root);
-  if (s->root) s->root = pass_lower(s->g, s->root);
+  if (s->root) s->root = pass_lower(s->g, s->root, s->options->target);
 }
 
 static void pack(pass_state *s) { s->root = pass_pack(s->g, s->root, s->options->target); }
 
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
-  if (pass_schedule(s->g, s->root, s->inputs, o->input_count, s->plan, s->error) != IR_OK) s->root = 0;
+  if (pass_schedule(s->g, s->root, o->target, s->inputs, o->input_count, s->plan, s->error) != IR_OK)
+    s->root = 0;
 }
 
 /* The step takes the slots of the parameters that its kernel has come to have. */
@@ -63,7 +64,7 @@ static void fold(pass_state *s) {
   const ir_slab *slab = &s->step->slab;
   s->root = slab->count ? pass_fold_slab(s->g, slab, &s->slots)
                         : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
-  if (s->root && slab->count) s->root = pass_slab_mask(s->g, s->root);
+  if (s->root && slab->count && !slab->block) s->root = pass_slab_mask(s->g, s->root);
   take_slots(s);
 }
 
@@ -77,8 +78,9 @@ static void crop(pass_state *s) { s->root = pass_crop(s->g, s->root); }
 
 static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
 
+/* Work-items test a mask in less time than a group finds out which piece is its own. */
 static void peel(pass_state *s) {
-  s->root = pass_peel(s->g, s->root);
+  if (!s->options->target->lanes) s->root = pass_peel(s->g, s->root);
   if (s->root) s->root = pass_drop_params(s->g, s->root, &s->slots);
   take_slots(s);
 }

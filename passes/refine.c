@@ -171,9 +171,9 @@ static bool sums_up_much(ir_graph *g, ir_ref store) {
   return count == MAX_REDUCTIONS;
 }
 
-/* `around`: a range of loops around the store, which stays; 0: none. */
-static bool refine(ir_graph *g, ir_ref *store, ir_ref around, int64_t *next_range) {
-  loop_nest n = {.g = g, .store = *store, .bound = &around, .bound_count = around != 0};
+/* `around`: ranges of loops around the store, which stay. */
+static bool refine(ir_graph *g, ir_ref *store, const ir_ref *around, uint32_t count, int64_t *next_range) {
+  loop_nest n = {.g = g, .store = *store, .bound = around, .bound_count = count};
   if (!loop_find_axes(&n)) return false;
   n.next_range = *next_range;
   loop_merge_axes(&n);
@@ -194,13 +194,14 @@ static bool refine(ir_graph *g, ir_ref *store, ir_ref around, int64_t *next_rang
 ir_ref pass_refine(ir_graph *g, ir_ref effect) {
   loop_stores stores;
   bool divides = false;
-  ir_ref shared = pass_slab_range(g, effect);
+  ir_ref around[PASS_SLAB_RANGES];
+  uint32_t shared = pass_slab_ranges(g, effect, around);
   if (loop_is_update(g, effect)) return effect;
   if (!loop_read_stores(g, effect, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++) divides |= loop_division_cost(g, stores.store[i]) > 0;
   if (!shared && stores.count > 1 && !divides) return effect; /* its pieces share loops */
   if (!shared && stores.count > 1 && !loop_part(g, &stores)) return 0;
   for (uint32_t i = 0; i < stores.count; i++)
-    if (!refine(g, &stores.store[i], shared, &stores.next_range)) return 0;
+    if (!refine(g, &stores.store[i], around, shared, &stores.next_range)) return 0;
   return loop_sequence(g, stores.store, stores.count);
 }

@@ -178,7 +178,9 @@ static void add_waiting(scheduler *s, const schedule_scope *f, ir_ref value) {
 
 /* The kernel of a slab: its slots are those of the values that it stores. */
 static void add_slab(scheduler *s, const schedule_scope *f, const slab_group *group) {
-  ir_slab slab = {.values = ir_alloc(s->g->mem, group->count * sizeof *slab.values), .rows = group->rows};
+  ir_slab slab = {.values = ir_alloc(s->g->mem, group->count * sizeof *slab.values),
+                  .rows = group->rows,
+                  .block = group->block};
   if (!slab.values) {
     schedule_fail(s);
     return;
@@ -189,7 +191,11 @@ static void add_slab(scheduler *s, const schedule_scope *f, const slab_group *gr
   for (uint32_t m = 0; m < group->count; m++) {
     const slab_member *member = &group->members[m];
     ir_slab_value *v = &slab.values[m];
-    *v = (ir_slab_value){.value = member->value, .local = member->local, .slot = UINT32_MAX};
+    *v = (ir_slab_value){.value = member->value,
+                         .local = member->local,
+                         .slot = UINT32_MAX,
+                         .keys = (uint8_t)member->keys,
+                         .role = member->role};
     if (member->stored) v->slot = schedule_slot_of(s, f, member->value), stored++;
     slab.loops = 0;
     for (int8_t l = 0; l < group->loops; l++)
@@ -297,9 +303,9 @@ static bool take(scheduler *s, size_t size, void **out) {
   return *out != NULL;
 }
 
-ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_ref *inputs, size_t input_count, ir_plan *plan,
-                        ir_error *error) {
-  scheduler s = {.g = g, .plan = plan, .error = error, .nodes = (size_t)results + 1};
+ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
+                        size_t input_count, ir_plan *plan, ir_error *error) {
+  scheduler s = {.g = g, .target = target, .plan = plan, .error = error, .nodes = (size_t)results + 1};
   const ir_node *n = ir_get(g, results);
   enum { TABLES = 7 };
   void *table[TABLES] = {NULL};

@@ -16,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FUSED_NODES = 1024, WINDOW = 64, NO_ITEM = -1 };
+enum { MAX_FUSED_NODES = 1024, WINDOW = 64 };
 
 static int descending(const void *a, const void *b) {
   ir_ref x = *(const ir_ref *)a, y = *(const ir_ref *)b;
   return x > y ? -1 : x < y;
 }
 
-static bool in_memory(const scheduler *s, ir_ref r) {
+bool slab_in_memory(const scheduler *s, ir_ref r) {
   return schedule_is_leaf(ir_op_of(s->g, r)) || s->flags[r] & SCHEDULE_STORED;
 }
 
@@ -34,7 +34,7 @@ size_t slab_fused(scheduler *s, ir_ref value, ir_ref *out, size_t room) {
   s->sharing.seen[value] = s->sharing.walk;
   for (size_t next = 0; next < count; next++) {
     const ir_node *n = ir_get(s->g, out[next]);
-    if (next && in_memory(s, out[next])) continue;
+    if (next && slab_in_memory(s, out[next])) continue;
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       ir_ref operand = n->src[k];
       if (!ir_shape(s->g, operand) || s->sharing.seen[operand] == s->sharing.walk) continue;
@@ -49,10 +49,10 @@ size_t slab_fused(scheduler *s, ir_ref value, ir_ref *out, size_t room) {
 
 /* items */
 
-static int64_t item_of(const slab_plan *p, ir_ref node) {
+int64_t slab_item_of(const slab_plan *p, ir_ref node) {
   const scheduler *s = p->s;
   if (ir_op_of(s->g, node) == IR_OP_RESULT) node = ir_src(s->g, node, 0);
-  return node < s->nodes && p->item_of[node] ? (int64_t)p->item_of[node] - 1 : NO_ITEM;
+  return node < s->nodes && p->item_of[node] ? (int64_t)p->item_of[node] - 1 : SLAB_NO_ITEM;
 }
 
 static bool add_read(slab_plan *p, ir_ref node, const slab_axes *axes, int64_t elements) {
@@ -62,10 +62,24 @@ static bool add_read(slab_plan *p, ir_ref node, const slab_axes *axes, int64_t e
   return true;
 }
 
-/* As packing leaves contractions: of floats with one rounding. */
+/* Of the item that is being read. */
+static bool add_sum(slab_plan *p, ir_ref node) {
+  pass_rescaled rescaled;
+  if (!pass_rescaled_of(p->s->g, node, &rescaled)) return true;
+  if (!IR_RESERVE(p->s->g->mem, p->sums, p->sum_cap, p->sum_count + 1)) return false;
+  p->sums[p->sum_count++] = (slab_sum){rescaled, p->count - 1};
+  return true;
+}
+
+/* As packing leaves contractions: of floats with one rounding. Sums of squares, or of products with a number,
+ * read their operand once. */
 static bool contracts(const ir_graph *g, const ir_node *n) {
   if (n->op != IR_OP_SUM) return false;
-  return ir_op_of(g, n->src[0]) == (ir_is_float((ir_dtype)n->dtype) ? IR_OP_FMA : IR_OP_MUL);
+  const ir_node *term = ir_get(g, n->src[0]);
+  if (term->nsrc > 1 && (term->src[0] == term->src[1] || ir_op_of(g, term->src[1]) == IR_OP_CONST))
+    return false;
+  if (ir_is_float((ir_dtype)n->dtype)) return term->op == IR_OP_FMA;
+  return term->op == IR_OP_MUL || term->op == IR_OP_DOT2;
 }
 
 /* Slabs must be the same on all machines, and panels are as wide as a machine wants them. */
@@ -78,7 +92,7 @@ static bool is_peeled(const scheduler *s, const ir_ref *nodes, size_t count) {
   bool masks = false, reduces = false;
   for (size_t i = 0; i < count; i++) {
     ir_op op = ir_op_of(s->g, nodes[i]);
-    if (i && in_memory(s, nodes[i])) continue;
+    if (i && slab_in_memory(s, nodes[i])) continue;
     masks |= op == IR_OP_PAD || op == IR_OP_CONCAT || op == IR_OP_STACK;
     reduces |= ir_ops[op].cls == IR_CLASS_REDUCE;
   }
@@ -111,7 +125,7 @@ static bool read_item(slab_plan *p, slab_item *item) {
   size_t count = slab_fused(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
   item->joins = count > 0 && !ir_scatters(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
-                !is_peeled(s, nodes, count) && !is_panels(g, item->node);
+                (s->target->lanes || !is_peeled(s, nodes, count)) && !is_panels(g, item->node);
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* of no more use as a place */
   axes[0] = slab_no_axes;
   needed[0] = slab_elements(g, item->node);
@@ -119,10 +133,11 @@ static bool read_item(slab_plan *p, slab_item *item) {
   for (size_t i = 1; i < count; i++) axes[i].loop[0] = INT8_MIN; /* not met */
   for (size_t i = 0; i < count; i++) {
     const ir_node *n = ir_get(g, nodes[i]);
-    if (i && in_memory(s, nodes[i])) {
+    if (i && slab_in_memory(s, nodes[i])) {
       if (!add_read(p, nodes[i], &axes[i], needed[i])) return false;
       continue;
     }
+    if (n->op == IR_OP_SUM && !add_sum(p, nodes[i])) return false;
     item->reduces |= ir_ops[n->op].cls == IR_CLASS_REDUCE;
     item->contracts |= contracts(g, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
@@ -136,6 +151,7 @@ static bool read_item(slab_plan *p, slab_item *item) {
     }
   }
   item->read_count = (uint32_t)p->read_count - item->first_read;
+  item->joins &= !s->target->lanes || !item->contracts; /* whose tiles fill a group's locals */
   return true;
 }
 
@@ -174,13 +190,13 @@ static bool find_items(slab_plan *p) {
     p->outside[i] = p->waits[i] = 0;
   }
   for (uint32_t k = 0; k < s->result_count; k++) {
-    int64_t item = item_of(p, s->results[k]);
+    int64_t item = slab_item_of(p, s->results[k]);
     if (item < 0) continue;
     p->outside[item] = p->items[item].result = true;
     p->items[item].readers++;
   }
   for (size_t k = 0; k < p->read_count; k++) {
-    int64_t item = item_of(p, p->reads[k].node);
+    int64_t item = slab_item_of(p, p->reads[k].node);
     if (item >= 0) p->items[item].readers++;
   }
   return true;
@@ -188,7 +204,7 @@ static bool find_items(slab_plan *p) {
 
 /* groups */
 
-static int64_t member_of(const slab_group *group, ir_ref value) {
+int64_t slab_member_of(const slab_group *group, ir_ref value) {
   for (uint32_t m = 0; m < group->count; m++)
     if (group->members[m].value == value) return m;
   return -1;
@@ -217,8 +233,8 @@ static void needs_of(const slab_plan *p, const slab_group *group, const uint8_t 
   *after = !item->read_count && !item->joins; /* unknown */
   for (uint32_t k = 0; k < item->read_count; k++) {
     ir_ref node = p->reads[item->first_read + k].node;
-    int64_t other = item_of(p, node);
-    if (member_of(group, node) >= 0) *member = true;
+    int64_t other = slab_item_of(p, node);
+    if (slab_member_of(group, node) >= 0) *member = true;
     else if (other >= 0) *after |= late[other] || (uint32_t)other >= group->before;
   }
 }
@@ -228,7 +244,7 @@ static int8_t axis_along(const slab_plan *p, const slab_group *group, const slab
   int8_t found = -1;
   for (uint32_t k = 0; k < item->read_count; k++) {
     const slab_read *read = &p->reads[item->first_read + k];
-    int64_t m = member_of(group, read->node);
+    int64_t m = slab_member_of(group, read->node);
     if (m < 0) continue;
     int8_t axis = read->axes.loop[group->members[m].axis[loop]];
     if (axis < 0 || (found >= 0 && axis != found)) return -1;
@@ -244,9 +260,20 @@ static bool is_worth(const slab_plan *p, const slab_group *group, const slab_ite
   int64_t handed = made ? slab_bytes(p->s, item->node) : 0, other = made ? 0 : slab_bytes(p->s, item->node);
   for (uint32_t k = 0; k < item->read_count; k++) {
     const slab_read *read = &p->reads[item->first_read + k];
-    *(member_of(group, read->node) >= 0 ? &handed : &other) += slab_read_bytes(p->s, read);
+    *(slab_member_of(group, read->node) >= 0 ? &handed : &other) += slab_read_bytes(p->s, read);
   }
   return !item->contracts || handed >= MUCH * other;
+}
+
+static uint32_t shared_loops(const slab_group *group) {
+  uint32_t count = 0;
+  for (int8_t l = 0; l < group->loops; l++) count += group->shared[l];
+  return count;
+}
+
+/* Would what is in the first cache now be read again from farther away, for one that shares fewer loops? */
+static bool loses_cache(const slab_group *group, const slab_group *with) {
+  return shared_loops(with) < shared_loops(group) && group->bytes <= SLAB_NEAR && with->bytes > SLAB_NEAR;
 }
 
 /* Takes the item into the group, or says why not. */
@@ -264,15 +291,16 @@ static ir_apart join(const slab_plan *p, slab_group *group, uint32_t i) {
     if (with.shared[l]) taken[m->axis[l]] = any = true;
   }
   for (uint32_t k = 0; k < item->read_count; k++) {
-    int64_t other = member_of(group, p->reads[item->first_read + k].node);
+    int64_t other = slab_member_of(group, p->reads[item->first_read + k].node);
     if (other < 0) continue;
     with.members[other].local = true;
-    if (!is_worth(p, group, &p->items[item_of(p, with.members[other].value)], true)) return IR_APART_TILES;
+    if (!is_worth(p, group, &p->items[slab_item_of(p, with.members[other].value)], true))
+      return IR_APART_TILES;
   }
   with.last = i;
   if (!any) return IR_APART_LOOPS;
   if (!is_worth(p, group, item, false)) return IR_APART_TILES;
-  if (!slab_fits(p, &with)) return IR_APART_ROWS;
+  if (!slab_fits(p, &with) || loses_cache(group, &with)) return IR_APART_ROWS;
   *group = with;
   return IR_APART_NOT;
 }
@@ -301,7 +329,7 @@ static uint64_t time_of(const slab_plan *p, uint32_t item) {
 static int32_t misplaced(const slab_plan *p) {
   for (uint32_t i = 0; i < p->count; i++)
     for (uint32_t k = 0; k < p->items[i].read_count; k++) {
-      int64_t other = item_of(p, p->reads[p->items[i].first_read + k].node);
+      int64_t other = slab_item_of(p, p->reads[p->items[i].first_read + k].node);
       if (other < 0 || (p->group_of[i] != SLAB_NO_GROUP && p->group_of[i] == p->group_of[other])) continue;
       if (time_of(p, (uint32_t)other) < time_of(p, i)) continue;
       return p->group_of[i] > p->group_of[other] ? p->group_of[i] : p->group_of[other];
@@ -322,20 +350,22 @@ static void dissolve_misplaced(slab_plan *p) {
 static void find_outside(slab_plan *p) {
   for (uint32_t i = 0; i < p->count; i++)
     for (uint32_t k = 0; k < p->items[i].read_count; k++) {
-      int64_t other = item_of(p, p->reads[p->items[i].first_read + k].node);
+      int64_t other = slab_item_of(p, p->reads[p->items[i].first_read + k].node);
       if (other >= 0 && (p->group_of[other] == SLAB_NO_GROUP || p->group_of[other] != p->group_of[i]))
         p->outside[other] = 1;
     }
   for (size_t g = 0; g < p->group_count; g++)
     for (uint32_t m = 0; m < p->groups[g].count; m++) {
       slab_member *member = &p->groups[g].members[m];
-      member->stored = !member->local || p->outside[item_of(p, member->value)];
+      int64_t item = slab_item_of(p, member->value); /* or it is only there for the others */
+      member->stored = item != SLAB_NO_ITEM && (!member->local || p->outside[item]);
     }
 }
 
 static bool reduces(const slab_plan *p, const slab_group *group) {
   bool any = false;
-  for (uint32_t m = 0; m < group->count; m++) any |= p->items[item_of(p, group->members[m].value)].reduces;
+  for (uint32_t m = 0; m < group->count; m++)
+    any |= p->items[slab_item_of(p, group->members[m].value)].reduces;
   return any;
 }
 
@@ -343,16 +373,37 @@ static bool reduces(const slab_plan *p, const slab_group *group) {
  * that a slab would save next to nothing. */
 static bool hands_out(const slab_plan *p, const slab_group *group) {
   for (uint32_t m = 0; m < group->count; m++) {
-    const slab_item *item = &p->items[item_of(p, group->members[m].value)];
+    const slab_item *item = &p->items[slab_item_of(p, group->members[m].value)];
     uint32_t inside = 0;
     for (uint32_t i = 0; i < group->count && item->contracts && group->members[m].local; i++) {
-      const slab_item *reader = &p->items[item_of(p, group->members[i].value)];
+      const slab_item *reader = &p->items[slab_item_of(p, group->members[i].value)];
       for (uint32_t k = 0; k < reader->read_count; k++)
         inside += p->reads[reader->first_read + k].node == item->node;
     }
     if (item->contracts && group->members[m].local && inside < item->readers) return true;
   }
   return false;
+}
+
+static bool add_group(slab_plan *p, const slab_group *group) {
+  if (!IR_RESERVE(p->s->g->mem, p->groups, p->group_cap, p->group_count + 1)) return false;
+  for (uint32_t m = 0; m < group->count; m++) {
+    int64_t item = slab_item_of(p, group->members[m].value);
+    if (item != SLAB_NO_ITEM) p->group_of[item] = (int32_t)p->group_count;
+  }
+  for (uint32_t i = 0; i < group->copy_count; i++)
+    p->group_of[slab_item_of(p, group->copies[i])] = (int32_t)p->group_count;
+  p->groups[p->group_count++] = *group;
+  return true;
+}
+
+static bool find_blocks(slab_plan *p) {
+  for (size_t k = 0; k < p->sum_count; k++) {
+    slab_group group;
+    if (p->group_of[p->sums[k].item] != SLAB_NO_GROUP || !slab_blocks(p, k, &group)) continue;
+    if (!add_group(p, &group)) return false;
+  }
+  return true;
 }
 
 static bool find_groups(slab_plan *p) {
@@ -367,10 +418,7 @@ static bool find_groups(slab_plan *p) {
     grow(p, &group, late);
     memset(late + i, 0, p->count - i < WINDOW ? p->count - i : WINDOW);
     if (group.count == 1 || !reduces(p, &group) || hands_out(p, &group)) continue;
-    good = IR_RESERVE(mem, p->groups, p->group_cap, p->group_count + 1);
-    for (uint32_t m = 0; m < group.count && good; m++)
-      p->group_of[item_of(p, group.members[m].value)] = (int32_t)p->group_count;
-    if (good) p->groups[p->group_count++] = group;
+    good = add_group(p, &group);
   }
   ir_free(mem, late, p->count);
   return good;
@@ -381,7 +429,7 @@ bool slab_find(slab_plan *p, scheduler *s) {
   *p = (slab_plan){.s = s, .item_of = ir_alloc(mem, s->nodes * sizeof *p->item_of)};
   if (!p->item_of) return false;
   memset(p->item_of, 0, s->nodes * sizeof *p->item_of);
-  if (!find_items(p) || !find_groups(p)) return false;
+  if (!find_items(p) || !find_blocks(p) || !find_groups(p)) return false;
   dissolve_misplaced(p);
   find_outside(p);
   for (size_t g = p->group_count; g-- > 0;) {
@@ -401,6 +449,7 @@ void slab_free(slab_plan *p) {
   ir_free(mem, p->items, p->item_cap * sizeof *p->items);
   ir_free(mem, p->reads, p->read_cap * sizeof *p->reads);
   ir_free(mem, p->groups, p->group_cap * sizeof *p->groups);
+  ir_free(mem, p->sums, p->sum_cap * sizeof *p->sums);
   ir_free(mem, p->group_of, p->count * sizeof *p->group_of);
   ir_free(mem, p->before, p->count * sizeof *p->before);
   ir_free(mem, p->item_of, p->s->nodes * sizeof *p->item_of);
@@ -430,7 +479,7 @@ ir_apart slab_apart(const slab_plan *p, ir_ref node) {
 
 bool slab_is_local(const slab_plan *p, ir_ref value) {
   const slab_group *group = ir_op_of(p->s->g, value) == IR_OP_RESULT ? NULL : slab_of(p, value);
-  int64_t m = group ? member_of(group, value) : -1;
+  int64_t m = group ? slab_member_of(group, value) : -1;
   return group && (m < 0 || !group->members[m].stored); /* or a copy that nobody needs */
 }
 
@@ -445,7 +494,7 @@ static bool reads_leaves(const slab_plan *p, const slab_item *item) {
 }
 
 bool slab_may_wait(const slab_plan *p, ir_ref value) {
-  int64_t i = item_of(p, value);
+  int64_t i = slab_item_of(p, value);
   if (i < 0 || p->group_of[i] != SLAB_NO_GROUP || schedule_is_call(ir_op_of(p->s->g, value))) return false;
   return (p->waits[i] = !p->items[i].result && reads_leaves(p, &p->items[i]));
 }
@@ -457,12 +506,12 @@ static ir_ref take_waiting(const slab_plan *p, int64_t i) {
 }
 
 ir_ref slab_next_waiting(const slab_plan *p, ir_ref node) {
-  int64_t i = item_of(p, node);
+  int64_t i = slab_item_of(p, node);
   ir_ref next = 0;
   if (i < 0) return 0;
   const slab_item *item = &p->items[i];
   for (uint32_t k = 0; k < item->read_count && !next; k++)
-    next = take_waiting(p, item_of(p, p->reads[item->first_read + k].node));
+    next = take_waiting(p, slab_item_of(p, p->reads[item->first_read + k].node));
   if (item->read_count || item->joins) return next;
   for (uint32_t k = 0; k < p->count && !next; k++) next = take_waiting(p, k); /* it may read anything */
   return next;

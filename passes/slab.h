@@ -3,12 +3,15 @@
 #define VIEWFOLD_PASSES_SLAB_H
 
 #include "schedule.h"
+#include "rescale.h"
 
-enum { SLAB_MOST = 24, SLAB_NO_LOOP = -1, SLAB_NO_GROUP = -1 };
+enum { SLAB_MOST = 24, SLAB_COPIES = 8, SLAB_NO_LOOP = -1, SLAB_NO_GROUP = -1 };
+enum { SLAB_NEAR = 32 << 10 }; /* bytes: the first cache of most machines */
 
 /* By axis of a tensor: the loop that walks it, position by position, or SLAB_NO_LOOP. */
 typedef struct slab_axes {
   int8_t loop[IR_MAX_RANK];
+  uint32_t parts; /* set of loops that walk an axis in steps of several positions */
 } slab_axes;
 
 /* slab_axes.c: axes of the operand of that number, given those of the node that uses it. False on failure. */
@@ -41,7 +44,15 @@ typedef struct slab_member {
   bool local;               /* others of the slab read it */
   bool stored;              /* and others than those do */
   int8_t axis[IR_MAX_RANK]; /* by loop of the slab */
+  ir_slab_role role;
+  int8_t keys; /* as in ir_slab_value */
 } slab_member;
+
+/* A sum that can be rescaled, and the item that it is fused into. */
+typedef struct slab_sum {
+  pass_rescaled rescaled;
+  uint32_t item;
+} slab_sum;
 
 typedef struct slab_group {
   slab_member members[SLAB_MOST]; /* in order of their nodes */
@@ -53,6 +64,10 @@ typedef struct slab_group {
   uint32_t before; /* first item that needs a member and is none: the slab runs before it; UINT32_MAX: none */
   int32_t beside;  /* another group that runs before that item; SLAB_NO_GROUP: none */
   int64_t rows;    /* positions of the innermost loop that one round takes together */
+  int64_t bytes;   /* of one round; 0 in a group of one, and where contractions are computed in tiles */
+  int64_t block; /* keys that are taken together; 0: the slab is none of those that go over keys in blocks */
+  ir_ref copies[SLAB_COPIES]; /* of what members compute: items that nobody needs then */
+  uint32_t copy_count;
 } slab_group;
 
 typedef struct slab_plan {
@@ -64,6 +79,8 @@ typedef struct slab_plan {
   size_t read_count, read_cap;
   slab_group *groups;
   size_t group_count, group_cap;
+  slab_sum *sums;
+  size_t sum_count, sum_cap;
   int32_t *before;   /* by item: the first group that runs right before it; SLAB_NO_GROUP */
   int32_t *group_of; /* by item; SLAB_NO_GROUP */
   uint32_t *item_of; /* by node: item + 1 */
@@ -97,6 +114,18 @@ int64_t slab_bytes(const scheduler *s, ir_ref tensor);
 int64_t slab_read_bytes(const scheduler *s, const slab_read *read);
 /* slab_stage.c: values that several members would compute again, and that cost much, become members. */
 bool slab_stage(slab_plan *p, slab_group *group);
+
+/* slab_blocks.c: the group that computes sum number `sum` of the plan, and all others that go with it, in
+ * blocks of keys. False where there is none; then nothing is changed. */
+bool slab_blocks(slab_plan *p, size_t sum, slab_group *group);
+
+/* Does it lie in memory as far as fusion goes? */
+bool slab_in_memory(const scheduler *s, ir_ref r);
+/* The item that computes the node; SLAB_NO_ITEM: none does. */
+enum { SLAB_NO_ITEM = -1 };
+int64_t slab_item_of(const slab_plan *p, ir_ref node);
+/* The member of that value; -1: none. */
+int64_t slab_member_of(const slab_group *group, ir_ref value);
 
 /* The nodes that are fused into the value, the value first, descending; 0: very many, or memory is short. */
 size_t slab_fused(scheduler *s, ir_ref value, ir_ref *out, size_t room);

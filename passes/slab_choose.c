@@ -5,7 +5,10 @@
  * computed together, and the order of summation must not depend on the machine.
  *
  * Several rows are taken together where one is short, or where neighbours in memory belong to different rows:
- * then lanes run across the rows. */
+ * then lanes run across the rows.
+ *
+ * Where the lanes are work-items the locals are memory of the group, which has a size; what is read again
+ * comes from caches. */
 #include "slab.h"
 
 #include <string.h>
@@ -20,7 +23,9 @@ enum {
   FEWEST_TILED = 16,
   AGAIN_BYTES = 8 << 20, /* that contractions of every round may read: part of a third cache */
   TILE = 512,            /* elements: what is less than a few tiles in a round is worth none */
-  FEW_ROUNDS = 4         /* for threads to share, unless there is little to do */
+  FEW_ROUNDS = 4,        /* for threads to share, unless there is little to do */
+  ENOUGH_GROUPS = 512,   /* of work-items, which fill a device */
+  MOST_ALONE = 1 << 14   /* elements for a group while others have none */
 };
 #define FAR_TOO_MANY ((int64_t)1 << 40)
 
@@ -81,29 +86,40 @@ static void walked_axes(const slab_plan *p, const slab_group *group, const slab_
   }
 }
 
+/* Does the shared loop take parts of what is read, no whole axis of it? */
+static bool in_parts(const slab_member *m, const slab_read *read, int8_t loop) {
+  return read->axes.parts >> m->axis[loop] & 1;
+}
+
 /* Of what the item reads: a row of it, where all shared loops walk it. */
-static int64_t row_bytes(const slab_plan *p, const slab_group *group, const slab_read *read, const int8_t *at,
-                         bool *neighbours) {
+static int64_t row_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
+                         const slab_read *read, const int8_t *at, bool *neighbours) {
   ir_graph *g = p->s->g;
-  for (int8_t l = 0; l < group->loops; l++)
-    if (group->shared[l] && at[l] < 0) return 0;
-  int64_t row = row_of(g, group, read->node, at, neighbours), all = slab_elements(g, read->node);
-  if (read->elements < all) row = times(row, read->elements) / all; /* in part */
-  return times(row, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
+  int64_t steps = 1;
+  for (int8_t l = 0; l < group->loops; l++) {
+    if (!group->shared[l] || at[l] >= 0) continue;
+    if (!in_parts(m, read, l)) return 0;
+    steps = times(steps, most(g, group->extent[l]));
+  }
+  int64_t row = row_of(g, group, read->node, at, neighbours) / steps, all = slab_elements(g, read->node);
+  if (read->elements < all) row = times(row, read->elements) / all; /* some of its elements */
+  return times(row ? row : 1, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
 }
 
 /* Of what the item reads: what rounds of the innermost loop read again, one after the other. */
-static int64_t again_bytes(const slab_plan *p, const slab_group *group, const slab_read *read,
-                           const int8_t *at) {
+static int64_t again_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
+                           const slab_read *read, const int8_t *at) {
   int64_t bytes = slab_read_bytes(p->s, read);
-  if (at[innermost(group)] >= 0) return 0;
+  int8_t inner = innermost(group);
+  if (at[inner] >= 0 || in_parts(m, read, inner)) return 0;
   for (int8_t l = 0; l < group->loops; l++)
-    if (group->shared[l] && at[l] >= 0) bytes /= most(p->s->g, group->extent[l]);
+    if (group->shared[l] && (at[l] >= 0 || in_parts(m, read, l))) bytes /= most(p->s->g, group->extent[l]);
   return bytes;
 }
 
 typedef struct row {
   int64_t bytes, longest; /* of all locals and reads; elements of the longest */
+  int64_t locals;         /* bytes of all locals */
   int64_t contracted;     /* elements of the contraction with the fewest */
   int64_t again;          /* bytes of what every round reads, or all those of a position further out */
   bool neighbours, tiled;
@@ -125,7 +141,7 @@ static row measure(const slab_plan *p, const slab_group *group) {
     const slab_member *m = &group->members[i];
     int64_t elements = row_of(g, group, m->value, m->axis, &r.neighbours);
     if (elements > r.longest) r.longest = elements;
-    if (m->local) r.bytes += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
+    if (m->local) r.locals += times(elements, ir_dtypes[ir_dtype_of(g, m->value)].bytes);
     if (!p->item_of[m->value]) continue;
     const slab_item *item = &p->items[p->item_of[m->value] - 1];
     r.tiled |= item->contracts;
@@ -138,14 +154,32 @@ static row measure(const slab_plan *p, const slab_group *group) {
       if (count < ROOM) met[count++] = read->node;
       int8_t at[IR_MAX_RANK];
       walked_axes(p, group, m, read, at);
-      int64_t bytes = row_bytes(p, group, read, at, &r.neighbours);
-      r.again += again_bytes(p, group, read, at);
+      int64_t bytes = row_bytes(p, group, m, read, at, &r.neighbours);
+      r.again += again_bytes(p, group, m, read, at);
       int64_t length = bytes / (ir_dtypes[ir_dtype_of(g, read->node)].bytes);
       if (length > r.longest) r.longest = length;
       r.bytes += bytes;
     }
   }
+  r.bytes += r.locals;
   return r;
+}
+
+/* For groups of work-items: as many rows as all of them have something to do, whose locals fit. What is left
+ * of these is for the exchange between work-items. */
+static bool fits_group(const slab_plan *p, slab_group *group, const row *r, int64_t rounds, int64_t extent) {
+  enum { EXCHANGED = 8 }; /* bytes of each work-item */
+  const ir_target *t = p->s->target;
+  int64_t room = (t->local_bytes ? t->local_bytes : CACHE_BYTES) - (int64_t)t->lanes * EXCHANGED,
+          rows = r->neighbours ? NEIGHBOURS : 1;
+  while (rows > extent) rows /= 2;
+  while (times(rows, r->longest) < t->lanes && 2 * rows <= extent && rounds / rows > ENOUGH_GROUPS &&
+         times(2 * rows, r->locals) <= room)
+    rows *= 2;
+  group->rows = rows;
+  rounds /= rows;
+  bool few = rounds < 2 || (rounds < ENOUGH_GROUPS && times(rows, r->longest) > MOST_ALONE);
+  return !few && rounds < FAR_TOO_MANY && times(rows, r->locals) <= room;
 }
 
 bool slab_fits(const slab_plan *p, slab_group *group) {
@@ -164,12 +198,14 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
           cache = r.tiled ? TILED_BYTES : CACHE_BYTES;
   for (int8_t l = 0; l < group->loops; l++)
     if (group->shared[l]) rounds = times(rounds, most(g, group->extent[l]));
+  if (p->s->target->lanes) return fits_group(p, group, &r, rounds, extent);
   int64_t all = times(rounds, r.bytes);
   while (times(rows, r.longest) < SHORT_ROW) rows *= 2;
   while (rows > extent) rows /= 2;
   int64_t fewest = r.tiled ? FEWEST_TILED : r.neighbours ? FEWEST_NEIGHBOURS : 1;
   while (rows > fewest && times(rows, r.bytes) > cache) rows /= 2;
   group->rows = rows;
+  group->bytes = r.tiled ? 0 : times(rows, r.bytes);
   rounds /= rows;
   bool few = rounds < 2 || (rounds < FEW_ROUNDS && all > CACHE_BYTES / 8);
   if (r.tiled && (times(rows, r.contracted) < TILE || r.again > AGAIN_BYTES)) return false;

@@ -12,15 +12,15 @@
  *
  * A weight that is NaN is so in a row of which the first weight is NaN as well: the greatest score, NaN or
  * infinite, is what makes it so. Zero times the other values is 0, or NaN where one of them is not finite,
- * for all rows alike, so that it is computed once. What is kept does not change: E is a multiple of TILE, and
- * the masks before it stay. All of it or nothing: a local whose end was left out has no other readers. */
+ * for all rows alike, so that it is computed once. What is kept does not change: E is a multiple of
+ * SLAB_TILE, and the masks before it stay. All of it or nothing: a local whose end was left out has no other
+ * readers. */
 #include "loops.h"
+#include "slab_face.h"
 
 #include "index.h"
 
-#include <math.h>
-
-enum { TILE = 64, MAX_LOADS = 64, MAX_SHORT = 8 };
+enum { MAX_LOADS = 64, MAX_SHORT = 8 };
 
 /* A local without elements from E on along its last axis. */
 typedef struct shortened {
@@ -37,59 +37,8 @@ typedef struct slab_mask {
   uint32_t local_count;
 } slab_mask;
 
-/* From *start on, the condition is `*beyond` at all positions of the range; false: nothing is known. */
-static bool face_of(ir_graph *g, ir_ref condition, ir_ref range, ir_ref *start, bool *beyond) {
-  const ir_node *n = ir_get(g, condition);
-  ir_ref e, zero = ir_index(g, 0);
-  int64_t stride;
-  if (ir_ops[n->op].cls != IR_CLASS_COMPARE || ir_dtype_of(g, n->src[0]) != IR_INDEX) return false;
-  if (n->op == IR_OP_LT || n->op == IR_OP_LE) e = pass_sub(g, n->src[0], n->src[1]); /* e < 0, e <= 0 */
-  else if (n->op == IR_OP_GT || n->op == IR_OP_GE) e = pass_sub(g, n->src[1], n->src[0]);
-  else return false;
-  bool strict = n->op == IR_OP_LT || n->op == IR_OP_GT;
-  if (!e || !loop_stride(g, e, range, &stride) || (stride != 1 && stride != -1)) return false;
-  ir_ref rest = pass_substitute(g, e, &range, &zero, 1);
-  *beyond = stride < 0; /* rest - r < 0 from rest + 1 on; not rest + r < 0 from -rest on */
-  *start = *beyond ? pass_add_int(g, rest, strict) : pass_add_int(g, pass_mul_int(g, rest, -1), !strict);
-  return *start != 0;
-}
-
-static bool is_infinite(const ir_graph *g, ir_ref value) {
-  return ir_op_of(g, value) == IR_OP_CONST && ir_is_float(ir_dtype_of(g, value)) &&
-         ir_const_value(g, value).f == -INFINITY;
-}
-
-/* where(..., -inf, ...) that is -inf from *start on */
-static bool ends(ir_graph *g, ir_ref value, ir_ref range, ir_ref *start) {
-  const ir_node *n = ir_get(g, value);
-  if (n->op != IR_OP_WHERE) return false;
-  bool when = is_infinite(g, n->src[1]);
-  if (!when && !is_infinite(g, n->src[2])) return false;
-  const ir_node *all = ir_get(g, n->src[0]);
-  bool several = all->op == (when ? IR_OP_OR : IR_OP_AND);
-  for (uint32_t i = 0; i < (several ? all->nsrc : 1); i++) {
-    bool beyond;
-    if (face_of(g, several ? all->src[i] : n->src[0], range, start, &beyond) && beyond == when) return true;
-  }
-  return false;
-}
-
-/* The most that a position is over all rows, as a multiple of TILE from TILE to the size. */
-static ir_ref latest(slab_mask *s, ir_ref start) {
-  ir_graph *g = s->g;
-  ir_ref ranges[MAX_LOADS], size = ir_index(g, s->size), tile = ir_index(g, TILE);
-  uint32_t count = loop_find(g, start, IR_OP_RANGE, ranges, MAX_LOADS);
-  for (uint32_t i = 0; i < count && count < MAX_LOADS; i++) {
-    int64_t stride, extent;
-    if (ranges[i] == s->round) continue;
-    if (!loop_stride(g, start, ranges[i], &stride) || !ir_is_const(g, ir_src(g, ranges[i], 0), &extent))
-      return 0;
-    ir_ref at = ir_index(g, stride > 0 ? extent - 1 : 0);
-    start = pass_substitute(g, start, &ranges[i], &at, 1);
-  }
-  ir_ref end = pass_mul_int(g, pass_div_int(g, pass_add_int(g, start, TILE - 1), TILE), TILE);
-  if (!pass_proves(g, IR_OP_LE, end, size)) end = pass_min(g, end, size);
-  return pass_proves(g, IR_OP_GE, end, tile) ? end : pass_max(g, end, tile);
+static ir_ref latest_of(const slab_mask *s, ir_ref start) {
+  return slab_latest(s->g, start, s->round, s->size);
 }
 
 /* A store or load of a local: the range that walks the axis of that size, one element after another. */
@@ -138,14 +87,15 @@ static bool find_scores(slab_mask *s) {
     const ir_node *r = ir_get(g, ir_src(g, s->stores.store[i], 2));
     ir_ref start, loads[MAX_LOADS];
     if (r->op != IR_OP_REDUCE || ir_arg_int(r) != IR_OP_MAX || r->nsrc != 2) continue;
-    if (!ir_is_const(g, ir_src(g, r->src[1], 0), &s->size) || s->size <= TILE || s->size % TILE) continue;
-    if (!ends(g, r->src[0], r->src[1], &start)) continue;
+    if (!ir_is_const(g, ir_src(g, r->src[1], 0), &s->size) || s->size <= SLAB_TILE || s->size % SLAB_TILE)
+      continue;
+    if (!slab_ends(g, r->src[0], r->src[1], &start)) continue;
     uint32_t count = loop_find(g, r->src[0], IR_OP_LOAD, loads, MAX_LOADS);
     for (uint32_t k = 0; k < count; k++) {
       bool scores = ir_op_of(g, ir_src(g, loads[k], 0)) == IR_OP_LOCAL &&
                     key_range(s, ir_src(g, loads[k], 1)) == r->src[1];
       if (!scores) continue;
-      s->end = latest(s, start);
+      s->end = latest_of(s, start);
       return s->end && ir_op_of(g, s->end) != IR_OP_CONST && add_local(s, ir_src(g, loads[k], 0), false);
     }
   }
@@ -155,8 +105,8 @@ static bool find_scores(slab_mask *s) {
 /* Does it end at s->end, or before? */
 static bool ends_there(slab_mask *s, ir_ref value, ir_ref range) {
   ir_ref start, end;
-  if (!ends(s->g, value, range, &start)) return false;
-  end = latest(s, start);
+  if (!slab_ends(s->g, value, range, &start)) return false;
+  end = latest_of(s, start);
   return end && (end == s->end || pass_proves(s->g, IR_OP_LE, end, s->end));
 }
 
@@ -166,7 +116,7 @@ static bool is_greatest(slab_mask *s, ir_ref value, ir_ref scores) {
   while (ir_op_of(g, value) == IR_OP_BITCAST) value = ir_src(g, value, 0);
   if (ir_op_of(g, value) == IR_OP_WHERE) {
     const ir_node *none = ir_get(g, ir_src(g, value, 0));
-    if (none->op != IR_OP_EQ || none->src[0] != ir_src(g, value, 2) || !is_infinite(g, none->src[1]))
+    if (none->op != IR_OP_EQ || none->src[0] != ir_src(g, value, 2) || !slab_is_infinite(g, none->src[1]))
       return false;
     value = ir_src(g, value, 2);
   }

@@ -137,7 +137,7 @@ static void drop_copies(const slab_plan *p, slab_group *group) {
 }
 
 bool slab_stage(slab_plan *p, slab_group *group) {
-  if (!group->count) return true; /* dissolved */
+  if (!group->count || group->block) return true; /* dissolved; or all that is to be shared is a member */
   const ir_mem *mem = p->s->g->mem;
   sweep *w = ir_alloc(mem, sizeof *w);
   if (!w) return false;

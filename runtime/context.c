@@ -31,16 +31,21 @@ static ir_status short_of_memory(ir_error *error) {
 static ir_status set_up(rt_context *c, ir_error *error) {
   bool cache_dir = copy_string(&c->mem, &c->options.cache_dir),
        target = copy_string(&c->mem, &c->options.target);
-  bool lock = pthread_mutex_init(&c->lock, NULL) == 0, arenas = lock && rt_arenas_init(&c->arenas, &c->mem);
+  ir_status status = rt_device_open(&c->mem, c->options.device, &c->device, error);
+  c->options.device = NULL; /* the device knows its name */
+  bool lock = pthread_mutex_init(&c->lock, NULL) == 0,
+       arenas =
+           lock && !status && rt_arenas_init(&c->arenas, c->device->does->blocks, c->device, RT_ARENA_KEPT);
   if (arenas && rt_module_init(&c->codegen, error) == IR_OK) {
     if (cache_dir && target) return IR_OK;
     rt_module_free(&c->codegen);
   }
   if (arenas) rt_arenas_free(&c->arenas);
   if (lock) pthread_mutex_destroy(&c->lock);
+  if (!status) c->device->does->close(c->device);
   free_string(&c->mem, c->options.cache_dir);
   free_string(&c->mem, c->options.target);
-  return short_of_memory(error);
+  return status ? status : short_of_memory(error);
 }
 
 ir_status rt_context_create(const ir_mem *mem, const rt_options *options, rt_context **out, ir_error *error) {
@@ -76,6 +81,7 @@ void rt_context_destroy(rt_context *c) {
   rt_disk_close(c->disk);
   ir_text_free(&c->identity);
   rt_arenas_free(&c->arenas);
+  c->device->does->close(c->device);
   rt_module_free(&c->codegen);
   pthread_mutex_destroy(&c->lock);
   free_string(&c->mem, c->options.cache_dir);
@@ -93,7 +99,7 @@ rt_module *rt_context_codegen(rt_context *c) { return &c->codegen; }
  * the sources. */
 static ir_status look_up(rt_context *c, ir_error *error) {
   if (c->looked_up) return IR_OK;
-  ir_status status = rt_target_host(&c->target, error);
+  ir_status status = c->device->does->describe(c->device, &c->target, error);
   if (!status && c->options.target) status = rt_target_override(&c->target, c->options.target, error);
   if (status) return status;
   ir_text_free(&c->identity);

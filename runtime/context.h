@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "runtime/arena.h"
+#include "runtime/device.h"
 #include "runtime/memo.h"
 #include "runtime/pool.h"
 #include "runtime/runtime.h"
@@ -12,7 +13,8 @@
 struct rt_context {
   ir_mem mem;
   rt_options options; /* strings are copies */
-  rt_module codegen;
+  rt_device *device;
+  rt_module codegen; /* of the CPU */
   rt_pool *pool;
   rt_arenas arenas;
   pthread_mutex_t lock; /* of everything below */

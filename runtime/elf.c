@@ -229,8 +229,13 @@ static ir_status write_table(linker *l) {
     if (l->place[s.st_shndx] == NOT_PLACED || !(home.sh_flags & SHF_EXECINSTR) ||
         !inside(home.sh_size, s.st_value, s.st_size))
       return ir_fail(l->error, IR_ERR_COMPILE, "linking: function '%.200s' lies outside its section", name);
-    rt_image_row row = {(uint32_t)(name_at - l->image), l->place[s.st_shndx] + (uint32_t)s.st_value,
-                        (uint32_t)s.st_size, l->terms.in_place, l->terms.scratch};
+    rt_image_row row = {(uint32_t)(name_at - l->image),
+                        l->place[s.st_shndx] + (uint32_t)s.st_value,
+                        (uint32_t)s.st_size,
+                        l->terms.in_place,
+                        l->terms.scratch,
+                        l->terms.checks,
+                        0};
     memcpy(at, &row, sizeof row);
     at += sizeof row;
     size_t length = strlen(name) + 1;

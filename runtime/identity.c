@@ -73,7 +73,8 @@ bool rt_build_id(const char *path, char *hex, size_t size) {
   return found;
 }
 
-/* Where the build saw it, then under the same name where libraries usually are. */
+/* Where the build saw it, then under the same name where libraries usually are; a build without LLVM names no
+ * file. */
 static bool llvm_id(char *hex, size_t size) {
   static const char *const places[] = {
 #if defined(__x86_64__)
@@ -92,6 +93,7 @@ static bool llvm_id(char *hex, size_t size) {
   };
   static const char file[] = VIEWFOLD_LLVM_FILE;
   const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+  if (!*name) return false;
   if (slash && rt_build_id(file, hex, size)) return true;
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     char path[256];

@@ -27,7 +27,8 @@ static bool read_row(const uint8_t *bytes, const rt_image_head *head, uint32_t i
   memcpy(&row, bytes + sizeof *head + index * sizeof row, sizeof row);
   if (row.offset < head->code || row.offset > head->size || row.size > head->size - row.offset) return false;
   if (row.name >= head->code || !memchr(bytes + row.name, 0, head->code - row.name)) return false;
-  *out = (rt_entry){(const char *)bytes + row.name, row.offset, row.size, {row.scratch, row.in_place}};
+  *out = (rt_entry){
+      (const char *)bytes + row.name, row.offset, row.size, {row.scratch, row.in_place, row.checks != 0}};
   return true;
 }
 
@@ -106,7 +107,7 @@ ir_status rt_image_map(const void *bytes, size_t size, rt_code *out, ir_error *e
     return ir_fail(error, errno == ENOMEM ? IR_ERR_MEMORY : IR_ERR_DEVICE,
                    "code: %zu bytes cannot be mapped executable: %s", size, strerror(errno));
   flush_instructions(map, size);
-  *out = (rt_code){map, size, map, size};
+  *out = (rt_code){map, size, map, size, NULL};
   return IR_OK;
 }
 
@@ -123,7 +124,7 @@ ir_status rt_image_adopt(void *map, size_t map_size, size_t offset, size_t size,
   }
   if (!mprotect(map, map_size, PROT_READ | PROT_EXEC)) {
     flush_instructions(base, size);
-    *out = (rt_code){base, size, map, map_size};
+    *out = (rt_code){base, size, map, map_size, NULL};
     return IR_OK;
   }
   ir_status status = rt_image_map(base, size, out, error);

@@ -16,10 +16,12 @@ typedef struct rt_flat {
   size_t size;
 } rt_flat;
 
-/* What a caller has to know of a function, as cg_blob states it. */
+/* What a caller has to know of a function: as cg_blob states it, and whether it checks indices, where calls
+ * do not answer at once (device.h). */
 typedef struct rt_terms {
   uint64_t scratch;
   uint32_t in_place;
+  bool checks;
 } rt_terms;
 
 /* One function of an image: `offset` from its first byte, `size` of the code in bytes. */
@@ -42,13 +44,18 @@ void rt_flat_free(const ir_mem *mem, rt_flat *flat);
 bool rt_image_entry(const void *bytes, size_t size, uint32_t index, rt_entry *out);
 bool rt_image_find(const void *bytes, size_t size, const char *name, rt_entry *out);
 
+/* An image of one function: these bytes as they are. */
+ir_status rt_image_wrap(const ir_mem *mem, const char *name, const void *bytes, size_t size, rt_terms terms,
+                        rt_flat *out, ir_error *error);
+
 /* An image mapped readable and executable. `base` is its first byte; `map` and `map_size` are what to unmap.
- */
+ * Of another device than the CPU: its bytes, and in `made` what the device made of them. */
 typedef struct rt_code {
   const uint8_t *base;
   size_t size;
   void *map;
   size_t map_size;
+  void *made;
 } rt_code;
 
 /* Map a copy of an image: through a memory file, or private memory sealed after writing where there are none.

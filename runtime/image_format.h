@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define RT_IMAGE_MAGIC 0x336567616d696676u /* "vfimage3" */
+#define RT_IMAGE_MAGIC 0x346567616d696676u /* "vfimage4" */
 
 typedef struct rt_image_head {
   uint64_t magic;
@@ -20,6 +20,7 @@ typedef struct rt_image_row {
   uint32_t offset, size;
   uint32_t in_place; /* as in rt_terms */
   uint64_t scratch;
+  uint32_t checks, zero;
 } rt_image_row;
 
 #endif

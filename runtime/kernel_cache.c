@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/context.h"
+#include "runtime/device.h"
 
 static const char kind[] = "code";
 
@@ -75,36 +76,26 @@ static void keep_in_memory(rt_context *c, const job *j) {
   if (!kept) rt_kernel_drop(kernel);
 }
 
-static ir_status compile_object(rt_context *c, const job *j, cg_blob *object, ir_error *error) {
+static ir_status compile_graph(rt_context *c, job *j) {
   ir_graph graph;
   ir_ref kernel;
   int64_t start = ir_timer_start(c->options.timer);
-  ir_status status = ir_graph_init(&graph, &c->mem, error);
+  ir_status status = ir_graph_init(&graph, &c->mem, &j->error);
   if (status) return status;
-  status = rt_kernel_key_read(j->key, &graph, &kernel, error);
+  status = rt_kernel_key_read(j->key, &graph, &kernel, &j->error);
   ir_timer_lap(c->options.timer, &start, "read", -1, j->key->symbol);
-  cg_request request = {&graph, kernel, j->key->symbol, &c->target, CG_OBJECT, RT_LEVEL, c->options.timer};
-  if (!status && c->options.compile)
-    status = c->options.compile(c->options.compile_user, &graph, kernel, j->key->symbol, &c->target, object,
-                                error);
-  else if (!status) status = rt_module_request(&c->codegen, &request, object, error);
+  if (!status) status = c->device->does->compile(c, &graph, kernel, j->key->symbol, j->image, &j->error);
   ir_graph_free(&graph);
   return status;
 }
 
 static void compile(rt_context *c, job *j) {
-  cg_blob object = {0};
-  ir_status status = compile_object(c, j, &object, &j->error);
-  int64_t start = ir_timer_start(c->options.timer);
-  rt_terms terms = {object.scratch, object.in_place};
-  if (!status) status = rt_image_link(object.bytes, object.size, terms, &c->mem, j->image, &j->error);
+  ir_status status = compile_graph(c, j);
   if (!status && !is_image_of(j->image->bytes, j->image->size, j->key)) {
     rt_flat_free(&c->mem, j->image);
     status = IR_ERR_COMPILE;
   }
   if (status) ir_fail(&j->error, status, "compile: no function %s was made", j->key->symbol);
-  if (object.bytes) cg_blob_free(&object);
-  ir_timer_lap(c->options.timer, &start, "link", -1, j->key->symbol);
 }
 
 typedef struct batch {

@@ -1,4 +1,4 @@
-/* Images are position-independent as a whole, so packing is copying. */
+/* Images are position-independent as a whole, so packing is copying. Images of other bytes than code. */
 #include "runtime/pack.h"
 
 #include <string.h>
@@ -29,8 +29,13 @@ ir_status rt_image_pack(const ir_mem *mem, const rt_flat *images, size_t count, 
   size_t name = names, at = code;
   for (size_t i = 0; i < count; i++) {
     rt_image_entry(images[i].bytes, images[i].size, 0, &entry);
-    rt_image_row row = {(uint32_t)name, (uint32_t)(at + entry.offset), entry.size, entry.terms.in_place,
-                        entry.terms.scratch};
+    rt_image_row row = {(uint32_t)name,
+                        (uint32_t)(at + entry.offset),
+                        entry.size,
+                        entry.terms.in_place,
+                        entry.terms.scratch,
+                        entry.terms.checks,
+                        0};
     memcpy(bytes + sizeof head + i * sizeof row, &row, sizeof row);
     memcpy(bytes + name, entry.name, strlen(entry.name) + 1);
     memcpy(bytes + at, images[i].bytes, images[i].size);
@@ -38,5 +43,26 @@ ir_status rt_image_pack(const ir_mem *mem, const rt_flat *images, size_t count, 
     at += aligned(images[i].size);
   }
   *out = (rt_flat){bytes, size};
+  return IR_OK;
+}
+
+ir_status rt_image_wrap(const ir_mem *mem, const char *name, const void *bytes, size_t size, rt_terms terms,
+                        rt_flat *out, ir_error *error) {
+  *out = (rt_flat){0};
+  size_t names = sizeof(rt_image_head) + sizeof(rt_image_row), code = aligned(names + strlen(name) + 1),
+         whole = aligned(code + size);
+  if (size > UINT32_MAX / 2)
+    return ir_fail(error, IR_ERR_UNSUPPORTED, "code: %s has %zu bytes, which is more than 2 GiB", name, size);
+  uint8_t *made = ir_alloc(mem, whole);
+  if (!made) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
+  memset(made, 0, whole);
+  rt_image_head head = {RT_IMAGE_MAGIC, whole, 1, (uint32_t)code};
+  rt_image_row row = {
+      (uint32_t)names, (uint32_t)code, (uint32_t)size, terms.in_place, terms.scratch, terms.checks, 0};
+  memcpy(made, &head, sizeof head);
+  memcpy(made + sizeof head, &row, sizeof row);
+  memcpy(made + names, name, strlen(name) + 1);
+  if (size) memcpy(made + code, bytes, size);
+  *out = (rt_flat){made, whole};
   return IR_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/context.h"
+#include "runtime/device.h"
 
 /* Every array of a program but its frame's. */
 static uintptr_t carve(rt_program *p, uintptr_t at) {
@@ -101,6 +102,7 @@ static bool find_kernels(rt_program *p) {
 
 size_t rt_scratch_of(const rt_program *p, uint32_t step) {
   rt_entry entry;
+  if (p->remote) return 0; /* the device's own memory */
   rt_image_entry(p->code.base, p->code.size, p->plan.steps[step].kernel, &entry);
   return ((size_t)entry.terms.scratch + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
 }
@@ -117,13 +119,15 @@ static ir_status prepare(rt_program *p, ir_error *error) {
   if (status) return status;
   find_copies(p);
   bool fixed = p->plan.head->vars == 0;
-  p->plain = fixed && p->homed == 0 && p->moving_count == 0 && p->scratch_steps == 0 &&
+  p->plain = fixed && !p->remote && p->homed == 0 && p->moving_count == 0 && p->scratch_steps == 0 &&
              p->max_params <= RT_FEW_PARAMS && p->launch_count == p->plan.head->steps;
-  if (!fixed) return IR_OK;
-  void *memory = ir_alloc(mem, rt_frame_size(p));
-  if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
-  rt_frame_carve(p, &p->frame, memory);
-  return rt_frame_fill(p, &p->frame, NULL, error);
+  if (fixed) {
+    void *memory = ir_alloc(mem, rt_frame_size(p));
+    if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
+    rt_frame_carve(p, &p->frame, memory);
+    status = rt_frame_fill(p, &p->frame, NULL, error);
+  }
+  return p->remote && !status ? p->context->device->does->prepare(p, error) : status;
 }
 
 /* References are gone, or never were. */
@@ -131,7 +135,8 @@ static void destroy(rt_program *p) {
   const ir_mem *mem = rt_context_mem(p->context);
   rt_program_trim(p);
   if (p->frame.steps) ir_free(mem, p->frame.steps, rt_frame_size(p)); /* the first of its arrays */
-  rt_image_unmap(&p->code);
+  if (p->remote) p->context->device->does->retire(p);
+  p->context->device->does->unload(&p->code);
   pthread_mutex_destroy(&p->lock);
   ir_free(mem, p->tables, p->table_size);
   ir_free(mem, p->raw, p->raw_size);
@@ -154,12 +159,13 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
   *out = NULL;
   rt_program *p = ir_alloc(mem, sizeof *p);
   if (!p) {
-    rt_image_unmap(code);
+    context->device->does->unload(code);
     return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   }
   memset(p, 0, sizeof *p);
   p->context = context;
   p->pool = context->pool;
+  p->remote = rt_is_remote(context->device);
   p->code = *code;
   *code = (rt_code){0};
   atomic_init(&p->references, 1);
@@ -184,7 +190,7 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
     destroy(p);
     return status;
   }
-  rt_image_perf_map(&p->code, context->options.perf_map && p->code.base);
+  rt_image_perf_map(&p->code, context->options.perf_map && p->code.base && !p->remote);
   *out = p;
   return IR_OK;
 }

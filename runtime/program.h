@@ -60,12 +60,14 @@ typedef struct rt_run {
   int64_t *vars;
   void **temps, **buffers; /* temps: of temporaries, then of what moves */
   rt_array *arrays;        /* room for those of a custom operation */
+  void *device;            /* what the device keeps for it; NULL: nothing yet */
 } rt_run;
 
 enum { RT_FEW_PARAMS = 16, RT_SCRATCH_ALIGN = 128 /* of each thread: no two share what a prefetch takes */ };
 
 struct rt_program {
   rt_context *context;
+  bool remote; /* run by its device's functions, not by calling its own */
   bool plain; /* fixed sizes, no memory for temporaries nor scratch memory, few parameters, only kernels: runs
                  on the stack alone */
   size_t scratch_steps; /* whose kernels need scratch memory */
@@ -87,6 +89,7 @@ struct rt_program {
   uint32_t *homes;   /* by temporary: the source where it lies, its own, another temporary's or an output's */
   uint32_t *around;  /* by step: the step it stands in; UINT32_MAX: none */
   const void **calls; /* by step: what was found for a custom operation */
+  void *device;       /* what the device keeps for it */
   size_t homed;       /* temporaries that have memory of their own */
   size_t input_count, temp_count, moving_count, data_count, launch_count, max_params, max_arrays;
   atomic_uint references;

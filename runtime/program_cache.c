@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/context.h"
+#include "runtime/device.h"
 #include "runtime/kernel_cache.h"
 #include "runtime/pack.h"
 #include "runtime/program.h"
@@ -61,7 +62,7 @@ static ir_status load(rt_context *c, rt_found *found, rt_program **out, ir_error
     rt_disk_release(found);
     return ir_fail(error, IR_ERR_INVALID, "an entry of the cache is no plan");
   }
-  size_t image = found->size - size;
+  bool code_follows = found->size > size;
   rt_flat plan = {ir_alloc(&c->mem, size), size};
   if (!plan.bytes) {
     rt_disk_release(found);
@@ -69,8 +70,11 @@ static ir_status load(rt_context *c, rt_found *found, rt_program **out, ir_error
   }
   memcpy(plan.bytes, found->payload, size);
   ir_status status = IR_OK;
-  if (image) status = rt_image_adopt(found->map, found->map_size, found->offset + size, image, &code, error);
-  else rt_disk_release(found);
+  rt_plan head;
+  bool good = rt_plan_read(plan.bytes, size, &head);
+  if (!good || !code_follows) rt_disk_release(found);
+  else status = c->device->does->adopt(c, head.names, found, size, head.head->kernels, &code, error);
+  if (!good) status = ir_fail(error, IR_ERR_INVALID, "a plan is damaged");
   if (!status) status = rt_program_make(c, plan.bytes, size, &code, out, error);
   rt_flat_free(&c->mem, &plan);
   if (!status) {
@@ -94,7 +98,8 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
     rt_program *p;
     status = load(c, &found, &p, &own);
     if (!status) *out = keep_in_memory(c, key, size, p);
-    else if (status == IR_ERR_MEMORY) ir_fail(error, status, "%s", own.text);
+    else if (status == IR_ERR_MEMORY || (status != IR_ERR_INVALID && rt_is_remote(c->device)))
+      ir_fail(error, status, "%s", own.text);
     else { /* made by nobody: a miss */ status = IR_OK;
       rt_disk_remove(disk, kind, full.bytes, full.size);
       count(c, &c->lookups.invalidations);
@@ -106,11 +111,10 @@ ir_status rt_program_find(rt_context *c, const void *key, size_t size, rt_progra
 }
 
 /* The bytes of an entry: the plan, then the image of its kernels where it has any. */
-static ir_status join(rt_context *c, const rt_plan_bytes *plan, const rt_flat *images, rt_flat *out,
-                      ir_error *error) {
+static ir_status join(rt_context *c, const rt_plan_bytes *plan, const rt_flat *images, size_t count,
+                      rt_flat *out, ir_error *error) {
   rt_flat image = {0};
-  ir_status status =
-      plan->kernel_count ? rt_image_pack(&c->mem, images, plan->kernel_count, &image, error) : IR_OK;
+  ir_status status = count ? rt_image_pack(&c->mem, images, count, &image, error) : IR_OK;
   if (status) return status;
   *out = (rt_flat){ir_alloc(&c->mem, plan->size + image.size), plan->size + image.size};
   if (out->bytes) {
@@ -123,17 +127,34 @@ static ir_status join(rt_context *c, const rt_plan_bytes *plan, const rt_flat *i
   return status;
 }
 
+/* Load the code in the entry; what the device wants to be kept with it is put there, where memory allows. */
+static ir_status load_code(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images,
+                           rt_flat *entry, rt_code *code, ir_error *error) {
+  const rt_device_table *device = c->device->does;
+  size_t count = plan->kernel_count;
+  rt_flat more;
+  ir_status status = device->load(c, name, entry->bytes + plan->size, entry->size - plan->size,
+                                  (uint32_t)count, code, error);
+  if (status || !device->extra) return status;
+  if (device->extra(c, code, &images[count], NULL) != IR_OK || !images[count].bytes) return IR_OK;
+  if (join(c, plan, images, count + 1, &more, NULL) != IR_OK) return IR_OK;
+  rt_flat_free(&c->mem, entry);
+  *entry = more;
+  return IR_OK;
+}
+
+/* images: room for those of the kernels and one more. */
 static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images,
                           rt_flat *entry, rt_program **out, ir_error *error) {
   rt_stats stats = {0};
   ir_status status = rt_kernels_get(c, name, plan->kernels, plan->kernel_count, images, &stats, error);
   if (status) return status;
   int64_t start = ir_timer_start(c->options.timer);
-  status = join(c, plan, images, entry, error);
-  for (size_t i = 0; i < plan->kernel_count; i++) rt_flat_free(&c->mem, &images[i]);
   rt_code code = {0};
-  if (!status && plan->kernel_count)
-    status = rt_image_map(entry->bytes + plan->size, entry->size - plan->size, &code, error);
+  size_t count = plan->kernel_count;
+  status = join(c, plan, images, count, entry, error);
+  if (!status && count) status = load_code(c, name, plan, images, entry, &code, error);
+  for (size_t i = 0; i <= count; i++) rt_flat_free(&c->mem, &images[i]);
   if (!status) status = rt_program_make(c, entry->bytes, plan->size, &code, out, error);
   if (status) return status;
   ir_timer_lap(c->options.timer, &start, "assemble", -1, NULL);
@@ -160,8 +181,9 @@ ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, c
   ir_status status = rt_plan_make(&c->mem, name, g, plan, &bytes, &own);
   ir_timer_lap(c->options.timer, &start, "plan", -1, NULL);
   if (!status) {
-    rt_flat entry = {0}, *images = ir_alloc(&c->mem, bytes.kernel_count * sizeof *images);
-    if (images) status = assemble(c, name, &bytes, images, &entry, out, &own);
+    size_t room = (bytes.kernel_count + 1) * sizeof(rt_flat);
+    rt_flat entry = {0}, *images = ir_alloc(&c->mem, room);
+    if (images) memset(images, 0, room), status = assemble(c, name, &bytes, images, &entry, out, &own);
     else status = ir_fail(&own, IR_ERR_MEMORY, "graph @%s: out of memory building it", name);
     if (!status) {
       start = ir_timer_start(c->options.timer);
@@ -170,7 +192,7 @@ ir_status rt_program_build(rt_context *c, const char *name, const ir_graph *g, c
       *out = keep_in_memory(c, key, size, *out);
     }
     rt_flat_free(&c->mem, &entry);
-    ir_free(&c->mem, images, bytes.kernel_count * sizeof *images);
+    ir_free(&c->mem, images, room);
   }
   rt_plan_bytes_free(&c->mem, &bytes);
   return status ? ir_fail(error, status, "%s", own.text) : IR_OK;

@@ -26,11 +26,11 @@ static void run_split(const rt_program *p, const rt_step *s, void *const *buffer
   rt_pool_run(p->pool, piece, &args, s->count, s->grain);
 }
 
-static ir_status out_of_range(const rt_program *p, const rt_step *s, ir_error *error) {
+ir_status rt_out_of_range(const rt_program *p, uint32_t step, ir_error *error) {
   rt_entry entry = {.name = "?"};
   uint32_t launch = 0;
-  for (uint32_t i = 0; i <= s->number; i++) launch += p->plan.steps[i].kind == IR_STEP_KERNEL;
-  rt_image_entry(p->code.base, p->code.size, p->plan.steps[s->number].kernel, &entry);
+  for (uint32_t i = 0; i <= step; i++) launch += p->plan.steps[i].kind == IR_STEP_KERNEL;
+  rt_image_entry(p->code.base, p->code.size, p->plan.steps[step].kernel, &entry);
   return ir_fail(
       error, IR_ERR_RANGE,
       "graph @%s: launch %u of %zu (%s) read an index that is out of range; accepted are -n to n-1 for an "
@@ -63,7 +63,7 @@ static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void
   const rt_step *end = f->steps + f->step_count;
   for (const rt_step *s = f->steps; s < end; s++) {
     run_kernel(p, s, bases, buffers, arena, &status);
-    if (status) return out_of_range(p, s, error);
+    if (status) return rt_out_of_range(p, s->number, error);
   }
   if (p->copy_count) copy_results(p, f, bases);
   return IR_OK;
@@ -81,14 +81,29 @@ static inline ir_status run_steps(const rt_going *r, const rt_step *s, const rt_
     } else {
       run_kernel(r->program, s, r->bases, r->buffers, r->run->block.base, &word);
       if (ns) ns[s->number] += ir_now_ns() - before;
-      if (word) return out_of_range(r->program, s, r->error);
+      if (word) return rt_out_of_range(r->program, s->number, r->error);
     }
     s++;
   }
   return IR_OK;
 }
 
+/* Where kernels are launched, the device sees to their times. */
+static ir_status run_remote_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
+  const rt_device_table *device = r->program->context->device->does;
+  for (; s < end; s++) {
+    int64_t before = r->ns_by_step ? ir_now_ns() : 0;
+    ir_status status = s->grain == RT_GRAIN_OTHER ? rt_run_other(r, s) : device->launch(r, s);
+    if (status) return status;
+    if (s->grain != RT_GRAIN_OTHER) continue;
+    if (r->ns_by_step) r->ns_by_step[s->number] += ir_now_ns() - before;
+    s += s->inside[0] + s->inside[1];
+  }
+  return IR_OK;
+}
+
 ir_status rt_run_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
+  if (r->program->remote) return run_remote_steps(r, s, end);
   return r->ns_by_step ? run_steps(r, s, end, r->ns_by_step) : run_steps(r, s, end, NULL);
 }
 
@@ -121,12 +136,13 @@ static rt_run *make_run(const rt_program *p, ir_error *error) {
   return r;
 }
 
-static void free_run(const rt_program *p, rt_run *r) {
+static void free_run(rt_program *p, rt_run *r) {
   rt_arena_give(&p->context->arenas, &r->block);
+  if (r->device) p->context->device->does->drop_run(p, r);
   ir_free(rt_context_mem(p->context), r, run_size(p));
 }
 
-static rt_run *take_run(rt_program *p, ir_error *error) {
+rt_run *rt_run_take(rt_program *p, ir_error *error) {
   rt_run *r = atomic_exchange_explicit(&p->spare, NULL, memory_order_acquire);
   if (r) return r;
   pthread_mutex_lock(&p->lock);
@@ -136,7 +152,7 @@ static rt_run *take_run(rt_program *p, ir_error *error) {
   return r ? r : make_run(p, error);
 }
 
-static void give_run(rt_program *p, rt_run *r) {
+void rt_run_give(rt_program *p, rt_run *r) {
   rt_run *none = NULL;
   if (atomic_compare_exchange_strong_explicit(&p->spare, &none, r, memory_order_release,
                                               memory_order_relaxed))
@@ -175,8 +191,10 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
   if (needed > r->block.size) {
     rt_arena_give(&p->context->arenas, &r->block);
     if (!rt_arena_take(&p->context->arenas, needed, &r->block))
-      return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
-                     rt_program_name(p), needed);
+      return p->remote
+                 ? p->context->device->does->no_room(p->context->device, rt_program_name(p), needed, error)
+                 : ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
+                           rt_program_name(p), needed);
   }
   for (size_t i = 0; i < p->temp_count; i++)
     r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
@@ -184,25 +202,28 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
   return IR_OK;
 }
 
-static bool same(const int64_t *a, const int64_t *b, uint32_t count) {
+static bool same_values(const int64_t *a, const int64_t *b, uint32_t count) {
   for (uint32_t i = 0; i < count; i++)
     if (a[i] != b[i]) return false;
   return true;
 }
 
+ir_status rt_run_fill(rt_program *p, rt_run *r, const int64_t *vars, ir_error *error) {
+  uint32_t var_count = p->plan.head->vars;
+  if (r->filled && (!var_count || (vars && same_values(r->vars, vars, var_count)))) return IR_OK;
+  return fill_run(p, r, vars, error);
+}
+
 static ir_status run_with_state(rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
                                 int64_t *ns_by_step, ir_error *error) {
-  uint32_t var_count = p->plan.head->vars;
-  rt_run *r = take_run(p, error);
+  rt_run *r = rt_run_take(p, error);
   if (!r) return IR_ERR_MEMORY;
-  ir_status status = IR_OK;
-  if (!r->filled || (var_count && (!vars || !same(r->vars, vars, var_count))))
-    status = fill_run(p, r, vars, error);
+  ir_status status = rt_run_fill(p, r, vars, error);
   void *const *const bases[4] = {[IR_SLOT_INPUT] = inputs,
                                  [IR_SLOT_OUTPUT] = outputs,
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
-  const rt_frame *f = var_count ? &r->frame : &p->frame;
+  const rt_frame *f = rt_run_frame(p, r);
   if (!status && !ns_by_step && p->launch_count == p->plan.head->steps) {
     status = run_kernels(p, f, bases, r->buffers, r->block.base, error);
   } else if (!status) {
@@ -210,13 +231,21 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
     status = rt_run_steps(&going, f->steps, f->steps + f->step_count);
     if (!status && p->copy_count) copy_results(p, f, bases);
   }
-  give_run(p, r);
+  rt_run_give(p, r);
   return status;
+}
+
+/* All runs but those of plain programs. */
+static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_error *error) {
+  rt_program *p = (rt_program *)(uintptr_t)program;
+  return p->remote ? p->context->device->does->run(p, a, error)
+                   : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
 }
 
 ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
                          ir_error *error) {
-  if (!p->plain) return run_with_state((rt_program *)(uintptr_t)p, inputs, outputs, vars, NULL, error);
+  if (!p->plain)
+    return run_any(p, &(rt_arguments){.inputs = inputs, .outputs = outputs, .vars = vars}, error);
   void *buffers[RT_FEW_PARAMS + 1];
   void *const *const bases[4] = {
       [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = NULL, [IR_SLOT_DATA] = p->data};
@@ -226,5 +255,11 @@ ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *
 ir_status rt_program_run_timed(const rt_program *p, void *const *inputs, void *const *outputs,
                                const int64_t *vars, int64_t *ns_by_step, ir_error *error) {
   memset(ns_by_step, 0, rt_program_step_count(p) * sizeof *ns_by_step);
-  return run_with_state((rt_program *)(uintptr_t)p, inputs, outputs, vars, ns_by_step, error);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, ns_by_step, false}, error);
+}
+
+ir_status rt_program_run_placed(const rt_program *p, void *const *inputs, void *const *outputs,
+                                const int64_t *vars, ir_error *error) {
+  if (!p->remote) return rt_program_run(p, inputs, outputs, vars, error);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, NULL, true}, error);
 }

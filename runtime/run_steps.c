@@ -6,6 +6,8 @@
 #include "runtime/context.h"
 #include "runtime/run.h"
 
+static const rt_device_table *device_of(const rt_going *r) { return r->program->context->device->does; }
+
 static void *address(const rt_going *r, uint32_t source) { return rt_address(r->bases, source); }
 
 /* Where the address of what moves is kept. */
@@ -21,8 +23,11 @@ static size_t bytes_of(const rt_going *r, const rt_step *s, uint32_t slot) {
   return r->frame->bytes[plan->step_slots[plan->steps[s->number].slots + slot]];
 }
 
-static void copy(void *to, const void *from, size_t bytes) {
-  if (bytes && to != from) memcpy(to, from, bytes);
+static ir_status copy(const rt_going *r, void *to, const void *from, size_t bytes) {
+  if (!bytes || to == from) return IR_OK;
+  if (r->program->remote) return device_of(r)->copy(r, to, from, bytes);
+  memcpy(to, from, bytes);
+  return IR_OK;
 }
 
 /* The steps of a function of s. */
@@ -34,8 +39,12 @@ static ir_status run_second(const rt_going *r, const rt_step *s) {
   return rt_run_steps(r, first, first + s->inside[1]);
 }
 
-static bool holds(const rt_going *r, const rt_step *s) {
-  return *(const uint8_t *)address(r, s->sources[0]) != 0;
+/* The step's predicate. */
+static ir_status holds(const rt_going *r, const rt_step *s, bool *out) {
+  const void *predicate = address(r, s->sources[0]);
+  if (r->program->remote) return device_of(r)->holds(r, predicate, out);
+  *out = *(const uint8_t *)predicate != 0;
+  return IR_OK;
 }
 
 /* what is carried */
@@ -57,10 +66,12 @@ static void turn_carries(const rt_going *r, const uint32_t *five, uint32_t count
 }
 
 /* After the last round, where its state is not in the results by itself. */
-static void end_carries(const rt_going *r, const rt_step *s, uint32_t first, uint32_t count) {
-  for (uint32_t at = first; at < first + RT_CARRY * count; at += RT_CARRY)
-    copy(address(r, s->sources[at + RT_CARRY_RESULT]), *place(r, s->sources[at + RT_CARRY_THIS]),
-         bytes_of(r, s, at));
+static ir_status end_carries(const rt_going *r, const rt_step *s, uint32_t first, uint32_t count) {
+  ir_status status = IR_OK;
+  for (uint32_t at = first; at < first + RT_CARRY * count && !status; at += RT_CARRY)
+    status = copy(r, address(r, s->sources[at + RT_CARRY_RESULT]), *place(r, s->sources[at + RT_CARRY_THIS]),
+                  bytes_of(r, s, at));
+  return status;
 }
 
 /* slices */
@@ -85,7 +96,10 @@ static void move_parts(const rt_going *r, const rt_step *s, const rt_plan_step *
 /* the steps */
 
 static ir_status run_cond(const rt_going *r, const rt_step *s) {
-  return holds(r, s) ? run_first(r, s) : run_second(r, s);
+  bool yes;
+  ir_status status = holds(r, s, &yes);
+  if (status) return status;
+  return yes ? run_first(r, s) : run_second(r, s);
 }
 
 static ir_status run_while(const rt_going *r, const rt_step *s) {
@@ -96,13 +110,14 @@ static ir_status run_while(const rt_going *r, const rt_step *s) {
   for (int64_t round = 0; s->count < 0 || round < s->count; round++) {
     ir_status status = run_first(r, s);
     if (status) return status;
-    if (!holds(r, s)) break;
+    bool yes;
+    if ((status = holds(r, s, &yes))) return status;
+    if (!yes) break;
     if ((status = run_second(r, s))) return status;
     next = next == RT_CARRY_RESULT ? RT_CARRY_SPARE : RT_CARRY_RESULT;
     turn_carries(r, carries, plan->carries, next);
   }
-  end_carries(r, s, first, plan->carries);
-  return IR_OK;
+  return end_carries(r, s, first, plan->carries);
 }
 
 /* The buffer that a round writes after which `left` more come, so that the last one writes the result. */
@@ -119,8 +134,7 @@ static ir_status run_scan(const rt_going *r, const rt_step *s) {
     turn_carries(r, carries, plan->carries, buffer_before(left - 1));
     if (left) move_parts(r, s, plan);
   }
-  end_carries(r, s, rt_first_carry(plan), plan->carries);
-  return IR_OK;
+  return end_carries(r, s, rt_first_carry(plan), plan->carries);
 }
 
 static ir_status run_call(const rt_going *r, const rt_step *s) {
@@ -143,15 +157,16 @@ static ir_status run_call(const rt_going *r, const rt_step *s) {
                   .result_count = plan->carries,
                   .operand_count = plan->slot_count - plan->carries};
   ir_error own = {0};
-  ir_status status = calls->run(calls->user, p->calls[s->number], &call, &own);
+  const void *found = p->calls[s->number];
+  ir_status status =
+      p->remote ? device_of(r)->call(r, s, found, &call, &own) : calls->run(calls->user, found, &call, &own);
   if (!status) return IR_OK;
   return ir_fail(r->error, status, "graph @%s: custom operation %s: %s", rt_program_name(p), call.name,
                  own.text[0] ? own.text : "it failed and does not say why");
 }
 
 static ir_status run_copy(const rt_going *r, const rt_step *s) {
-  copy(address(r, s->sources[0]), address(r, s->sources[1]), bytes_of(r, s, 0));
-  return IR_OK;
+  return copy(r, address(r, s->sources[0]), address(r, s->sources[1]), bytes_of(r, s, 0));
 }
 
 ir_status rt_run_other(const rt_going *r, const rt_step *s) {

@@ -54,7 +54,8 @@ typedef struct rt_options {
   int threads; /* that a loop may be spread over, the caller's included; 0: every processor we may use */
   const char *cache_dir; /* NULL: as rt_disk_open chooses */
   int64_t cache_bytes;   /* cap of the cache on disk; 0: RT_DISK_DEFAULT_BYTES */
-  const char *target;    /* settings for rt_target_override; NULL: the processor as it is */
+  const char *device;    /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
+  const char *target;    /* settings for rt_target_override; NULL: the device as it is */
   bool no_disk;          /* keep nothing on disk */
   bool no_compile;       /* VIEWFOLD_COMPILE=0: fail instead of compiling */
   bool perf_map;         /* tell perf about generated code */
@@ -74,6 +75,27 @@ int rt_context_threads(rt_context *context);
 const ir_timer *rt_context_timer(const rt_context *context); /* NULL: none */
 rt_module *
 rt_context_codegen(rt_context *context); /* for printing assembler or LLVM IR; loaded at the first use */
+
+/* Elements that live between runs, on the context's device or on the host, or both. All zero: none. */
+typedef struct rt_memory {
+  size_t bytes;
+  void *host;    /* elements as plain memory, aligned to 64 bytes; NULL: not there yet */
+  void *address; /* for rt_program_run_placed, after rt_memory_place */
+  void *block;   /* of host, as allocated */
+  size_t block_bytes;
+  bool fresh; /* the host's elements are those of the device, or the device has none */
+} rt_memory;
+ir_status rt_memory_make(rt_context *context, size_t bytes, rt_memory *out, ir_error *error);
+/* Where to write elements, before anything else is done with the memory. NULL: memory is short. */
+void *rt_memory_write(rt_context *context, rt_memory *memory, ir_error *error);
+/* Elements, up to date and to stay so: the memory is written by no program any more. NULL after failing. */
+const void *rt_memory_read(rt_context *context, rt_memory *memory, ir_error *error);
+/* Sees to it that memory->address is there. keep: with the elements; else they will be written there. */
+ir_status rt_memory_place(rt_context *context, rt_memory *memory, bool keep, ir_error *error);
+void rt_memory_free(rt_context *context, rt_memory *memory); /* *memory becomes none */
+
+/* Could a device be called so, on some machine? */
+bool rt_device_is_name(const char *name);
 
 /* Plain text about the devices that programs may run on: one line that names the device, indented lines below
  * it. */
@@ -108,6 +130,12 @@ void rt_program_release(rt_program *program);
  * unspecified. */
 ir_status rt_program_run(const rt_program *program, void *const *inputs, void *const *outputs,
                          const int64_t *vars, ir_error *error);
+
+/* The same with addresses, of rt_memory_place, in place of pointers. The run may still be going on
+ * afterwards: what is asked of the memories waits for it, and tells of failures that come too late for this
+ * call. */
+ir_status rt_program_run_placed(const rt_program *program, void *const *inputs, void *const *outputs,
+                                const int64_t *vars, ir_error *error);
 
 /* The same, and how long each step of the plan took: nanoseconds by number of the step, in room for
  * rt_program_step_count. A step that is run several times has them added up; one with steps inside has theirs

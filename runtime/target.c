@@ -172,6 +172,7 @@ static void processor(ir_target *out, int64_t cache[4]) {
     used += (size_t)snprintf(out->features + used, sizeof out->features - used, "%s+%s", used ? "," : "",
                              f->name);
   }
+  out->has_dot2 = true; /* of every x86-64: pmaddwd */
   bool avx2 = state >= NEEDS_YMM && bit(words, LEAF_7, EBX, 5);
   out->vector_bytes = state == NEEDS_ZMM ? 64 : avx2 ? 32 : 16;
   out->registers = state == NEEDS_ZMM ? 32 : 16;
@@ -212,7 +213,7 @@ ir_status rt_target_host(ir_target *out, ir_error *error) {
 }
 
 /* The text form: one row per field. */
-enum { FIELD_TEXT, FIELD_INT, FIELD_BOOL, FIELD_BYTES };
+enum { FIELD_TEXT, FIELD_INT, FIELD_BOOL, FIELD_BYTES, FIELD_LANES, FIELD_LOCAL };
 typedef struct field {
   const char *name;
   int kind;
@@ -228,9 +229,12 @@ static const field fields[] = {
     FIELD("registers", FIELD_INT, registers, "16 or 32"),
     FIELD("fma", FIELD_BOOL, has_fma, "0 or 1"),
     FIELD("f16c", FIELD_BOOL, has_f16c, "0 or 1"),
+    FIELD("dot2", FIELD_BOOL, has_dot2, "0 or 1"),
     FIELD("l1", FIELD_BYTES, l1_bytes, "a power of two"),
     FIELD("l2", FIELD_BYTES, l2_bytes, "a power of two"),
     FIELD("l3", FIELD_BYTES, l3_bytes, "a power of two"),
+    FIELD("lanes", FIELD_LANES, lanes, "0 or a power of two up to 1024"),
+    FIELD("local", FIELD_LOCAL, local_bytes, "0 or a power of two"),
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
@@ -240,6 +244,7 @@ void rt_target_text(const ir_target *target, ir_text *text) {
     ir_textf(text, "%s%s=", i ? " " : "", fields[i].name);
     switch (fields[i].kind) {
     case FIELD_TEXT: ir_text_str(text, at); break;
+    case FIELD_LANES:
     case FIELD_INT: ir_textf(text, "%d", *(const int *)(const void *)at); break;
     case FIELD_BOOL: ir_textf(text, "%d", *(const bool *)at); break;
     default: ir_textf(text, "%lld", (long long)*(const int64_t *)(const void *)at); break;
@@ -265,8 +270,11 @@ static bool set_field(ir_target *target, const field *f, const char *value, size
   if (f->kind == FIELD_BOOL) {
     if (number > 1) return false;
     *(bool *)at = number;
-  } else if (f->kind == FIELD_BYTES) {
-    if (!power) return false;
+  } else if (f->kind == FIELD_LANES) {
+    if ((number && !power) || number > 1024) return false;
+    *(int *)(void *)at = (int)number;
+  } else if (f->kind == FIELD_BYTES || f->kind == FIELD_LOCAL) {
+    if (!power && !(f->kind == FIELD_LOCAL && number == 0)) return false;
     *(int64_t *)(void *)at = number;
   } else {
     bool registers = f->offset == offsetof(ir_target, registers);
@@ -286,7 +294,7 @@ ir_status rt_target_override(ir_target *target, const char *settings, ir_error *
       return ir_fail(
           error, IR_ERR_INVALID,
           "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-          "registers, fma, f16c, l1, l2, l3",
+          "registers, fma, f16c, dot2, l1, l2, l3, lanes, local",
           (int)(length < 80 ? length : 80), at);
     if (!set_field(&made, &fields[row], at + name + 1, length - name - 1))
       return ir_fail(error, IR_ERR_INVALID, "target: '%.*s': %s must be %s", (int)(length < 80 ? length : 80),

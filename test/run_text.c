@@ -1,8 +1,10 @@
 /* Runs text tests: files of commands with the output they must give. The format is described in
  * test/README.md.
  *
- *   run_text [--bin DIR] [--accept] [--only TEXT] [--jobs N] [--keep] FILE|FOLDER...
+ *   run_text [--bin DIR] [--accept] [--only TEXT] [--jobs N] [--keep] [--device NAME] [--except LIST]
+ * FILE|FOLDER...
  *
+ * Commands see the device as VIEWFOLD_DEVICE; cases that are lines `FILE: TITLE` of LIST are skipped.
  * A file is read line by line and run as it is read. Every case gets a fresh directory, which is removed
  * afterwards. Files are run in N processes; what a file has to say is printed in one piece. The last line is
  * `N passed, N failed, N skipped`; exit status 1 when a case failed, 2 when a test file cannot be used. */
@@ -26,7 +28,7 @@ enum { TIME_LIMIT = 120 }; /* seconds, per command */
 
 static struct {
   bool accept, keep;
-  const char *only;
+  const char *only, *device;
   char root[4096];
 } options;
 
@@ -260,10 +262,22 @@ static void check_need(test_file *t, const char *command) {
   clear(&result.out), clear(&result.err);
 }
 
+static lines exceptions; /* FILE: TITLE */
+
+static bool is_exception(const test_file *t) {
+  size_t length = strlen(t->path);
+  for (int i = 0; i < exceptions.count; i++) {
+    const char *at = exceptions.at[i];
+    if (!strncmp(at, t->path, length) && !strncmp(at + length, ": ", 2) && !strcmp(at + length + 2, t->title))
+      return true;
+  }
+  return false;
+}
+
 static void begin_case(test_file *t, int at) {
   t->title = t->text.at[at] + 3;
   t->title_line = at + 1;
-  t->failed = t->skipped = false;
+  t->failed = false, t->skipped = is_exception(t);
   const char *tmp = getenv("TMPDIR");
   char cache[8192];
   snprintf(t->directory, sizeof t->directory, "%s/viewfold-text-XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -423,9 +437,22 @@ static void set_environment(const char *bin) {
   if (absolute && asprintf(&path, "%s:%s", absolute, getenv("PATH")) < 0) checked(NULL);
   if (absolute) setenv("PATH", path, 1);
   for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) unsetenv(unset[i]);
+  if (options.device) setenv("VIEWFOLD_DEVICE", options.device, 1);
   setenv("LC_ALL", "C", 1);
   setenv("TEST_ROOT", options.root, 1);
   free(path), free(absolute);
+}
+
+static void read_exceptions(const char *path) {
+  size_t size;
+  int fd = open(path, O_RDONLY);
+  if (fd < 0) {
+    perror(path), exit(2);
+  }
+  char *text = read_all(fd, &size);
+  close(fd);
+  exceptions = split(text, size);
+  free(text);
 }
 
 /* Files are dealt out to `jobs` processes as they become free; each writes to its own memory file. */
@@ -481,11 +508,14 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[i], "--bin") && i + 1 < argc) bin = argv[++i];
     else if (!strcmp(argv[i], "--only") && i + 1 < argc) options.only = argv[++i];
     else if (!strcmp(argv[i], "--jobs") && i + 1 < argc) jobs = atoi(argv[++i]);
+    else if (!strcmp(argv[i], "--device") && i + 1 < argc) options.device = argv[++i];
+    else if (!strcmp(argv[i], "--except") && i + 1 < argc) read_exceptions(argv[++i]);
     else break;
   }
   if (i == argc || argv[i][0] == '-') {
-    fprintf(stderr,
-            "usage: run_text [--bin DIR] [--accept] [--keep] [--only TEXT] [--jobs N] FILE|FOLDER...\n");
+    fprintf(stderr, "usage: run_text [--bin DIR] [--accept] [--keep] [--only TEXT] [--jobs N] [--device "
+                    "NAME] [--except LIST]\n"
+                    "                FILE|FOLDER...\n");
     return 2;
   }
   if (!getcwd(options.root, sizeof options.root)) return perror("run_text"), 2;
@@ -496,7 +526,7 @@ int main(int argc, char **argv) {
     if (nftw(argv[i], find_file, 16, FTW_PHYS)) return perror(argv[i]), 2;
   if (files.count) qsort(files.at, (size_t)files.count, sizeof *files.at, by_name);
   int worst = run_files(jobs > 0 ? jobs : 1, total);
-  clear(&files);
+  clear(&files), clear(&exceptions);
   printf("%d passed, %d failed, %d skipped\n", total[0], total[1], total[2]);
   return worst ? worst : total[1] > 0;
 }

@@ -25,10 +25,17 @@ void cases_run(cases *c, bool (*check)(uint64_t seed)) {
   }
 }
 
+rt_options cases_options(void) {
+  return (rt_options){
+      .no_disk = true, .device = getenv("VIEWFOLD_DEVICE"), .target = getenv("VIEWFOLD_TEST_TARGET")};
+}
+
 bool cases_open(const case_machine *machines, int count, rt_context **contexts) {
   ir_error error = {0};
   for (int k = 0; k < count; k++) {
-    rt_options options = {.no_disk = true, .threads = machines[k].threads, .target = machines[k].target};
+    rt_options options = cases_options();
+    options.threads = machines[k].threads;
+    if (!options.target) options.target = machines[k].target;
     if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) == IR_OK) continue;
     fprintf(stderr, "%s\n", error.text);
     cases_close(contexts, k);
@@ -39,6 +46,10 @@ bool cases_open(const case_machine *machines, int count, rt_context **contexts) 
 
 void cases_close(rt_context **contexts, int count) {
   for (int k = 0; k < count; k++) rt_context_destroy(contexts[k]);
+}
+
+bool cases_same_order(const case_machine *machine) {
+  return !machine->target || !strstr(machine->target, "lanes=");
 }
 
 void cases_tell_bits(const case_machine *machine, char *text, size_t room) {

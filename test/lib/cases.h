@@ -14,11 +14,18 @@ cases cases_read(int argc, char **argv, long count); /* count: where none is ask
 /* check gives false for a case that fails; five failures are enough. */
 void cases_run(cases *c, bool (*check)(uint64_t seed));
 
+/* A context without a disk, on the device that VIEWFOLD_DEVICE names and for the target that
+ * VIEWFOLD_TEST_TARGET sets (ir/target.h; a machine's own comes first), so that whole tests can be run on
+ * other devices. */
+rt_options cases_options(void);
+
 /* Other numbers of threads, and other machines; NULL: this one. */
 typedef struct case_machine {
   int threads;
   const char *target;
 } case_machine;
+/* Are terms added in the order of this machine? Not where lanes are work-items of a group. */
+bool cases_same_order(const case_machine *machine);
 /* A context without a disk for each; false, and said why on standard error, when one cannot be made. */
 bool cases_open(const case_machine *machines, int count, rt_context **contexts);
 void cases_close(rt_context **contexts, int count);

@@ -64,7 +64,7 @@ k_code k_compile(ir_graph *g, ir_ref kernel, const ir_target *target) {
   cg_blob blob = make(g, kernel, target, CG_OBJECT);
   k_code made = {.milliseconds = now() - start};
   rt_flat flat;
-  rt_terms terms = {blob.scratch, blob.in_place};
+  rt_terms terms = {.scratch = blob.scratch, .in_place = blob.in_place};
   if (rt_image_link(blob.bytes, blob.size, terms, g->mem, &flat, &error) != IR_OK) fail_msg("%s", error.text);
   if (rt_image_map(flat.bytes, flat.size, &made.code, &error) != IR_OK) fail_msg("%s", error.text);
   made.run = (cg_kernel)rt_code_find(&made.code, "kernel");

@@ -14,6 +14,7 @@
 #include "ir/eval.h"
 #include "passes/derive.h"
 #include "passes/ops/ops.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 
 #include <inttypes.h>
@@ -619,7 +620,7 @@ int main(int argc, char **argv) {
     if (strcmp(argv[i], "--case") == 0) seed = strtoull(argv[i + 1], NULL, 0), count = 1, again = true;
   }
   ir_error error = {0};
-  rt_options options = {.no_disk = true};
+  rt_options options = cases_options();
   if (rt_context_create(&ir_mem_libc, &options, &context, &error) != IR_OK)
     return fprintf(stderr, "%s\n", error.text), 1;
   char text[TEXT];

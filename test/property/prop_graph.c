@@ -7,12 +7,14 @@
  * Each case records a random graph (test/lib/random_graph.h), compiles its last values, runs the program for
  * two choices of its symbolic sizes and compares every element of every result bit for bit, NaNs as a class.
  * Every fourth case does so again with other moves for its loops, a few random steps from the cost model's.
+ * Every third one is compiled for lanes that are work-items of a group.
  * It also holds that the printed graph parses back to the same text. On failure the earliest wrong value of
  * the graph is found and printed with all that it depends on. */
 #include "frontend/compile.h"
 #include "frontend/reader.h"
 #include "ir/eval.h"
 #include "passes/ops/ops.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/random_moves.h"
 
@@ -22,10 +24,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RESULTS = 3, MOVE_STEPS = 4 };
+enum { MAX_RESULTS = 3, MOVE_STEPS = 4, MACHINES = 2 };
+static const case_machine machines[MACHINES] = {{0, NULL}, {0, "vector_bytes=16 lanes=16 local=4096"}};
 
 typedef struct checker {
-  rt_context *context;
+  rt_context *contexts[MACHINES], *context; /* of all machines; of the case's */
   random_graph r;
   const char *problem; /* NULL while all is well */
   char detail[2048];
@@ -209,6 +212,7 @@ static bool one_case(checker *c, uint64_t case_seed) {
   ir_ref roots[MAX_RESULTS];
   size_t have;
   c->problem = NULL;
+  c->context = c->contexts[case_seed % 3 == 0];
   int64_t max_size = make_case(&c->r, case_seed, roots, &have);
   check_text(c, roots, have);
   if (!c->problem) check_roots(c, roots, have, case_seed);
@@ -234,16 +238,13 @@ int main(int argc, char **argv) {
   }
   static checker c;
   if (show) return show_case(&c.r, shown), 0;
-  ir_error error = {0};
-  rt_options options = {.no_disk = true};
-  if (rt_context_create(&ir_mem_libc, &options, &c.context, &error) != IR_OK)
-    return fprintf(stderr, "%s\n", error.text), 1;
+  if (!cases_open(machines, MACHINES, c.contexts)) return 1;
   long failed = 0, done = 0;
   for (; done < count && failed < 5; done++) {
     uint64_t state = seed + (uint64_t)done * 0x10001, case_seed = first < 0 ? seed : random_next(&state);
     if (!one_case(&c, case_seed)) failed++;
   }
-  rt_context_destroy(c.context);
+  cases_close(c.contexts, MACHINES);
   printf("prop_graph: %ld graphs, %ld programs, %ld elements, %ld failed, seed %" PRIu64 "\n", done,
          c.programs, c.elements, failed, seed);
   return failed != 0;

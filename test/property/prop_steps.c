@@ -15,6 +15,7 @@
 
 #include "ir/eval.h"
 #include "ir/print.h"
+#include "test/lib/cases.h"
 #include "test/lib/flow.h"
 #include "test/lib/random_graph.h"
 
@@ -307,7 +308,7 @@ int main(int argc, char **argv) {
   }
   ir_error error = {0};
   rt_context *c;
-  rt_options options = {.no_disk = true};
+  rt_options options = cases_options();
   if (rt_context_create(&ir_mem_libc, &options, &c, &error)) return printf("prop_steps: %s\n", error.text), 1;
   uint64_t state = seed, draws = 1;
   for (int t = 0; t < TYPES; t++)

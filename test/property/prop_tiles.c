@@ -21,7 +21,7 @@
 #include "runtime/target.h"
 #include "test/lib/random_graph.h"
 
-enum { RANK = 6, STEPS = 5, MOST = 60000, GUARD = 128, LINE = 64, TEXT = 1024 };
+enum { RANK = 6, STEPS = 5, MOST = 60000, GUARD = 128, LINE = 64, TEXT = 1024, LOCALS = 32768 };
 
 typedef enum kind { PERMUTE, FLIP, STRIDE, PAD, SHRINK, SPLIT, MERGE, KINDS } kind;
 
@@ -174,10 +174,10 @@ static bool random_target(test_case *c, ir_error *error) {
 #if defined(__x86_64__)
   static const char *const less[] = {
       "", "features=+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt vector_bytes=32 registers=16",
-      "features=+sse4.1 vector_bytes=16 registers=16 fma=0 f16c=0"};
+      "features=+sse4.1 vector_bytes=16 registers=16 fma=0 f16c=0", "vector_bytes=16 lanes=64 local=32768"};
   bool avx2 = c->target.vector_bytes >= 32 && c->target.has_fma;
-  int64_t which = pick(c, 0, 3);
-  settings = less[which > 2 ? 0 : which == 1 && !avx2 ? 0 : which];
+  int64_t which = pick(c, 0, 4);
+  settings = less[which > 3 ? 0 : which == 1 && !avx2 ? 0 : which];
 #endif
   return rt_target_override(&c->target, settings, error) == IR_OK &&
          rt_target_override(&c->target, pick(c, 0, 1) ? "l3=4096" : "l3=33554432", error) == IR_OK;
@@ -215,7 +215,7 @@ static bool compile(rt_module *module, const test_case *c, const char *chain, rt
     good = good && rt_module_compile(module, &g, plan.steps[0].kernel, "kernel", &c->target, CG_OBJECT, &blob,
                                      error) == IR_OK;
     if (good) {
-      good = rt_image_link(blob.bytes, blob.size, (rt_terms){blob.scratch, blob.in_place}, &ir_mem_libc,
+      good = rt_image_link(blob.bytes, blob.size, (rt_terms){.scratch = blob.scratch, .in_place = blob.in_place}, &ir_mem_libc,
                            &flat, error) == IR_OK;
       cg_blob_free(&blob);
     }
@@ -256,6 +256,7 @@ static bool is_untouched(const uint8_t *from, size_t count) {
 static bool run(test_case *c, const rt_code *code, int64_t blocks, ir_error *error) {
   static uint8_t input[MOST * 8 + LINE] __attribute__((aligned(64)));
   static uint8_t output[MOST * 8 + LINE + 2 * GUARD] __attribute__((aligned(64)));
+  static uint8_t scratch[LOCALS] __attribute__((aligned(64)));
   cg_kernel kernel = (cg_kernel)rt_code_find(code, "kernel");
   const shape *to = c->count ? &c->views[c->count - 1].to : &c->base;
   size_t bytes = ir_dtypes[c->dtype].bytes, size = (size_t)count_of(to) * bytes;
@@ -267,8 +268,8 @@ static bool run(test_case *c, const rt_code *code, int64_t blocks, ir_error *err
   memset(output, 0xa5, sizeof output);
   int64_t status = 0, middle = pick(c, 0, blocks);
   void *buffers[] = {out, in, &status};
-  kernel(buffers, NULL, middle, blocks, NULL);
-  kernel(buffers, NULL, 0, middle, NULL);
+  kernel(buffers, NULL, middle, blocks, scratch);
+  kernel(buffers, NULL, 0, middle, scratch);
   if (!is_untouched(output, (size_t)(out - output)) ||
       !is_untouched(out + size, (size_t)(output + sizeof output - out) - size)) {
     ir_fail(error, IR_ERR_INTERNAL, "memory around the output is written");

@@ -19,6 +19,7 @@
 #include "ir/eval.h"
 #include "passes/derive.h"
 #include "passes/ops/ops.h"
+#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 
 #include <inttypes.h>
@@ -589,7 +590,7 @@ int main(int argc, char **argv) {
   }
   static checker c;
   ir_error error = {0};
-  rt_options options = {.no_disk = true};
+  rt_options options = cases_options();
   if (rt_context_create(&ir_mem_libc, &options, &c.context, &error) != IR_OK)
     return fprintf(stderr, "%s\n", error.text), 1;
   long failed = 0, done = 0;

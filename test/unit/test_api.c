@@ -70,8 +70,11 @@ static void test_options(void **state) {
        VF_ERR_INVALID,
        "options: threads is negative; 0 stands for the default"},
       {{.size = sizeof(vf_options), .device = "gpu"},
+       VF_ERR_INVALID,
+       "device 'gpu' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME"},
+      {{.size = sizeof(vf_options), .device = "opencl:no such name"},
        VF_ERR_DEVICE,
-       "device 'gpu' is not there; this build has: cpu"},
+       ""}, /* what there is differs from machine to machine */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     assert_null(vf_context_create(&cases[i].options, &error));
@@ -95,7 +98,7 @@ static void test_environment(void **state) {
   assert_null(vf_context_create(NULL, &error));
   assert_string_equal(error.message, "VIEWFOLD_THREADS is 'many'; it must be a number from 1 to 65536");
   setenv("VIEWFOLD_THREADS", "2", 1);
-  setenv("VIEWFOLD_DEVICE", "opencl", 1);
+  setenv("VIEWFOLD_DEVICE", "opencl:999", 1);
   assert_null(vf_context_create(NULL, &error));
   assert_int_equal(error.status, VF_ERR_DEVICE);
   vf_options o = {.size = sizeof o, .device = "cpu"}; /* options win */

@@ -91,12 +91,25 @@ static void every_field_is_in_the_text(void **state) {
                                          "registers=%d",
                                          "fma=%d",
                                          "f16c=%d",
+                                         "dot2=%d",
                                          "l1=1",
                                          "l2=1",
-                                         "l3=1"};
+                                         "l3=1",
+                                         "lanes=1",
+                                         "local=1"};
   ir_target t = host();
-  int other[] = {
-      0, 0, t.vector_bytes == 16 ? 32 : 16, t.registers == 16 ? 32 : 16, !t.has_fma, !t.has_f16c, 0, 0, 0};
+  int other[] = {0,
+                 0,
+                 t.vector_bytes == 16 ? 32 : 16,
+                 t.registers == 16 ? 32 : 16,
+                 !t.has_fma,
+                 !t.has_f16c,
+                 !t.has_dot2,
+                 0,
+                 0,
+                 0,
+                 0,
+                 0};
   char *text = text_of(&t);
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
     char setting[64];
@@ -120,14 +133,16 @@ static void bad_settings_are_refused(void **state) {
       {"fma=yes", "target: 'fma=yes': fma must be 0 or 1"},
       {"l1=48000", "target: 'l1=48000': l1 must be a power of two"},
       {"l1=-1", "target: 'l1=-1': l1 must be a power of two"},
+      {"lanes=12", "target: 'lanes=12': lanes must be 0 or a power of two up to 1024"},
+      {"local=-4", "target: 'local=-4': local must be 0 or a power of two"},
       {"l3=", "target: 'l3=': l3 must be a power of two"},
       {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
-       "vector_bytes, registers, fma, f16c, l1, l2, l3"},
+       "vector_bytes, registers, fma, f16c, dot2, l1, l2, l3, lanes, local"},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-       "registers, fma, f16c, l1, l2, l3"},
+       "registers, fma, f16c, dot2, l1, l2, l3, lanes, local"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ir_target t = host(), before = t;

@@ -495,11 +495,12 @@ static void test_verify_kernels(void **state) {
       "broken neg: `%0 = neg i32(1) : f32`: neg takes operands and result of one dtype, not bool");
   check_broken("kernel @k(p0: f32[8]) {\n  range ridx0 in 0..8\n  store p0[ridx0] = f32(0.0)\n}\n",
                IR_LEVEL_LOOP, "broken range: `range ridx0 in 0..8`: no loop binds it");
-  check_broken(
-      "kernel @k(p0: f32[8]) {\n  for ridx0 in 0..6 vector {\n    store p0[ridx0] = f32(0.0)\n  }\n}\n",
-      IR_LEVEL_LOOP,
-      "broken loop: `for ridx0 in 0..6 vector {`: the extent of a loop over lanes that are combined "
-      "in pairs is a power of two");
+  check_broken("kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..6 vector with %1 = f32(0.0) {\n"
+               "    %2 = load p0[ridx0] : f32\n    %3 = add %1, %2 : f32\n    next %3\n  }\n"
+               "  store p0[0] = %0\n}\n",
+               IR_LEVEL_LOOP,
+               "broken loop: `%0 = for ridx0 in 0..6 vector with %1 = f32(0.0) {`: the extent of a loop over "
+               "lanes that are combined in pairs is a power of two");
   check_broken("kernel @k(p0: f32[8]) {\n  for ridx0 in 0..8 vector {\n    for ridx1 in 0..4 vector {\n"
                "      store p0[ridx0] = f32(0.0)\n    }\n  }\n}\n",
                IR_LEVEL_LOOP,

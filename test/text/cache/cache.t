@@ -53,9 +53,9 @@ cpu: [..]
 [...]
 
 == what the machine can do is told, or was measured
-$ viewfold devices | tail -n 1
+$ viewfold devices | grep memory | head -n 1
   memory     not measured; see --measure
-$ VIEWFOLD_MACHINE='threads=2 read=40 copy=30,29,28,27,26,25,24,23 fill=20 gflops=200 read.1=35' viewfold devices | tail -n 3
+$ VIEWFOLD_MACHINE='threads=2 read=40 copy=30,29,28,27,26,25,24,23 fill=20 gflops=200 read.1=35' viewfold devices | sed -n '/^  memory/,/2 threads/p' | head -n 3
   memory     by how much is touched: 24 KiB, 256 KiB, 1 MiB, 4 MiB, 12 MiB, 24 MiB, 64 MiB, 192 MiB
   1 thread   read 35/35/35/35/35/35/35/35, copy 30/29/28/27/26/25/24/23, fill 20/20/20/20/20/20/20/20 GB/s, 200 GFLOP/s
   2 threads  read 40/40/40/40/40/40/40/40, copy 30/29/28/27/26/25/24/23, fill 20/20/20/20/20/20/20/20 GB/s, 200 GFLOP/s

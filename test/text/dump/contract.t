@@ -23,6 +23,23 @@ graph @narrow(%a: f32[500,1024], %b: f32[1024,500]) {
   %y = matmul %a, %b
   return %y
 }
+graph @bytes(%a: i8[128,129], %b: u8[129,100]) {
+  %y = matmul %a, %b
+  return %y
+}
+graph @quantised(%a: u8[128,128], %b: i8[128,100]) {
+  %a32 = cast %a dtype=i32
+  %az = sub %a32, 128
+  %b32 = cast %b dtype=i32
+  %y = matmul %az, %b32
+  return %y
+}
+graph @wide(%a: u16[128,128], %b: i8[128,100]) {
+  %a32 = cast %a dtype=i32
+  %b32 = cast %b dtype=i32
+  %y = matmul %a32, %b32
+  return %y
+}
 graph @conv(%x: f32[1,32,28,28], %w: f32[64,32,3,3]) {
   %y = conv %x, %w padding=[1,1]
   return %y
@@ -49,6 +66,16 @@ $ viewfold dump --graph turned --print-after=pack --target 'vector_bytes=32 regi
 == inside tiles nothing is divided, nor in the rest of a width that fills no tile
 $ viewfold dump --graph narrow --stage=loops --target 'vector_bytes=64 registers=32' product.vf | grep -e 'load.*//' -e '//.*load'
 ? 1
+
+== integers of 16 bits and fewer are multiplied two at a time, the odd last term beside a zero; wider ones are not
+$ for g in bytes quantised wide; do viewfold dump --graph $g --stage=loops --target 'dot2=1' product.vf | grep -o 'dot2\|mul' | sort -u; done
+dot2
+dot2
+mul
+$ viewfold dump --graph bytes --stage=loops --target 'dot2=0' product.vf | grep -o 'dot2\|mul' | sort -u
+mul
+$ viewfold dump --graph bytes --print-after=pack --target 'dot2=1' product.vf | grep -o 'dot2.*'
+dot2 [..] : i32[128,100,65]
 
 == a sum of a product written out is the same contraction
 $ for g in turned written; do viewfold dump --graph $g --stage=loops product.vf | sed -n '/_1(/,$p' | sed 's/@[a-z]*//'; done | sort | uniq -u

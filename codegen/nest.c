@@ -1,5 +1,5 @@
 /* Loops of a kernel, dependences and lanes of its nodes. */
-#include "codegen/llvm_nest.h"
+#include "codegen/nest.h"
 
 #include <string.h>
 
@@ -45,7 +45,9 @@ static ir_status describe_loop(const ir_graph *g, ir_ref ref, cg_loop *loop, ir_
   loop->carries = effect ? 0 : (uint32_t)ir_arg_int(n);
   if (!loop->range || ir_op_of(g, loop->range) != IR_OP_RANGE)
     return broken(error, "the first source of a loop is no range");
-  if (n->nsrc != (effect ? 2 : 1 + 2 * loop->carries) || (!effect && loop->carries == 0))
+  uint32_t values = 1 + 2 * loop->carries;
+  loop->effect = effect ? (n->nsrc > 1 ? n->src[1] : 0) : n->nsrc == values + 1 ? n->src[values] : 0;
+  if (effect ? n->nsrc != 2 : loop->carries == 0 || n->nsrc - values > 1)
     return broken(error, "a loop's sources do not match its carried values");
   if (loop->binding == IR_THREAD && !effect) return broken(error, "a loop over threads yields a value");
   if (!cg_is_lane(loop)) return IR_OK;
@@ -97,6 +99,8 @@ static ir_status find_depths(cg_nest *nest, const ir_graph *g, const ir_ref *liv
       for (int64_t l = -1; (l = cg_set_next(nest, deps, l)) >= 0;)
         if (nest->loops[l].depth > depth) depth = nest->loops[l].depth;
       nest->loops[nest->loop_of[live[i]] - 1].depth = ++depth;
+      ir_ref effect = nest->loops[nest->loop_of[live[i]] - 1].effect;
+      if (effect && around[effect] < depth) around[effect] = depth;
     }
     if (n->dtype != IR_NONE) continue;
     for (uint32_t s = 0; s < n->nsrc; s++)
@@ -128,6 +132,7 @@ static bool settle_loop(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   uint64_t *mine = lanes_of(nest, ref);
   bool grew = false;
   set_drop(deps_of(nest, ref), number);
+  nest->reads[ref] &= ~loop->locals;
   memset(mine, 0, nest->words * sizeof *mine);
   for (uint32_t i = loop->carries; i-- > 0;) { /* the first carried value last: it is the loop's own */
     uint64_t *lanes = loop->carry_lanes + (size_t)i * nest->words;
@@ -161,6 +166,9 @@ static bool settle(cg_nest *nest, const ir_graph *g, ir_ref ref) {
   if (n->op == IR_OP_CARRY || n->op == IR_OP_GET) settle_carried(nest, g, ref);
   if (n->op == IR_OP_RANGE && number)
     set_add(cg_is_lane(&nest->loops[number - 1]) ? lanes_of(nest, ref) : deps_of(nest, ref), number - 1);
+  if (n->op == IR_OP_LOCAL)
+    for (int64_t l = -1; (l = cg_set_next(nest, cg_deps(nest, ref), l)) >= 0;)
+      nest->loops[l].locals |= (uint64_t)1 << ir_arg_int(n);
   if (n->op == IR_OP_LOAD || n->op == IR_OP_BOUND) nest->touches[ref] = true;
   if (n->op == IR_OP_LOAD && cg_local_of(g, ref) >= 0) nest->reads[ref] |= (uint64_t)1 << cg_local_of(g, ref);
   if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) nest->stored[n->src[0]] = true;

@@ -1,7 +1,7 @@
 /* Rewriting a kernel's sums and products of indices, and its conjunctions, to operations of two operands,
  * outermost loop first: every partial sum can then be computed in the outermost loop where its terms are
  * known, and accesses that differ by a constant share all but the constant. */
-#include "codegen/llvm_nest.h"
+#include "codegen/nest.h"
 
 #include <string.h>
 

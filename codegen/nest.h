@@ -1,12 +1,12 @@
 /* A kernel made ready for emission: its loops, which node depends on which of them, and address sums put in
- * an order that lets every part be computed in the outermost loop where it is known. No LLVM here.
+ * an order that lets every part be computed in the outermost loop where it is known.
  *
  * Loops that run (serial, thread) are dependences: a node can be computed once every loop it depends on is
  * open. Loops whose iterations are lanes (unroll, vector) are extensions of a value: a node has one value per
  * combination of its unroll lanes, each a vector if it has a vector lane. Lanes are constants, so they hold
  * nothing back. */
-#ifndef VIEWFOLD_CODEGEN_LLVM_NEST_H
-#define VIEWFOLD_CODEGEN_LLVM_NEST_H
+#ifndef VIEWFOLD_CODEGEN_NEST_H
+#define VIEWFOLD_CODEGEN_NEST_H
 
 #include "ir/ir.h"
 
@@ -16,6 +16,8 @@ typedef struct cg_loop {
   ir_ref node, range; /* LOOP, RANGE */
   int binding;
   uint32_t carries;
+  ir_ref effect;         /* of each round, before its next values; 0: none */
+  uint64_t locals;       /* set of those, by number, that belong to one round */
   uint32_t depth;        /* nesting depth, from 1 */
   int64_t extent;        /* of lanes; 0 for loops that run */
   uint64_t *carry_lanes; /* by carry: lanes of the carried value; for lane loops, those of the result */
@@ -45,7 +47,7 @@ typedef struct cg_nest {
 ir_status cg_nest_make(cg_nest *nest, const ir_graph *graph, ir_ref kernel, ir_error *error);
 void cg_nest_free(cg_nest *nest);
 
-/* llvm_sums.c: makes nest's graph and kernel from g's, whose loops `old` describes. */
+/* nest_sums.c: makes nest's graph and kernel from g's, whose loops `old` describes. */
 ir_status cg_nest_rewrite(cg_nest *nest, const cg_nest *old, const ir_graph *g, ir_ref kernel,
                           ir_error *error);
 

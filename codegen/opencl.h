@@ -1,0 +1,169 @@
+/* Private to codegen/opencl*.c: the state of one kernel's emission as OpenCL C, and what the files offer each
+ * other.
+ *
+ * There are two styles, by ir_target.lanes. Without lanes a work-group is one work-item and a vector is an
+ * OpenCL vector; of more than OC_WIDEST elements, several of them, its pieces. With lanes the elements of a
+ * vector are the work-items of a group: work-item i computes lane i of it, in a scalar; those beyond the last
+ * lane of a shorter vector compute that last lane too, and store nothing. What has no lane every work-item
+ * computes for itself, and the first one stores. So every work-item goes the same way through all loops, and
+ * barriers may stand anywhere but behind the branch of a rare value (opencl_group.c).
+ *
+ * How a dtype lives in registers: integers and floats as OpenCL has them; f16 and bf16 as float values
+ * already rounded; bool as bool, in vectors as a mask, elements of signed integers that are 0 or -1; index as
+ * int or long. In memory bool is a uchar, f16 and bf16 are ushort.
+ *
+ * Values are expressions as text: the names of variables mostly, index expressions as written. Of a node's
+ * copies (codegen/order.h) each is an array of oc_value, one for each piece. After a failure, which is
+ * recorded, values are any text and emission is abandoned at the next step. */
+#ifndef VIEWFOLD_CODEGEN_OPENCL_H
+#define VIEWFOLD_CODEGEN_OPENCL_H
+
+#include "codegen/codegen.h"
+#include "codegen/order.h"
+
+enum { OC_WIDEST = 16 };
+
+typedef enum oc_kind {
+  OC_BOOL,
+  OC_CHAR,
+  OC_UCHAR,
+  OC_SHORT,
+  OC_USHORT,
+  OC_INT,
+  OC_UINT,
+  OC_LONG,
+  OC_ULONG,
+  OC_FLOAT,
+  OC_DOUBLE
+} oc_kind;
+
+/* How tightly an expression holds together. */
+typedef enum oc_level { OC_LOOSE, OC_SUM, OC_PRODUCT, OC_UNARY, OC_ATOM } oc_level;
+
+typedef struct oc_value {
+  const char *text;
+  uint8_t kind, level;
+  uint8_t width; /* elements */
+  bool literal;
+  int64_t number; /* of an integer literal */
+} oc_value;
+
+typedef struct oc_type_text {
+  char text[16];
+} oc_type_text;
+
+/* What barriers have to order, with lanes. */
+typedef struct oc_waits {
+  uint64_t dirty, read; /* locals that were stored to, read since the last barrier */
+  bool exchanging;      /* a result may still be read in the group's exchange */
+} oc_waits;
+
+typedef struct oc_emitter {
+  cg_order order;
+  cg_nest *nest; /* the order's */
+  ir_graph *g;   /* the nest's */
+  const ir_target *target;
+  bool by_lanes;  /* lanes are work-items */
+  uint32_t group; /* work-items of a group */
+  ir_text out;    /* the function's body */
+  ir_text head;   /* what is declared before it */
+  uint32_t depth; /* of blocks */
+  uint32_t piece; /* of the node at hand */
+  /* names of the node at hand: number (0: none given yet), of how many variables which one */
+  uint32_t number, variables, variable, last_number;
+  oc_waits waits;
+  uint64_t exchange;  /* bytes that the group's exchange needs */
+  uint32_t exchanges; /* so far */
+  bool has_flag;
+  struct oc_chunk *chunks; /* memory for text */
+} oc_emitter;
+
+/* opencl_text.c: expressions, statements, types */
+oc_type_text oc_type(unsigned kind, uint32_t width);
+unsigned oc_bytes(unsigned kind);
+unsigned oc_signed(unsigned kind); /* the signed integer of its size */
+unsigned oc_unsigned(unsigned kind);
+unsigned oc_kind_of(ir_dtype dtype);    /* of scalars in registers; index as long */
+unsigned oc_storage_of(ir_dtype dtype); /* in memory */
+bool oc_is_integer(unsigned kind);
+bool oc_is_signed(unsigned kind);
+const char *oc_text(oc_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
+oc_value oc_make(oc_emitter *e, unsigned kind, uint32_t width, oc_level level, const char *format, ...)
+    IR_PRINTF(5, 6);
+oc_value oc_literal(oc_emitter *e, unsigned kind, int64_t value);
+oc_value oc_real(oc_emitter *e, unsigned kind, double value);
+const char *oc_in(oc_emitter *e, oc_value v, oc_level level); /* in parentheses where it must be */
+oc_value oc_splat(oc_emitter *e, oc_value v, uint32_t width);
+oc_value oc_element(oc_emitter *e, oc_value v, uint32_t i);
+oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind);     /* an integer, modulo, or a float */
+oc_value oc_reinterpret(oc_emitter *e, oc_value v, unsigned kind); /* of one size */
+oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width); /* a truth value as a mask */
+void oc_line(oc_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
+void oc_open(oc_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
+void oc_close(oc_emitter *e);
+oc_value oc_variable(oc_emitter *e, oc_value v);  /* declared as the node's next variable */
+oc_value oc_temporary(oc_emitter *e, oc_value v); /* declared as a variable of its own, unless it is a name */
+oc_value oc_fail(oc_emitter *e, ir_status status, const char *format, ...) IR_PRINTF(3, 4);
+void oc_text_free(oc_emitter *e);
+
+/* opencl_emit.c: values and the kernel */
+/* Of a vector of so many lanes: its pieces, elements of the current one, and which lane that begins with. */
+uint32_t oc_pieces(const oc_emitter *e, uint32_t lanes);
+uint32_t oc_width(const oc_emitter *e, uint32_t lanes);
+uint32_t oc_first_lane(const oc_emitter *e, uint32_t lanes);
+oc_value oc_at(oc_emitter *e, ir_ref ref);             /* at the current digits and piece */
+oc_value *oc_values(oc_emitter *e, uint32_t count);    /* NULL when memory is short */
+void oc_begin_node(oc_emitter *e, uint32_t variables); /* of which the next names are */
+void oc_emit_copies(void *emitter, ir_ref ref, void *copies);
+
+/* opencl_value.c: nodes */
+oc_value oc_emit_value(oc_emitter *e, ir_ref ref); /* at the current digits and piece */
+unsigned oc_index_kind(oc_emitter *e, ir_ref ref);
+oc_value oc_index_literal(oc_emitter *e, int64_t value);
+oc_value oc_index_as(oc_emitter *e, oc_value v, unsigned kind);
+
+/* opencl_arith.c */
+oc_value oc_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a);
+oc_value oc_combine(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b);
+oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b);
+oc_value oc_fma(oc_emitter *e, ir_dtype dtype, oc_value a, oc_value b, oc_value c);
+oc_value oc_select(oc_emitter *e, oc_value condition, oc_value a, oc_value b);
+oc_value oc_any(oc_emitter *e, oc_value condition);                         /* some element is true */
+oc_value oc_both(oc_emitter *e, oc_value a, oc_value b, const char *infix); /* truth values by & | ^ */
+oc_value oc_round_narrow(oc_emitter *e, ir_dtype dtype, oc_value a);
+oc_value oc_unknown_op(oc_emitter *e, ir_op op, ir_dtype dtype);
+
+/* opencl_convert.c */
+oc_value oc_cast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a);
+oc_value oc_bitcast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a);
+oc_value oc_to_storage(oc_emitter *e, ir_dtype dtype, oc_value a);
+oc_value oc_from_storage(oc_emitter *e, ir_dtype dtype, oc_value stored);
+
+/* opencl_memory.c */
+oc_value oc_emit_load(oc_emitter *e, ir_ref ref);
+oc_value oc_emit_bound(oc_emitter *e, ir_ref ref);
+void oc_emit_store(void *emitter, ir_ref ref);
+void oc_emit_update(void *emitter, ir_ref ref);
+
+/* opencl_loop.c */
+void oc_emit_running(void *emitter, uint32_t loop);
+void oc_emit_lanes(void *emitter, uint32_t loop);
+void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies);
+
+/* opencl_group.c: work-items that wait for each other. Nothing without lanes. */
+uint32_t oc_group_size(const cg_nest *nest);
+const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not all work-items take part */
+void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
+void oc_after_store(oc_emitter *e, ir_ref store);
+/* Between what each round of a value loop does, and the values that read it. */
+void oc_before_values(oc_emitter *e, const cg_loop *loop);
+/* Of a loop that began after so many exchanges: the next round may store. */
+void oc_end_round(oc_emitter *e, const cg_loop *loop, uint32_t exchanges);
+void oc_end_maybe(oc_emitter *e, oc_waits before);        /* of code that may not have been run */
+bool oc_joins_lanes(oc_emitter *e, ir_ref ref);           /* computing it makes work-items wait */
+oc_value oc_group_any(oc_emitter *e, oc_value condition); /* of any work-item, known to all */
+/* Each of the values combined over the first `lanes` work-items, in pairs i and i + lanes/2. */
+void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,
+                      size_t count);
+
+#endif

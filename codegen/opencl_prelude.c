@@ -1,0 +1,140 @@
+/* What stands before the kernels of an OpenCL C program: the operations that the language does not have as
+ * the numeric contract wants them, for scalars and vectors alike. Comparisons give masks of the size of what
+ * is compared, or 1 of scalars, and `?:` takes both. */
+#include "codegen/codegen.h"
+
+static const char *const prelude[] = {
+    "#pragma OPENCL FP_CONTRACT OFF\n"
+    "#ifdef cl_khr_fp64\n"
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    "#endif\n\n",
+
+    "#define VF_LANES_2  ((int2)(0, 1))\n"
+    "#define VF_LANES_4  ((int4)(0, 1, 2, 3))\n"
+    "#define VF_LANES_8  ((int8)(0, 1, 2, 3, 4, 5, 6, 7))\n"
+    "#define VF_LANES_16 ((int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))\n\n",
+
+    "/* elements of vectors, one by one */\n"
+    "#define VF_EACH_2(DO, v, p, at, valid) DO(0, s0, v, p, at, valid) DO(1, s1, v, p, at, valid)\n"
+    "#define VF_EACH_4(DO, v, p, at, valid) \\\n"
+    "  VF_EACH_2(DO, v, p, at, valid) DO(2, s2, v, p, at, valid) DO(3, s3, v, p, at, valid)\n"
+    "#define VF_EACH_8(DO, v, p, at, valid) \\\n"
+    "  VF_EACH_4(DO, v, p, at, valid) DO(4, s4, v, p, at, valid) DO(5, s5, v, p, at, valid) \\\n"
+    "  DO(6, s6, v, p, at, valid) DO(7, s7, v, p, at, valid)\n"
+    "#define VF_EACH_16(DO, v, p, at, valid) \\\n"
+    "  VF_EACH_8(DO, v, p, at, valid) DO(8, s8, v, p, at, valid) DO(9, s9, v, p, at, valid) \\\n"
+    "  DO(10, sa, v, p, at, valid) DO(11, sb, v, p, at, valid) DO(12, sc, v, p, at, valid) \\\n"
+    "  DO(13, sd, v, p, at, valid) DO(14, se, v, p, at, valid) DO(15, sf, v, p, at, valid)\n"
+    "#define VF_STEP(i, s, v, p, step, valid)       (v).s = (p)[i * (step)];\n"
+    "#define VF_STEP_IF(i, s, v, p, step, valid)    if ((valid).s) (v).s = (p)[i * (step)];\n"
+    "#define VF_GATHER(i, s, v, p, at, valid)       (v).s = (p)[(at).s];\n"
+    "#define VF_GATHER_IF(i, s, v, p, at, valid)    if ((valid).s) (v).s = (p)[(at).s];\n"
+    "#define VF_STORE_STEP(i, s, v, p, step, valid) (p)[i * (step)] = (v).s;\n"
+    "#define VF_SCATTER(i, s, v, p, at, valid)      (p)[(at).s] = (v).s;\n\n",
+
+    "#define VF_WIDTHS(DO, A, B, C, bits) \\\n"
+    "  DO(A, B, C, bits) DO(A##2, B##2, C##2, bits) DO(A##4, B##4, C##4, bits) \\\n"
+    "  DO(A##8, B##8, C##8, bits) DO(A##16, B##16, C##16, bits)\n\n",
+
+    "/* integers: floor division, by 0 it gives 0 and the dividend; shifts by any count */\n"
+    "#define VF_UNSIGNED(U, S, X, bits) \\\n"
+    "  static U vf_div_##U(U a, U b) { return b == (U)0 ? (U)0 : a / (b == (U)0 ? (U)1 : b); } \\\n"
+    "  static U vf_mod_##U(U a, U b) { return b == (U)0 ? a : a % (b == (U)0 ? (U)1 : b); } \\\n"
+    "  static U vf_shl_##U(U a, U n) { return n > (U)(bits - 1) ? (U)0 : a << n; } \\\n"
+    "  static U vf_shr_##U(U a, U n) { return n > (U)(bits - 1) ? (U)0 : a >> n; }\n"
+    "#define VF_SIGNED(T, U, X, bits) \\\n"
+    "  static T vf_div_##T(T a, T b) { \\\n"
+    "    T d = ((b == (T)0) | (b == (T)-1)) ? (T)1 : b, q = a / d, r = a - q * d; \\\n"
+    "    q = ((r != (T)0) & ((r ^ d) < (T)0)) ? q - (T)1 : q; \\\n"
+    "    q = b == (T)-1 ? as_##T((U)((U)0 - as_##U(a))) : q; \\\n"
+    "    return b == (T)0 ? (T)0 : q; \\\n"
+    "  } \\\n"
+    "  static T vf_mod_##T(T a, T b) { \\\n"
+    "    T d = ((b == (T)0) | (b == (T)-1)) ? (T)1 : b, r = a % d; \\\n"
+    "    r = ((r != (T)0) & ((r ^ d) < (T)0)) ? r + d : r; \\\n"
+    "    return b == (T)0 ? a : r; \\\n"
+    "  } \\\n"
+    "  static T vf_shl_##T(T a, T n) { return as_##T((U)vf_shl_##U(as_##U(a), as_##U(n))); } \\\n"
+    "  static T vf_shr_##T(T a, T n) { return n < (T)0 ? (T)0 : a >> min(n, (T)(bits - 1)); }\n"
+    "VF_WIDTHS(VF_UNSIGNED, uchar, char, x, 8) VF_WIDTHS(VF_SIGNED, char, uchar, x, 8)\n"
+    "VF_WIDTHS(VF_UNSIGNED, ushort, short, x, 16) VF_WIDTHS(VF_SIGNED, short, ushort, x, 16)\n"
+    "VF_WIDTHS(VF_UNSIGNED, uint, int, x, 32) VF_WIDTHS(VF_SIGNED, int, uint, x, 32)\n"
+    "VF_WIDTHS(VF_UNSIGNED, ulong, long, x, 64) VF_WIDTHS(VF_SIGNED, long, ulong, x, 64)\n\n",
+
+    "/* floats: minimum and maximum that keep NaN, with -0 below +0; to integers, saturating, NaN gives 0 "
+    "*/\n"
+    "#define VF_FLOAT(F, S, X, bits) \\\n"
+    "  static F vf_min_##F(F a, F b) { \\\n"
+    "    S below = as_##S(a) < (S)0; \\\n"
+    "    F x = below ? b : a, y = below ? a : b; \\\n"
+    "    return x != x ? x : x < y ? x : y; \\\n"
+    "  } \\\n"
+    "  static F vf_max_##F(F a, F b) { \\\n"
+    "    S below = as_##S(a) < (S)0; \\\n"
+    "    F x = below ? a : b, y = below ? b : a; \\\n"
+    "    return x != x ? x : x > y ? x : y; \\\n"
+    "  }\n"
+    "#define VF_TO_INTEGER(F, I, X, bits) \\\n"
+    "  static I vf_##I##_from_##F(F x) { return convert_##I##_sat_rtz(x == x ? x : (F)0); }\n"
+    "#define VF_TO_INTEGERS(F) \\\n"
+    "  VF_WIDTHS(VF_TO_INTEGER, F, char, x, 8) VF_WIDTHS(VF_TO_INTEGER, F, uchar, x, 8) \\\n"
+    "  VF_WIDTHS(VF_TO_INTEGER, F, short, x, 16) VF_WIDTHS(VF_TO_INTEGER, F, ushort, x, 16) \\\n"
+    "  VF_WIDTHS(VF_TO_INTEGER, F, int, x, 32) VF_WIDTHS(VF_TO_INTEGER, F, uint, x, 32) \\\n"
+    "  VF_WIDTHS(VF_TO_INTEGER, F, long, x, 64) VF_WIDTHS(VF_TO_INTEGER, F, ulong, x, 64)\n"
+    "VF_WIDTHS(VF_FLOAT, float, int, x, 32)\n"
+    "VF_TO_INTEGERS(float)\n"
+    "#ifdef cl_khr_fp64\n"
+    "VF_WIDTHS(VF_FLOAT, double, long, x, 64)\n"
+    "VF_TO_INTEGERS(double)\n"
+    "#endif\n\n",
+
+    "/* f16 and bf16: their bits, and floats rounded to them */\n"
+    "#define VF_F16(H, F, load, store) \\\n"
+    "  static F vf_from_f16_##H(H bits) { return load(0, (const half *)&bits); } \\\n"
+    "  static H vf_to_f16_##F(F x) { H bits; store(x, 0, (half *)&bits); return bits; } \\\n"
+    "  static F vf_round_f16_##F(F x) { return vf_from_f16_##H(vf_to_f16_##F(x)); }\n"
+    "VF_F16(ushort, float, vload_half, vstore_half_rte) VF_F16(ushort2, float2, vload_half2, "
+    "vstore_half2_rte)\n"
+    "VF_F16(ushort4, float4, vload_half4, vstore_half4_rte) VF_F16(ushort8, float8, vload_half8, "
+    "vstore_half8_rte)\n"
+    "VF_F16(ushort16, float16, vload_half16, vstore_half16_rte)\n"
+    "#define VF_BF16(H, F, U, bits) \\\n"
+    "  static F vf_from_bf16_##H(H x) { return as_##F(convert_##U(x) << 16); } \\\n"
+    "  static H vf_to_bf16_##F(F x) { return convert_##H(as_##U(x) >> 16); } \\\n"
+    "  static F vf_round_bf16_##F(F x) { \\\n"
+    "    U u = as_##U(x), near = u + (u >> 16 & (U)1) + (U)0x7fff; \\\n"
+    "    return as_##F((x != x ? u | (U)0x400000 : near) & (U)0xffff0000); \\\n"
+    "  }\n"
+    "VF_WIDTHS(VF_BF16, ushort, float, uint, 16)\n\n",
+
+    "/* to a float rounded to odd: what is cut off only makes the last digit 1, so that rounding again is "
+    "right "
+    "*/\n"
+    "#define VF_ODD(U, F, X, bits) \\\n"
+    "  static F vf_to_odd_##U(U x) { \\\n"
+    "    U n = (U)(bits - 24) - clz(x), cut = n > (U)bits ? (U)0 : n, kept = x >> cut; \\\n"
+    "    kept |= kept << cut != x ? (U)1 : (U)0; \\\n"
+    "    return convert_##F(kept) * convert_##F((U)1 << cut); \\\n"
+    "  }\n"
+    "#define VF_ODD_SIGNED(T, U, F, bits) \\\n"
+    "  static F vf_to_odd_##T(T x) { return vf_to_odd_##U(abs(x)) * convert_##F(x < (T)0 ? (T)-1 : (T)1); }\n"
+    "VF_WIDTHS(VF_ODD, uint, float, x, 32) VF_WIDTHS(VF_ODD_SIGNED, int, uint, float, 32)\n"
+    "VF_WIDTHS(VF_ODD, ulong, float, x, 64) VF_WIDTHS(VF_ODD_SIGNED, long, ulong, float, 64)\n"
+    "#ifdef cl_khr_fp64\n"
+    "#define VF_ODD_DOUBLE(D, F, I, bits) \\\n"
+    "  static F vf_to_odd_##D(D x) { \\\n"
+    "    F near = convert_##F(x); \\\n"
+    "    D back = convert_##D(near); \\\n"
+    "    I inexact = convert_##I((back < x) | (back > x)), away = convert_##I(fabs(back) > fabs(x)), \\\n"
+    "      n = as_##I(near); \\\n"
+    "    return as_##F(inexact ? (away ? n - (I)1 : n) | (I)1 : n); \\\n"
+    "  }\n"
+    "VF_WIDTHS(VF_ODD_DOUBLE, double, float, int, 64)\n"
+    "#endif\n",
+};
+
+ir_status cg_opencl_prelude(const ir_target *target, ir_text *out) {
+  (void)target;
+  for (size_t i = 0; i < sizeof prelude / sizeof *prelude; i++) ir_text_str(out, prelude[i]);
+  return out->failed ? IR_ERR_MEMORY : IR_OK;
+}

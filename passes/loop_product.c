@@ -1,0 +1,176 @@
+/* Products of groups of work-items. A tile of rows and columns reads each element of an operand once for each
+ * of its columns, or rows. So an operand goes through a local, a slab of terms at a time: each round of a
+ * loop over slabs first takes what the tile needs of them, as the views of the operand say, with work-items
+ * along what is side by side in memory; then every work-item adds the products of its own rows and columns.
+ *
+ * The ranges of a sum are one there: positions along each are divided out of the term's number while a slab
+ * is taken, and not where terms are added. Their order is that of the terms. Terms behind the last one are
+ * zero. */
+#include "loop_reduce.h"
+
+#include "index.h"
+
+enum { MAX_LOADS = 64, MOST_TERMS = 32, TERMS = 16, FEWEST_TERMS = 8, PAD = 1 };
+
+typedef struct product {
+  loop_place *p;
+  loop_nest *n;
+  ir_ref reduce;
+  int items; /* work-items of the group */
+  ir_ref terms;
+  int64_t slab;     /* of so many terms */
+  ir_ref range[2];  /* over slabs, over the terms of one */
+  const ir_ref *at; /* by axis: the position of a work-item */
+  ir_ref position;  /* a term's */
+  struct {
+    ir_ref value, local;
+    uint32_t axis;
+    int64_t width; /* of the tile along it */
+  } side[2];
+} product;
+
+static int64_t known(const ir_graph *g, ir_ref e) {
+  int64_t value;
+  return e && ir_is_const(g, e, &value) ? value : 0;
+}
+
+/* Of the axes with lanes the one that the operand moves along; axis_count: it is not one of them. */
+static uint32_t side_of(const loop_nest *n, ir_ref value) {
+  uint32_t found = n->axis_count, count = 0;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (n->axes[a].lanes > 1 && loop_depends(n->g, value, n->axes[a].range)) found = a, count++;
+  return count == 1 ? found : n->axis_count;
+}
+
+/* Loads below the value say where to read by others: these cannot be kept from reading behind the end. */
+static bool is_indirect(const loop_nest *n, ir_ref value) {
+  ir_ref loads[MAX_LOADS], inner[2];
+  uint32_t count = loop_find(n->g, value, IR_OP_LOAD, loads, MAX_LOADS);
+  bool indirect = count == MAX_LOADS || loop_find(n->g, value, IR_OP_BOUND, inner, 1);
+  for (uint32_t i = 0; i < count && !indirect; i++)
+    indirect = loop_find(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1;
+  return indirect;
+}
+
+/* So many terms that a slab of them is in the locals twice over, one that divides all of them if there is. */
+static int64_t slab_of(const product *s) {
+  const loop_nest *n = s->n;
+  int64_t room = n->target->local_bytes / 2, each = 0, all = known(n->g, s->terms), most = MOST_TERMS;
+  for (int i = 0; i < 2; i++)
+    each += (s->side[i].width + PAD) * ir_dtypes[ir_dtype_of(n->g, s->side[i].value)].bytes;
+  while (most >= FEWEST_TERMS && most * each > room) most--;
+  if (most > all) most = all;
+  for (int64_t terms = most; terms >= FEWEST_TERMS; terms--)
+    if (all % terms == 0 && (terms % FEWEST_TERMS == 0 || terms == all)) return terms;
+  return most < TERMS ? most : TERMS;
+}
+
+/* Is the whole of the group's tile at hand, each work-item with as many copies as any other, and do the
+ * operands have a side each? */
+static bool plan(product *s) {
+  loop_nest *n = s->n;
+  const loop_place *p = s->p;
+  const ir_node *r = ir_get(n->g, s->reduce), *term = ir_get(n->g, r->src[0]);
+  s->terms = ir_index(n->g, 1), s->items = 1;
+  for (uint32_t i = 1; i < r->nsrc; i++) s->terms = pass_mul(n->g, s->terms, ir_src(n->g, r->src[i], 0));
+  for (uint32_t i = 0; i < p->lane_count; i++)
+    if (p->bindings[i] == IR_VECTOR) s->items *= (int)known(n->g, ir_src(n->g, p->lanes[i], 0));
+  for (int i = 0; i < 2; i++) {
+    s->side[i].value = term->src[i];
+    s->side[i].axis = side_of(n, term->src[i]);
+    if (s->side[i].axis == n->axis_count || ir_dtype_of(n->g, term->src[i]) != r->dtype) return false;
+    s->side[i].width = known(n->g, p->tile_left[s->side[i].axis]);
+    if (!s->side[i].width) return false;
+  }
+  int64_t items = (int64_t)n->axes[s->side[0].axis].lanes * n->axes[s->side[1].axis].lanes;
+  if (s->side[0].axis == s->side[1].axis || items != s->items || known(n->g, s->terms) < FEWEST_TERMS)
+    return false;
+  s->slab = slab_of(s);
+  bool even = known(n->g, s->terms) % s->slab == 0;
+  for (int i = 0; i < 2 && !even; i++)
+    if (is_indirect(n, s->side[i].value)) return false;
+  return s->slab >= FEWEST_TERMS && *n->locals + 2 <= IR_MAX_LOCALS;
+}
+
+/* The positions of the sum's ranges at a term, the last one fastest. */
+static void positions_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *at) {
+  ir_graph *g = s->n->g;
+  const ir_node *r = ir_get(g, s->reduce);
+  for (uint32_t i = r->nsrc; i-- > 1;) {
+    ir_ref size = ir_src(g, r->src[i], 0);
+    ranges[i - 1] = r->src[i];
+    at[i - 1] = i > 1 ? pass_mod(g, term, size) : term;
+    if (i > 1) term = pass_div(g, term, size);
+  }
+}
+
+static ir_ref local_index(const product *s, int i, ir_ref term, ir_ref across) {
+  ir_graph *g = s->n->g;
+  return pass_add(g, pass_mul_int(g, term, s->side[i].width + PAD), across);
+}
+
+/* Takes the operand's part of a slab into its local. */
+static ir_ref taken(product *s, int i) {
+  loop_nest *n = s->n;
+  ir_graph *g = n->g;
+  ir_ref from[2 * MAX_NEST], to[2 * MAX_NEST], value = s->side[i].value, term = 0, across = 0;
+  uint32_t axis = s->side[i].axis, count = n->axis_count, terms = ir_get(g, s->reduce)->nsrc - 1;
+  ir_ref last = ir_src(g, s->reduce, terms);
+  bool along = loop_lane_score(n, value, last, 1) > loop_lane_score(n, value, n->axes[axis].range, 1);
+  for (int turn = 0; turn < 2; turn++) /* the inner one is numbered last */
+    if (turn == along) term = loop_fresh_range(n, ir_index(g, s->slab));
+    else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
+  ir_ref position = pass_add(g, pass_mul_int(g, s->range[0], s->slab), term);
+  for (uint32_t a = 0; a < count; a++) {
+    from[a] = n->axes[a].range;
+    to[a] = a == axis ? pass_add(g, s->p->tile_start[a], across) : s->at[a];
+  }
+  positions_of(s, position, from + count, to + count);
+  value = pass_substitute(g, value, from, to, count + terms);
+  value = loop_only_where(g, value, pass_compare(g, IR_OP_LT, position, s->terms),
+                          pass_identity(g, IR_OP_ADD, ir_dtype_of(g, s->reduce)));
+  ir_ref index = local_index(s, i, term, across);
+  if (!value || !index) return 0;
+  ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){s->side[i].local, index, value}, 3);
+  ir_ref bound[] = {s->range[0], n->bound_count ? n->bound[0] : s->range[0]};
+  return loop_inside_group(n, store, bound, 2, s->items);
+}
+
+/* Of the work-item's row or column, at a term of the slab. */
+static ir_ref factor(const product *s, int i) {
+  ir_graph *g = s->n->g;
+  uint32_t axis = s->side[i].axis;
+  ir_dtype t = ir_dtype_of(g, s->side[i].value);
+  ir_ref index = local_index(s, i, s->range[1], pass_sub(g, s->at[axis], s->p->tile_start[axis]));
+  return ir_make(g, IR_OP_LOAD, t, 0,
+                 (ir_ref[]){s->side[i].local, index, ir_bool(g, true), pass_identity(g, IR_OP_ADD, t)}, 4);
+}
+
+static ir_ref carried(const product *s, int loop) {
+  return ir_make(s->n->g, IR_OP_CARRY, ir_dtype_of(s->n->g, s->reduce), ir_pack_arg(0, 0), &s->range[loop],
+                 1);
+}
+
+ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at) {
+  loop_nest *n = p->n;
+  ir_graph *g = n->g;
+  product s = {.p = p, .n = n, .reduce = reduce, .at = at};
+  if (!n->target->lanes || !n->target->local_bytes || !p->is_tile || !loop_multiplies(g, reduce) || !plan(&s))
+    return 0;
+  ir_ref rounds = pass_ceil_div(g, s.terms, ir_index(g, s.slab)), effects[2], factors[2];
+  s.range[0] = loop_fresh_range(n, rounds), s.range[1] = loop_fresh_range(n, ir_index(g, s.slab));
+  for (int i = 0; i < 2; i++) {
+    ir_ref over[2 + MAX_NEST] = {ir_index(g, s.slab * (s.side[i].width + PAD)), s.range[0]};
+    s.side[i].local =
+        ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s.side[i].value), ir_pack_arg((*n->locals)++, 0), over, 2);
+    effects[i] = taken(&s, i), factors[i] = factor(&s, i);
+    if (!effects[i] || !factors[i]) return 0;
+  }
+  ir_dtype t = ir_dtype_of(g, reduce);
+  ir_ref next = loop_add_product(n, ir_src(g, reduce, 0), factors, carried(&s, 1)), first = carried(&s, 0);
+  ir_ref inner[] = {s.range[1], first, next};
+  ir_ref sum = next ? ir_make(g, IR_OP_LOOP, t, ir_pack_arg(1, IR_SERIAL), inner, 3) : 0;
+  ir_ref outer[] = {s.range[0], pass_identity(g, IR_OP_ADD, t), sum,
+                    ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2)};
+  return sum ? ir_make(g, IR_OP_LOOP, t, ir_pack_arg(1, IR_SERIAL), outer, 4) : 0;
+}

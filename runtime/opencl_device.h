@@ -1,0 +1,119 @@
+/* An OpenCL device as the files behind opencl.h see it. */
+#ifndef VIEWFOLD_RUNTIME_OPENCL_DEVICE_H
+#define VIEWFOLD_RUNTIME_OPENCL_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/opencl.h"
+#include "runtime/opencl_loader.h"
+
+/* What a device says of itself. */
+typedef struct rt_cl_facts {
+  cl_platform_id platform;
+  cl_device_id id;
+  char name[128], platform_name[128], version[128], driver[64];
+  bool cpu;     /* its lanes are elements of vectors, not work-items */
+  bool unified; /* its memory is the host's */
+  bool available, compiler, little_endian, since_1_2;
+  bool f64, denormals, divides;                       /* correctly rounded division and square root of f32 */
+  bool fma;                                           /* in hardware */
+  uint32_t units, address_bits, group, vector_floats; /* group: most work-items of one */
+  uint64_t memory, buffer, local, cache;              /* bytes; buffer: most in one piece */
+  uint64_t parameters;                                /* bytes of a kernel's arguments */
+  uint32_t alignment;                                 /* of a buffer within a buffer */
+} rt_cl_facts;
+
+/* A buffer of the device's. Its address is its place in the table + 1, above RT_CL_SHIFT bits of offset. */
+enum { RT_CL_SHIFT = 40 };
+typedef struct rt_cl_region {
+  cl_mem buffer; /* NULL: the place is free, and `bytes` the next free one + 1 */
+  uint64_t bytes;
+} rt_cl_region;
+
+typedef struct rt_opencl {
+  rt_device base;
+  ir_mem mem;
+  rt_cl cl;
+  rt_cl_facts facts;
+  pthread_mutex_t lock;          /* of all below */
+  cl_context context;            /* NULL: nothing was run yet */
+  cl_command_queue queue, timed; /* in order; timed: for runs that are timed, NULL until the first */
+  cl_mem nothing;                /* stands for buffers of no bytes */
+  rt_cl_region *regions;
+  size_t region_count, region_cap, free_region; /* free_region: + 1 */
+  rt_arenas pool;                               /* buffers of the device's own, for arrays of the host's */
+  atomic_uint_fast64_t sent, done;              /* commands so far; of them, known to be done */
+} rt_opencl;
+
+/* opencl_facts.c: every device, in the platforms' order. *count of them in an array to be freed with ir_free:
+ * room for RT_CL_DEVICES. */
+enum { RT_CL_DEVICES = 64 };
+ir_status rt_cl_list(const rt_cl *cl, rt_cl_facts *list, size_t *count, ir_error *error);
+/* What every program needs and the device lacks, in words; NULL: nothing. */
+const char *rt_cl_lacks(const rt_cl_facts *facts);
+void rt_cl_describe(const rt_cl_facts *facts, ir_target *out);
+
+/* opencl.c: context and queue are there. */
+ir_status rt_cl_ready(rt_opencl *device, ir_error *error);
+/* All commands that this thread sent are done. */
+ir_status rt_cl_finish(rt_opencl *device, ir_error *error);
+static inline void rt_cl_sent(rt_opencl *device) { /* after sending some */
+  atomic_fetch_add_explicit(&device->sent, 1, memory_order_relaxed);
+}
+/* There is no room for so many bytes. */
+ir_status rt_cl_no_room(rt_opencl *device, const char *name, size_t bytes, ir_error *error);
+
+/* opencl_memory.c: addresses */
+void *rt_cl_add(rt_opencl *device, cl_mem buffer, uint64_t bytes); /* NULL: memory is short */
+void rt_cl_remove(rt_opencl *device, void *address);               /* the buffer is released */
+/* The buffer at an address, and where in it; that which stands for none at an address that is none. */
+cl_mem rt_cl_find(rt_opencl *device, const void *address, size_t *offset);
+extern const rt_block_source rt_cl_blocks;
+ir_status rt_cl_memory_place(rt_device *device, rt_memory *memory, bool keep, ir_error *error);
+ir_status rt_cl_memory_read(rt_device *device, rt_memory *memory, ir_error *error);
+void rt_cl_memory_free(rt_device *device, rt_memory *memory);
+/* Ends EnqueueMapBuffer. A buffer lives as long as it is mapped, so it is tried again. */
+cl_int rt_cl_unmap(rt_opencl *device, cl_command_queue queue, cl_mem buffer, void *mapped);
+/* A buffer on these bytes of the host's, which outlive it. */
+ir_status rt_cl_wrap(rt_opencl *device, void *host, size_t bytes, bool writes, void **address,
+                     ir_error *error);
+
+/* opencl_code.c: a program's kernels, what rt_code.made is. */
+typedef struct rt_cl_kernel {
+  const char *name; /* in the image */
+  size_t items;     /* of a group */
+  bool checks;
+} rt_cl_kernel;
+typedef struct rt_cl_code {
+  rt_opencl *device;
+  cl_program program;
+  uint8_t *image;
+  size_t size;
+  bool built; /* from source */
+  uint32_t count;
+  rt_cl_kernel kernels[];
+} rt_cl_code;
+ir_status rt_cl_compile(rt_context *context, const ir_graph *graph, ir_ref kernel, const char *symbol,
+                        rt_flat *image, ir_error *error);
+ir_status rt_cl_load_code(rt_context *context, const char *name, const void *image, size_t size,
+                          uint32_t kernels, rt_code *out, ir_error *error);
+ir_status rt_cl_adopt(rt_context *context, const char *name, rt_found *found, size_t offset, uint32_t kernels,
+                      rt_code *out, ir_error *error);
+ir_status rt_cl_extra(rt_context *context, const rt_code *code, rt_flat *image, ir_error *error);
+void rt_cl_unload_code(rt_code *code);
+
+/* opencl_run.c */
+ir_status rt_cl_prepare(rt_program *program, ir_error *error);
+void rt_cl_retire(rt_program *program);
+ir_status rt_cl_run(rt_program *program, const rt_arguments *arguments, ir_error *error);
+void rt_cl_drop_run(rt_program *program, struct rt_run *run);
+ir_status rt_cl_launch(const struct rt_going *going, const struct rt_step *step);
+ir_status rt_cl_copy(const struct rt_going *going, void *to, const void *from, size_t bytes);
+ir_status rt_cl_holds(const struct rt_going *going, const void *predicate, bool *out);
+
+/* opencl_call.c */
+ir_status rt_cl_call(const struct rt_going *going, const struct rt_step *step, const void *found,
+                     rt_call *call, ir_error *error);
+
+#endif

@@ -1,0 +1,65 @@
+/* OpenCL's functions, found when first needed: nothing is linked with its loader, so viewfold runs where
+ * there is none. */
+#ifndef VIEWFOLD_RUNTIME_OPENCL_LOADER_H
+#define VIEWFOLD_RUNTIME_OPENCL_LOADER_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <CL/cl.h>
+
+#include "ir/base.h"
+
+/* All that is used, by the name without `cl`. */
+#define RT_CL_FUNCTIONS(F)                                                                                   \
+  F(GetPlatformIDs)                                                                                          \
+  F(GetPlatformInfo)                                                                                         \
+  F(GetDeviceIDs)                                                                                            \
+  F(GetDeviceInfo)                                                                                           \
+  F(CreateContext)                                                                                           \
+  F(ReleaseContext)                                                                                          \
+  F(CreateCommandQueue)                                                                                      \
+  F(ReleaseCommandQueue)                                                                                     \
+  F(CreateBuffer)                                                                                            \
+  F(CreateSubBuffer)                                                                                         \
+  F(ReleaseMemObject)                                                                                        \
+  F(CreateProgramWithSource)                                                                                 \
+  F(CreateProgramWithBinary)                                                                                 \
+  F(BuildProgram)                                                                                            \
+  F(GetProgramInfo)                                                                                          \
+  F(GetProgramBuildInfo)                                                                                     \
+  F(ReleaseProgram)                                                                                          \
+  F(CreateKernel)                                                                                            \
+  F(SetKernelArg)                                                                                            \
+  F(GetKernelWorkGroupInfo)                                                                                  \
+  F(ReleaseKernel)                                                                                           \
+  F(EnqueueReadBuffer)                                                                                       \
+  F(EnqueueWriteBuffer)                                                                                      \
+  F(EnqueueCopyBuffer)                                                                                       \
+  F(EnqueueFillBuffer)                                                                                       \
+  F(EnqueueMapBuffer)                                                                                        \
+  F(EnqueueUnmapMemObject)                                                                                   \
+  F(EnqueueNDRangeKernel)                                                                                    \
+  F(WaitForEvents)                                                                                           \
+  F(GetEventProfilingInfo)                                                                                   \
+  F(ReleaseEvent)                                                                                            \
+  F(Flush)                                                                                                   \
+  F(Finish)
+
+typedef struct rt_cl {
+  void *library;
+#define F(name) __typeof__(&cl##name) name;
+  RT_CL_FUNCTIONS(F)
+#undef F
+} rt_cl;
+
+/* Open the loader `file`, NULL: libOpenCL.so.1. IR_ERR_DEVICE: there is none, or it lacks functions. */
+ir_status rt_cl_load(const char *file, rt_cl *out, ir_error *error);
+void rt_cl_unload(rt_cl *cl);
+
+/* "CL_OUT_OF_RESOURCES"; "an unknown error" */
+const char *rt_cl_error_name(cl_int code);
+/* What a failure of OpenCL means. `what` says what was tried, as in "running kernel x". */
+ir_status rt_cl_fail(ir_error *error, cl_int code, const char *format, ...) IR_PRINTF(3, 4);
+
+#endif

@@ -1,0 +1,150 @@
+/* Memory of an OpenCL device: buffers and the addresses they are known by. */
+#include <string.h>
+
+#include "runtime/memory.h"
+#include "runtime/opencl_device.h"
+
+/* addresses */
+
+static uintptr_t place_of(const void *address) { return (uintptr_t)address >> RT_CL_SHIFT; }
+static size_t offset_of(const void *address) {
+  return (size_t)((uintptr_t)address & (((uintptr_t)1 << RT_CL_SHIFT) - 1));
+}
+
+void *rt_cl_add(rt_opencl *d, cl_mem buffer, uint64_t bytes) {
+  uintptr_t place = 0;
+  pthread_mutex_lock(&d->lock);
+  if (d->free_region) {
+    place = d->free_region;
+    d->free_region = (size_t)d->regions[place - 1].bytes;
+  } else if (bytes >> RT_CL_SHIFT == 0 &&
+             IR_RESERVE(&d->mem, d->regions, d->region_cap, d->region_count + 1)) {
+    place = ++d->region_count;
+  }
+  if (place) d->regions[place - 1] = (rt_cl_region){buffer, bytes};
+  pthread_mutex_unlock(&d->lock);
+  return (void *)(place << RT_CL_SHIFT);
+}
+
+void rt_cl_remove(rt_opencl *d, void *address) {
+  uintptr_t place = place_of(address);
+  if (!place) return;
+  pthread_mutex_lock(&d->lock);
+  cl_mem buffer = d->regions[place - 1].buffer;
+  d->regions[place - 1] = (rt_cl_region){NULL, d->free_region};
+  d->free_region = place;
+  pthread_mutex_unlock(&d->lock);
+  d->cl.ReleaseMemObject(buffer);
+}
+
+cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
+  uintptr_t place = place_of(address);
+  *offset = 0;
+  if (!place) return d->nothing;
+  pthread_mutex_lock(&d->lock);
+  cl_mem buffer = d->regions[place - 1].buffer;
+  pthread_mutex_unlock(&d->lock);
+  *offset = offset_of(address);
+  return buffer;
+}
+
+static size_t bytes_of(rt_opencl *d, const void *address) {
+  pthread_mutex_lock(&d->lock);
+  size_t bytes = (size_t)d->regions[place_of(address) - 1].bytes;
+  pthread_mutex_unlock(&d->lock);
+  return bytes;
+}
+
+/* buffers */
+
+/* A buffer with an address. host NULL: memory of the device's own. */
+static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes, void **address,
+                      ir_error *error) {
+  cl_int code = CL_SUCCESS;
+  *address = NULL;
+  if (bytes > d->facts.buffer || bytes >> RT_CL_SHIFT)
+    return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
+                   d->facts.name, bytes, (unsigned long long)d->facts.buffer);
+  ir_status status = rt_cl_ready(d, error);
+  if (status) return status;
+  cl_mem buffer =
+      d->cl.CreateBuffer(d->context, flags | (host ? CL_MEM_USE_HOST_PTR : 0), bytes, host, &code);
+  if (!buffer) return rt_cl_fail(error, code, "device %s: a buffer of %zu bytes", d->facts.name, bytes);
+  *address = rt_cl_add(d, buffer, bytes);
+  if (*address) return IR_OK;
+  d->cl.ReleaseMemObject(buffer);
+  return ir_fail(error, IR_ERR_MEMORY, "out of memory for a buffer");
+}
+
+cl_int rt_cl_unmap(rt_opencl *d, cl_command_queue queue, cl_mem buffer, void *mapped) {
+  cl_int code = d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL);
+  return code ? d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL) : code;
+}
+
+ir_status rt_cl_wrap(rt_opencl *d, void *host, size_t bytes, bool writes, void **address, ir_error *error) {
+  return make(d, writes ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY, host, bytes, address, error);
+}
+
+static bool allocate(void *device, size_t size, rt_block *out) {
+  void *address;
+  if (make(device, CL_MEM_READ_WRITE, NULL, size, &address, NULL) != IR_OK) return false;
+  *out = (rt_block){.base = address, .size = size};
+  return true;
+}
+static void release(void *device, rt_block *block) { rt_cl_remove(device, block->base); }
+
+const rt_block_source rt_cl_blocks = {allocate, release};
+
+/* elements between runs */
+
+static ir_status failed(rt_opencl *d, cl_int code, const char *what, size_t bytes, ir_error *error) {
+  return rt_cl_fail(error, code, "device %s: %s %zu bytes", d->facts.name, what, bytes);
+}
+
+ir_status rt_cl_memory_place(rt_device *device, rt_memory *m, bool keep, ir_error *error) {
+  rt_opencl *d = (rt_opencl *)device;
+  if (m->address) return IR_OK;
+  if (d->facts.unified) {
+    if (!rt_memory_host(&d->mem, m, true))
+      return ir_fail(error, IR_ERR_MEMORY, "out of memory for %zu bytes of elements", m->bytes);
+    return make(d, CL_MEM_READ_WRITE, m->host, m->bytes, &m->address, error);
+  }
+  rt_block block;
+  if (!rt_arena_take(&d->pool, m->bytes, &block)) return rt_cl_no_room(d, "session", m->bytes, error);
+  size_t offset;
+  cl_mem buffer = rt_cl_find(d, block.base, &offset);
+  cl_int code = CL_SUCCESS;
+  if (keep && m->host)
+    code = d->cl.EnqueueWriteBuffer(d->queue, buffer, CL_TRUE, offset, m->bytes, m->host, 0, NULL, NULL);
+  if (code) rt_arena_give(&d->pool, &block);
+  m->address = block.base;
+  return code == CL_SUCCESS ? IR_OK : failed(d, code, "writing", m->bytes, error);
+}
+
+ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
+  rt_opencl *d = (rt_opencl *)device;
+  size_t offset;
+  cl_int code;
+  if (!m->address) return IR_OK;
+  cl_mem buffer = rt_cl_find(d, m->address, &offset);
+  if (d->facts.unified) {
+    void *there =
+        d->cl.EnqueueMapBuffer(d->queue, buffer, CL_TRUE, CL_MAP_READ, 0, m->bytes, 0, NULL, NULL, &code);
+    if (there) code = rt_cl_unmap(d, d->queue, buffer, there);
+  } else {
+    code = d->cl.EnqueueReadBuffer(d->queue, buffer, CL_TRUE, offset, m->bytes, m->host, 0, NULL, NULL);
+  }
+  return code == CL_SUCCESS ? IR_OK : failed(d, code, "reading", m->bytes, error);
+}
+
+void rt_cl_memory_free(rt_device *device, rt_memory *m) {
+  rt_opencl *d = (rt_opencl *)device;
+  if (d->facts.unified) {
+    rt_cl_finish(d, NULL); /* commands may use the host's memory, which goes now */
+    rt_cl_remove(d, m->address);
+  } else { /* what is under way is done before whatever uses the block next */
+    rt_block block = {.base = m->address, .size = bytes_of(d, m->address)};
+    rt_arena_give(&d->pool, &block);
+  }
+  m->address = NULL;
+}

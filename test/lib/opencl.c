@@ -1,0 +1,55 @@
+#define _GNU_SOURCE /* RTLD_NOLOAD */
+#include "test/lib/opencl.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "test/opencl/shim.h"
+
+#define FOLDER "build/opencl" /* tests run in the root of the tree */
+
+const char *opencl_begin(void) {
+  static char folder[4096];
+  if (!realpath(FOLDER, folder) || access(FOLDER "/shim.icd", R_OK)) return FOLDER "/shim.icd is not built";
+  if (access("/etc/OpenCL/vendors/pocl.icd", R_OK)) return "there is no PoCL (package pocl-opencl-icd)";
+  if (!dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL))
+    return "there is no OpenCL loader (package ocl-icd-libopencl1)";
+  setenv("OCL_ICD_VENDORS", folder, 1);
+  setenv("VF_SHIM", "", 1);
+  return NULL;
+}
+
+void opencl_set(const char *format, ...) {
+  static int number;
+  char text[256];
+  va_list arguments;
+  int used = snprintf(text, sizeof text, "run=%d ", ++number);
+  va_start(arguments, format);
+  vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
+  va_end(arguments);
+  setenv("VF_SHIM", text, 1);
+}
+
+/* The shim, once the loader has opened it. */
+static void *shim_function(const char *name) {
+  static char path[4096];
+  static void *shim;
+  if (!shim && realpath(FOLDER "/shim.so", path)) shim = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+  return shim ? dlsym(shim, name) : NULL;
+}
+
+long opencl_count(const char *call) {
+  shim_count_function *count = (shim_count_function *)(uintptr_t)shim_function(SHIM_COUNT_NAME);
+  return count ? count(call) : -1;
+}
+
+long opencl_buffers(void) {
+  long buffers = 0, bytes;
+  shim_alive_function *alive = (shim_alive_function *)(uintptr_t)shim_function(SHIM_ALIVE_NAME);
+  if (alive) alive(&buffers, &bytes);
+  return buffers;
+}

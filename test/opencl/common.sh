@@ -1,0 +1,30 @@
+# For the jobs of this folder, which run.sh runs in the root of the tree as
+#
+#   sh test/opencl/JOB.sh BUILD CHECKED SOAK SEED
+#
+# BUILD: where the command is; CHECKED: where property tests are; SOAK: 1 for large counts, else 0. A job prints what was
+# tried in its last line, and exits with 0, with 1 after a failure, with 77 (and why) when it cannot run here.
+set -u
+build=$1 checked=$2 soak=$3 seed=$4
+PATH=$PATH:/sbin:/usr/sbin
+
+skip() { echo "skip: $*"; exit 77; }
+needs_pocl() {
+  [ -e /etc/OpenCL/vendors/pocl.icd ] || skip "there is no PoCL; .ci/deps install opencl"
+  ldconfig -p | grep -q 'libOpenCL\.so\.1' || skip "there is no OpenCL loader; .ci/deps install opencl"
+}
+needs_oclgrind() {
+  command -v oclgrind >/dev/null || skip "there is no oclgrind; .ci/deps install opencl"
+  simulator=$(find /usr/lib /usr/local/lib -name liboclgrind-rt-icd.so 2>/dev/null | head -n 1)
+  [ -n "$simulator" ] || skip "oclgrind has no liboclgrind-rt-icd.so here"
+}
+needs() { # FILE MADE-BY
+  [ -e "$1" ] || skip "$1 is not built ($2)"
+}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+export VIEWFOLD_CACHE_DIR="$work/cache" POCL_CACHE_DIR="$work/pocl"
+mkdir -p "$work/pocl"
+# Nice to others: a soak runs for long.
+prefix=
+[ "$soak" = 1 ] && prefix='nice -n 10'

@@ -1,0 +1,150 @@
+/* Programs on an OpenCL device, of kernels written by hand: memory that is the host's and memory that is not,
+ * sizes that come with the run, index checks, failures and what is left after them, the cache. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "test/lib/opencl.h"
+#include "test/lib/plans.h"
+
+static int texts; /* kernels written so far */
+static const char *break_with = "";
+
+/* OpenCL C of the kernels of p_scale_add: out[i] = a[i] * factor + (b ? b[i] : 0). */
+static ir_status write_kernel(void *user, const ir_graph *graph, ir_ref kernel, const char *symbol,
+                              const ir_target *target, cg_blob *out, ir_error *error) {
+  ir_text text;
+  double factor = 0;
+  const ir_node *n = ir_get(graph, kernel);
+  int64_t params = ir_arg_int(n);
+  bool variable = false;
+  for (uint32_t i = 0; i < n->nsrc; i++) variable |= ir_op_of(graph, n->src[i]) == IR_OP_VAR;
+  for (ir_ref i = 1; i < graph->count; i++)
+    if (ir_op_of(graph, i) == IR_OP_CONST && ir_dtype_of(graph, i) == IR_F32)
+      memcpy(&factor, &ir_get(graph, i)->arg, sizeof factor);
+  ir_text_init(&text, graph->mem);
+  ir_textf(&text, "kernel void %s(", symbol);
+  for (int64_t i = 0; i < params; i++)
+    ir_textf(&text, "global float *b%lld, long o%lld, ", (long long)i, (long long)i);
+  ir_textf(&text, "global int *status, %slong count, long grain) {\n", variable ? "long v0, " : "");
+  ir_textf(
+      &text,
+      "  for (long i = get_group_id(0) * grain; i < min((long)(get_group_id(0) + 1) * grain, count); i++)\n"
+      "    b0[o0 + i] = b1[o1 + i] * %.1ff%s;\n}\n%s",
+      factor, params > 2 ? " + b2[o2 + i]" : "", break_with);
+  *out = (cg_blob){.mem = graph->mem, .bytes = ir_alloc(graph->mem, text.len + 1), .size = text.len};
+  assert_non_null(out->bytes);
+  memcpy(out->bytes, ir_text_get(&text), text.len + 1);
+  ir_text_free(&text);
+  texts++;
+  return IR_OK;
+}
+
+static rt_context *open_context(rt_options options) {
+  options.device = "opencl";
+  options.compile = write_kernel;
+  return p_context_with(options);
+}
+
+static rt_program *two_kernels(rt_context *c, p_maker *m, ir_ref (*size)(p_maker *m)) {
+  p_begin(m);
+  p_two_kernels(m, size ? size(m) : ir_index(&m->g, P_MOST));
+  return p_build(c, m, "two");
+}
+
+static void runs_and_is_found_again(void **state) {
+  for (int gpu = 0; gpu < 2; gpu++) {
+    opencl_set("%s", gpu ? "gpu" : "");
+    p_empty_cache();
+    p_maker m;
+    rt_context *c = open_context((rt_options){0});
+    rt_program *p = two_kernels(c, &m, NULL);
+    assert_int_equal(rt_program_stats(p).compiled, 2);
+    for (int i = 0; i < 3; i++) p_check_two_kernels(p, P_MOST, NULL, (float)i);
+    rt_program_release(p);
+    rt_context_destroy(c);
+    assert_int_equal(opencl_buffers(), 0);
+    int before = texts;
+    opencl_set("%s", gpu ? "gpu" : "");
+    c = open_context((rt_options){.no_compile = true});
+    p = p_find(c, "two");
+    assert_non_null(p);
+    assert_int_equal(rt_program_stats(p).from_disk, 2);
+    p_check_two_kernels(p, P_MOST, NULL, 5);
+    assert_int_equal(texts, before);
+    assert_int_equal(opencl_count("CreateProgramWithSource"), 0);
+    rt_program_release(p);
+    rt_context_destroy(c);
+    p_end(&m);
+  }
+}
+
+static void sizes_come_with_the_run(void **state) {
+  p_maker m;
+  rt_context *c = open_context((rt_options){.no_disk = true});
+  rt_program *p = two_kernels(c, &m, p_variable);
+  for (int i = 0; i < 4; i++) assert_true(p_run_some(p, i, 40));
+  rt_program_release(p);
+  rt_context_destroy(c);
+  p_end(&m);
+}
+
+/* Makes the program and runs it; IR_OK after results that are right. */
+static ir_status try_all(rt_context *c, p_maker *m, ir_error *error) {
+  float x[P_MOST], y[P_MOST], out[P_MOST];
+  rt_program *p = NULL;
+  *error = (ir_error){0};
+  for (int i = 0; i < P_MOST; i++) x[i] = (float)i, y[i] = (float)(i % 7), out[i] = -1;
+  ir_status status = rt_program_build(c, "test", &m->g, &m->p, NULL, 0, &p, error);
+  if (!status) status = rt_program_run(p, (void *[]){x, y}, (void *[]){out}, NULL, error);
+  for (int i = 0; i < P_MOST; i++) assert_true(x[i] == (float)i && y[i] == (float)(i % 7));
+  for (int i = 0; i < P_MOST && !status; i++) assert_true(out[i] == x[i] * 6 + y[i]);
+  if (p) rt_program_release(p);
+  return status;
+}
+
+/* Every call of OpenCL fails in turn: there is a message, nothing is left over, and then all is well. */
+static void any_call_may_fail(void **state) {
+  static const char *const modes[] = {"", "gpu "};
+  static const int codes[] = {-4, -5, -6, -36};
+  p_maker m;
+  p_begin(&m);
+  p_two_kernels(&m, ir_index(&m.g, P_MOST));
+  for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++) {
+    bool failed = true;
+    for (int n = 1; failed; n++) {
+      ir_error error;
+      opencl_set("%s", modes[mode]);
+      rt_context *c = open_context((rt_options){.no_disk = true});
+      opencl_set("%sfail=all:%d:%d", modes[mode], n, codes[n % 4]);
+      ir_status status = try_all(c, &m, &error);
+      failed = opencl_count("all") >= n;
+      char said[sizeof error.text];
+      snprintf(said, sizeof said, "%s", error.text);
+      if (status) assert_true(failed && *error.text && error.status == status);
+      opencl_set("%s", modes[mode]);
+      if (try_all(c, &m, &error)) fail_msg("after call %d failed: %s", n, error.text);
+      rt_context_destroy(c);
+      if (opencl_buffers()) fail_msg("%ld buffers left after call %d failed: %s", opencl_buffers(), n, said);
+      assert_true(n < 500);
+    }
+  }
+  p_end(&m);
+}
+
+int main(void) {
+  const char *missing = opencl_begin();
+  if (missing) {
+    printf("test_opencl: skipped: %s\n", missing);
+    return 77;
+  }
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(runs_and_is_found_again),
+      cmocka_unit_test(sizes_come_with_the_run),
+      cmocka_unit_test(any_call_may_fail),
+  };
+  return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
+}
