@@ -18,7 +18,6 @@
 #include <math.h>
 
 enum {
-  REDUCE_LANE_BYTES = 64,
   RUN = 32,
   OUTER_RUN = 8,
   FEW = 32,   /* terms that are added one after the other */
@@ -288,6 +287,12 @@ static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count)
   return loop_key_value(g, reduce_over(r, ranges, count), t);
 }
 
+/* Squares, and products with a number, are added up like other terms, but with one rounding for each. */
+static bool is_contraction(const ir_graph *g, ir_ref term) {
+  const ir_node *n = ir_get(g, term);
+  return loop_is_product(g, term) && n->src[0] != n->src[1] && ir_op_of(g, n->src[1]) != IR_OP_CONST;
+}
+
 static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   ir_graph *g = n->g;
   const ir_node *d = ir_get(g, node);
@@ -303,7 +308,7 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
     return reduce_in_copies(&r, ranges[0]);
   reduce_end_at_mask(&r, ranges, count);
   if (positional) return reduce_to_position(&r, ranges[0]);
-  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !loop_is_product(g, r.body);
+  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_contraction(g, r.body);
   if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
     return reduce_by_keys(&r, ranges, count);
   return reduce_over(&r, ranges, count);

@@ -110,8 +110,8 @@ static ir_ref shared_body(loop_place *p) {
   ir_ref moved[MAX_STORES], from[MAX_NEST], bound[MAX_FOUND_RANGES];
   for (uint32_t a = 0; a < n->axis_count; a++) from[a] = n->axes[a].range;
   for (uint32_t i = 0; i < group->count; i++) {
-    ir_ref store =
-        n->has_locals && !n->target->lanes ? loop_fetch_ahead(n, group->stores, i) : group->stores[i];
+    ir_ref store = n->has_locals && !n->target->lanes ? loop_fetch_ahead(n, group->stores, group->count, i)
+                                                      : group->stores[i];
     if (!(moved[i] = pass_substitute(n->g, store, from, p->start, n->axis_count))) return 0;
   }
   loop_nest inner = {.g = n->g,
@@ -152,7 +152,7 @@ static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) 
     if (!shape_group(base, &group, false, work)) return 0;
     parts[part_count++] = place_group(base, &group, &(loop_place){0}, 0);
   }
-  return loop_sequence(base->g, parts, part_count);
+  return loop_unite(base->g, parts, part_count) ? loop_sequence(base->g, parts, part_count) : 0;
 }
 
 ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items) {
@@ -362,7 +362,7 @@ ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pas
   loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
   if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores) ||
-      !loop_stage(g, target, &stores))
+      !loop_stage(g, target, &stores) || !loop_share_terms(g, target, &stores))
     return 0;
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && index_fits(g, root) && locals_are_whole(g, root) ? kernel(g, root) : 0;

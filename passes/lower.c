@@ -9,6 +9,7 @@
  *   matmul          product of two expanded views, summed over the shared axis
  *
  *   long reductions                         in two steps, lower_parts.c
+ *   sums of squared deviations              block by block where they are long, lower_centred.c
  *   cumsum, cumprod, cummax, cummin         by blocks, lower_cumulative.c
  *   sort, argsort                           a network, lower_sort.c
  */
@@ -23,6 +24,7 @@ typedef struct lowering {
   ir_graph *g;
   const ir_target *target;
   ir_ref *map; /* by old node */
+  lower_centreds centred;
 } lowering;
 
 static ir_ref view_to(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, uint32_t rank) {
@@ -52,6 +54,22 @@ static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, i
   return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
 }
 
+/* The sum of x over n's axes, reshaped to the shape. */
+static ir_ref summed(const lowering *l, ir_ref old, ir_ref x, ir_dtype dtype, ir_ref shape) {
+  ir_graph *g = l->g;
+  ir_node over = *ir_get(g, old);
+  ir_ref terms;
+  uint32_t parts;
+  if (!pass_lower_centred(g, &l->centred, old, l->map, &terms, &parts))
+    return reduced(l, ir_get(g, old), IR_OP_SUM, x, dtype, shape);
+  ir_ref src[1 + IR_MAX_RANK] = {terms};
+  over.nsrc = 1;
+  for (uint32_t i = 0; i < IR_MAX_RANK; i++)
+    if (parts >> i & 1) src[over.nsrc++] = ir_index(g, i);
+  over.src = src;
+  return terms ? reduced(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
+}
+
 /* Number of elements that go into each result, as a value of dtype: a constant, or one value at every
  * position. */
 static ir_ref reduce_count(ir_graph *g, const ir_node *n, ir_ref x, ir_ref shape, ir_dtype dtype) {
@@ -74,11 +92,11 @@ static ir_ref lower_reduce(const lowering *l, ir_ref old, ir_ref x) {
   ir_ref shape = ir_shape(g, old);
   switch ((int)n->op) {
   case IR_OP_MEAN: {
-    ir_ref total = reduced(l, n, IR_OP_SUM, ir_cast(g, x, wide), wide, shape),
+    ir_ref total = summed(l, old, ir_cast(g, x, wide), wide, shape),
            count = reduce_count(g, n, x, shape, wide);
     return ir_cast(g, ir_binary(g, IR_OP_DIV, total, count), dtype);
   }
-  case IR_OP_SUM:
+  case IR_OP_SUM: return ir_cast(g, summed(l, old, ir_cast(g, x, wide), wide, shape), dtype);
   case IR_OP_PROD: return ir_cast(g, reduced(l, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
   case IR_OP_ANY: return reduced(l, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
   case IR_OP_ALL: return reduced(l, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
@@ -186,12 +204,13 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
 ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, map_size = (size_t)results + 1;
-  lowering l = {g, target, ir_alloc(g->mem, map_size * sizeof *l.map)};
+  lowering l = {.g = g, .target = target, .map = ir_alloc(g->mem, map_size * sizeof *l.map)};
   ir_ref root = 0;
   if (!l.map) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph");
   } else if (ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
     root = results;
+    pass_find_centred(g, live, count, &l.centred);
     for (size_t i = 0; i < count && root; i++) root = l.map[live[i]] = lower_node(&l, live[i]);
   }
   ir_free(g->mem, l.map, map_size * sizeof *l.map);

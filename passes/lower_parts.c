@@ -38,8 +38,7 @@ typedef struct parts {
   int64_t parts, folds;
 } parts;
 
-/* place[i]: where axis i of x stands in memory, the outermost first, as far as permutations tell. */
-static void places_in_memory(const ir_graph *g, ir_ref x, uint32_t *place) {
+void lower_places(const ir_graph *g, ir_ref x, uint32_t *place) {
   uint32_t rank = ir_rank(g, x);
   for (uint32_t i = 0; i < rank; i++) place[i] = i;
   for (;;) {
@@ -63,7 +62,7 @@ typedef struct sizes {
 /* False where a size is not known, or is 0, or there is nothing to reduce. */
 static bool read_sizes(const ir_graph *g, ir_ref x, const bool *gone, sizes *s) {
   uint32_t place[IR_MAX_RANK], rank = ir_rank(g, x), reduced = 0;
-  places_in_memory(g, x, place);
+  lower_places(g, x, place);
   s->terms = s->results = s->inner = 1;
   for (uint32_t i = 0; i < rank; i++) {
     if (!ir_is_const(g, ir_dim(g, x, i), &s->size[i]) || s->size[i] < 1) return false;

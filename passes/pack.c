@@ -59,7 +59,7 @@ typedef struct packing {
   const pass_operand *across, *down;
   form across_form, down_form;
   bool turned;
-  bool in_blocks; /* its terms come in blocks, all rows at hand (rescale.h) */
+  const pass_operand *weights; /* of a sum whose terms come in blocks (rescale.h); otherwise NULL */
 } packing;
 
 static bool has(uint32_t set, uint32_t axis) { return set >> axis & 1; }
@@ -124,12 +124,16 @@ static bool is_masked(const pass_contraction *c, const pass_operand *o) {
 
 /* choosing */
 
+/* Weights come in blocks that lie in the caches whatever their order. */
+static form form_of_weights(const packing *k) { return is_masked(k->c, k->weights) ? PLAIN : AS_IS; }
+
 static form form_across(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->across;
+  if (o == k->weights) return form_of_weights(k);
   int64_t count, least, step = longest_step(c, o, &count, &least), fixed,
                         reuse = pass_contraction_size(c, ~c->reduced & ~o->along);
-  if (k->in_blocks && count > KEY_BLOCK) count = KEY_BLOCK;
+  if (k->weights && count > KEY_BLOCK) count = KEY_BLOCK;
   if (is_window(c, o)) return is_masked(c, o) ? PLAIN : AS_IS;
   if (!ir_is_const(c->g, ir_dim(c->g, o->value, k->column), &fixed) || c->rank == IR_MAX_RANK) return AS_IS;
   bool beside = !is_masked(c, o) && step_along(c, o, k->column) == 1;
@@ -140,6 +144,7 @@ static form form_across(const packing *k) {
 static form form_down(const packing *k) {
   const pass_contraction *c = k->c;
   const pass_operand *o = k->down;
+  if (o == k->weights) return form_of_weights(k);
   int64_t count, least, step = longest_step(c, o, &count, &least);
   if (least <= PACK_NEAR || is_window(c, o) || stays_in_cache(c, count, step))
     return is_masked(c, o) ? PLAIN : AS_IS;
@@ -181,7 +186,7 @@ static bool choose_column(packing *k) {
   choose_forms(k);
   packing other = *k;
   other.across = k->down, other.down = k->across, other.turned = true;
-  for (uint32_t i = c->rank; i-- > 0;) {
+  for (uint32_t i = k->weights ? 0 : c->rank; i-- > 0;) { /* turned, all blocks would be there at once */
     if (has(c->reduced, i) || !has(other.across->along, i) || has(other.down->along, i)) continue;
     other.column = i;
     choose_forms(&other);
@@ -246,10 +251,12 @@ static ir_ref packed(packer *p, ir_ref sum) {
   if (!pass_contraction_reuses(&c))
     return much && pass_contraction_size(&c, c.reduced) <= FEW_TERMS ? windowed_sum(&c) : sum;
   pass_rescaled rescaled;
-  packing k = {.c = &c, .in_blocks = pass_rescaled_of(g, sum, &rescaled) && !rescaled.late};
+  packing k = {.c = &c};
+  if (pass_rescaled_of(g, sum, &rescaled) && !rescaled.late && rescaled.depth)
+    k.weights = &c.operand[rescaled.path[0].through];
   ir_ref a = c.operand[0].value, b = c.operand[1].value;
   if (much && choose_column(&k)) {
-    pass_tile tile = pass_tile_of(p->target, c.dtype, k.in_blocks ? KEY_BLOCK : known_terms(&c));
+    pass_tile tile = pass_tile_of(p->target, c.dtype, k.weights ? KEY_BLOCK : known_terms(&c));
     ir_ref across = in_form(&k, k.across, k.across_form, panel_width(&k, tile)),
            down = in_form(&k, k.down, k.down_form, 0);
     bool swapped = k.across == &c.operand[0];
@@ -257,6 +264,18 @@ static ir_ref packed(packer *p, ir_ref sum) {
     if (k.turned) return pack_turned_sum(&c, k.column, a, b);
   }
   return pack_sum(&c, pack_product(&c, a, b), c.reduced);
+}
+
+/* Sums in blocks of terms take late factors afterwards. `live` are the nodes of the graph, of which `was` has
+ * become `sum`. */
+static ir_ref packed_in_time(packer *p, ir_ref sum, ir_ref was, const ir_ref *live, size_t count) {
+  ir_graph *g = p->g;
+  pass_rescaled rescaled;
+  pass_late late;
+  if (!pass_rescaled_of(g, was, &rescaled) || !rescaled.late || !pass_owns_terms(g, &rescaled, live, count) ||
+      !pass_rescaled_of(g, sum, &rescaled) || !pass_take_late(g, &rescaled, &late))
+    return packed(p, sum);
+  return pass_put_late(g, &late, packed(p, late.sum));
 }
 
 static bool mark_tail(packer *p, ir_ref node) {
@@ -278,7 +297,7 @@ static bool pack_all(packer *p, ir_ref *map, const ir_ref *live, size_t count, c
     if (!(good = IR_RESERVE(g->mem, src, src_cap, n->nsrc))) break;
     for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
     ir_ref made = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
-    if (made && n->op == IR_OP_SUM) made = packed(p, made);
+    if (made && n->op == IR_OP_SUM) made = packed_in_time(p, made, live[i], live, count);
     if (g->error->status == IR_ERR_MEMORY) made = 0; /* what was found out about an operand may be wrong */
     good = (map[live[i]] = made) != 0 && (!tail || mark_tail(p, made));
   }

@@ -147,15 +147,20 @@ static bool is_linear(ir_graph *g, ir_ref term, int axis, pass_rescaled *out) {
     place at = w.todo[--w.count];
     const ir_node *n = ir_get(g, at.node);
     if (at.node == out->weight) return at.axis == (int)out->axis;
-    uint32_t operands = linear_in(g, n), through = UINT32_MAX;
+    uint32_t operands = linear_in(g, n);
+    if (out->depth == RESCALE_DEPTH) return false;
+    pass_rescaled_step *step = &out->path[out->depth++];
+    *step = (pass_rescaled_step){at.node, RESCALE_NONE, RESCALE_NONE};
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       int below = axis_below(&w, g, at.node, k, at.axis);
       if (!depends_on(g, n->src[k], out->greatest, &failed)) continue;
       if (below >= 0 && is_elementwise(n) && is_same_along(g, n->src[k], below, 0, NULL)) {
-        out->late = true;
+        if (step->late != RESCALE_NONE) return false;
+        step->late = (uint8_t)k, out->late = true;
       } else {
-        if (below < 0 || through != UINT32_MAX || !(operands >> k & 1)) return false;
-        visit(&w, n->src[through = k], below);
+        if (below < 0 || step->through != RESCALE_NONE || !(operands >> k & 1)) return false;
+        step->through = (uint8_t)k;
+        visit(&w, n->src[k], below);
       }
     }
   }

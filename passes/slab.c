@@ -71,11 +71,15 @@ static bool add_sum(slab_plan *p, ir_ref node) {
   return true;
 }
 
-/* As packing leaves contractions: of floats with one rounding. */
+/* As packing leaves contractions: of floats with one rounding. Sums of squares, or of products with a number,
+ * read their operand once. */
 static bool contracts(const ir_graph *g, const ir_node *n) {
   if (n->op != IR_OP_SUM) return false;
-  ir_op term = ir_op_of(g, n->src[0]);
-  return ir_is_float((ir_dtype)n->dtype) ? term == IR_OP_FMA : term == IR_OP_MUL || term == IR_OP_DOT2;
+  const ir_node *term = ir_get(g, n->src[0]);
+  if (term->nsrc > 1 && (term->src[0] == term->src[1] || ir_op_of(g, term->src[1]) == IR_OP_CONST))
+    return false;
+  if (ir_is_float((ir_dtype)n->dtype)) return term->op == IR_OP_FMA;
+  return term->op == IR_OP_MUL || term->op == IR_OP_DOT2;
 }
 
 /* Slabs must be the same on all machines, and panels are as wide as a machine wants them. */
@@ -261,6 +265,17 @@ static bool is_worth(const slab_plan *p, const slab_group *group, const slab_ite
   return !item->contracts || handed >= MUCH * other;
 }
 
+static uint32_t shared_loops(const slab_group *group) {
+  uint32_t count = 0;
+  for (int8_t l = 0; l < group->loops; l++) count += group->shared[l];
+  return count;
+}
+
+/* Would what is in the first cache now be read again from farther away, for one that shares fewer loops? */
+static bool loses_cache(const slab_group *group, const slab_group *with) {
+  return shared_loops(with) < shared_loops(group) && group->bytes <= SLAB_NEAR && with->bytes > SLAB_NEAR;
+}
+
 /* Takes the item into the group, or says why not. */
 static ir_apart join(const slab_plan *p, slab_group *group, uint32_t i) {
   const slab_item *item = &p->items[i];
@@ -285,7 +300,7 @@ static ir_apart join(const slab_plan *p, slab_group *group, uint32_t i) {
   with.last = i;
   if (!any) return IR_APART_LOOPS;
   if (!is_worth(p, group, item, false)) return IR_APART_TILES;
-  if (!slab_fits(p, &with)) return IR_APART_ROWS;
+  if (!slab_fits(p, &with) || loses_cache(group, &with)) return IR_APART_ROWS;
   *group = with;
   return IR_APART_NOT;
 }

@@ -6,10 +6,12 @@
 #include "rescale.h"
 
 enum { SLAB_MOST = 24, SLAB_COPIES = 8, SLAB_NO_LOOP = -1, SLAB_NO_GROUP = -1 };
+enum { SLAB_NEAR = 32 << 10 }; /* bytes: the first cache of most machines */
 
 /* By axis of a tensor: the loop that walks it, position by position, or SLAB_NO_LOOP. */
 typedef struct slab_axes {
   int8_t loop[IR_MAX_RANK];
+  uint32_t parts; /* set of loops that walk an axis in steps of several positions */
 } slab_axes;
 
 /* slab_axes.c: axes of the operand of that number, given those of the node that uses it. False on failure. */
@@ -62,6 +64,7 @@ typedef struct slab_group {
   uint32_t before; /* first item that needs a member and is none: the slab runs before it; UINT32_MAX: none */
   int32_t beside;  /* another group that runs before that item; SLAB_NO_GROUP: none */
   int64_t rows;    /* positions of the innermost loop that one round takes together */
+  int64_t bytes;   /* of one round; 0 in a group of one, and where contractions are computed in tiles */
   int64_t block; /* keys that are taken together; 0: the slab is none of those that go over keys in blocks */
   ir_ref copies[SLAB_COPIES]; /* of what members compute: items that nobody needs then */
   uint32_t copy_count;

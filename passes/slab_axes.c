@@ -2,6 +2,7 @@
 #include "slab.h"
 
 #include "index.h"
+#include "loops.h"
 #include "view_index.h"
 
 const slab_axes slab_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
@@ -9,6 +10,18 @@ const slab_axes slab_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
 void slab_axes_join(slab_axes *axes, const slab_axes *other) {
   for (int i = 0; i < IR_MAX_RANK; i++)
     if (axes->loop[i] != other->loop[i]) axes->loop[i] = SLAB_NO_LOOP;
+  axes->parts &= other->parts;
+}
+
+/* Of an axis that has been cut, the digits of which are walked by loops */
+static uint32_t parts_of(ir_graph *g, ir_ref position, const ir_ref *at, uint32_t rank,
+                         const slab_axes *above) {
+  uint32_t parts = 0;
+  int64_t stride;
+  for (uint32_t i = 0; i < rank && ir_op_of(g, position) == IR_OP_ADD; i++)
+    if (above->loop[i] >= 0 && loop_stride(g, position, at[i], &stride) && stride > 1)
+      parts |= 1u << above->loop[i];
+  return parts;
 }
 
 /* An axis is walked alike where its position is that of an axis of the view, unchanged, of the same size. */
@@ -24,6 +37,8 @@ static bool below_view(ir_graph *g, ir_ref view, const slab_axes *above, slab_ax
   for (uint32_t a = 0; a < p.rank; a++)
     for (uint32_t i = 0; i < rank; i++)
       if (p.at[a] == at[i] && ir_dim(g, operand, a) == ir_dim(g, view, i)) below->loop[a] = above->loop[i];
+  below->parts = above->parts;
+  for (uint32_t a = 0; a < p.rank; a++) below->parts |= parts_of(g, p.at[a], at, rank, above);
   return true;
 }
 
@@ -43,6 +58,7 @@ static bool reduces(const ir_graph *g, const ir_node *n, uint32_t axis) {
 
 static void below_reduction(const ir_graph *g, const ir_node *n, const slab_axes *above, slab_axes *below) {
   uint32_t kept = 0;
+  below->parts = above->parts;
   for (uint32_t i = 0; i < ir_rank(g, n->src[0]); i++)
     if (!reduces(g, n, i)) below->loop[i] = above->loop[kept++];
 }

@@ -152,12 +152,10 @@ static bool start(builder *b) {
   ir_graph *g = b->p->s->g;
   const pass_rescaled *st = b->rescaled;
   slab_group *group = b->group;
-  int64_t maximum = slab_item_of(b->p, st->greatest);
   *group = (slab_group){.loops = (int8_t)ir_rank(g, st->weight),
                         .before = UINT32_MAX,
                         .beside = SLAB_NO_GROUP,
                         .block = KEY_BLOCK};
-  if (maximum < 0) return false;
   slab_member weight = {.value = st->weight, .local = true, .role = IR_SLAB_WEIGHT, .keys = keys_of(b)},
               greatest = {.value = st->greatest, .local = true, .role = IR_SLAB_GREATEST};
   for (int8_t l = 0; l < group->loops; l++) {
@@ -212,13 +210,37 @@ static bool add_plain(builder *b, ir_ref value) {
     int64_t k = slab_member_of(b->group, b->nodes[i].node);
     slab_member found = m;
     if (k < 0) continue;
-    const slab_member *other = &b->group->members[k];
-    if (other->role != IR_SLAB_GREATEST && other->role != IR_SLAB_SUM) return false;
+    slab_member *other = &b->group->members[k];
+    if (other->role == IR_SLAB_BLOCK || other->role == IR_SLAB_WEIGHT) return false;
     if (!set_axes(b, &found, other->axis, &b->nodes[i].axes, -1)) return false;
     if (any && memcmp(found.axis, m.axis, sizeof m.axis) != 0) return false;
     m = found, any = true;
+    other->local = true;
   }
   return any && add_member(b, &m);
+}
+
+/* The maximum may be fused into one item, which others read. */
+static bool add_plain_maximum(builder *b) {
+  const slab_plan *p = b->p;
+  ir_ref fused[MAX_TRACED];
+  if (slab_item_of(p, b->rescaled->greatest) >= 0) return true;
+  for (uint32_t j = 0; j < p->count; j++) {
+    ir_ref node = p->items[j].node;
+    if (node < b->rescaled->greatest || !p->items[j].joins) continue;
+    size_t count = slab_fused(p->s, node, fused, MAX_TRACED);
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++) found = fused[i] == b->rescaled->greatest;
+    if (found) return add_plain(b, node);
+  }
+  return false;
+}
+
+static bool is_inside(const builder *b, uint32_t item) {
+  ir_ref node = b->p->items[item].node;
+  bool inside = slab_member_of(b->group, node) >= 0;
+  for (uint32_t c = 0; c < b->group->copy_count; c++) inside |= b->group->copies[c] == node;
+  return inside;
 }
 
 /* Is the item computed for the group alone? */
@@ -230,9 +252,7 @@ static bool is_own(const builder *b, ir_ref value) {
   for (uint32_t j = 0; j < p->count; j++)
     for (uint32_t k = 0; k < p->items[j].read_count; k++) {
       if (p->reads[p->items[j].first_read + k].node != value) continue;
-      bool inside = slab_member_of(b->group, p->items[j].node) >= 0;
-      for (uint32_t c = 0; c < b->group->copy_count; c++) inside |= b->group->copies[c] == p->items[j].node;
-      if (!inside) return false;
+      if (!is_inside(b, j)) return false;
     }
   return true;
 }
@@ -279,30 +299,36 @@ static bool add_blocks(builder *b) {
   return true;
 }
 
-/* Does nobody want a value over rows and keys, nor another one too early? */
+static bool reads_member(const builder *b, const slab_item *item) {
+  bool found = false;
+  for (uint32_t k = 0; k < item->read_count && !found; k++)
+    found = slab_member_of(b->group, b->p->reads[item->first_read + k].node) >= 0;
+  return found;
+}
+
+/* Who would run before the slab, and wants what it computes, joins it. */
+static bool add_early(builder *b) {
+  for (uint32_t j = 0; j < b->group->last; j++) {
+    const slab_item *item = &b->p->items[j];
+    if (is_inside(b, j)) continue;
+    if (!item->joins && !item->read_count) return false; /* what it reads is not known */
+    if (reads_member(b, item) && (!item->joins || !add_plain(b, item->node))) return false;
+  }
+  return true;
+}
+
+/* Does nobody else want a value over rows and keys, and is no member in another slab? */
 static bool is_alone(const builder *b) {
-  const slab_plan *p = b->p;
   const slab_group *group = b->group;
   for (uint32_t m = 0; m < group->count; m++) {
     const slab_member *member = &group->members[m];
-    if ((member->role == IR_SLAB_BLOCK || member->role == IR_SLAB_WEIGHT) && !is_own(b, member->value))
-      return false;
+    int64_t item = slab_item_of(b->p, member->value);
+    bool block = member->role == IR_SLAB_BLOCK || member->role == IR_SLAB_WEIGHT;
+    if (block && !is_own(b, member->value)) return false;
+    if (item >= 0 && (b->p->group_of[item] != SLAB_NO_GROUP || !b->p->items[item].joins)) return false;
   }
   for (uint32_t c = 0; c < group->copy_count; c++)
     if (!is_own(b, group->copies[c])) return false;
-  for (uint32_t j = 0; j < group->last; j++) {
-    bool inside = slab_member_of(group, p->items[j].node) >= 0,
-         unknown = !p->items[j].joins && !p->items[j].read_count;
-    for (uint32_t c = 0; c < group->copy_count; c++) inside |= group->copies[c] == p->items[j].node;
-    if (inside) continue;
-    if (unknown) return false;
-    for (uint32_t k = 0; k < p->items[j].read_count; k++)
-      if (slab_member_of(group, p->reads[p->items[j].first_read + k].node) >= 0) return false;
-  }
-  for (uint32_t m = 0; m < group->count; m++) {
-    int64_t item = slab_item_of(p, group->members[m].value);
-    if (item >= 0 && (p->group_of[item] != SLAB_NO_GROUP || !p->items[item].joins)) return false;
-  }
   return true;
 }
 
@@ -353,11 +379,12 @@ static bool build(builder *b) {
     if (p->sums[k].rescaled.greatest == b->rescaled->greatest &&
         (++sums > KEY_BLOCK_SUMS || !add_sum(b, &p->sums[k].rescaled)))
       return false;
+  if (!add_plain_maximum(b)) return false;
   for (size_t k = 0; k < p->sum_count; k++)
     if (p->sums[k].rescaled.greatest == b->rescaled->greatest &&
         !add_plain(b, p->items[p->sums[k].item].node))
       return false;
-  return add_blocks(b) && is_alone(b) && choose_rows(b);
+  return add_blocks(b) && add_early(b) && is_alone(b) && choose_rows(b);
 }
 
 bool slab_blocks(slab_plan *p, size_t sum, slab_group *group) {

@@ -86,24 +86,34 @@ static void walked_axes(const slab_plan *p, const slab_group *group, const slab_
   }
 }
 
+/* Does the shared loop take parts of what is read, no whole axis of it? */
+static bool in_parts(const slab_member *m, const slab_read *read, int8_t loop) {
+  return read->axes.parts >> m->axis[loop] & 1;
+}
+
 /* Of what the item reads: a row of it, where all shared loops walk it. */
-static int64_t row_bytes(const slab_plan *p, const slab_group *group, const slab_read *read, const int8_t *at,
-                         bool *neighbours) {
+static int64_t row_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
+                         const slab_read *read, const int8_t *at, bool *neighbours) {
   ir_graph *g = p->s->g;
-  for (int8_t l = 0; l < group->loops; l++)
-    if (group->shared[l] && at[l] < 0) return 0;
-  int64_t row = row_of(g, group, read->node, at, neighbours), all = slab_elements(g, read->node);
-  if (read->elements < all) row = times(row, read->elements) / all; /* in part */
-  return times(row, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
+  int64_t steps = 1;
+  for (int8_t l = 0; l < group->loops; l++) {
+    if (!group->shared[l] || at[l] >= 0) continue;
+    if (!in_parts(m, read, l)) return 0;
+    steps = times(steps, most(g, group->extent[l]));
+  }
+  int64_t row = row_of(g, group, read->node, at, neighbours) / steps, all = slab_elements(g, read->node);
+  if (read->elements < all) row = times(row, read->elements) / all; /* some of its elements */
+  return times(row ? row : 1, ir_dtypes[ir_dtype_of(g, read->node)].bytes);
 }
 
 /* Of what the item reads: what rounds of the innermost loop read again, one after the other. */
-static int64_t again_bytes(const slab_plan *p, const slab_group *group, const slab_read *read,
-                           const int8_t *at) {
+static int64_t again_bytes(const slab_plan *p, const slab_group *group, const slab_member *m,
+                           const slab_read *read, const int8_t *at) {
   int64_t bytes = slab_read_bytes(p->s, read);
-  if (at[innermost(group)] >= 0) return 0;
+  int8_t inner = innermost(group);
+  if (at[inner] >= 0 || in_parts(m, read, inner)) return 0;
   for (int8_t l = 0; l < group->loops; l++)
-    if (group->shared[l] && at[l] >= 0) bytes /= most(p->s->g, group->extent[l]);
+    if (group->shared[l] && (at[l] >= 0 || in_parts(m, read, l))) bytes /= most(p->s->g, group->extent[l]);
   return bytes;
 }
 
@@ -144,8 +154,8 @@ static row measure(const slab_plan *p, const slab_group *group) {
       if (count < ROOM) met[count++] = read->node;
       int8_t at[IR_MAX_RANK];
       walked_axes(p, group, m, read, at);
-      int64_t bytes = row_bytes(p, group, read, at, &r.neighbours);
-      r.again += again_bytes(p, group, read, at);
+      int64_t bytes = row_bytes(p, group, m, read, at, &r.neighbours);
+      r.again += again_bytes(p, group, m, read, at);
       int64_t length = bytes / (ir_dtypes[ir_dtype_of(g, read->node)].bytes);
       if (length > r.longest) r.longest = length;
       r.bytes += bytes;
@@ -195,6 +205,7 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
   int64_t fewest = r.tiled ? FEWEST_TILED : r.neighbours ? FEWEST_NEIGHBOURS : 1;
   while (rows > fewest && times(rows, r.bytes) > cache) rows /= 2;
   group->rows = rows;
+  group->bytes = r.tiled ? 0 : times(rows, r.bytes);
   rounds /= rows;
   bool few = rounds < 2 || (rounds < FEW_ROUNDS && all > CACHE_BYTES / 8);
   if (r.tiled && (times(rows, r.contracted) < TILE || r.again > AGAIN_BYTES)) return false;
