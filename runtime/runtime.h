@@ -185,9 +185,8 @@ ir_status rt_program_output_shape(const rt_program *program, size_t number, cons
  * count with their bytes alone. */
 typedef struct rt_cost {
   int64_t bytes, flops;
-  int64_t temp_bytes;    /* of the arena for intermediates */
-  int64_t scratch_bytes; /* of what all threads together have to themselves */
-  int64_t given_bytes;   /* of inputs that are read, and of results */
+  int64_t temp_bytes;  /* of the arena: intermediates, and what threads have to themselves */
+  int64_t given_bytes; /* of inputs that are read, and of results */
 } rt_cost;
 ir_status rt_program_cost(const rt_program *program, const int64_t *vars, rt_cost *out, ir_error *error);
 
