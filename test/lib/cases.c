@@ -35,7 +35,7 @@ bool cases_open(const case_machine *machines, int count, rt_context **contexts) 
   for (int k = 0; k < count; k++) {
     rt_options options = cases_options();
     options.threads = machines[k].threads;
-    if (machines[k].target) options.target = machines[k].target;
+    if (!options.target) options.target = machines[k].target;
     if (rt_context_create(&ir_mem_libc, &options, &contexts[k], &error) == IR_OK) continue;
     fprintf(stderr, "%s\n", error.text);
     cases_close(contexts, k);
