@@ -302,7 +302,7 @@ ROWS = {
     "asin": of_float(np.arcsin, (2.01, 2.01)), "acos": of_float(np.arccos, (2.01, 2.01)),
     "atan": of_float(np.arctan, (2.01, 2.01)), "sinh": of_float(np.sinh, (2.01, 2.01)),
     "cosh": of_float(np.cosh, (2.01, 2.01)), "asinh": of_float(np.arcsinh, (2.51, 2.51)),
-    "acosh": of_float(np.arccosh, (2.51, 2.51)), "atanh": of_float(np.arctanh, (2.01, 2.01)),
+    "acosh": of_float(np.arccosh, (2.51, 2.51)), "atanh": of_float(np.arctanh, (2.51, 2.51)),
     "not": invert, "logical_not": logical_not, "cast": cast, "bitcast": bitcast,
     "add": binary(wrapping(np.add), NUMBERS), "sub": binary(wrapping(np.subtract), NUMBERS),
     "mul": binary(wrapping(np.multiply), NUMBERS), "div": binary(np.divide, ALL, float_of),
