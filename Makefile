@@ -3,7 +3,7 @@
 #   make            the library build/libviewfold.so.0, its compiler module, the command build/viewfold
 #   make demo       everything installed, built and shown on a real photograph
 #   make test       everything installed, built and tested; last line: N passed, N failed
-#   make unit|text|property|style    one part of the tests, without installing anything (ONLY=name picks some)
+#   make unit|text|property|opencl|style    one part of the tests, without installing anything (ONLY=name picks some)
 #   make soak       the property tests with large counts; logs in build/soak/
 #   make bench      small programs that measure, then all workloads: a table, pictures, a history
 #   make fuzz prove clean
@@ -284,13 +284,14 @@ build/run_text: test/run_text.c | tools
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
 
-.PHONY: test test-build unit property text conform style soak fuzz prove bench demo demo-run
+.PHONY: test test-build unit property text conform opencl style soak fuzz prove bench demo demo-run
 RUN_TESTS = SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
-  build:style$(comma)text$(comma)conform build/check:unit$(comma)property build/san-address:unit$(comma)property$(comma)text)
+  build:style$(comma)text$(comma)conform$(comma)opencl build/check:unit$(comma)property build/san-address:unit$(comma)property$(comma)text)
 
 test:
 	@CC='$(firstword $(CC))' sh .ci/deps install build llvm test
+	@sh .ci/deps install opencl || true
 	@sh .ci/deps install conform || true
 	+$(Q)$(MAKE) --no-print-directory test-build
 	@$(RUN_TESTS) $(PARTS)
@@ -311,6 +312,9 @@ text: all build/run_text
 	@$(RUN_TESTS) $(B):text
 conform: all
 	@$(RUN_TESTS) build:conform
+opencl: all
+	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
+	@$(RUN_TESTS) build:opencl
 style: all
 	@$(RUN_TESTS) build:style
 
@@ -318,7 +322,7 @@ soak:
 	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
 	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all)
-	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property build:conform)
+	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property build:conform$(comma)opencl)
 
 # Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.
 FUZZ_SECONDS ?= 60

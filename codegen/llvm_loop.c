@@ -123,8 +123,8 @@ void cg_emit_running(void *emitter, uint32_t number) {
   *counter = r.counter;
   cg_define(&e->order, loop->range, counter);
   e->order.open[number] = true;
-  if (n->dtype == IR_NONE) cg_emit_effect(&e->order, n->src[1]);
-  else cg_need_next(&e->order, loop);
+  if (loop->effect) cg_emit_effect(&e->order, loop->effect);
+  if (n->dtype != IR_NONE) cg_need_next(&e->order, loop);
   if (e->order.failed) return;
   void **results = close_carried(e, loop, phis);
   if (e->order.failed) return;

@@ -155,6 +155,8 @@ uint32_t oc_group_size(const cg_nest *nest);
 const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not all work-items take part */
 void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
 void oc_after_store(oc_emitter *e, ir_ref store);
+/* Between what each round of a value loop does, and the values that read it. */
+void oc_before_values(oc_emitter *e, const cg_loop *loop);
 /* Of a loop that began after so many exchanges: the next round may store. */
 void oc_end_round(oc_emitter *e, const cg_loop *loop, uint32_t exchanges);
 void oc_end_maybe(oc_emitter *e, oc_waits before);        /* of code that may not have been run */

@@ -63,6 +63,13 @@ static uint64_t stored_by(oc_emitter *e, ir_ref effect) {
   return stored;
 }
 
+void oc_before_values(oc_emitter *e, const cg_loop *loop) {
+  uint64_t stored = stored_by(e, loop->effect);
+  if (!is_shared(e) || !stored) return;
+  if (stored & e->waits.dirty) barrier(e);
+  e->waits.read |= stored;
+}
+
 void oc_end_round(oc_emitter *e, const cg_loop *loop, uint32_t exchanges) {
   if (!is_shared(e)) return;
   bool stores = e->waits.read && stored_by(e, loop->node) & e->waits.read;
@@ -77,7 +84,8 @@ void oc_end_maybe(oc_emitter *e, oc_waits before) {
 
 /* values of lanes */
 
-/* Is a loop that joins the lanes of a vector among what is still to be computed for ref? */
+/* Is a loop that joins the lanes of a vector, or in whose rounds work-items wait, among what is still to be
+ * computed for ref? */
 bool oc_joins_lanes(oc_emitter *e, ir_ref ref) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
@@ -90,7 +98,8 @@ bool oc_joins_lanes(oc_emitter *e, ir_ref ref) {
   for (size_t i = e->order.failed ? 0 : count; i-- > 0;) {
     const ir_node *n = ir_get(e->g, live[i]);
     if ((live[i] != ref && !wanted[live[i]]) || e->order.values[live[i]]) continue;
-    joins |= n->op == IR_OP_LOOP && e->nest->loops[e->nest->loop_of[live[i]] - 1].binding == IR_VECTOR;
+    const cg_loop *loop = n->op == IR_OP_LOOP ? &e->nest->loops[e->nest->loop_of[live[i]] - 1] : NULL;
+    joins |= loop && (loop->binding == IR_VECTOR || loop->effect);
     for (uint32_t s = 0; s < n->nsrc; s++) wanted[n->src[s]] = 1;
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);

@@ -153,8 +153,9 @@ void oc_emit_running(void *emitter, uint32_t number) {
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
   define_counter(e, loop, kind, name);
   e->order.open[number] = true;
-  if (effect) cg_emit_effect(&e->order, n->src[1]);
-  else cg_need_next(&e->order, loop);
+  if (loop->effect) cg_emit_effect(&e->order, loop->effect);
+  if (loop->effect && !effect) oc_before_values(e, loop);
+  if (!effect) cg_need_next(&e->order, loop);
   if (e->order.failed) return;
   close_carried(e, loop, arrays);
   oc_end_round(e, loop, exchanges);

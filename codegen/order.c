@@ -230,7 +230,6 @@ void cg_hoist(cg_order *o, const cg_loop *loop, bool reads) {
 }
 
 void cg_need_next(cg_order *o, const cg_loop *loop) {
-  if (loop->effect) cg_emit_effect(o, loop->effect);
   cg_begin_visit(o);
   for (uint32_t i = 0; i < loop->carries; i++) cg_visit(o, ir_src(o->g, loop->node, 1 + loop->carries + i));
   cg_emit_visited(o, true);

@@ -180,12 +180,10 @@ void explain_run_memory(const explain_run *r, ir_text *out) {
   rt_cost cost;
   ir_error ignored = {0};
   if (!r->ns || rt_program_cost(r->program, r->inputs.values, &cost, &ignored) != IR_OK) return;
-  double given = (double)cost.given_bytes, temps = (double)cost.temp_bytes, own = (double)cost.scratch_bytes;
-  ir_textf(out, "\nmemory: %.4g MB of inputs and results, %.4g MB of intermediates, ", given * 1e-6,
-           temps * 1e-6);
-  ir_textf(out, "%.4g MB of what %d thread%s to %s", own * 1e-6, rt_context_threads(r->context),
-           rt_context_threads(r->context) == 1 ? " has" : "s have",
-           rt_context_threads(r->context) == 1 ? "itself" : "themselves");
-  if (given > 0) ir_textf(out, "; in all %.3g times inputs and results", (given + temps + own) / given);
+  double given = (double)cost.given_bytes, temps = (double)cost.temp_bytes;
+  int threads = rt_context_threads(r->context);
+  ir_textf(out, "\nmemory: %.4g MB of inputs and results, %.4g MB between them with %d thread%s",
+           given * 1e-6, temps * 1e-6, threads, threads == 1 ? "" : "s");
+  if (given > 0) ir_textf(out, "; in all %.3g times the former", (given + temps) / given);
   ir_text_str(out, "\n");
 }

@@ -431,8 +431,9 @@ VF_API bool vf_program_stats(const vf_program *program,
                              vf_stats *stats); /* false when an argument is NULL or size too small */
 
 /* What one run costs: bytes of all buffers of all kernels, operations on floats (a fused multiply-add is
- * two), bytes of intermediates. A scan counts once for each of its rounds; of a choice the dearer branch
- * counts; a while loop counts as if it ran as often as its bound allows, and one round where it has none. */
+ * two), bytes of intermediates and of what threads have to themselves. A scan counts once for each of its
+ * rounds; of a choice the dearer branch counts; a while loop counts as if it ran as often as its bound
+ * allows, and one round where it has none. */
 typedef struct vf_cost {
   size_t size; /* sizeof(vf_cost), set by the caller */
   int64_t bytes, flops, temp_bytes;

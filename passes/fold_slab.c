@@ -52,7 +52,7 @@ static bool start_rounds(folder *f, fold_slab *s) {
   return s->round && s->rows;
 }
 
-static bool is_keys(const ir_slab_value *v, uint32_t axis) { return fold_is_block(v) && v->keys == axis; }
+static bool is_keys(const ir_slab_value *v, uint32_t axis) { return ir_slab_over_keys(v) && v->keys == axis; }
 
 int64_t fold_local_size(folder *f, const fold_slab *s, const ir_slab_value *v) {
   int64_t size = s->slab->rows;
@@ -67,7 +67,7 @@ ir_ref fold_local_of(folder *f, const fold_slab *s, uint32_t number) {
   const ir_slab_value *v = &s->slab->values[number];
   ir_ref src[] = {ir_index(g, fold_local_size(f, s, v)), s->round, s->block};
   return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, v->value), ir_pack_arg(number, 0), src,
-                 fold_is_block(v) ? 3 : 2);
+                 ir_slab_over_keys(v) ? 3 : 2);
 }
 
 ir_ref fold_local_index(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
@@ -87,7 +87,7 @@ ir_ref fold_local_index(folder *f, const fold_slab *s, const ir_slab_value *v, c
 
 /* Is that the position at which the round is? */
 static bool is_here(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
-  if (fold_is_block(v)) {
+  if (ir_slab_over_keys(v)) {
     ir_bounds b = ir_bounds_of(f->g, pass_sub(f->g, p->at[v->keys], s->first));
     if (b.lo < 0 || b.hi >= s->slab->block) return false;
   }

@@ -77,13 +77,13 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) 
   while (vector->unroll < MOST_COPIES && 2 * vector->unroll * PER_COPY <= operations &&
          2 * vector->unroll * vector->lanes <= size)
     vector->unroll *= 2;
-  if (vector->unroll > 1) n->store = loop_fetch_swept(n, n->store, vector->range);
+  if (vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
 }
 
 bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
   ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
-  return ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD &&
-         (term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2);
+  bool product = term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2;
+  return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
 }
 
 void loop_choose_lanes(loop_nest *n) {

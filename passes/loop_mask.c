@@ -35,6 +35,18 @@ ir_ref reduce_only_inside(const reduction *r, ir_ref body, ir_ref at) {
   return pass_where(g, inside, pass_substitute(g, body, loads, masked, used), other);
 }
 
+ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other) {
+  ir_ref loads[MAX_LOADS], masked[MAX_LOADS];
+  if (!inside || !value || ir_is_true(g, inside)) return value;
+  uint32_t count = loop_find(g, value, IR_OP_LOAD, loads, MAX_LOADS);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *load = ir_get(g, loads[i]);
+    ir_ref src[] = {load->src[0], load->src[1], pass_and(g, load->src[2], inside), load->src[3]};
+    masked[i] = ir_make(g, IR_OP_LOAD, (ir_dtype)load->dtype, load->arg, src, 4);
+  }
+  return pass_where(g, inside, pass_substitute(g, value, loads, masked, count), other);
+}
+
 /* Where `condition` says range < E, with an E that is the same for all reduced ranges and for all lanes: E,
  * otherwise 0. */
 static ir_ref upper_face(const reduction *r, ir_ref condition, const ir_ref *ranges, uint32_t count) {

@@ -35,7 +35,7 @@ static ir_ref position_in_lanes(reduction *r, ir_ref last, int lanes, int unroll
   ir_ref extent = ir_src(g, last, 0), lane = loop_fresh_range(r->n, ir_index(g, lanes)),
          offset[LOOP_SEARCHES];
   if (are_many(r, extent, lanes)) unroll = LOOP_SEARCHES;
-  r->body = loop_fetch_swept(r->n, r->body, last);
+  r->body = loop_sweep_ahead(r->n, r->body, last);
   for (int i = 0; i < unroll; i++) offset[i] = pass_add_int(g, lane, (int64_t)i * lanes);
   int64_t step = (int64_t)lanes * unroll, left;
   loop_extremum best = search(r, last, pass_div_int(g, extent, step), step, offset, (uint32_t)unroll);

@@ -104,22 +104,6 @@ static void positions_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *
   }
 }
 
-/* value with every load, and all of it, zero where the term is behind the last one */
-static ir_ref only_terms(const product *s, ir_ref value, ir_ref term) {
-  ir_graph *g = s->n->g;
-  ir_dtype t = ir_dtype_of(g, value);
-  ir_ref loads[MAX_LOADS], masked[MAX_LOADS], zero = pass_identity(g, IR_OP_ADD, t),
-                                              inside = pass_compare(g, IR_OP_LT, term, s->terms);
-  uint32_t count = inside && value ? loop_find(g, value, IR_OP_LOAD, loads, MAX_LOADS) : 0;
-  if (!inside || !value || ir_is_true(g, inside)) return value;
-  for (uint32_t i = 0; i < count; i++) {
-    const ir_node *load = ir_get(g, loads[i]);
-    ir_ref src[] = {load->src[0], load->src[1], pass_and(g, load->src[2], inside), load->src[3]};
-    masked[i] = ir_make(g, IR_OP_LOAD, (ir_dtype)load->dtype, load->arg, src, 4);
-  }
-  return pass_where(g, inside, pass_substitute(g, value, loads, masked, count), zero);
-}
-
 static ir_ref local_index(const product *s, int i, ir_ref term, ir_ref across) {
   ir_graph *g = s->n->g;
   return pass_add(g, pass_mul_int(g, term, s->side[i].width + PAD), across);
@@ -132,7 +116,7 @@ static ir_ref taken(product *s, int i) {
   ir_ref from[2 * MAX_NEST], to[2 * MAX_NEST], value = s->side[i].value, term = 0, across = 0;
   uint32_t axis = s->side[i].axis, count = n->axis_count, terms = ir_get(g, s->reduce)->nsrc - 1;
   ir_ref last = ir_src(g, s->reduce, terms);
-  bool along = loop_lane_score(n, value, last, 1) >= loop_lane_score(n, value, n->axes[axis].range, 1);
+  bool along = loop_lane_score(n, value, last, 1) > loop_lane_score(n, value, n->axes[axis].range, 1);
   for (int turn = 0; turn < 2; turn++) /* the inner one is numbered last */
     if (turn == along) term = loop_fresh_range(n, ir_index(g, s->slab));
     else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
@@ -142,7 +126,9 @@ static ir_ref taken(product *s, int i) {
     to[a] = a == axis ? pass_add(g, s->p->tile_start[a], across) : s->at[a];
   }
   positions_of(s, position, from + count, to + count);
-  value = only_terms(s, pass_substitute(g, value, from, to, count + terms), position);
+  value = pass_substitute(g, value, from, to, count + terms);
+  value = loop_only_where(g, value, pass_compare(g, IR_OP_LT, position, s->terms),
+                          pass_identity(g, IR_OP_ADD, ir_dtype_of(g, s->reduce)));
   ir_ref index = local_index(s, i, term, across);
   if (!value || !index) return 0;
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){s->side[i].local, index, value}, 3);

@@ -103,7 +103,7 @@ void loop_choose_lanes(loop_nest *n);
  * gathered bad. */
 int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
 
-/* A sum of products, fused or not: it is worth a register tile. */
+/* A sum of products, fused or not, or of two at a time: it is worth a register tile. */
 bool loop_multiplies(const ir_graph *g, ir_ref reduce);
 
 /* loop_group.c: the same where lanes are work-items of a group */
@@ -123,11 +123,17 @@ bool loop_is_repeatable(loop_nest *n);                    /* may elements be sto
  * which go through locals. False on failure. */
 bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
 
+/* loop_share.c: likewise a store that reduces short rows, or few columns: several work-items share each. */
+bool loop_share_terms(ir_graph *g, const ir_target *target, loop_stores *stores);
+/* loop_mask.c: value where that is so, else the other one, and then no load below reads anything; none of
+ * these says where another one reads. */
+ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
+
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at);
-/* The expression, with loads that fetch what comes 8 KiB later along the range. */
-ir_ref loop_fetch_swept(const loop_nest *n, ir_ref root, ir_ref range);
+/* body, with loads that fetch what comes 8 KiB later along the range, which it walks in one sweep. */
+ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);

@@ -15,7 +15,7 @@ static uintptr_t carve(const rt_program *p, rt_frame *f, uintptr_t at) {
   const rt_plan_head *h = p->plan.head;
   f->steps = rt_carve(&at, h->steps, sizeof *f->steps);
   f->values = rt_carve(&at, h->values, sizeof *f->values);
-  f->spans = rt_carve(&at, p->temp_count, sizeof *f->spans);
+  f->spans = rt_carve(&at, p->temp_count + p->scratch_steps, sizeof *f->spans);
   f->bytes = rt_carve(&at, h->slots, sizeof *f->bytes);
   f->kernel_vars = rt_carve(&at, h->step_vars, sizeof *f->kernel_vars);
   f->dims = rt_carve(&at, p->max_arrays ? h->dims : 0, sizeof *f->dims);
@@ -155,19 +155,35 @@ static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *var
   return IR_OK;
 }
 
+/* One arena for the temporaries, and for what the threads have to themselves while a step runs. */
+static bool lay_out(const rt_program *p, rt_frame *f) {
+  size_t count = p->temp_count, threads = (size_t)rt_pool_threads(p->pool);
+  for (size_t i = 0; i < count; i++) {
+    f->spans[i] = p->lives[i];
+    bool own = p->homes[i] == ((uint32_t)IR_SLOT_TEMP << RT_SOURCE_SHIFT | (uint32_t)i);
+    f->spans[i].bytes = own ? f->bytes[p->temps[i]] : 0;
+  }
+  for (size_t i = 0; i < f->step_count && p->scratch_steps; i++) {
+    rt_step *s = &f->steps[i];
+    if (s->grain == RT_GRAIN_OTHER || !(s->scratch_each = rt_scratch_of(p, s->number))) continue;
+    if (s->scratch_each > PTRDIFF_MAX / threads) return false;
+    f->spans[count++] = (rt_span){.bytes = s->scratch_each * threads, .first = s->number, .last = s->number};
+  }
+  if (!rt_layout(f->spans, count, &f->arena_bytes)) return false;
+  count = p->temp_count;
+  for (size_t i = 0; i < f->step_count && p->scratch_steps; i++)
+    if (f->steps[i].scratch_each) f->steps[i].scratch = f->spans[count++].offset;
+  return true;
+}
+
 ir_status rt_frame_fill(const rt_program *p, rt_frame *f, const int64_t *vars, ir_error *error) {
   const rt_plan *plan = &p->plan;
   ir_status status = rt_check_vars(p, vars, error);
   if (status) return status;
   rt_values_evaluate(plan->values, plan->head->values, vars, f->values);
   if ((status = fill_bytes(p, f, error)) || (status = fill_steps(p, f, vars, error))) return status;
-  for (size_t i = 0; i < p->temp_count; i++) {
-    f->spans[i] = p->lives[i];
-    bool own = p->homes[i] == ((uint32_t)IR_SLOT_TEMP << RT_SOURCE_SHIFT | (uint32_t)i);
-    f->spans[i].bytes = own ? f->bytes[p->temps[i]] : 0;
-  }
   for (uint32_t i = 0; p->max_arrays && i < plan->head->dims; i++) f->dims[i] = f->values[plan->dims[i]];
-  if (!rt_layout(f->spans, p->temp_count, &f->arena_bytes))
+  if (!lay_out(p, f))
     return ir_fail(error, IR_ERR_INVALID, "graph @%s: its intermediates take more bytes than memory can hold",
                    rt_program_name(p));
   return IR_OK;

@@ -95,6 +95,7 @@ static void close_device(rt_device *device) {
   rt_opencl *d = (rt_opencl *)device;
   if (d->queue) d->cl.Finish(d->queue);
   rt_arenas_free(&d->pool);
+  rt_cl_customs_free(d);
   if (d->nothing) d->cl.ReleaseMemObject(d->nothing);
   if (d->timed) d->cl.ReleaseCommandQueue(d->timed);
   if (d->queue) d->cl.ReleaseCommandQueue(d->queue);

@@ -76,6 +76,11 @@ static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes
   return ir_fail(error, IR_ERR_MEMORY, "out of memory for a buffer");
 }
 
+cl_int rt_cl_unmap(rt_opencl *d, cl_command_queue queue, cl_mem buffer, void *mapped) {
+  cl_int code = d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL);
+  return code ? d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL) : code;
+}
+
 ir_status rt_cl_wrap(rt_opencl *d, void *host, size_t bytes, bool writes, void **address, ir_error *error) {
   return make(d, writes ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY, host, bytes, address, error);
 }
@@ -125,7 +130,7 @@ ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
   if (d->facts.unified) {
     void *there =
         d->cl.EnqueueMapBuffer(d->queue, buffer, CL_TRUE, CL_MAP_READ, 0, m->bytes, 0, NULL, NULL, &code);
-    if (there) code = d->cl.EnqueueUnmapMemObject(d->queue, buffer, there, 0, NULL, NULL);
+    if (there) code = rt_cl_unmap(d, d->queue, buffer, there);
   } else {
     code = d->cl.EnqueueReadBuffer(d->queue, buffer, CL_TRUE, offset, m->bytes, m->host, 0, NULL, NULL);
   }

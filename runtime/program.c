@@ -88,17 +88,23 @@ static void measure_steps(rt_program *p) {
   }
 }
 
-/* Each kernel's function is there; what they need of scratch memory, of which the sum over all threads is
- * looked at when it is asked for. */
+/* Each kernel's function is there; scratch memory, of which the sum over all threads is looked at when it is
+ * asked for. */
 static bool find_kernels(rt_program *p) {
   rt_entry entry;
-  for (uint32_t i = 0; i < p->plan.head->kernels; i++) {
+  for (uint32_t i = 0; i < p->plan.head->kernels; i++)
     if (!rt_image_entry(p->code.base, p->code.size, i, &entry) || entry.terms.scratch > PTRDIFF_MAX / 2)
       return false;
-    size_t scratch = ((size_t)entry.terms.scratch + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
-    if (scratch > p->scratch && !p->remote) p->scratch = scratch;
-  }
+  for (uint32_t i = 0; i < p->plan.head->steps; i++)
+    if (p->plan.steps[i].kind == IR_STEP_KERNEL && rt_scratch_of(p, i)) p->scratch_steps++;
   return true;
+}
+
+size_t rt_scratch_of(const rt_program *p, uint32_t step) {
+  rt_entry entry;
+  if (p->remote) return 0; /* the device's own memory */
+  rt_image_entry(p->code.base, p->code.size, p->plan.steps[step].kernel, &entry);
+  return ((size_t)entry.terms.scratch + RT_SCRATCH_ALIGN - 1) & ~(size_t)(RT_SCRATCH_ALIGN - 1);
 }
 
 static ir_status prepare(rt_program *p, ir_error *error) {
@@ -113,7 +119,7 @@ static ir_status prepare(rt_program *p, ir_error *error) {
   if (status) return status;
   find_copies(p);
   bool fixed = p->plan.head->vars == 0;
-  p->plain = fixed && !p->remote && p->homed == 0 && p->moving_count == 0 && p->scratch == 0 &&
+  p->plain = fixed && !p->remote && p->homed == 0 && p->moving_count == 0 && p->scratch_steps == 0 &&
              p->max_params <= RT_FEW_PARAMS && p->launch_count == p->plan.head->steps;
   if (fixed) {
     void *memory = ir_alloc(mem, rt_frame_size(p));
@@ -328,7 +334,6 @@ ir_status rt_program_cost(const rt_program *p, const int64_t *vars, rt_cost *out
   if (!status) {
     add_given(p, f, out);
     out->temp_bytes = (int64_t)f->arena_bytes;
-    out->scratch_bytes = (int64_t)(p->scratch * (size_t)rt_pool_threads(p->pool));
   }
   free_frame(p, memory);
   return status;

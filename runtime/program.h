@@ -25,6 +25,8 @@ typedef struct rt_step {
   const uint32_t *sources; /* of its buffers */
   uint32_t params, number; /* params: buffers of a kernel, else 0; number: of the plan's step */
   int64_t count, grain;    /* grain: least elements of a piece for threads, or as above */
+  size_t scratch,
+      scratch_each; /* of a kernel: where its scratch memory is in the arena, bytes of each thread */
   union {
     const int64_t *vars; /* of a kernel */
     uint32_t inside[2];  /* steps of its functions that have something to do; they follow */
@@ -41,7 +43,7 @@ typedef struct rt_frame {
   rt_step *steps; /* those with something to do */
   size_t step_count;
   int64_t *values; /* of the plan's values */
-  rt_span *spans;  /* of the temporaries */
+  rt_span *spans;  /* of the temporaries, then of the scratch memory of steps */
   size_t arena_bytes;
   size_t *bytes;        /* by slot */
   int64_t *kernel_vars; /* by step_vars */
@@ -57,7 +59,6 @@ typedef struct rt_run {
   bool filled;    /* frame is for vars; temps for frame and block */
   int64_t *vars;
   void **temps, **buffers; /* temps: of temporaries, then of what moves */
-  uint8_t *scratch;        /* behind the temporaries in block: program.scratch bytes for each thread */
   rt_array *arrays;        /* room for those of a custom operation */
   void *device;            /* what the device keeps for it; NULL: nothing yet */
 } rt_run;
@@ -69,8 +70,7 @@ struct rt_program {
   bool remote; /* run by its device's functions, not by calling its own */
   bool plain; /* fixed sizes, no memory for temporaries nor scratch memory, few parameters, only kernels: runs
                  on the stack alone */
-  size_t
-      scratch; /* bytes that one thread needs for whatever kernel it runs, a multiple of RT_SCRATCH_ALIGN */
+  size_t scratch_steps; /* whose kernels need scratch memory */
   rt_frame frame;
   rt_copy *copies;
   size_t copy_count;
@@ -113,6 +113,10 @@ size_t rt_frame_size(const rt_program *program);
 void rt_frame_carve(const rt_program *program, rt_frame *frame, void *memory);
 ir_status rt_frame_fill(const rt_program *program, rt_frame *frame, const int64_t *vars, ir_error *error);
 ir_status rt_check_vars(const rt_program *program, const int64_t *vars, ir_error *error);
+
+/* program.c: bytes of scratch memory that each thread needs for this kernel step, a multiple of
+ * RT_SCRATCH_ALIGN */
+size_t rt_scratch_of(const rt_program *program, uint32_t step);
 
 /* placement.c: lives and homes of temporaries. Fails only for want of memory. */
 ir_status rt_place(rt_program *program, ir_error *error);

@@ -22,7 +22,7 @@ static void piece(void *argument, int worker, int64_t begin, int64_t end) {
 }
 
 static void run_split(const rt_program *p, const rt_step *s, void *const *buffers, uint8_t *scratch) {
-  piece_args args = {s->function, buffers, s->vars, scratch, p->scratch};
+  piece_args args = {s->function, buffers, s->vars, scratch, s->scratch_each};
   rt_pool_run(p->pool, piece, &args, s->count, s->grain);
 }
 
@@ -40,7 +40,8 @@ ir_status rt_out_of_range(const rt_program *p, uint32_t step, ir_error *error) {
 }
 
 static inline void run_kernel(const rt_program *p, const rt_step *s, void *const *const bases[4],
-                              void **buffers, uint8_t *scratch, int64_t *status) {
+                              void **buffers, uint8_t *arena, int64_t *status) {
+  uint8_t *scratch = s->scratch_each ? arena + s->scratch : NULL;
   for (uint32_t i = 0; i < s->params; i++) buffers[i] = rt_address(bases, s->sources[i]);
   buffers[s->params] = status;
   if (s->grain) run_split(p, s, buffers, scratch);
@@ -57,11 +58,11 @@ static void copy_results(const rt_program *p, const rt_frame *f, void *const *co
 
 /* bases: the pointers of each kind of slot. buffers: room for the parameters of any kernel and one more. */
 static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void *const *const bases[4],
-                                    void **buffers, uint8_t *scratch, ir_error *error) {
+                                    void **buffers, uint8_t *arena, ir_error *error) {
   int64_t status = 0;
   const rt_step *end = f->steps + f->step_count;
   for (const rt_step *s = f->steps; s < end; s++) {
-    run_kernel(p, s, bases, buffers, scratch, &status);
+    run_kernel(p, s, bases, buffers, arena, &status);
     if (status) return rt_out_of_range(p, s->number, error);
   }
   if (p->copy_count) copy_results(p, f, bases);
@@ -78,7 +79,7 @@ static inline ir_status run_steps(const rt_going *r, const rt_step *s, const rt_
       if (ns) ns[s->number] += ir_now_ns() - before;
       s += s->inside[0] + s->inside[1];
     } else {
-      run_kernel(r->program, s, r->bases, r->buffers, r->run->scratch, &word);
+      run_kernel(r->program, s, r->bases, r->buffers, r->run->block.base, &word);
       if (ns) ns[s->number] += ir_now_ns() - before;
       if (word) return rt_out_of_range(r->program, s->number, r->error);
     }
@@ -175,16 +176,6 @@ void rt_program_trim(rt_program *p) {
   }
 }
 
-/* Of the temporaries, then the scratch memory of every thread. False: more than memory can hold. */
-static bool block_size(const rt_program *p, const rt_frame *f, size_t *out) {
-  *out = f->arena_bytes;
-  if (!p->scratch) return true;
-  size_t threads = (size_t)rt_pool_threads(p->pool);
-  if (p->scratch > (PTRDIFF_MAX - f->arena_bytes) / threads) return false;
-  *out += p->scratch * threads;
-  return true;
-}
-
 /* Sizes, arena and addresses of the temporaries for these values of the variables. */
 static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, ir_error *error) {
   uint32_t var_count = p->plan.head->vars;
@@ -196,17 +187,15 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
     memcpy(r->vars, vars, var_count * sizeof *vars);
     f = &r->frame;
   }
-  size_t needed;
-  if (!block_size(p, f, &needed)) needed = SIZE_MAX;
+  size_t needed = f->arena_bytes;
   if (needed > r->block.size) {
     rt_arena_give(&p->context->arenas, &r->block);
-    if (needed == SIZE_MAX || !rt_arena_take(&p->context->arenas, needed, &r->block))
+    if (!rt_arena_take(&p->context->arenas, needed, &r->block))
       return p->remote
                  ? p->context->device->does->no_room(p->context->device, rt_program_name(p), needed, error)
                  : ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
                            rt_program_name(p), needed);
   }
-  r->scratch = p->scratch ? r->block.base + f->arena_bytes : NULL;
   for (size_t i = 0; i < p->temp_count; i++)
     r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
   r->filled = true;
@@ -236,7 +225,7 @@ static ir_status run_with_state(rt_program *p, void *const *inputs, void *const 
                                  [IR_SLOT_DATA] = p->data};
   const rt_frame *f = rt_run_frame(p, r);
   if (!status && !ns_by_step && p->launch_count == p->plan.head->steps) {
-    status = run_kernels(p, f, bases, r->buffers, r->scratch, error);
+    status = run_kernels(p, f, bases, r->buffers, r->block.base, error);
   } else if (!status) {
     rt_going going = {p, f, r, bases, r->buffers, error, ns_by_step};
     status = rt_run_steps(&going, f->steps, f->steps + f->step_count);

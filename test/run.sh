@@ -1,12 +1,12 @@
 #!/bin/sh
 # Run parts of the test suite on what is already built, and count.
 #
-#   test/run.sh [--soak] DIR:KIND[,KIND...] ...      DIR is a build directory; KIND is unit, property, text, conform
-#                                                    or style
+#   test/run.sh [--soak] DIR:KIND[,KIND...] ...      DIR is a build directory; KIND is unit, property, text, conform,
+#                                                    opencl or style
 #
 # Environment: ONLY=TEXT runs only tests whose file name holds TEXT; SEED=N seeds the property tests (1 when unset, so
 # that a run can be repeated; a fresh one with --soak); TEST_JOBS=N runs that many executables at once (default: cores).
-# Each cmocka function, text case, property run, conformance case and style check counts as one test. What a failed test wrote is shown,
+# Each cmocka function, text case, property run, conformance case, OpenCL job and style check counts as one test. What a failed test wrote is shown,
 # everything is kept in DIR/log/ (of a soak, in build/soak/). The last line is `N passed, N failed` (and `, N skipped`); status 1 if any failed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -68,6 +68,18 @@ run_property() { # EXECUTABLE LOG RESULT
   [ $status = 0 ] || echo "exit status $status" >>"$log"
 }
 
+run_opencl() { # JOB LOG RESULT
+  SEED=$SEED timeout "${TEST_TIMEOUT:-$([ -n "$soak" ] && echo 86400 || echo 900)}" \
+    sh "$1" "$dir" build/check "${soak:-0}" "$SEED" >"$2" 2>&1
+  status=$?
+  case $status in
+  0) echo 1 0 0 ;;
+  77) echo 0 0 1 ;;
+  *) echo 0 1 0 ;;
+  esac >"$3"
+  [ $status = 0 ] || echo "exit status $status" >>"$2"
+}
+
 # One executable, in a cache directory of its own. Called through xargs as: run.sh --one KIND DIR EXECUTABLE
 if [ "${1:-}" = --one ]; then
   kind=$2 dir=$3 exe=$4
@@ -75,7 +87,8 @@ if [ "${1:-}" = --one ]; then
   prefix=
   case $dir in *san-thread) prefix="setarch $(uname -m) -R" ;; esac
   VIEWFOLD_CACHE_DIR=$(mktemp -d) || exit 2
-  export VIEWFOLD_CACHE_DIR
+  export VIEWFOLD_CACHE_DIR POCL_CACHE_DIR="$VIEWFOLD_CACHE_DIR/pocl"
+  mkdir "$POCL_CACHE_DIR"
   trap 'rm -rf "$VIEWFOLD_CACHE_DIR"' EXIT
   # The leak checker crashes now and then at the end of a process that had threads: then it has checked nothing.
   for attempt in 1 2 3; do
@@ -86,8 +99,8 @@ if [ "${1:-}" = --one ]; then
   log=$LOGS/${exe##*/}.log
   if [ "$failed" != 0 ]; then
     { echo "FAIL $exe"; sed 's/^/  | /' "$log"; } | tail -n 200
-  elif [ "$kind" = property ]; then
-    sed -n '$p' "$log"
+  elif [ "$kind" != unit ]; then
+    grep -v '^exit status' "$log" | tail -n 1
   fi
   exit 0
 fi
@@ -95,6 +108,11 @@ fi
 run_executables() { # KIND DIR
   find "$2/$1" -maxdepth 1 -type f -perm -u+x -name "*${ONLY:-}*" 2>/dev/null | sort |
     while read -r exe; do [ -e "test/$1/${exe##*/}.c" ] && echo "$exe"; done |
+    SOAK=$soak LOGS=$LOGS xargs -r -P "$jobs" -n 1 sh test/run.sh --one "$1" "$2"
+}
+
+run_jobs() { # KIND DIR
+  find "test/$1" -name "*${ONLY:-}*.sh" ! -name common.sh | sort |
     SOAK=$soak LOGS=$LOGS xargs -r -P "$jobs" -n 1 sh test/run.sh --one "$1" "$2"
 }
 
@@ -161,6 +179,7 @@ for part in "$@"; do
     case $kind in
     unit | property) run_executables "$kind" "$dir" ;;
     text) run_text_files "$kind" "$dir" ;;
+    opencl) run_jobs "$kind" "$dir" ;;
     conform) run_conformance "$kind" "$dir" ;;
     style) run_style_checks "$kind" "$dir" ;;
     *) echo "run.sh: no kind of test is called $kind" >&2; exit 2 ;;

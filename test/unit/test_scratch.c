@@ -66,7 +66,8 @@ static rt_context *context(int threads, uint64_t *needed) {
 }
 
 /* out = the kernel above of x, `work` per element; with a temporary in between for `pair`. */
-static rt_program *program(rt_context *c, const char *key, bool pair, int64_t work) {
+static ir_status build(rt_context *c, const char *key, bool pair, int64_t work, rt_program **made,
+                       ir_error *error) {
   p_maker m;
   p_begin(&m);
   ir_graph *g = &m.g;
@@ -79,8 +80,15 @@ static rt_program *program(rt_context *c, const char *key, bool pair, int64_t wo
   if (pair) p_launch(&m, kernel, size, ir_index(g, work), (uint32_t[]){between, x}, 2);
   p_launch(&m, kernel, size, ir_index(g, work), (uint32_t[]){out, between}, 2);
   p_results(&m, &out, 1);
-  rt_program *p = p_build(c, &m, key);
+  ir_status status = rt_program_build(c, "test", &m.g, &m.p, key, strlen(key), made, error);
   p_end(&m);
+  return status;
+}
+
+static rt_program *program(rt_context *c, const char *key, bool pair, int64_t work) {
+  ir_error error = {0};
+  rt_program *p;
+  if (build(c, key, pair, work, &p, &error)) fail_msg("%s", error.text);
   return p;
 }
 
@@ -161,12 +169,20 @@ static void the_cache_remembers_how_much(void **state) {
 
 static void a_size_that_nothing_holds_is_refused(void **state) {
   float in[COUNT] = {0}, out[COUNT];
-  uint64_t needed = PTRDIFF_MAX / 2 - 200;
+  uint64_t needed = PTRDIFF_MAX / 2 - 200; /* of each of three threads */
+  ir_error error = {0};
   p_empty_cache();
   rt_context *c = context(3, &needed);
-  rt_program *p = program(c, "large", false, 1);
+  rt_program *p;
+  assert_int_equal(build(c, "too large", false, 1, &p, &error), IR_ERR_INVALID);
+  assert_non_null(strstr(error.text, "more bytes than memory can hold"));
+  rt_context_destroy(c);
+  p_empty_cache();
+  needed = PTRDIFF_MAX / 4;
+  c = context(3, &needed);
+  p = program(c, "large", false, 1);
   for (int k = 0; k < 2; k++) {
-    ir_error error = {0};
+    error = (ir_error){0};
     assert_int_equal(rt_program_run(p, (void *[]){in}, (void *[]){out}, NULL, &error), IR_ERR_MEMORY);
     assert_non_null(strstr(error.text, "out of memory"));
   }

@@ -541,6 +541,31 @@ static void test_verify_kernels(void **state) {
       "broken loop: `for ridx1 in 0..2 thread {`: only the outermost loop of a kernel runs on threads");
 }
 
+#define KEPT "kernel @k(p0: f32[8]) {\n  local l0: f32[2] kept\n  store l0[1] = f32(0.0)\n"
+
+static void test_verify_locals(void **state) {
+  check_broken("kernel @k(p0: f32[8]) {\n  local l0: f32[2]\n  %0 = load l0[1] : f32\n  store p0[0] = %0\n"
+               "  store l0[1] = f32(0.0)\n}\n",
+               IR_LEVEL_LOOP, "broken load: `%0 = load l0[1] : f32`: it reads a local before that is stored");
+  check_broken("kernel @k(p0: f32[8]) {\n  local l0: f32[2]\n  store l0[1] = f32(0.0)\n"
+               "  %0 = load l0[1] : f32\n  store p0[0] = %0\n  store l0[0] = f32(0.0)\n}\n",
+               IR_LEVEL_LOOP,
+               "broken store: `store l0[0] = f32(0.0)`: it stores to a local that was read before");
+  check_broken(KEPT "  %0 = load l0[1] : f32\n  for ridx0 in 0..8 {\n    %1 = add %0, f32(1.0) : f32\n"
+                    "    store l0[0] = %1\n    store p0[ridx0] = %1\n  }\n}\n",
+               IR_LEVEL_LOOP,
+               "broken store: `store l0[0] = %1`: it uses what was read of a kept local before a loop that "
+               "stores to it");
+  bench b;
+  assert_true(bench_start(&b, -1));
+  const char *text = KEPT "  for ridx0 in 0..8 {\n    %0 = load l0[((ridx0+1)%2)] : f32\n"
+                          "    %1 = add %0, f32(1.0) : f32\n    store l0[(ridx0%2)] = %1\n"
+                          "    store p0[ridx0] = %1\n  }\n}\n";
+  read_text(&b, text, strlen(text));
+  assert_int_equal(ir_verify(&b.g, b.module.graphs[0].root, IR_LEVEL_LOOP, &b.error), IR_OK);
+  bench_stop(&b);
+}
+
 static void check_broken_node(bench *b, ir_ref node, const char *message) {
   assert_int_not_equal(node, 0);
   ir_error_clear(&b->error);
@@ -742,6 +767,7 @@ int main(void) {
       cmocka_unit_test(test_graph_errors),
       cmocka_unit_test(test_literal_errors),
       cmocka_unit_test(test_verify_kernels),
+      cmocka_unit_test(test_verify_locals),
       cmocka_unit_test(test_verify_tensors),
       cmocka_unit_test(test_deep),
       cmocka_unit_test(test_shared),

@@ -16,17 +16,33 @@ graph @make() {
 }
 >>>
 
-== where a row is read the second time, two rows of 4 KiB ahead
+<<< sweep.vf
+graph @sweep(%x: f32[8388608], %b: f32[1]) {
+  %s = add %x, %b
+  %y = exp %s
+  return %y
+}
+>>>
+
+== where a row is read the second time, two rows of 4 KiB ahead, in each of two copies
 $ viewfold dump --stage=loops rows.vf > loops
 $ grep -o 'load p1.* ahead.*' loops
 load p1[[..]] ahead 2048 : f32
 $ grep -v '^#' loops > kernel.vf
 $ viewfold dump --stage=graph kernel.vf | cmp - kernel.vf
-$ viewfold dump --stage=asm rows.vf | grep -c prefetch
-1
+$ viewfold dump --stage=asm --target 'registers=32' rows.vf | grep -c prefetch
+2
 $ viewfold run make.vf --out x=x.npy > made
 $ viewfold run --check rows.vf --in x=x.npy | grep check
 check y: [..], allowed [..]
+
+== where copies of a chain go over memory in one sweep, what comes 8 KiB later
+$ viewfold dump --stage=loops --target 'registers=32' sweep.vf | grep -o 'load p[12].*'
+load p1[0] : f32
+load p2[[..]] ahead 2048 : f32
+$ viewfold dump --stage=loops --target 'registers=16' sweep.vf | grep -c ahead
+? 1
+0
 
 == a distance is a number of elements
 <<< bad.vf

@@ -46,14 +46,14 @@ graph @products(%x: f32[128,784], %a: f32[784,512], %b: f32[512,256]) {
 >>>
 
 == softmax: the exponentials of a row are computed once, and read from a local
-$ viewfold dump --stage=loops --target 'vector_bytes=64' softmax.vf | grep -e ' local' -e ' store' -e 'load l' -e ' thread'
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' softmax.vf | grep -e ' local' -e ' store' -e 'load l' -e ' thread'
 \# kernel 0 nest 0: thread a0
   for [..] in 0..64 thread {
     local l0: f32[1] over [..]
     store l0[..] = [..]
     local l1: f32[1024] over [..]
     %[..] = load l0[..] : f32
-        store l1[..] = [..]
+          store l1[..] = [..]
     local l2: f32[1] over [..]
           %[..] = load l1[..] : f32
     store l2[..] = [..]

@@ -244,9 +244,6 @@ $ viewfold dump --print-after=lopps g.vf
 ! viewfold dump: unknown pass 'lopps'; did you mean loops?
 ! Try 'viewfold dump --help'.
 ? 2
-$ viewfold dump --stage=opencl g.vf
-! viewfold dump: OpenCL is not in this build; the stages for the CPU end with llvm and asm
-? 3
 $ viewfold dump --stage=loops
 ! viewfold dump: no file given; for example: viewfold dump --stage=loops blur.vf
 ! Try 'viewfold dump --help'.

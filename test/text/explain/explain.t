@@ -101,7 +101,7 @@ $ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold expla
   expects 0.8003 ms, 100 % of the limit, by 1 thread
   took    [..] ms, [..] % of the limit
 \
-memory: 8 MB of inputs and results, 0 MB of intermediates, 0 MB of what 1 thread has to itself; in all 1 times inputs and results
+memory: 8 MB of inputs and results, 0 MB between them with 1 thread; in all 1 times the former
 $ VIEWFOLD_MACHINE='threads=1 read=10 copy=10 fill=10 gflops=100' viewfold explain --graph product --threads 1 scale.vf | grep -A 1 'by .* million' | head -n 2
   limit   0.3355 ms, by 16.78 million multiply-adds
   expects 0.3358 ms, 100 % of the limit, by 1 thread
@@ -158,9 +158,9 @@ graph @softmax(%x: f32[64,1024]) {
 }
 >>>
 $ viewfold explain --graph between --threads 2 memory.vf | tail -n 1
-memory: 1.125 MB of inputs and results, 1 MB of intermediates, 0 MB of what 2 threads have to themselves; in all 1.89 times inputs and results
+memory: 1.125 MB of inputs and results, 1 MB between them with 2 threads; in all 1.89 times the former
 $ viewfold explain --graph softmax --threads 2 memory.vf | tail -n 1
-memory: 0.5243 MB of inputs and results, 0 MB of intermediates, [..] MB of what 2 threads have to themselves; in all 1.02 times inputs and results
+memory: 0.5243 MB of inputs and results, 0.008448 MB between them with 2 threads; in all 1.02 times the former
 $ viewfold explain --no-run memory.vf | grep -c memory
 0
 ? 1

@@ -1,0 +1,270 @@
+/* Devices that fail: every call of OpenCL in turn, once and from then on, too little memory, small limits.
+ * Each time a status and a message; inputs are as they were; what failed works again as soon as the device
+ * does; nothing of the device's is left behind; and other contexts do not notice. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frontend/viewfold.h"
+#include "test/lib/opencl.h"
+
+enum { ROWS = 8, COLUMNS = 24, ELEMENTS = ROWS * COLUMNS, MOST_CALLS = 400 };
+
+static vf_error error;
+static float input[ELEMENTS];
+
+static vf_context *on(const char *device) {
+  vf_options options = {.size = sizeof options, .device = device, .flags = VF_NO_DISK};
+  return vf_context_create(&options, &error);
+}
+
+/* What each attempt computes: several kernels, a reduction, a loop of kernels. */
+static const char text[] = "graph @several(%x: f32[8,24]) {\n"
+                           "  %s = cumsum %x axis=1\n"
+                           "  %t = permute %s order=[1,0]\n"
+                           "  %m = matmul %x, %t\n"
+                           "  %y = max %m axes=[1]\n"
+                           "  return %m, %y\n"
+                           "}\n";
+
+typedef struct results {
+  float product[ROWS * ROWS], greatest[ROWS];
+} results;
+
+static vf_graph *recorded(vf_context *c) {
+  vf_graph *g = vf_graph_parse(c, text, sizeof text - 1, "several.vf", NULL, &error);
+  assert_non_null(g);
+  return g;
+}
+
+static vf_status run(const vf_program *program, results *out) {
+  memset(out, 0, sizeof *out);
+  return vf_program_run(program, (const void *[]){input}, (void *[]){out->product, out->greatest}, NULL,
+                        &error);
+}
+
+static results expected(void) {
+  static results want; /* small multiples of 1/4: every order gives these bits */
+  static bool known;
+  if (known) return want;
+  known = true;
+  for (int i = 0; i < ELEMENTS; i++) input[i] = (float)(i * 7 % 13 - 6) * 0.25F;
+  vf_context *c = on("cpu");
+  vf_graph *g = recorded(c);
+  assert_int_equal(
+      vf_evaluate(g, (const void *[]){input}, (void *[]){want.product, want.greatest}, NULL, &error), VF_OK);
+  vf_graph_destroy(g);
+  vf_context_destroy(c);
+  return want;
+}
+
+static void assert_told(vf_status status) {
+  if (status != VF_ERR_DEVICE && status != VF_ERR_MEMORY && status != VF_ERR_COMPILE)
+    print_error("status %d: %s\n", (int)status, error.message);
+  assert_true(status == VF_ERR_DEVICE || status == VF_ERR_MEMORY || status == VF_ERR_COMPILE);
+  assert_int_equal(error.status, status);
+  assert_true(strlen(error.message) > 10);
+}
+
+static void assert_results(const results *got) {
+  results want = expected();
+  assert_memory_equal(got, &want, sizeof want);
+}
+
+/* The processor serves in the meantime, in the same process and, by evaluation, in the same context. */
+static void assert_processor_works(vf_context *failed) {
+  results got;
+  vf_context *c = on("cpu");
+  assert_non_null(c);
+  vf_graph *g = recorded(c);
+  vf_program *p = vf_compile(g, &error);
+  assert_non_null(p);
+  assert_int_equal(run(p, &got), VF_OK);
+  assert_results(&got);
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+  vf_context_destroy(c);
+  if (!failed) return;
+  memset(&got, 0, sizeof got);
+  g = recorded(failed);
+  assert_int_equal(
+      vf_evaluate(g, (const void *[]){input}, (void *[]){got.product, got.greatest}, NULL, &error), VF_OK);
+  assert_results(&got);
+  vf_graph_destroy(g);
+}
+
+/* Everything from a context to results while `settings` hold on a `device` ("", "gpu"), then without them
+ * where an object exists. Whether it all came through. */
+static bool attempt(const char *device, const char *settings, bool processor_too) {
+  float before[ELEMENTS];
+  results got;
+  memcpy(before, input, sizeof before);
+  opencl_set("%s %s", device, settings);
+  vf_context *c = on("opencl");
+  if (!c) {
+    assert_told(error.status);
+    return false;
+  }
+  vf_graph *g = recorded(c);
+  vf_program *p = vf_compile(g, &error);
+  bool compiled = p != NULL, ran = false;
+  if (p) {
+    ran = run(p, &got) == VF_OK;
+    if (ran) assert_results(&got);
+  }
+  if (!ran) {
+    assert_told(error.status);
+    if (p && strchr(settings, '+')) assert_told(run(p, &got)); /* what is lost stays lost */
+    assert_memory_equal(before, input, sizeof before);
+    opencl_set("%s", device);
+    if (processor_too) assert_processor_works(c);
+    if (!p) p = vf_compile(g, &error);
+    if (!p) print_error("%s: %s\n", settings, error.message);
+    assert_non_null(p);
+    if (run(p, &got) != VF_OK) {
+      print_error("%s: %s\n", settings, error.message);
+      fail();
+    }
+    assert_results(&got);
+  }
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+  vf_context_destroy(c);
+  if (opencl_buffers()) print_error("%s: %ld buffers left\n", settings, opencl_buffers());
+  assert_int_equal(opencl_buffers(), 0);
+  return compiled && ran;
+}
+
+/* Tensors of a session, one of them computed before anything fails. */
+static bool attempt_tensors(const char *device, const char *settings, bool unused) {
+  (void)unused;
+  opencl_set("%s", device);
+  vf_context *c = on("opencl");
+  assert_non_null(c);
+  vf_tensor *x = vf_tensor_create(c, VF_F32, VF_LIST(ROWS, COLUMNS), input, &error);
+  vf_graph *session = vf_session(c, &error);
+  vf_tensor *y = vf_tensor_keep(vf_mul(vf_tensor_value(x), vf_number(session, 2)), &error);
+  vf_status realised = vf_tensor_realise(&y, 1, &error);
+  if (realised != VF_OK) print_error("before %s %s: %s\n", device, settings, error.message);
+  assert_int_equal(realised, VF_OK);
+  vf_tensor *z =
+      vf_tensor_keep(vf_add(vf_tensor_value(y), vf_permute(vf_tensor_value(y), VF_LIST(0, 1))), &error);
+  opencl_set("%s %s", device, settings);
+  const float *data = vf_tensor_data(z, &error);
+  bool came_through = data != NULL;
+  if (!data) {
+    assert_told(error.status);
+    opencl_set("%s", device);
+    data = vf_tensor_data(z, &error);
+    if (!data) print_error("%s %s: %s\n", device, settings, error.message);
+    assert_non_null(data);
+  }
+  for (int i = 0; i < ELEMENTS; i++) assert_true(data[i] == 4 * input[i]);
+  data = vf_tensor_data(y, &error);
+  assert_non_null(data);
+  for (int i = 0; i < ELEMENTS; i++) assert_true(data[i] == 2 * input[i]);
+  vf_tensor_release(z), vf_tensor_release(y), vf_tensor_release(x);
+  vf_context_destroy(c);
+  assert_int_equal(opencl_buffers(), 0);
+  return came_through;
+}
+
+typedef bool attempt_function(const char *device, const char *settings, bool processor_too);
+
+/* Each call of a class in turn, until there are fewer. */
+static void each_call(attempt_function *try, const char *device, const char *class, const char *later,
+                      int status) {
+  int n = 0;
+  char settings[64];
+  expected();
+  do {
+    snprintf(settings, sizeof settings, "fail=%s:%d%s:%d", class, ++n, later, status);
+  } while (!try(device, settings, n % 8 == 1) && n < MOST_CALLS);
+  print_message("# %s %s%s: %d calls\n", device, class, later, n - 1);
+  assert_true(n > 1 && n < MOST_CALLS);
+}
+
+static void on_both(attempt_function *try, const char *class, const char *later, int status) {
+  each_call(try, "", class, later, status);
+  each_call(try, "gpu", class, later, status);
+}
+
+static void test_enqueue_fails(void **state) { on_both(attempt, "enqueue", "", -5); }
+static void test_device_lost(void **state) { on_both(attempt, "enqueue", "+", -2); }
+static void test_wait_fails(void **state) { each_call(attempt, "", "wait", "", -14); }
+static void test_allocation_fails(void **state) { on_both(attempt, "allocate", "", -4); }
+static void test_no_memory(void **state) { on_both(attempt, "allocate", "+", -61); }
+static void test_any_call_fails(void **state) { on_both(attempt, "all", "", -6); }
+static void test_tensors(void **state) {
+  on_both(attempt_tensors, "all", "", -5);
+  on_both(attempt_tensors, "all", "+", -2);
+}
+
+typedef struct one_case {
+  const char *settings;
+  vf_status status;
+  const char *says; /* part of the message */
+} one_case;
+
+static const one_case cases[] = {
+    {"devices=0", VF_ERR_DEVICE, "device"},
+    {"log=undeclared_identifier_of_the_shim", VF_ERR_COMPILE, "undeclared identifier of the shim"},
+    {"memory=1000", VF_ERR_MEMORY, "bytes"},
+    {"gpu memory=1000", VF_ERR_MEMORY, "bytes"},
+    {"max_alloc=100", VF_ERR_MEMORY, "bytes"},
+};
+
+static void test_cases(void **state) {
+  expected();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_false(attempt(strncmp(cases[i].settings, "gpu", 3) ? "" : "gpu", cases[i].settings, true));
+    opencl_set("%s", cases[i].settings);
+    vf_context *c = on("opencl");
+    vf_graph *g = c ? recorded(c) : NULL;
+    vf_program *p = g ? vf_compile(g, &error) : NULL;
+    results got;
+    if (p) run(p, &got);
+    if (error.status != cases[i].status || !strstr(error.message, cases[i].says))
+      print_error("%s: status %d: %s\n", cases[i].settings, (int)error.status, error.message);
+    assert_int_equal(error.status, cases[i].status);
+    assert_non_null(strstr(error.message, cases[i].says));
+    vf_program_destroy(p);
+    vf_graph_destroy(g);
+    vf_context_destroy(c);
+  }
+}
+
+/* Not failures, but other devices: the same results. */
+static void test_other_devices(void **state) {
+  static const char *const settings[] = {
+      "gpu", "gpu group=8 local=1024", "no_binaries", "gpu no_binaries", "group=1", "no_fp64", "gpu no_fp64"};
+  expected();
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+    if (!attempt("", settings[i], false)) {
+      print_error("%s failed\n", settings[i]);
+      fail();
+    }
+}
+
+static const char *missing; /* why nothing can be tested */
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_enqueue_fails), cmocka_unit_test(test_device_lost),
+      cmocka_unit_test(test_wait_fails),    cmocka_unit_test(test_allocation_fails),
+      cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_any_call_fails),
+      cmocka_unit_test(test_tensors),       cmocka_unit_test(test_cases),
+      cmocka_unit_test(test_other_devices),
+  };
+  missing = opencl_begin();
+  if (missing) {
+    printf("ok 1 # SKIP %s\n", missing);
+    return 0;
+  }
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

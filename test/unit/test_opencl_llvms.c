@@ -1,0 +1,83 @@
+/* Two LLVMs in one process: ours, which compiles for the processor, and the one that PoCL brings for its
+ * device. Each compiles before and after the other, in both orders; each order in a process of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "frontend/viewfold.h"
+#include "test/lib/opencl.h"
+
+enum { N = 1000 };
+
+/* Different libraries called libLLVM that are mapped. */
+static int llvms(void) {
+  char line[512], seen[4][256];
+  int count = 0;
+  FILE *maps = fopen("/proc/self/maps", "re");
+  while (maps && fgets(line, sizeof line, maps)) {
+    char *name = strstr(line, "/libLLVM");
+    bool known = !name || count == 4;
+    for (int i = 0; i < count && !known; i++) known = !strcmp(seen[i], name);
+    if (!known) snprintf(seen[count++], sizeof seen[0], "%.255s", name);
+  }
+  if (maps) fclose(maps);
+  return count;
+}
+
+/* A kernel that nobody compiled before: x * factor + sum of x. */
+static bool right_on(const char *device, double factor) {
+  static float x[N], y[N];
+  vf_error error = {0};
+  vf_options options = {.size = sizeof options, .device = device, .flags = VF_NO_DISK};
+  vf_context *c = vf_context_create(&options, &error);
+  vf_graph *g = c ? vf_graph_create(c, "scaled", &error) : NULL;
+  bool right = false;
+  if (g) {
+    vf_value v = vf_input(g, "x", VF_F32, VF_LIST(N));
+    vf_output(g, "y", vf_add(vf_mul(v, vf_number(g, factor)), vf_sum(v, VF_LIST(0), false)));
+    vf_program *p = vf_compile(g, &error);
+    for (int i = 0; i < N; i++) x[i] = (float)(i % 7), y[i] = -1;
+    right = p && vf_program_run(p, (const void *[]){x}, (void *[]){y}, NULL, &error) == VF_OK;
+    for (int i = 0; i < N && right; i++)
+      right = y[i] == (float)(i % 7) * (float)factor + 2997; /* 142 times 0..6, 0..5: small integers */
+    vf_program_destroy(p);
+    vf_graph_destroy(g);
+  }
+  if (!right) fprintf(stderr, "%s, factor %g: %s\n", device, factor, error.message);
+  vf_context_destroy(c);
+  return right;
+}
+
+static int in_turns(const char *first, const char *second) {
+  int before = llvms();
+  if (before || !right_on(first, 2) || llvms() != 1) return 1; /* none is loaded until it is needed */
+  if (!right_on(second, 3) || llvms() != 2) return 2;
+  return right_on(first, 4) && right_on(second, 5) ? 0 : 3;
+}
+
+static void assert_in_turns(const char *first, const char *second) {
+  int status = 0;
+  fflush(stdout);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (!child) _exit(in_turns(first, second));
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+static void test_ours_first(void **state) { assert_in_turns("cpu", "opencl"); }
+static void test_pocl_first(void **state) { assert_in_turns("opencl", "cpu"); }
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ours_first), cmocka_unit_test(test_pocl_first)};
+  const char *missing = opencl_begin();
+  if (!missing) return cmocka_run_group_tests(tests, NULL, NULL);
+  printf("ok 1 # SKIP %s\n", missing);
+  return 0;
+}
