@@ -89,7 +89,14 @@ static ir_status run_call(void *user, const void *found, const rt_call *step, ir
   return ir_custom_run(&all->base, &call, in, out, error);
 }
 
-rt_calls fe_customs_calls(fe_customs *all) { return (rt_calls){all, find_call, run_call}; }
+static bool text_of(void *user, const void *found, rt_call_text *out) {
+  const fe_custom *c = found;
+  (void)user;
+  *out = (rt_call_text){c->given.opencl, c->given.symbol ? c->given.symbol : c->given.name, &c->native};
+  return c->given.opencl != NULL;
+}
+
+rt_calls fe_customs_calls(fe_customs *all) { return (rt_calls){all, find_call, run_call, text_of}; }
 
 /* checking */
 
@@ -138,7 +145,7 @@ static bool check(const vf_context *c, const vf_op_description *d, ir_error *err
   if ((d->function != NULL) + (d->source != NULL) > 1 || native == (d->compose != NULL))
     return refuse(error, d->name,
                   "exactly one of function, source (or opencl alone) and compose says what it computes");
-  if ((d->function || d->source) && !d->signature)
+  if (native && !d->signature)
     return refuse(error, d->name, "a function needs a signature, such as int(in0, out0, i64 in0.count)");
   if (d->compose && d->batch)
     return refuse(error, d->name, "what is composed of other operations has no rule for batches: they have");

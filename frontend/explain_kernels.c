@@ -62,9 +62,9 @@ static ir_ref scatter_of(const fe_explained *e, size_t number) {
 static int64_t slab_row_bytes(ir_graph *g, const ir_slab *slab, const ir_slab_value *v) {
   int64_t bytes = ir_dtypes[ir_dtype_of(g, v->value)].bytes * slab->rows;
   for (uint32_t a = 0; a < ir_rank(g, v->value); a++) {
-    bool shared = false;
+    bool shared = false, block = slab->block && ir_slab_over_keys(v) && v->keys == a;
     for (uint32_t l = 0; l < slab->loops; l++) shared |= v->axes[l] == a;
-    if (!shared) bytes *= ir_bounds_of(g, ir_dim(g, v->value, a)).hi;
+    if (!shared) bytes *= block ? slab->block : ir_bounds_of(g, ir_dim(g, v->value, a)).hi;
   }
   return bytes;
 }
@@ -86,8 +86,11 @@ static void put_slab(const fe_explained *e, const ir_step *step) {
   if (!slab->count) return;
   for (uint32_t i = 0; i < slab->count; i++)
     if (slab->values[i].local) bytes += slab_row_bytes(e->g, slab, &slab->values[i]);
-  ir_textf(e->out, "  slab    in one loop, %lld row%s a round, since ", (long long)slab->rows,
+  ir_textf(e->out, "  slab    in one loop, %lld row%s a round, ", (long long)slab->rows,
            slab->rows == 1 ? "" : "s");
+  if (slab->block)
+    ir_textf(e->out, "over blocks of %lld keys with a running maximum, ", (long long)slab->block);
+  ir_text_str(e->out, "since ");
   ir_textf(e->out, "%lld bytes of what they hand on stay in a cache:", (long long)bytes);
   for (uint32_t i = 0; i < slab->count; i++) {
     const ir_slab_value *v = &slab->values[i];

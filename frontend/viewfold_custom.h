@@ -74,7 +74,15 @@ typedef enum vf_op_partial {
  * TYPE is a dtype (not f16 or bf16), or char, short, int, long, size_t, float, double. Elements have the
  * dtype of the operand: a function for one dtype goes with a `shape` that refuses others. A function may be
  * called from several threads at once, and realises, makes and collects no tensors. A source is compiled by
- * the system's `cc` at its first use, and kept in the cache on disk. */
+ * the system's `cc` at its first use, and kept in the cache on disk.
+ *
+ * opencl is OpenCL C 1.2 for contexts whose device is an OpenCL one, which otherwise call the function on the
+ * host between the device's kernels. It defines a function (no kernel) called `symbol`, with the same
+ * signature but for user and message, which are left out. It is called once for each element of the first
+ * result, by a work-item of its own: get_global_id(0) is the element's number. in0 and out0 are
+ * `global const T *` and `global T *` with T as elements are stored: bool is uchar, f16 half, bf16 ushort;
+ * in0.shape is a `const long *` to private memory; numbers have OpenCL's types of their size, bool is uchar.
+ * What it returns for any element is what int says above. Other texts of the program are not seen by it. */
 typedef struct vf_op_description {
   size_t size;           /* sizeof(vf_op_description) */
   const char *name;      /* letters, digits and _, at most 47; no operation has it */
@@ -88,7 +96,7 @@ typedef struct vf_op_description {
   void (*function)(void);
   const char *signature;
   const char *source, *symbol;
-  const char *opencl; /* for devices that run it; the CPU does not */
+  const char *opencl; /* for OpenCL devices; the CPU does not run it */
   /* Records the results with other builders: batches and derivatives follow. */
   bool (*compose)(const vf_op_call *call, vf_value *results);
   /* What the cotangents of all results add to that of each operand, of its shape and dtype; the error value

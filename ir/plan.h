@@ -69,6 +69,11 @@ typedef struct ir_slab_value {
   ir_slab_role role;
 } ir_slab_value;
 
+/* Does a local of it hold one block of keys? */
+static inline bool ir_slab_over_keys(const ir_slab_value *v) {
+  return v->role == IR_SLAB_BLOCK || v->role == IR_SLAB_WEIGHT;
+}
+
 typedef struct ir_slab {
   ir_slab_value *values;
   uint32_t count;

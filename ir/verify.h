@@ -22,5 +22,8 @@ bool ir_verify_control(ir_verifier *v, ir_ref ref);
 bool ir_verify_function(ir_verifier *v, ir_ref func, const ir_ref *nodes, size_t count);
 /* Rules of kernels, on nodes that each obey the above. */
 bool ir_verify_kernel(ir_verifier *v, const ir_ref *nodes, size_t count);
+/* verify_kept.c: of locals that are kept, in a kernel whose loops are shaped */
+struct ir_regions;
+bool ir_verify_kept(ir_verifier *v, const struct ir_regions *regions);
 
 #endif

@@ -364,7 +364,8 @@ static bool verify_whole(kernel_verifier *k, ir_ref *table, size_t limit) {
   memset(table, 0, bytes);
   if (!verify_locals(k, (uint8_t *)table)) return false;
   memset(table, 0, bytes);
-  return verify_binding(k) && verify_vectors(k, (uint8_t *)table) && verify_lanes(k, (uint8_t *)table);
+  return verify_binding(k) && verify_vectors(k, (uint8_t *)table) && verify_lanes(k, (uint8_t *)table) &&
+         (!k->shaped || ir_verify_kept(k->v, &k->regions));
 }
 
 bool ir_verify_kernel(ir_verifier *v, const ir_ref *nodes, size_t count) {

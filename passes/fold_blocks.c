@@ -58,6 +58,7 @@ typedef struct blocks {
   ir_ref scale;         /* a local: exp(r - r'), and later exp(r - s) */
   fold_sum sums[KEY_BLOCK_SUMS];
   uint32_t sum_count;
+  ir_ref end;                 /* keys from here on are left out */
   ir_ref blocks, now, before; /* how many; the half of this one, and of the one before */
 } blocks;
 
@@ -186,11 +187,13 @@ static bool start_blocks(blocks *w) {
   fold_slab *s = w->s;
   int64_t keys, size = s->slab->block;
   if (!ir_is_const(g, ir_dim(g, w->weight->value, w->weight->keys), &keys)) return false;
-  w->blocks = pass_ceil_div(g, last_key(w, keys), ir_index(g, size));
+  w->end = last_key(w, keys);
+  w->blocks = pass_ceil_div(g, w->end, ir_index(g, size));
   s->block = fold_range(w->f, w->blocks);
   s->first = pass_mul_int(g, s->block, size);
   s->keys = ir_index(g, size);
-  if (keys % size) s->keys = pass_min(g, s->keys, pass_sub(g, ir_index(g, keys), s->first));
+  if (keys % size || ir_op_of(g, w->end) != IR_OP_CONST)
+    s->keys = pass_min(g, s->keys, pass_sub(g, w->end, s->first));
   w->now = pass_mod_int(g, s->block, 2), w->before = pass_mod_int(g, pass_add_int(g, s->block, 1), 2);
   return w->now && w->before && s->keys;
 }
@@ -275,39 +278,48 @@ static bool fold_block(blocks *w) {
   return good;
 }
 
-/* What the keys of blocks that were left out add to the sum, 0 or NaN: into a local, of one row where that is
- * the same for all. *index: of a position of the sum; *local 0: there are no such keys. */
-static bool fold_left_out(blocks *w, const ir_slab_value *v, ir_ref *local) {
+/* Where a position of the sum lies in the local of what was left out: of its row, or of any. */
+static ir_ref left_out_index(blocks *w, const ir_slab_value *v, const pass_position *p, bool any_row) {
+  pass_position at = *p;
+  uint32_t inner = w->s->slab->loops - 1;
+  if (any_row) at.at[v->axes[inner]] = w->s->start[inner];
+  return fold_local_index(w->f, w->s, v, &at);
+}
+
+/* What keys that were left out add to the sum, 0 or NaN: into a local, once where that is the same for all
+ * rows. *local 0: there is nothing. */
+static bool fold_left_out(blocks *w, const ir_slab_value *v, ir_ref *local, bool *any_row) {
   ir_graph *g = w->g;
   fold_slab *s = w->s;
   int64_t keys = 0;
   *local = 0;
   ir_is_const(g, ir_dim(g, w->weight->value, w->weight->keys), &keys);
-  ir_ref seen = pass_mul_int(g, w->blocks, s->slab->block), zero = ir_index(g, 0);
-  ir_ref count = pass_max(g, pass_sub(g, ir_index(g, keys), seen), zero), body;
+  ir_ref count = pass_sub(g, ir_index(g, keys), w->end), body;
   if (ir_bounds_of(g, count).hi <= 0) return true;
-  ir_ref range = fold_range(w->f, count);
   pass_position p = fold_own_position(w->f, s, v);
+  ir_ref range = fold_range(w->f, count), row = row_of(w, v, &p);
   s->zero = w->weight->value;
   fold_forget(w->f);
-  ir_ref terms = terms_at(w, v, &p, pass_add(g, seen, range), range, &body);
+  ir_ref terms = terms_at(w, v, &p, pass_add(g, w->end, range), range, &body);
   s->zero = 0;
   fold_forget(w->f);
   if (!terms) return false;
   if (ir_op_of(g, body) == IR_OP_CONST) return true;
+  *any_row = ir_op_of(g, row) == IR_OP_RANGE && !loop_depends(g, body, row);
   *local = new_local(w, fold_local_size(w->f, s, v), false);
-  return fold_effect(w->f, s, *local, fold_local_index(w->f, s, v, &p), terms);
+  return fold_effect(w->f, s, *local, left_out_index(w, v, &p, *any_row), terms);
 }
 
 static bool fold_total(blocks *w, const fold_sum *sum) {
   const ir_slab_value *v = &w->s->slab->values[sum->value];
   ir_ref left_out;
-  if (!fold_left_out(w, v, &left_out)) return false;
+  bool any_row = false;
+  if (!fold_left_out(w, v, &left_out, &any_row)) return false;
   pass_position p = fold_own_position(w->f, w->s, v);
   ir_ref i = fold_local_index(w->f, w->s, v, &p), z = kept_load(w, &sum->total, w->now, i);
   if (sum->compensated) z = op2(w, IR_OP_ADD, z, kept_load(w, &sum->lost, w->now, i));
   z = op2(w, IR_OP_MUL, z, load(w, w->scale, row_of(w, v, &p)));
-  if (left_out) z = op2(w, IR_OP_ADD, z, load(w, left_out, i));
+  if (left_out) z = op2(w, IR_OP_ADD, z, load(w, left_out, left_out_index(w, v, &p, any_row)));
   return fold_effect(w->f, w->s, fold_local_of(w->f, w->s, sum->value), i, z) &&
          fold_stored(w->f, w->s, sum->value);
 }

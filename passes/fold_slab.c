@@ -8,6 +8,8 @@
 
 #include "index.h"
 
+enum { MOST_AGAIN = 4 }; /* rounds, of which the last may do rows again, so that all have as many */
+
 static bool is_innermost(const fold_slab *s, uint32_t loop) { return loop + 1 == s->slab->loops; }
 
 /* Which shared loop walks the axis; UINT32_MAX: none. */
@@ -42,14 +44,15 @@ static bool start_rounds(folder *f, fold_slab *s) {
   uint32_t inner = s->slab->loops - 1;
   ir_ref size = ir_dim(g, v->value, v->axes[inner]), rows = ir_index(g, s->slab->rows);
   s->start[inner] = pass_mul_int(g, s->start[inner], s->slab->rows);
-  ir_ref whole = pass_mod_int(g, size, s->slab->rows);
-  int64_t left_over;
-  bool even = ir_is_const(g, whole, &left_over) && left_over == 0;
-  s->rows = even ? rows : pass_min(g, pass_sub(g, size, s->start[inner]), rows);
+  int64_t all, left_over;
+  bool known = ir_is_const(g, size, &all), again = known && all >= MOST_AGAIN * s->slab->rows;
+  bool even = ir_is_const(g, pass_mod_int(g, size, s->slab->rows), &left_over) && left_over == 0;
+  if (again && !even) s->start[inner] = pass_min(g, s->start[inner], pass_sub(g, size, rows));
+  s->rows = even || again ? rows : pass_min(g, pass_sub(g, size, s->start[inner]), rows);
   return s->round && s->rows;
 }
 
-static bool is_keys(const ir_slab_value *v, uint32_t axis) { return fold_is_block(v) && v->keys == axis; }
+static bool is_keys(const ir_slab_value *v, uint32_t axis) { return ir_slab_over_keys(v) && v->keys == axis; }
 
 int64_t fold_local_size(folder *f, const fold_slab *s, const ir_slab_value *v) {
   int64_t size = s->slab->rows;
@@ -64,7 +67,7 @@ ir_ref fold_local_of(folder *f, const fold_slab *s, uint32_t number) {
   const ir_slab_value *v = &s->slab->values[number];
   ir_ref src[] = {ir_index(g, fold_local_size(f, s, v)), s->round, s->block};
   return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, v->value), ir_pack_arg(number, 0), src,
-                 fold_is_block(v) ? 3 : 2);
+                 ir_slab_over_keys(v) ? 3 : 2);
 }
 
 ir_ref fold_local_index(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
@@ -84,7 +87,7 @@ ir_ref fold_local_index(folder *f, const fold_slab *s, const ir_slab_value *v, c
 
 /* Is that the position at which the round is? */
 static bool is_here(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
-  if (fold_is_block(v)) {
+  if (ir_slab_over_keys(v)) {
     ir_bounds b = ir_bounds_of(f->g, pass_sub(f->g, p->at[v->keys], s->first));
     if (b.lo < 0 || b.hi >= s->slab->block) return false;
   }

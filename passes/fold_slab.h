@@ -18,11 +18,6 @@ typedef struct fold_slab {
   uint32_t next_local;
 } fold_slab;
 
-/* Values over the keys, of which locals hold one block. */
-static inline bool fold_is_block(const ir_slab_value *v) {
-  return v->role == IR_SLAB_BLOCK || v->role == IR_SLAB_WEIGHT;
-}
-
 /* The value's position in this round and block, over ranges of its own. */
 pass_position fold_own_position(folder *f, const fold_slab *s, const ir_slab_value *v);
 /* Where a position of the value lies in its local; that local; elements in it. */

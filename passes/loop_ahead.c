@@ -11,12 +11,22 @@
  * Loops that go over memory in one sweep gain nothing while they compute little: the processor sees many
  * elements ahead by itself. Where copies of a long chain of operations stand side by side it sees only the
  * next few, and what memory delivers in the time that it takes to answer is fetched: a tanh takes 8 % less.
- */
+ *
+ * A search for a position ends each row with a long chain of comparisons between lanes, during which nothing
+ * more is asked of memory: it fetches ahead, too, a tenth less time for rows of 16 KiB. Sums gain nothing. */
 #include "loops.h"
 
 #include "index.h"
 
 enum { LEAST_ROW = 512, MOST_ROW = 32 << 10, AHEAD = 8 << 10, MAX_LOADS = 64 };
+
+/* The index in all rounds but a last one that begins earlier, so that it has as many rows. */
+static ir_ref unless_last(ir_graph *g, ir_ref index, ir_ref range) {
+  ir_ref least;
+  if (loop_find(g, index, IR_OP_MIN, &least, 1) == 0) return index;
+  ir_ref first = ir_src(g, least, loop_depends(g, ir_src(g, least, 0), range) ? 0 : 1);
+  return pass_substitute(g, index, &least, &first, 1);
+}
 
 /* Elements from a row to the one that is fetched; 0: none is. */
 static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
@@ -24,7 +34,8 @@ static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
   const ir_node *l = ir_get(g, load);
   int64_t row, bytes = ir_dtypes[l->dtype].bytes;
   if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0) return 0;
-  if (!loop_stride(g, l->src[1], n->axes[n->axis_count - 1].range, &row) || row <= 0) return 0;
+  ir_ref range = n->axes[n->axis_count - 1].range;
+  if (!loop_stride(g, unless_last(g, l->src[1], range), range, &row) || row <= 0) return 0;
   if (row > MOST_ROW || row * bytes < LEAST_ROW || row * bytes > MOST_ROW) return 0;
   return row * ((AHEAD + row * bytes - 1) / (row * bytes));
 }
@@ -88,24 +99,23 @@ ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count
   return used ? pass_substitute(g, stores[at], loads, made, used) : stores[at];
 }
 
-/* Are the parameter's elements read one after the other along the axis, and too many for a core's caches? */
-static bool is_swept(const loop_nest *n, const loop_axis *along, ir_ref load) {
+/* Are the parameter's elements read one after the other along the range, and too many for a core's caches? */
+static bool is_swept(const loop_nest *n, ir_ref range, ir_ref load) {
   ir_graph *g = n->g;
   const ir_node *l = ir_get(g, load);
   int64_t stride, bytes = ir_dtypes[l->dtype].bytes;
-  return ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 &&
-         loop_stride(g, l->src[1], along->range, &stride) && stride == 1 &&
-         ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
+  return ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 && loop_stride(g, l->src[1], range, &stride) &&
+         stride == 1 && ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
 }
 
-ir_ref loop_fetch_swept(const loop_nest *n, const loop_axis *along) {
+ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range) {
   ir_graph *g = n->g;
   ir_ref loads[MAX_LOADS], made[MAX_LOADS];
-  uint32_t count = loop_find(g, n->store, IR_OP_LOAD, loads, MAX_LOADS), used = 0;
+  uint32_t count = n->target->lanes ? 0 : loop_find(g, body, IR_OP_LOAD, loads, MAX_LOADS), used = 0;
   for (uint32_t i = 0; i < count; i++) {
-    if (!is_swept(n, along, loads[i])) continue;
+    if (!is_swept(n, range, loads[i])) continue;
     loads[used] = loads[i];
     made[used++] = ahead_by(g, loads[i], AHEAD / ir_dtypes[ir_dtype_of(g, loads[i])].bytes);
   }
-  return used ? pass_substitute(g, n->store, loads, made, used) : n->store;
+  return used ? pass_substitute(g, body, loads, made, used) : body;
 }

@@ -77,7 +77,7 @@ static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) 
   while (vector->unroll < MOST_COPIES && 2 * vector->unroll * PER_COPY <= operations &&
          2 * vector->unroll * vector->lanes <= size)
     vector->unroll *= 2;
-  if (vector->unroll > 1) n->store = loop_fetch_swept(n, vector);
+  if (vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
 }
 
 bool loop_multiplies(const ir_graph *g, ir_ref reduce) {

@@ -4,11 +4,20 @@
 
 #include "index.h"
 
+/* Is there room for as many searches side by side as there may be, and are the rounds so many that more may
+ * be left over? */
+static bool are_many(const reduction *r, ir_ref extent, int lanes) {
+  enum { ROUNDS = 16, STATE = 2 * LOOP_SEARCHES * REDUCE_LANE_BYTES };
+  const ir_target *t = r->n->target;
+  return ir_bounds_of(r->n->g, extent).hi >= (int64_t)ROUNDS * lanes * LOOP_SEARCHES &&
+         t->registers * t->vector_bytes >= 2 * STATE;
+}
+
 /* argmax, argmin: the best of the terms at round * scale + offset[i], of each i for itself, then of all. */
 static loop_extremum search(reduction *r, ir_ref last, ir_ref rounds, int64_t scale, const ir_ref *offset,
                             uint32_t count) {
   ir_graph *g = r->n->g;
-  ir_ref value[REDUCE_UNROLL], position[REDUCE_UNROLL];
+  ir_ref value[LOOP_SEARCHES], position[LOOP_SEARCHES];
   r->range_count = 0;
   ir_ref round = pass_mul_int(g, reduce_position_of(r, rounds), scale);
   for (uint32_t i = 0; i < count; i++) {
@@ -24,7 +33,9 @@ static loop_extremum search(reduction *r, ir_ref last, ir_ref rounds, int64_t sc
 static ir_ref position_in_lanes(reduction *r, ir_ref last, int lanes, int unroll) {
   ir_graph *g = r->n->g;
   ir_ref extent = ir_src(g, last, 0), lane = loop_fresh_range(r->n, ir_index(g, lanes)),
-         offset[REDUCE_UNROLL];
+         offset[LOOP_SEARCHES];
+  if (are_many(r, extent, lanes)) unroll = LOOP_SEARCHES;
+  r->body = loop_sweep_ahead(r->n, r->body, last);
   for (int i = 0; i < unroll; i++) offset[i] = pass_add_int(g, lane, (int64_t)i * lanes);
   int64_t step = (int64_t)lanes * unroll, left;
   loop_extremum best = search(r, last, pass_div_int(g, extent, step), step, offset, (uint32_t)unroll);

@@ -18,7 +18,6 @@
 #include <math.h>
 
 enum {
-  REDUCE_LANE_BYTES = 64,
   RUN = 32,
   OUTER_RUN = 8,
   FEW = 32,   /* terms that are added one after the other */

@@ -4,7 +4,7 @@
 
 #include "loops.h"
 
-enum { REDUCE_UNROLL = LOOP_SEARCHES }; /* accumulators side by side */
+enum { REDUCE_UNROLL = 4, REDUCE_LANE_BYTES = 64 }; /* accumulators side by side; the lanes of each */
 
 typedef struct reduction {
   loop_nest *n;

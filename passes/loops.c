@@ -362,7 +362,7 @@ ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pas
   loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
   if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores) ||
-      !loop_stage(g, target, &stores) || !loop_share_rows(g, target, &stores))
+      !loop_stage(g, target, &stores) || !loop_share_terms(g, target, &stores))
     return 0;
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && index_fits(g, root) && locals_are_whole(g, root) ? kernel(g, root) : 0;

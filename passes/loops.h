@@ -123,8 +123,8 @@ bool loop_is_repeatable(loop_nest *n);                    /* may elements be sto
  * which go through locals. False on failure. */
 bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
 
-/* loop_rows.c: likewise a store that reduces many short rows: groups take several rows. */
-bool loop_share_rows(ir_graph *g, const ir_target *target, loop_stores *stores);
+/* loop_share.c: likewise a store that reduces short rows, or few columns: several work-items share each. */
+bool loop_share_terms(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* loop_mask.c: value where that is so, else the other one, and then no load below reads anything; none of
  * these says where another one reads. */
 ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
@@ -132,8 +132,8 @@ ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
 /* loop_ahead.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
  * the stores share. */
 ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at);
-/* The store of the nest, with loads that fetch what comes 8 KiB later along the axis. */
-ir_ref loop_fetch_swept(const loop_nest *n, const loop_axis *along);
+/* body, with loads that fetch what comes 8 KiB later along the range, which it walks in one sweep. */
+ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
 
 /* loop_stream.c: marks stores that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
@@ -217,7 +217,7 @@ bool loop_unite(ir_graph *g, ir_ref *effects, uint32_t count);
 typedef struct loop_extremum {
   ir_ref value, at; /* the best element; its position, i32 where that is known to hold it, else i64 */
 } loop_extremum;
-enum { LOOP_SEARCHES = 4 };
+enum { LOOP_SEARCHES = 8 };
 /* The best of `count` values over the range, one round after another, each searched for itself; of no range
  * (0), of the values themselves. */
 loop_extremum loop_search(loop_nest *n, ir_op op, const ir_ref *value, const ir_ref *position, uint32_t count,

@@ -224,12 +224,32 @@ static int64_t number_of(const rt_native_param *p, const ir_custom_array *a) {
 }
 
 /* An integer as the type has it; false where it does not fit. */
-static bool store(int64_t number, ir_dtype dtype, value *out) {
+static bool store(int64_t number, ir_dtype dtype, uint8_t bytes[8]) {
   ir_value kept = ir_value_cast((ir_value){.i = number}, IR_I64, dtype);
   bool fits = ir_is_float(dtype) || kept.i == number;
   if (dtype == IR_U64 && number < 0) fits = false;
-  ir_value_store(out->bytes, dtype, kept);
+  ir_value_store(bytes, dtype, kept);
   return fits;
+}
+
+ir_status rt_native_number(const rt_native_param *p, const char *name, const ir_custom_call *call,
+                           const ir_custom_array *operands, const ir_custom_array *results, uint8_t bytes[8],
+                           ir_error *error) {
+  ir_dtype dtype = (ir_dtype)p->dtype;
+  bool attribute = p->kind == RT_NATIVE_ATTRIBUTE;
+  if (attribute && p->from == IR_F64) {
+    ir_value_store(bytes, dtype, ir_value_cast(call->values[p->number], IR_F64, dtype));
+    return IR_OK;
+  }
+  int64_t number = attribute ? call->values[p->number].i
+                             : number_of(p, p->result ? &results[p->number] : &operands[p->number]);
+  if (store(number, dtype, bytes)) return IR_OK;
+  if (attribute)
+    return ir_fail(error, IR_ERR_INVALID,
+                   "%s: the value %lld of an attribute does not fit the %s of its signature", name,
+                   (long long)number, ir_dtypes[dtype].name);
+  return ir_fail(error, IR_ERR_INVALID, "%s: the size %lld does not fit the %s of its signature", name,
+                 (long long)number, ir_dtypes[dtype].name);
 }
 
 ir_status rt_native_call(const rt_native *n, void (*function)(void), const char *name, void *user,
@@ -242,6 +262,7 @@ ir_status rt_native_call(const rt_native *n, void (*function)(void), const char 
   for (uint32_t i = 0; i < n->count; i++) {
     const rt_native_param *p = &n->params[i];
     const ir_custom_array *a = p->result ? &results[p->number] : &operands[p->number];
+    ir_status status = IR_OK;
     arguments[i] = &values[i];
     switch ((rt_native_kind)p->kind) {
     case RT_NATIVE_DATA: values[i].pointer = a->data; break;
@@ -249,21 +270,11 @@ ir_status rt_native_call(const rt_native *n, void (*function)(void), const char 
     case RT_NATIVE_USER: values[i].pointer = user; break;
     case RT_NATIVE_MESSAGE_AT: values[i].pointer = message; break;
     case RT_NATIVE_ATTRIBUTE:
-      if (p->from == IR_F64) {
-        ir_value_store(values[i].bytes, (ir_dtype)p->dtype,
-                       ir_value_cast(call->values[p->number], IR_F64, (ir_dtype)p->dtype));
-        break;
-      }
-      if (store(call->values[p->number].i, (ir_dtype)p->dtype, &values[i])) break;
-      return ir_fail(error, IR_ERR_INVALID,
-                     "%s: the value %lld of an attribute does not fit the %s of its signature", name,
-                     (long long)call->values[p->number].i, ir_dtypes[p->dtype].name);
     case RT_NATIVE_SIZE:
     case RT_NATIVE_COUNT:
     case RT_NATIVE_RANK:
-      if (store(number_of(p, a), (ir_dtype)p->dtype, &values[i])) break;
-      return ir_fail(error, IR_ERR_INVALID, "%s: the size %lld does not fit the %s of its signature", name,
-                     (long long)number_of(p, a), ir_dtypes[p->dtype].name);
+      status = rt_native_number(p, name, call, operands, results, values[i].bytes, error);
+      if (status) return status;
     }
   }
   ffi_call((ffi_cif *)&n->cif, function, &returned, arguments);

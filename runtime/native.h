@@ -52,4 +52,9 @@ ir_status rt_native_call(const rt_native *native, void (*function)(void), const 
                          const ir_custom_call *call, const ir_custom_array *operands,
                          const ir_custom_array *results, ir_error *error);
 
+/* The value of a parameter that is a number, as its dtype is stored. IR_ERR_INVALID: it does not fit. */
+ir_status rt_native_number(const rt_native_param *param, const char *name, const ir_custom_call *call,
+                           const ir_custom_array *operands, const ir_custom_array *results, uint8_t bytes[8],
+                           ir_error *error);
+
 #endif

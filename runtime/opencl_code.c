@@ -52,9 +52,11 @@ ir_status rt_cl_compile(rt_context *c, const ir_graph *g, ir_ref kernel, const c
                         ir_error *error) {
   const rt_opencl *d = (rt_opencl *)c->device;
   cg_blob text = {0};
+  int64_t start = ir_timer_start(c->options.timer);
   ir_status status = c->options.compile ? c->options.compile(c->options.compile_user, g, kernel, symbol,
                                                              &c->target, &text, error)
                                         : cg_opencl(g, kernel, symbol, &c->target, &text, error);
+  ir_timer_lap(c->options.timer, &start, "write", -1, symbol);
   rt_terms terms = {.scratch = text.scratch, .in_place = text.in_place, .checks = checks(g, kernel)};
   if (!status) status = check_limits(d, g, kernel, symbol, text.scratch, error);
   if (!status) status = rt_image_wrap(&c->mem, symbol, text.bytes, text.size, terms, image, error);
@@ -101,52 +103,92 @@ static cl_int build(const rt_opencl *d, cl_program program) {
   return d->cl.BuildProgram(program, 1, &d->facts.id, options, NULL, NULL);
 }
 
-static ir_status build_source(rt_context *c, rt_cl_code *code, const char *name, ir_error *error) {
-  rt_opencl *d = code->device;
-  ir_text text;
+/* Compiles. `who` is what the kernels belong to. */
+static ir_status build_from(rt_context *c, const char *who, const ir_text *text, cl_program *out,
+                            ir_error *error) {
+  rt_opencl *d = (rt_opencl *)c->device;
   cl_int result = CL_SUCCESS;
+  const char *source = ir_text_get(text);
   if (c->options.no_compile)
     return ir_fail(
         error, IR_ERR_COMPILE,
-        "VIEWFOLD_COMPILE=0: graph @%s needs what the compiler of device %s makes, which the cache "
-        "does not hold; run once without VIEWFOLD_COMPILE=0 to compile and keep it",
-        name, d->facts.name);
-  ir_text_init(&text, &c->mem);
+        "VIEWFOLD_COMPILE=0: %s needs what the compiler of device %s makes, which the cache does not "
+        "hold; run once without VIEWFOLD_COMPILE=0 to compile and keep it",
+        who, d->facts.name);
+  if (text->failed) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the text of a program");
   int64_t start = ir_timer_start(c->options.timer);
-  ir_status status = put_source(c, code, &text, error);
-  if (!status) {
-    const char *source = ir_text_get(&text);
-    code->program = d->cl.CreateProgramWithSource(d->context, 1, &source, &text.len, &result);
-    if (code->program) result = build(d, code->program);
-    if (result != CL_SUCCESS) {
-      char log[LOG_SHOWN] = "";
-      if (code->program) put_log(d, code->program, log, sizeof log);
-      status = rt_cl_fail(error, result, "graph @%s: device %s compiles its kernels%s%s", name, d->facts.name,
-                          log[0] ? ": " : "", log);
-    }
-  }
+  cl_program program = d->cl.CreateProgramWithSource(d->context, 1, &source, &text->len, &result);
+  if (program) result = build(d, program);
   ir_timer_lap(c->options.timer, &start, "driver", -1, NULL);
+  *out = program;
+  if (result == CL_SUCCESS) return IR_OK;
+  char log[LOG_SHOWN] = "";
+  if (program) put_log(d, program, log, sizeof log);
+  if (program) d->cl.ReleaseProgram(program);
+  *out = NULL;
+  return rt_cl_fail(error, result, "%s: device %s compiles its kernels%s%s", who, d->facts.name,
+                    log[0] ? ": " : "", log);
+}
+
+static ir_status build_source(rt_context *c, rt_cl_code *code, const char *name, ir_error *error) {
+  char who[160];
+  ir_text text;
+  ir_text_init(&text, &c->mem);
+  snprintf(who, sizeof who, "graph @%.140s", name);
+  ir_status status = put_source(c, code, &text, error);
+  if (!status) status = build_from(c, who, &text, &code->program, error);
   ir_text_free(&text);
-  code->built = !status;
   return status;
 }
 
-/* False: the driver does not take it, or there is none. */
-static bool build_binary(rt_cl_code *code) {
-  rt_opencl *d = code->device;
-  rt_entry entry;
+/* NULL: the driver does not take it. */
+static cl_program take_binary(const rt_opencl *d, const unsigned char *bytes, size_t size) {
   cl_int result = CL_SUCCESS, taken = CL_SUCCESS;
-  if (!rt_image_find(code->image, code->size, binary_name, &entry)) return false;
-  const unsigned char *bytes = code->image + entry.offset;
-  size_t size = entry.size;
   cl_program program =
       d->cl.CreateProgramWithBinary(d->context, 1, &d->facts.id, &size, &bytes, &taken, &result);
-  if (program && result == CL_SUCCESS && taken == CL_SUCCESS && build(d, program) == CL_SUCCESS) {
-    code->program = program;
-    return true;
+  if (!program) return NULL;
+  if (result == CL_SUCCESS && taken == CL_SUCCESS && build(d, program) == CL_SUCCESS) return program;
+  d->cl.ReleaseProgram(program);
+  return NULL;
+}
+
+static bool build_binary(rt_cl_code *code) {
+  rt_entry entry;
+  if (!rt_image_find(code->image, code->size, binary_name, &entry)) return false;
+  code->program = take_binary(code->device, code->image + entry.offset, entry.size);
+  return code->program != NULL;
+}
+
+/* What the driver made; bytes NULL: it does not tell, or memory is short. */
+static rt_flat binary_of(const rt_opencl *d, const ir_mem *mem, cl_program program) {
+  rt_flat flat = {0};
+  if (d->cl.GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof flat.size, &flat.size, NULL) ||
+      !flat.size || !(flat.bytes = ir_alloc(mem, flat.size)))
+    return (rt_flat){0};
+  if (d->cl.GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof flat.bytes, &flat.bytes, NULL))
+    rt_flat_free(mem, &flat);
+  return flat;
+}
+
+ir_status rt_cl_build_text(rt_context *c, const char *who, const ir_text *text, cl_program *out,
+                           ir_error *error) {
+  static const char kind[] = "opencl";
+  rt_opencl *d = (rt_opencl *)c->device;
+  rt_disk *disk = text->failed ? NULL : rt_context_disk(c, NULL);
+  rt_full_key key = {0};
+  rt_found found;
+  *out = NULL;
+  if (disk && rt_full_key_make(c, text->data, text->len, &key, NULL) == IR_OK &&
+      rt_disk_get(disk, kind, key.bytes, key.size, &found)) {
+    *out = take_binary(d, found.payload, found.size);
+    rt_disk_release(&found);
   }
-  if (program) d->cl.ReleaseProgram(program);
-  return false;
+  ir_status status = *out ? IR_OK : build_from(c, who, text, out, error);
+  rt_flat made = key.bytes && *out ? binary_of(d, &c->mem, *out) : (rt_flat){0};
+  if (made.bytes) rt_disk_put(disk, kind, key.bytes, key.size, made.bytes, made.size);
+  rt_flat_free(&c->mem, &made);
+  if (key.bytes) rt_full_key_free(&key);
+  return status;
 }
 
 /* What it takes to launch kernel i. */
@@ -222,18 +264,14 @@ ir_status rt_cl_adopt(rt_context *c, const char *name, rt_found *found, size_t o
 
 ir_status rt_cl_extra(rt_context *c, const rt_code *loaded, rt_flat *image, ir_error *error) {
   const rt_cl_code *code = loaded->made;
-  const rt_opencl *d = code->device;
-  size_t size = 0;
   *image = (rt_flat){0};
-  if (d->cl.GetProgramInfo(code->program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS ||
-      size == 0)
-    return IR_OK;
-  unsigned char *bytes = ir_alloc(&c->mem, size);
-  if (!bytes) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
-  ir_status status = IR_OK;
-  if (d->cl.GetProgramInfo(code->program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes, NULL) == CL_SUCCESS)
-    status = rt_image_wrap(&c->mem, binary_name, bytes, size, (rt_terms){0}, image, error);
-  ir_free(&c->mem, bytes, size);
+  int64_t start = ir_timer_start(c->options.timer);
+  rt_flat binary = binary_of(code->device, &c->mem, code->program);
+  ir_timer_lap(c->options.timer, &start, "driver", -1, NULL);
+  if (!binary.bytes) return IR_OK;
+  ir_status status =
+      rt_image_wrap(&c->mem, binary_name, binary.bytes, binary.size, (rt_terms){0}, image, error);
+  rt_flat_free(&c->mem, &binary);
   return status;
 }
 

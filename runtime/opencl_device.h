@@ -43,6 +43,7 @@ typedef struct rt_opencl {
   rt_cl_region *regions;
   size_t region_count, region_cap, free_region; /* free_region: + 1 */
   rt_arenas pool;                               /* buffers of the device's own, for arrays of the host's */
+  struct rt_cl_custom *customs;                 /* programs of custom operations */
   atomic_uint_fast64_t sent, done;              /* commands so far; of them, known to be done */
 } rt_opencl;
 
@@ -90,7 +91,6 @@ typedef struct rt_cl_code {
   cl_program program;
   uint8_t *image;
   size_t size;
-  bool built; /* from source */
   uint32_t count;
   rt_cl_kernel kernels[];
 } rt_cl_code;
@@ -112,7 +112,17 @@ ir_status rt_cl_launch(const struct rt_going *going, const struct rt_step *step)
 ir_status rt_cl_copy(const struct rt_going *going, void *to, const void *from, size_t bytes);
 ir_status rt_cl_holds(const struct rt_going *going, const void *predicate, bool *out);
 
+/* Text compiled, or found in the cache on disk by itself: kind "opencl". `who` asks for it, in messages. */
+ir_status rt_cl_build_text(rt_context *context, const char *who, const ir_text *text, cl_program *out,
+                           ir_error *error);
+
+/* opencl_custom.c: a custom operation that comes with OpenCL C. word: where a failure is noted. */
+ir_status rt_cl_call_text(const struct rt_going *going, const rt_call_text *text, cl_mem word,
+                          const rt_call *call, ir_error *error);
+void rt_cl_customs_free(rt_opencl *device);
+
 /* opencl_call.c */
+bool rt_cl_reports(const rt_program *program, uint32_t step); /* a custom operation that may fail */
 ir_status rt_cl_call(const struct rt_going *going, const struct rt_step *step, const void *found,
                      rt_call *call, ir_error *error);
 

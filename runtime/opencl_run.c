@@ -37,10 +37,15 @@ void rt_cl_retire(rt_program *p) {
 
 /* the state of a run */
 
+/* May the step find that something is wrong? */
+static bool step_checks(const rt_program *p, uint32_t i) {
+  const rt_plan_step *step = &p->plan.steps[i];
+  return step->kind == IR_STEP_KERNEL ? code_of(p)->kernels[step->kernel].checks : rt_cl_reports(p, i);
+}
+
 static uint32_t checking_steps(const rt_program *p) {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < p->plan.head->steps; i++)
-    count += p->plan.steps[i].kind == IR_STEP_KERNEL && code_of(p)->kernels[p->plan.steps[i].kernel].checks;
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) count += step_checks(p, i);
   return count;
 }
 
@@ -81,8 +86,7 @@ static cl_int make_words(const rt_program *p, rt_cl_state *s) {
   s->status = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, s->stride * s->checking, NULL, &code);
   size_t at = 0;
   for (uint32_t i = 0; i < p->plan.head->steps && !code; i++) {
-    const rt_plan_step *step = &p->plan.steps[i];
-    if (step->kind != IR_STEP_KERNEL || !code_of(p)->kernels[step->kernel].checks) continue;
+    if (!step_checks(p, i)) continue;
     cl_buffer_region part = {at, sizeof(cl_int)};
     s->words[i] =
         d->cl.CreateSubBuffer(s->status, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &part, &code);
@@ -233,7 +237,9 @@ ir_status rt_cl_check(const rt_program *p, rt_cl_state *s, ir_error *error) {
     at += s->stride;
     if (!word) continue;
     s->dirty = true;
-    return rt_out_of_range(p, i, error);
+    if (p->plan.steps[i].kind == IR_STEP_KERNEL) return rt_out_of_range(p, i, error);
+    return ir_fail(error, IR_ERR_DEVICE, "graph @%s: custom operation %s: it failed on device %s",
+                   rt_program_name(p), p->plan.names + p->plan.steps[i].kernel, d->facts.name);
   }
   return IR_OK;
 }

@@ -43,10 +43,18 @@ typedef struct rt_call {
 /* find is asked by name when a program is made, once for each step: NULL refuses the program. run is called
  * with what was found, from whatever thread runs the program and from several at once; a status that is not
  * IR_OK ends the run. */
+/* OpenCL C that defines the function `symbol`, called by a work-item for each element of the first result:
+ * runtime/opencl_custom.c. */
+typedef struct rt_call_text {
+  const char *source, *symbol;
+  const struct rt_native *native; /* its parameters */
+} rt_call_text;
 typedef struct rt_calls {
   void *user;
   const void *(*find)(void *user, const char *name);
   ir_status (*run)(void *user, const void *found, const rt_call *call, ir_error *error);
+  /* For devices that are not the CPU; NULL, or false: they use `run` as well. */
+  bool (*text)(void *user, const void *found, rt_call_text *out);
 } rt_calls;
 
 /* All zero is the default. Strings are copied. */

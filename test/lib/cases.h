@@ -24,7 +24,8 @@ typedef struct case_machine {
   int threads;
   const char *target;
 } case_machine;
-/* Are terms added in the order of this machine? Not where lanes are work-items of a group. */
+/* Are terms added in the order of the first machine? Not where lanes are, or are not, work-items of a group.
+ */
 bool cases_same_order(const case_machine *machine);
 /* A context without a disk for each; false, and said why on standard error, when one cannot be made. */
 bool cases_open(const case_machine *machines, int count, rt_context **contexts);

@@ -192,11 +192,21 @@ static bool is_close(const problem *p, const unsigned char *want, const unsigned
   return fabs(a - b) <= (p->dtype == IR_F64 ? 1e-12 : 1e-4) * (1 + fabs(a));
 }
 
+/* To the bit, but for what bits a NaN has. */
+static bool is_same(const ir_eval_result *like, const unsigned char *a, const unsigned char *b) {
+  size_t size = ir_dtypes[like->dtype].bytes;
+  bool same = true;
+  for (size_t i = 0; i < like->bytes && same; i += size)
+    same = memcmp(a + i, b + i, size) == 0 ||
+           (isnan(ir_value_load(a + i, like->dtype).f) && isnan(ir_value_load(b + i, like->dtype).f));
+  return same;
+}
+
 static void compare(problem *p, uint32_t number, const ir_eval_result *want,
                     unsigned char *const got[CONTEXTS], char *wrong, size_t room) {
   size_t size = ir_dtypes[want->dtype].bytes;
   for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (memcmp(got[0], got[k], want->bytes)) cases_tell_bits(&machines[k], wrong, room);
+    if (!is_same(want, got[0], got[k])) cases_tell_bits(&machines[k], wrong, room);
   for (int64_t i = 0; i < want->count && !*wrong; i++) {
     const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size;
     if (is_close(p, w, got[0] + (size_t)i * size, want->dtype)) continue;

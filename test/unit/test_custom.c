@@ -507,8 +507,12 @@ static void test_source(void **state) {
 
 static void test_opencl_alone(void **state) {
   vf_context *c = context();
-  add_op(c, (vf_op_description){
-                .name = "far_away", .operands = 1, .results = 1, .opencl = "kernel void far_away() {}"});
+  add_op(c,
+         (vf_op_description){.name = "far_away",
+                             .operands = 1,
+                             .results = 1,
+                             .signature = "void(in0, out0)",
+                             .opencl = "void far_away(global const float *x, global float *y) { *y = *x; }"});
   vf_graph *g = parse(c, "graph @g(%x: f32[1]) {\n%y = far_away %x\nreturn %y\n}\n");
   float x = 1, y;
   assert_int_equal(vf_evaluate(g, (const void *[]){&x}, (void *[]){&y}, NULL, &error), VF_ERR_UNSUPPORTED);

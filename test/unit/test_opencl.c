@@ -1,5 +1,6 @@
 /* Programs on an OpenCL device, of kernels written by hand: memory that is the host's and memory that is not,
  * sizes that come with the run, index checks, failures and what is left after them, the cache. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,6 +136,143 @@ static void any_call_may_fail(void **state) {
   p_end(&m);
 }
 
+static void steps_are_timed(void **state) {
+  opencl_set("%s", "");
+  p_maker m;
+  rt_context *c = open_context((rt_options){.no_disk = true});
+  rt_program *p = two_kernels(c, &m, NULL);
+  float x[P_MOST] = {0}, y[P_MOST] = {0}, out[P_MOST];
+  int64_t ns[2] = {-1, -1};
+  ir_error error = {0};
+  if (rt_program_run_timed(p, (void *[]){x, y}, (void *[]){out}, NULL, ns, &error))
+    fail_msg("%s", error.text);
+  assert_true(ns[0] > 0 && ns[1] > 0);
+  p_check_two_kernels(p, P_MOST, NULL, 1);
+  rt_program_release(p);
+  rt_context_destroy(c);
+  assert_int_equal(opencl_buffers(), 0);
+  p_end(&m);
+}
+
+/* What cannot be done says what could. */
+static void messages(void **state) {
+  static const struct {
+    const char *settings;
+    ir_status status;
+    const char *says, *and;
+  } cases[] = {
+      {"max_alloc=4096", IR_ERR_MEMORY, "device ",
+       "at most 4096"}, /* intermediates take more than the rest */
+      {"log=line_7_is_no_good", IR_ERR_COMPILE, "graph @test: device ", "line 7 is no good"},
+      {"fail=CreateContext:1:-2", IR_ERR_DEVICE, "opening device ", "CL_DEVICE_NOT_AVAILABLE"},
+      {"fail=EnqueueNDRangeKernel:2:-5", IR_ERR_DEVICE, "graph @test: device ", "CL_OUT_OF_RESOURCES"},
+      {"fail=EnqueueNDRangeKernel:1:-9999", IR_ERR_DEVICE, "graph @test: device ", "-9999"},
+  };
+  p_maker m;
+  p_begin(&m);
+  p_two_kernels(&m, ir_index(&m.g, 1 << 12));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    static float x[1 << 12], y[1 << 12], out[1 << 12];
+    ir_error error = {0};
+    opencl_set("%s", cases[i].settings);
+    rt_context *c = open_context((rt_options){.no_disk = true});
+    rt_program *p = NULL;
+    ir_status status = rt_program_build(c, "test", &m.g, &m.p, NULL, 0, &p, &error);
+    if (!status) status = rt_program_run(p, (void *[]){x, y}, (void *[]){out}, NULL, &error);
+    if (status != cases[i].status || !strstr(error.text, cases[i].says) || !strstr(error.text, cases[i].and))
+      fail_msg("%s: %d, %s", cases[i].settings, status, error.text);
+    rt_program_release(p);
+    rt_context_destroy(c);
+  }
+  p_end(&m);
+}
+
+/* A driver that does not take what it made, such as another version of it, compiles the text again. */
+static void a_binary_that_is_refused(void **state) {
+  opencl_set("%s", "");
+  p_empty_cache();
+  p_maker m;
+  rt_context *c = open_context((rt_options){0});
+  rt_program_release(two_kernels(c, &m, NULL));
+  rt_context_destroy(c);
+  for (int forbidden = 1; forbidden >= 0; forbidden--) {
+    ir_error error = {0};
+    rt_program *p = NULL;
+    int before = texts;
+    opencl_set("no_binaries");
+    c = open_context((rt_options){.no_compile = forbidden});
+    ir_status status = rt_program_find(c, "two", 3, &p, &error);
+    if (forbidden) {
+      assert_int_equal(status, IR_ERR_COMPILE);
+      assert_non_null(
+          strstr(error.text, "VIEWFOLD_COMPILE=0: graph @test needs what the compiler of device "));
+    } else {
+      if (status) fail_msg("%s", error.text);
+      assert_non_null(p);
+      p_check_two_kernels(p, P_MOST, NULL, 2);
+    }
+    assert_int_equal(texts, before);
+    rt_program_release(p);
+    rt_context_destroy(c);
+  }
+  p_end(&m);
+}
+
+static void names(void **state) {
+  static const struct {
+    const char *name, *says;
+  } cases[] = {
+      {"opencl:99", "device 'opencl:99' is not there; there "},
+      {"opencl:no such name", "device 'opencl:no such name' is not there; there "},
+      {"abacus", "device 'abacus' is none; there are cpu, opencl, "},
+      {"opencl:", "device 'opencl:' is none; "},
+  };
+  opencl_set("%s", "");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ir_error error = {0};
+    rt_context *c;
+    assert_int_not_equal(rt_context_create(&ir_mem_libc, &(rt_options){.device = cases[i].name}, &c, &error),
+                         IR_OK);
+    assert_null(c);
+    if (strncmp(error.text, cases[i].says, strlen(cases[i].says)) != 0) fail_msg("%s", error.text);
+  }
+  opencl_set("devices=0");
+  ir_error error = {0};
+  rt_context *c;
+  assert_int_equal(rt_context_create(&ir_mem_libc, &(rt_options){.device = "opencl"}, &c, &error),
+                   IR_ERR_DEVICE);
+  assert_non_null(strstr(error.text, "no device"));
+  opencl_set("%s", "");
+}
+
+/* Contexts with different devices, at once and for several threads. */
+static void *run_many(void *argument) {
+  p_worker *w = argument;
+  w->good = p_run_some(w->program, w->number, 30);
+  return NULL;
+}
+static void several_threads(void **state) {
+  static const char *const modes[] = {"", "gpu"};
+  for (int mode = 0; mode < 2; mode++) {
+    opencl_set("%s", modes[mode]);
+    p_maker m;
+    rt_context *c = open_context((rt_options){.no_disk = true});
+    rt_program *p = two_kernels(c, &m, p_variable);
+    p_worker workers[4];
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+      workers[i] = (p_worker){c, p, i, false};
+      assert_int_equal(pthread_create(&threads[i], NULL, run_many, &workers[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 4; i++) assert_true(workers[i].good);
+    rt_program_release(p);
+    rt_context_destroy(c);
+    p_end(&m);
+    assert_int_equal(opencl_buffers(), 0);
+  }
+}
+
 int main(void) {
   const char *missing = opencl_begin();
   if (missing) {
@@ -145,6 +283,11 @@ int main(void) {
       cmocka_unit_test(runs_and_is_found_again),
       cmocka_unit_test(sizes_come_with_the_run),
       cmocka_unit_test(any_call_may_fail),
+      cmocka_unit_test(steps_are_timed),
+      cmocka_unit_test(messages),
+      cmocka_unit_test(a_binary_that_is_refused),
+      cmocka_unit_test(names),
+      cmocka_unit_test(several_threads),
   };
   return cmocka_run_group_tests(tests, p_set_up, p_tear_down);
 }

@@ -1,0 +1,89 @@
+# OpenCL C: kernels as a device of CPU type gets them, whose vectors are vectors, and with lanes that are work-items.
+<<< flip.vf
+graph @flip(%x: f32[24], %c: bool[24]) {
+  %f = flip %x axes=[0]
+  %n = max %x, 0.0
+  %z = where %c, %f, %n
+  return %z
+}
+>>>
+<<< rows.vf
+graph @rows(%x: i32[64,128]) {
+  %y = sum %x axes=[1]
+  return %y
+}
+>>>
+<<< moves.vf
+graph @moves(%x: f16[300], %i: u8[10], %d: f64[24,40]) {
+  %f = flip %x axes=[0]
+  %s = stride %f steps=[3]
+  %t = add %s, 1.0
+  %g = gather %x, %i axis=0
+  %p = permute %d order=[1,0]
+  %e = softmax %p
+  return %t, %g, %e
+}
+>>>
+
+== vectors
+$ viewfold dump --stage=opencl --target 'vector_bytes=64 registers=32 l1=32768 l2=1048576 l3=33554432' flip.vf |
+> sed -n '/^kernel/,$p' | sed 's/_[0-9a-f]*(global/(global/'
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void vf_max_where_f32(global float *restrict b0, long o0, global const float *restrict b1, long o1, global const uchar *restrict b2, long o2, global int *status, long count, long grain) {
+  global float *p0 = b0 + o0;
+  global const float *p1 = b1 + o1;
+  global const uchar *p2 = b2 + o2;
+  long begin = get_group_id(0) * grain, end = min(begin + grain, count);
+  if (begin < end) {
+    char16 v0 = vload16(0, p2) != (uchar)0;
+    float16 v1 = vload16(0, p1 + 8).sfedcba9876543210;
+    float16 v2 = vload16(0, p1);
+    float16 v3 = v2 <= 0.0f ? (float16)(0.0f) : v2;
+    float16 v4 = convert_int16(v0) ? v1 : v3;
+    char8 v5 = vload8(0, p2 + 16) != (uchar)0;
+    float8 v6 = vload8(0, p1).s76543210;
+    float8 v7 = vload8(0, p1 + 16);
+    float8 v8 = v7 <= 0.0f ? (float8)(0.0f) : v7;
+    float8 v9 = convert_int8(v5) ? v6 : v8;
+    for (long ridx3 = begin; ridx3 < end; ridx3++) {
+      vstore16(v4, 0, p0);
+      vstore8(v9, 0, p0 + 16);
+    }
+  }
+}
+
+== lanes
+$ viewfold dump --stage=opencl --target 'lanes=32 local=32768' rows.vf | sed -n '/^kernel/,$p' |
+> sed 's/_[0-9a-f]*(global/(global/'
+kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_add_i32(global int *restrict b0, long o0, global const int *restrict b1, long o1, global int *status, long count, long grain) {
+  local ulong exchange[16];
+  global int *p0 = b0 + o0;
+  global const int *p1 = b1 + o1;
+  int lane = get_local_id(0);
+  int ridx4 = lane;
+  long begin = get_group_id(0) * grain, end = min(begin + grain, count);
+  for (int ridx3 = begin; ridx3 < end; ridx3++) {
+    int v0_0 = p1[ridx3*128 + ridx4];
+    int v0_1 = p1[ridx3*128 + 32 + ridx4];
+    int v0_2 = p1[ridx3*128 + 64 + ridx4];
+    int v0_3 = p1[ridx3*128 + 96 + ridx4];
+    int v1 = as_int(as_uint(v0_0) + as_uint(v0_2));
+    int v2 = as_int(as_uint(v0_1) + as_uint(v0_3));
+    int v3 = as_int(as_uint(v1) + as_uint(v2));
+    int v4 = as_int((uint)0 + as_uint(v3));
+    local int *x5 = (local int *)exchange;
+    x5[lane] = v4;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < 16) x5[lane] = as_int(as_uint(x5[lane]) + as_uint(x5[lane + 16]));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int v6 = as_int((((as_uint(x5[0]) + as_uint(x5[8])) + (as_uint(x5[4]) + as_uint(x5[12]))) + ((as_uint(x5[2]) + as_uint(x5[10])) + (as_uint(x5[6]) + as_uint(x5[14])))) + (((as_uint(x5[1]) + as_uint(x5[9])) + (as_uint(x5[5]) + as_uint(x5[13]))) + ((as_uint(x5[3]) + as_uint(x5[11])) + (as_uint(x5[7]) + as_uint(x5[15])))));
+    int v7 = as_int((uint)0 + as_uint(v6));
+    if (lane == 0) p0[ridx3] = v7;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
+
+== a compiler takes all of it, the prelude with it
+@needs clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only /dev/null
+$ for f in flip rows moves; do for t in lanes=0 'lanes=64 local=32768'; do
+> viewfold dump --stage=opencl --target "$t" $f.vf > $f.cl
+> clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only -Wno-unused-function -Werror $f.cl; done; done
