@@ -1,8 +1,8 @@
 # Loops for targets whose lanes are the work-items of a group (docs/loops.md).
 
 == elementwise: neighbours side by side, copies a group's width apart; no loads ahead, no stores past caches
-$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[4096,4096].flip(0)' | sed 's/^# //'
-kernel 0 nest 0: split a1 256; split a1 64; unroll a1.1; vector a1.2; thread a0 a1.0
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[4096,4096].flip(0)'
+\# kernel 0 nest 0: split a1 256; split a1 64; unroll a1.1; vector a1.2; thread a0 a1.0
 kernel @chain_0(p0: f32[16777216], p1: f32[16777216]) {
   for ridx6 in 0..65536 thread {
     %0 = (ridx6*256) : index
@@ -18,8 +18,8 @@ kernel @chain_0(p0: f32[16777216], p1: f32[16777216]) {
 }
 
 == short axes are made one: work-items go on in the next row
-$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[64,8,5].flip(1)' | sed 's/^# //'
-kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[64,8,5].flip(1)'
+\# kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
 kernel @chain_0(p0: f32[2560], p1: f32[2560]) {
   for ridx9 in 0..40 thread {
     %0 = (ridx9*64) : index
@@ -33,10 +33,10 @@ kernel @chain_0(p0: f32[2560], p1: f32[2560]) {
 }
 
 == a transpose goes through a local: read along one axis, written along the other
-$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[64,96].permute(1,0)' | sed 's/^# //'
-kernel 0 nest 0: thread a0
-kernel 0 nest 1: split a0 256; split a0 64; unroll a0.1; vector a0.2
-kernel 0 nest 2: split a0 256; split a0 64; unroll a0.1; vector a0.2
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[64,96].permute(1,0)'
+\# kernel 0 nest 0: thread a0
+\# kernel 0 nest 1: split a0 256; split a0 64; unroll a0.1; vector a0.2
+\# kernel 0 nest 2: split a0 256; split a0 64; unroll a0.1; vector a0.2
 kernel @chain_0(p0: f32[6144], p1: f32[6144]) {
   for ridx11 in 0..6 thread {
     local l0: f32[1056] over ridx11
@@ -78,8 +78,8 @@ graph @product(%a: f32[64,48], %b: f32[48,32]) {
   return %y
 }
 >>>
-$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' product.vf | sed 's/^# //'
-kernel 0 nest 0: split a0 16; split a0 8; split a1 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2; unroll a0.1 a1.1; vector a0.2 a1.2; thread a0.0 a1.0
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' product.vf
+\# kernel 0 nest 0: split a0 16; split a0 8; split a1 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2; unroll a0.1 a1.1; vector a0.2 a1.2; thread a0.0 a1.0
 kernel @product_0(p0: f32[2048], p1: f32[1536], p2: f32[3072]) {
   for ridx5 in 0..8 thread {
     %0 = (ridx5*16) : index
@@ -148,12 +148,12 @@ graph @rows(%x: f32[9,3000], %y: f32[4096,40]) {
   return %a, %b
 }
 >>>
-$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' rows.vf | grep -e '^#' -e local -e 'in.*vector' | sed 's/^# //'
-kernel 0 nest 0: thread a0
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' rows.vf | grep -e '^#' -e local -e 'in.*vector'
+\# kernel 0 nest 0: thread a0
     %1 = for ridx4 in 0..64 vector with %2 = f32(0.0) {
-kernel 1 nest 0: thread a0
-kernel 1 nest 1: split a0 64; vector a0.1
-kernel 1 nest 2: split a0 8; vector a0.1
+\# kernel 1 nest 0: thread a0
+\# kernel 1 nest 1: split a0 64; vector a0.1
+\# kernel 1 nest 2: split a0 8; vector a0.1
     local l0: f32[72] over ridx9
     for ridx11 in 0..64 vector {
     for ridx13 in 0..8 vector {
@@ -166,12 +166,12 @@ graph @columns(%x: f32[50,100000], %y: f32[900,64]) {
   return %a, %b
 }
 >>>
-$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' columns.vf | grep -e '^#' -e local -e 'in.*vector' | sed 's/^# //'
-kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' columns.vf | grep -e '^#' -e local -e 'in.*vector'
+\# kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
     for ridx5 in 0..64 vector {
-kernel 1 nest 0: thread a0
-kernel 1 nest 1: split a0 64; vector a0.1
-kernel 1 nest 2: split a0 32; vector a0.1
+\# kernel 1 nest 0: thread a0
+\# kernel 1 nest 1: split a0 64; vector a0.1
+\# kernel 1 nest 2: split a0 32; vector a0.1
     local l0: f32[64] over ridx9
     for ridx11 in 0..64 vector {
     for ridx16 in 0..32 vector {
@@ -184,7 +184,7 @@ graph @softmax(%x: f32[600,1024], %y: f32[600,8192]) {
   return %a, %b
 }
 >>>
-$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' softmax.vf | grep -e kernel.@ -e local | sed 's/^# //'
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' softmax.vf | grep -e kernel.@ -e local
 kernel @softmax_0(p0: f32[614400], p1: f32[614400]) {
     local l0: f32[1] over ridx7
     local l1: f32[1024] over ridx7
@@ -199,8 +199,8 @@ kernel @softmax_1(p0: f32[4915200], p1: f32[4915200]) {
 <<< square.moves
 kernel 0 nest 0: split a0 8; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
 >>>
-$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' --schedule square.moves 'f32[64,64].flip(0)' | grep vector | sed 's/^# //'
-kernel 0 nest 0: split a0 8; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' --schedule square.moves 'f32[64,64].flip(0)' | grep vector
+\# kernel 0 nest 0: split a0 8; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
     for ridx9 in 0..64 vector {
 <<< many.moves
 kernel 0 nest 0: split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
