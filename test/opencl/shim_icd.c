@@ -267,7 +267,7 @@ static char *planted(const char *text, const char *statement) {
   size_t size;
   FILE *file = open_memstream(&out, &size);
   if (!file) return NULL;
-  for (const char *at; (at = strstr(text, "kernel void ")) && (at = strchr(at, '{')); text = at + 1)
+  for (const char *at; (at = strstr(text, "\nkernel ")) && (at = strchr(at, '{')); text = at + 1)
     fprintf(file, "%.*s%s", (int)(at + 1 - text), text, statement);
   fputs(text, file);
   return fclose(file) ? NULL : out;
