@@ -15,6 +15,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/order.h"
+#include "codegen/transpose.h"
 
 typedef struct cg_emitter {
   cg_order order;
@@ -112,10 +113,8 @@ void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
  * they do not */
 bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *copies);
 
-/* llvm_transpose.c: elements between registers; numbers are powers of two */
-/* Vectors of `row_count` elements, each of `bytes`, from rows of `column_count` <= `row_count`. */
-void cg_transpose(cg_emitter *e, const LLVMValueRef *rows, uint32_t row_count, uint32_t column_count,
-                  uint32_t bytes, LLVMValueRef *columns);
+/* llvm_transpose.c: elements between registers */
+cg_shuffles cg_llvm_shuffles(cg_emitter *e);
 /* Element 0 of each of `count` vectors, element 1 of each, ..., in as many vectors. */
 void cg_interleave(cg_emitter *e, const LLVMValueRef *from, uint32_t count, uint32_t width,
                    LLVMValueRef *out);

@@ -84,6 +84,15 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 /* How much an index grows with each iteration of a loop; false where that is no constant. */
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride);
 
+/* nest_tile.c. How copies of a load lie along the unrolled loop `loop`: `count` of them, a power of two, side
+ * by side, first to last or, if `falling`, last to first. False where they do not, or the lanes lie side by
+ * side too, or at most small_step apart. */
+typedef struct cg_tile {
+  uint32_t loop, count;
+  bool falling;
+} cg_tile;
+bool cg_tile_of(const cg_nest *nest, ir_ref load, int vector_bytes, int64_t small_step, cg_tile *out);
+
 /* What must have values before ref can be computed. Calls visit for each. When `inside`, what the body of a
  * loop that runs needs is included, and the first value of a RARE. */
 void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *user, ir_ref operand),

@@ -95,6 +95,7 @@ static void put_kernel(oc_emitter *e, const char *symbol) {
   if (has_threads(e->nest))
     oc_line(e, "long begin = get_group_id(0) * grain, end = min(begin + grain, count)");
   if (!e->order.failed) cg_emit_effect(&e->order, ir_src(e->g, e->nest->kernel, 0));
+  if (e->streams) oc_line(e, "mem_fence(CLK_GLOBAL_MEM_FENCE)");
   oc_close(e);
   if (e->exchange) {
     ir_textf(&e->head, "  local ulong exchange[%llu];\n", (unsigned long long)(e->exchange + 7) / 8);

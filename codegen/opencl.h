@@ -45,7 +45,9 @@ typedef struct oc_value {
   uint8_t kind, level;
   uint8_t width; /* elements */
   bool literal;
-  int64_t number; /* of an integer literal */
+  int64_t number;   /* of an integer literal */
+  const char *bare; /* as_TYPE(bare): an expression of kind and level ... */
+  uint8_t bare_kind, bare_level;
 } oc_value;
 
 typedef struct oc_type_text {
@@ -75,6 +77,7 @@ typedef struct oc_emitter {
   uint64_t exchange;  /* bytes that the group's exchange needs */
   uint32_t exchanges; /* so far */
   bool has_flag;
+  bool streams;            /* some store may go past the caches */
   struct oc_chunk *chunks; /* memory for text */
 } oc_emitter;
 
@@ -142,8 +145,14 @@ oc_value oc_from_storage(oc_emitter *e, ir_dtype dtype, oc_value stored);
 /* opencl_memory.c */
 oc_value oc_emit_load(oc_emitter *e, ir_ref ref);
 oc_value oc_emit_bound(oc_emitter *e, ir_ref ref);
+/* As many stored elements as `count` from that of lane `lane` of the current piece on. */
+oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count);
 void oc_emit_store(void *emitter, ir_ref ref);
 void oc_emit_update(void *emitter, ir_ref ref);
+
+/* opencl_tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
+ * they do not */
+bool oc_emit_tile(oc_emitter *e, ir_ref load, void **copies);
 
 /* opencl_loop.c */
 void oc_emit_running(void *emitter, uint32_t loop);

@@ -75,7 +75,7 @@ static oc_value bool_compare(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
 
 oc_value oc_any(oc_emitter *e, oc_value condition) {
   if (condition.width == 1) return condition;
-  return oc_make(e, OC_BOOL, 1, OC_ATOM, "any(%s)", condition.text);
+  return oc_make(e, OC_BOOL, 1, OC_ATOM, "VF_ANY(%s)", condition.text);
 }
 
 oc_value oc_select(oc_emitter *e, oc_value condition, oc_value a, oc_value b) {

@@ -4,6 +4,7 @@
  * one likewise and reversed; one that does not move is a scalar's; any other goes element by element. With
  * lanes each work-item has its own index. Where an access is not valid no memory is touched. */
 #include "codegen/opencl.h"
+#include "ir/arith.h"
 
 /* Where the elements of an access are at the current digits and piece. */
 typedef struct place {
@@ -18,8 +19,10 @@ typedef struct place {
 } place;
 
 static oc_value plus(oc_emitter *e, oc_value a, oc_value b) {
+  int64_t sum;
   if (a.literal && !a.number) return b;
   if (b.literal && !b.number) return a;
+  if (a.literal && b.literal && ir_add_ok(a.number, b.number, &sum)) return oc_index_literal(e, sum);
   unsigned kind = a.kind == OC_LONG || b.kind == OC_LONG ? OC_LONG : OC_INT;
   return oc_make(e, kind, 1, OC_SUM, "%s + %s", oc_in(e, a, OC_SUM), oc_in(e, b, OC_SUM));
 }
@@ -69,10 +72,14 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
   return a;
 }
 
-/* `p1[i]`: element `lane` of the piece. */
+/* Index of element `lane` of the piece. */
+static oc_value index_at(oc_emitter *e, const place *a, uint32_t lane) {
+  return a->affine ? plus(e, a->base, oc_index_literal(e, a->stride * lane))
+                   : plus(e, a->base, oc_element(e, a->part, lane));
+}
+
 static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
-  oc_value index = a->affine ? plus(e, a->base, oc_index_literal(e, a->stride * lane))
-                             : plus(e, a->base, oc_element(e, a->part, lane));
+  oc_value index = index_at(e, a, lane);
   return oc_make(e, a->kind, 1, OC_ATOM, "%s[%s]", a->memory, index.text);
 }
 
@@ -135,7 +142,7 @@ static oc_value load_vector(oc_emitter *e, const place *a, const oc_value *valid
   bool lanes = valid->width > 1;
   oc_value mask = lanes ? oc_temporary(e, *valid) : *valid;
   if (is_whole(a)) {
-    oc_line(e, lanes ? "if (all(%s)) %s = %s" : "if (%s) %s = %s", mask.text, elements.text,
+    oc_line(e, lanes ? "if (VF_ALL(%s)) %s = %s" : "if (%s) %s = %s", mask.text, elements.text,
             read_whole(e, a).text);
   }
   if (lanes && is_whole(a)) oc_open(e, "else");
@@ -143,6 +150,15 @@ static oc_value load_vector(oc_emitter *e, const place *a, const oc_value *valid
   if (lanes || !is_whole(a)) read_elements(e, a, elements, lanes ? &mask : NULL);
   if (lanes == is_whole(a)) oc_close(e);
   return oc_select(e, mask, loaded(e, a, elements), other);
+}
+
+oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count) {
+  place a = place_of(e, param, index, e->nest->width[index]);
+  a.base = index_at(e, &a, lane);
+  a.affine = true;
+  a.stride = 1;
+  a.width = count;
+  return read_whole(e, &a);
 }
 
 oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
@@ -163,6 +179,38 @@ static void write_one(oc_emitter *e, const char *guard, oc_value to, oc_value va
   oc_line(e, "%s%s = %s", guard, to.text, value.text);
 }
 
+/* Does the store go past the caches? Only what fills lines gains. */
+static bool streams(const oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes) {
+  enum { LINE = 64 };
+  return ir_arg_mode(ir_get(e->g, ref)) && a->width > 1 && lanes * oc_bytes(a->kind) % LINE == 0;
+}
+
+/* "p0 != p1": the output lies where no input does; lines that were just read are written faster through the
+ * caches. */
+static const char *apart(oc_emitter *e, const char *output) {
+  const ir_node *kernel = ir_get(e->g, e->nest->kernel);
+  const char *all = "";
+  for (uint32_t i = 1; i < kernel->nsrc && e->nest->in_place; i++) {
+    const ir_node *n = ir_get(e->g, kernel->src[i]);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
+    if (slot < 1 || slot > 31 || !(e->nest->in_place >> slot & 1)) continue;
+    all = oc_text(e, "%s%s(size_t)%s != (size_t)p%d", all, *all ? " && " : "", output, (int)slot);
+  }
+  return *all ? all : "true";
+}
+
+static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes, oc_value value) {
+  value = in_order(e, a, value);
+  if (!streams(e, ref, a, lanes)) {
+    oc_line(e, "vstore%u(%s, 0, %s)", a->width, value.text, address(e, a));
+    return;
+  }
+  value = oc_temporary(e, value);
+  e->streams = true;
+  oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, a->width).text, a->width, value.text,
+          address(e, a), apart(e, a->memory));
+}
+
 static void store_piece(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t lanes = e->nest->width[ref], width = oc_width(e, lanes);
@@ -180,7 +228,7 @@ static void store_piece(oc_emitter *e, ir_ref ref) {
     if (e->piece + 1 == oc_pieces(e, lanes))
       write_one(e, "", element_at(e, &a, 0), oc_element(e, oc_temporary(e, value), width - 1));
   } else if (is_whole(&a)) {
-    oc_line(e, "vstore%u(%s, 0, %s)", width, in_order(e, &a, value).text, address(e, &a));
+    store_vector(e, ref, &a, lanes, value);
   } else {
     value = oc_temporary(e, value);
     oc_line(e, "VF_EACH_%u(VF_%s, %s, %s, %s, true)", width, a.affine ? "STORE_STEP" : "SCATTER", value.text,

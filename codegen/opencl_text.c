@@ -179,7 +179,13 @@ oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind) {
 
 oc_value oc_reinterpret(oc_emitter *e, oc_value v, unsigned kind) {
   if (v.kind == kind) return v;
-  return oc_make(e, kind, v.width, OC_ATOM, "as_%s(%s)", oc_type(kind, v.width).text, v.text);
+  if (v.bare && v.bare_kind == kind)
+    return (oc_value){.text = v.bare, .kind = v.bare_kind, .level = v.bare_level, .width = v.width};
+  oc_value as = oc_make(e, kind, v.width, OC_ATOM, "as_%s(%s)", oc_type(kind, v.width).text, v.text);
+  as.bare = v.text;
+  as.bare_kind = v.kind;
+  as.bare_level = v.level;
+  return as;
 }
 
 oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width) {
@@ -226,6 +232,7 @@ static oc_value declared(oc_emitter *e, oc_value v, const char *name) {
   v.text = name;
   v.level = OC_ATOM;
   v.literal = false;
+  v.bare = NULL;
   return v;
 }
 

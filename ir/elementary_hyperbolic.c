@@ -43,7 +43,7 @@ ir_ref ir_el_asinh(const ir_format *m, ir_ref x) {
 /* log(x + sqrt(x^2 - 1)) = log(1 + t + sqrt(t (t + 2))), t = x - 1 */
 ir_ref ir_el_acosh(const ir_format *m, ir_ref x) {
   ir_ref one = ir_el_const(m, 1), t = ir_el_sub(m, x, one);
-  ir_ref root = ir_unary(m->g, IR_OP_SQRT, ir_el_mul(m, t, ir_el_add(m, t, ir_el_const(m, 2))));
+  ir_ref root = ir_unary(m->g, IR_OP_SQRT, ir_el_fma(m, t, t, ir_el_add(m, t, t)));
   ir_ref y = ir_el_where(m, is_large(m, x), log_twice(m, x), ir_el_log1p(m, ir_el_add(m, t, root)));
   return ir_el_where(m, ir_el_lt(m, x, one), ir_el_const(m, NAN), y);
 }

@@ -8,6 +8,8 @@
 
 #include "index.h"
 
+enum { MOST_AGAIN = 4 }; /* rounds, of which the last may do rows again, so that all have as many */
+
 static bool is_innermost(const fold_slab *s, uint32_t loop) { return loop + 1 == s->slab->loops; }
 
 /* Which shared loop walks the axis; UINT32_MAX: none. */
@@ -42,10 +44,11 @@ static bool start_rounds(folder *f, fold_slab *s) {
   uint32_t inner = s->slab->loops - 1;
   ir_ref size = ir_dim(g, v->value, v->axes[inner]), rows = ir_index(g, s->slab->rows);
   s->start[inner] = pass_mul_int(g, s->start[inner], s->slab->rows);
-  ir_ref whole = pass_mod_int(g, size, s->slab->rows);
-  int64_t left_over;
-  bool even = ir_is_const(g, whole, &left_over) && left_over == 0;
-  s->rows = even ? rows : pass_min(g, pass_sub(g, size, s->start[inner]), rows);
+  int64_t all, left_over;
+  bool known = ir_is_const(g, size, &all), again = known && all >= MOST_AGAIN * s->slab->rows;
+  bool even = ir_is_const(g, pass_mod_int(g, size, s->slab->rows), &left_over) && left_over == 0;
+  if (again && !even) s->start[inner] = pass_min(g, s->start[inner], pass_sub(g, size, rows));
+  s->rows = even || again ? rows : pass_min(g, pass_sub(g, size, s->start[inner]), rows);
   return s->round && s->rows;
 }
 

@@ -20,13 +20,22 @@
 
 enum { LEAST_ROW = 512, MOST_ROW = 32 << 10, AHEAD = 8 << 10, MAX_LOADS = 64 };
 
+/* The index in all rounds but a last one that begins earlier, so that it has as many rows. */
+static ir_ref unless_last(ir_graph *g, ir_ref index, ir_ref range) {
+  ir_ref least;
+  if (loop_find(g, index, IR_OP_MIN, &least, 1) == 0) return index;
+  ir_ref first = ir_src(g, least, loop_depends(g, ir_src(g, least, 0), range) ? 0 : 1);
+  return pass_substitute(g, index, &least, &first, 1);
+}
+
 /* Elements from a row to the one that is fetched; 0: none is. */
 static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
   ir_graph *g = n->g;
   const ir_node *l = ir_get(g, load);
   int64_t row, bytes = ir_dtypes[l->dtype].bytes;
   if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0) return 0;
-  if (!loop_stride(g, l->src[1], n->axes[n->axis_count - 1].range, &row) || row <= 0) return 0;
+  ir_ref range = n->axes[n->axis_count - 1].range;
+  if (!loop_stride(g, unless_last(g, l->src[1], range), range, &row) || row <= 0) return 0;
   if (row > MOST_ROW || row * bytes < LEAST_ROW || row * bytes > MOST_ROW) return 0;
   return row * ((AHEAD + row * bytes - 1) / (row * bytes));
 }

@@ -106,6 +106,7 @@ static void set_lanes(loop_nest *n, loop_axis *a, int64_t lanes) {
 }
 
 static void choose_elements(loop_nest *n) {
+  enum { MANY = 16 }; /* steps of which one more is little */
   int64_t size = loop_group_size(n);
   uint32_t axis = along_memory(n);
   if (axis == n->axis_count) return;
@@ -115,6 +116,7 @@ static void choose_elements(loop_nest *n) {
   int bytes = ir_dtypes[ir_dtype_of(n->g, ir_src(n->g, n->store, 2))].bytes, copies = 1;
   int64_t groups = groups_beside(n, a), blocks = most(n, a) / a->lanes;
   while (copies < MOST_COPIES && 2 * copies * bytes <= n->target->vector_bytes && 2 * copies <= blocks &&
+         (blocks % (2 * copies) == 0 || blocks > MANY * copies) &&
          (!is_outermost(n) || saturated(groups, blocks / (2 * copies)) >= ENOUGH_GROUPS))
     copies *= 2;
   a->unroll = copies;

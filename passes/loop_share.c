@@ -19,7 +19,8 @@ enum {
   PARTS = 16,
   FEWEST_TERMS = 32,
   MOST_TERMS = 1024, /* of a row */
-  NARROW = 32,       /* columns that are read together at full speed */
+  LONG = 512,
+  NARROW = 32, /* columns that are read together at full speed */
   ENOUGH_GROUPS = 256,
   MAX_LOADS = 64,
   PAD = 1
@@ -61,6 +62,14 @@ static bool has_groups(const sharing *s, int64_t size) {
   return groups >= ENOUGH_GROUPS;
 }
 
+/* A product with rows: groups take tiles of it, unless these are few and each has very much to add. */
+static bool is_tiled(sharing *s) {
+  loop_nest *n = &s->n;
+  if (!loop_multiplies(n->g, s->reduce) || s->terms >= LONG) return false;
+  const loop_axis *row = loop_row_axis(n, &n->axes[s->axis], s->reduce);
+  return row && ir_bounds_of(n->g, row->extent).hi >= FEW_PARTS;
+}
+
 static bool plan(sharing *s) {
   loop_nest *n = &s->n;
   int64_t size = 0, items = loop_group_size(n);
@@ -77,7 +86,8 @@ static bool plan(sharing *s) {
   s->results = s->parts ? items / s->parts : 0;
   if (s->parts < 2 || s->results < 2 || size < s->results || s->terms < FEWEST_TERMS) return false;
   if (s->columns ? s->terms < s->parts * FEW_PARTS : s->terms > MOST_TERMS) return false;
-  return has_groups(s, size) != s->columns && (size % s->results == 0 || loop_is_repeatable(n));
+  return has_groups(s, size) != s->columns && !is_tiled(s) &&
+         (size % s->results == 0 || loop_is_repeatable(n));
 }
 
 /* A round for each group. The last one of the axis begins so that it ends with the axis. */

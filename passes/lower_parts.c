@@ -20,9 +20,10 @@ typedef struct width {
   int64_t enough_grains; /* pieces of work that need no parts */
   int64_t max_parts;     /* parts are fewer than that, or that many */
   int64_t min_part;      /* elements of a part */
+  int64_t min_terms;     /* of a part of one result */
   int64_t side_by_side;  /* neighbouring results that one grain computes */
 } width;
-static const width of_threads = {32, 64, 1 << 13, 256}, of_groups = {1024, 1024, 1 << 12, 32};
+static const width of_threads = {32, 64, 1 << 13, 1, 256}, of_groups = {1024, 1024, 1 << 12, 1 << 11, 32};
 
 enum {
   MIN_TERMS = 1 << 18, /* elements that are worth more than one part */
@@ -95,6 +96,8 @@ static parts choose(const sizes *s, const width *w) {
   if (all < MIN_TERMS || grains >= w->enough_grains) return p;
   int64_t most = all / w->min_part < left ? all / w->min_part : left;
   if (most > w->max_parts) most = w->max_parts;
+  if (most > s->terms / w->min_terms) most = s->terms / w->min_terms;
+  if (most < 1) return p;
   p.parts = number_of_parts(left, (w->enough_grains + grains - 1) / grains, most);
   return p;
 }

@@ -41,8 +41,11 @@ static ir_status compile(rt_context *c, const ir_graph *graph, ir_ref kernel, co
 
 static ir_status load(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
                       rt_code *out, ir_error *error) {
-  (void)c, (void)name, (void)kernels;
-  return rt_image_map(image, size, out, error);
+  (void)name, (void)kernels;
+  int64_t start = ir_timer_start(c->options.timer);
+  ir_status status = rt_image_map(image, size, out, error);
+  ir_timer_lap(c->options.timer, &start, "assemble", -1, NULL);
+  return status;
 }
 
 static ir_status adopt(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,

@@ -32,7 +32,7 @@ static ir_status no_such(const rt_cl_facts *list, size_t count, const char *name
                  names);
 }
 
-/* which: what follows "opencl:", or NULL. */
+/* which: what follows "opencl:", or NULL: a number, a part of a name, or of a platform's name. */
 static ir_status choose(const rt_cl_facts *list, size_t count, const char *name, const char *which,
                         size_t *out, ir_error *error) {
   size_t length = which ? strlen(which) : 0, found = 0;
@@ -42,8 +42,9 @@ static ir_status choose(const rt_cl_facts *list, size_t count, const char *name,
     for (size_t i = 0; i < length && *out <= count; i++) *out = *out * 10 + (size_t)(which[i] - '0');
     return *out < count ? IR_OK : no_such(list, count, name, "is not there", error);
   }
-  for (size_t i = 0; i < count; i++)
-    if (is_part(list[i].name, which)) {
+  for (int platforms = 0; platforms < 2 && !found; platforms++)
+    for (size_t i = 0; i < count; i++) {
+      if (!is_part(platforms ? list[i].platform_name : list[i].name, which)) continue;
       if (!found) *out = i;
       found++;
     }

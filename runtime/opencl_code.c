@@ -52,9 +52,11 @@ ir_status rt_cl_compile(rt_context *c, const ir_graph *g, ir_ref kernel, const c
                         ir_error *error) {
   const rt_opencl *d = (rt_opencl *)c->device;
   cg_blob text = {0};
+  int64_t start = ir_timer_start(c->options.timer);
   ir_status status = c->options.compile ? c->options.compile(c->options.compile_user, g, kernel, symbol,
                                                              &c->target, &text, error)
                                         : cg_opencl(g, kernel, symbol, &c->target, &text, error);
+  ir_timer_lap(c->options.timer, &start, "write", -1, symbol);
   rt_terms terms = {.scratch = text.scratch, .in_place = text.in_place, .checks = checks(g, kernel)};
   if (!status) status = check_limits(d, g, kernel, symbol, text.scratch, error);
   if (!status) status = rt_image_wrap(&c->mem, symbol, text.bytes, text.size, terms, image, error);
@@ -263,7 +265,9 @@ ir_status rt_cl_adopt(rt_context *c, const char *name, rt_found *found, size_t o
 ir_status rt_cl_extra(rt_context *c, const rt_code *loaded, rt_flat *image, ir_error *error) {
   const rt_cl_code *code = loaded->made;
   *image = (rt_flat){0};
+  int64_t start = ir_timer_start(c->options.timer);
   rt_flat binary = binary_of(code->device, &c->mem, code->program);
+  ir_timer_lap(c->options.timer, &start, "driver", -1, NULL);
   if (!binary.bytes) return IR_OK;
   ir_status status =
       rt_image_wrap(&c->mem, binary_name, binary.bytes, binary.size, (rt_terms){0}, image, error);

@@ -153,7 +153,9 @@ static ir_status assemble(rt_context *c, const char *name, const rt_plan_bytes *
   rt_code code = {0};
   size_t count = plan->kernel_count;
   status = join(c, plan, images, count, entry, error);
+  ir_timer_lap(c->options.timer, &start, "assemble", -1, NULL);
   if (!status && count) status = load_code(c, name, plan, images, entry, &code, error);
+  start = ir_timer_start(c->options.timer); /* loading was noted by the device */
   for (size_t i = 0; i <= count; i++) rt_flat_free(&c->mem, &images[i]);
   if (!status) status = rt_program_make(c, entry->bytes, plan->size, &code, out, error);
   if (status) return status;

@@ -215,8 +215,9 @@ static bool compile(rt_module *module, const test_case *c, const char *chain, rt
     good = good && rt_module_compile(module, &g, plan.steps[0].kernel, "kernel", &c->target, CG_OBJECT, &blob,
                                      error) == IR_OK;
     if (good) {
-      good = rt_image_link(blob.bytes, blob.size, (rt_terms){.scratch = blob.scratch, .in_place = blob.in_place}, &ir_mem_libc,
-                           &flat, error) == IR_OK;
+      good =
+          rt_image_link(blob.bytes, blob.size, (rt_terms){.scratch = blob.scratch, .in_place = blob.in_place},
+                        &ir_mem_libc, &flat, error) == IR_OK;
       cg_blob_free(&blob);
     }
     if (good) {

@@ -280,6 +280,13 @@ static void test_kernels(void **state) {
       "f32\n"
       "      %4 = max %1, %3 : f32\n      %5 = cast (ridx1+ridx0) dtype=i64 : i64\n      next %4, %5\n    }\n"
       "    store p0[ridx0] = %0\n    %6 = get %0 slot=1 dtype=i64 : i64\n    store p1[ridx0] = %6\n  }\n}\n");
+  check_same("kernel @staged(p0: f32[8], p1: f32[64]) {\n  for ridx0 in 0..8 vector {\n"
+             "    %0 = for ridx1 in 0..2 with %1 = f32(0.0) {\n      local l0: f32[32] over ridx1\n"
+             "      %2 = (ridx1*32) : index\n      for ridx2 in 0..32 vector {\n"
+             "        %3 = load p1[(%2+ridx2)] : f32\n        store l0[ridx2] = %3\n      }\n"
+             "      %4 = for ridx3 in 0..4 with %5 = %1 {\n        %6 = load l0[((ridx3*8)+ridx0)] : f32\n"
+             "        %7 = add %5, %6 : f32\n        next %7\n      }\n      next %4\n    }\n"
+             "    store p0[ridx0] = %0\n  }\n}\n");
   check_same("index @r(n=1..9, p0: f32[n], p1: f32[99], p2: i32[4]) {\n  range ridx0 in 0..n\n"
              "  %0 = load p2[(ridx0%4)] : i32\n  %1 = bound %0, (99), true mode=clip : index\n"
              "  range ridx1 in 0..9\n  %2 = load p1[min((%1+ridx1), 98)] if ((ridx0<4)&!(ridx1==2)) : f32\n"
@@ -501,6 +508,12 @@ static void test_verify_kernels(void **state) {
                IR_LEVEL_LOOP,
                "broken loop: `%0 = for ridx0 in 0..6 vector with %1 = f32(0.0) {`: the extent of a loop over "
                "lanes that are combined in pairs is a power of two");
+  check_broken("kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {\n"
+               "    store p0[ridx0] = f32(1.0)\n    %2 = add %1, f32(1.0) : f32\n    next %2\n  }\n"
+               "  store p0[0] = %0\n}\n",
+               IR_LEVEL_LOOP,
+               "broken loop: `%0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {`: behind its values a serial "
+               "loop has an effect");
   check_broken("kernel @k(p0: f32[8]) {\n  for ridx0 in 0..8 vector {\n    for ridx1 in 0..4 vector {\n"
                "      store p0[ridx0] = f32(0.0)\n    }\n  }\n}\n",
                IR_LEVEL_LOOP,

@@ -35,12 +35,12 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void vf_max_where_f32(glob
   long begin = get_group_id(0) * grain, end = min(begin + grain, count);
   if (begin < end) {
     char16 v0 = vload16(0, p2) != (uchar)0;
-    float16 v1 = vload16(0, p1 + (23 + -15)).sfedcba9876543210;
+    float16 v1 = vload16(0, p1 + 8).sfedcba9876543210;
     float16 v2 = vload16(0, p1);
     float16 v3 = v2 <= 0.0f ? (float16)(0.0f) : v2;
     float16 v4 = convert_int16(v0) ? v1 : v3;
     char8 v5 = vload8(0, p2 + 16) != (uchar)0;
-    float8 v6 = vload8(0, p1 + (7 + -7)).s76543210;
+    float8 v6 = vload8(0, p1).s76543210;
     float8 v7 = vload8(0, p1 + 16);
     float8 v8 = v7 <= 0.0f ? (float8)(0.0f) : v7;
     float8 v9 = convert_int8(v5) ? v6 : v8;
@@ -75,7 +75,7 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_add_i32(global in
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane < 16) x5[lane] = as_int(as_uint(x5[lane]) + as_uint(x5[lane + 16]));
     barrier(CLK_LOCAL_MEM_FENCE);
-    int v6 = as_int(as_uint(as_int(as_uint(as_int(as_uint(as_int(as_uint(x5[0]) + as_uint(x5[8]))) + as_uint(as_int(as_uint(x5[4]) + as_uint(x5[12]))))) + as_uint(as_int(as_uint(as_int(as_uint(x5[2]) + as_uint(x5[10]))) + as_uint(as_int(as_uint(x5[6]) + as_uint(x5[14]))))))) + as_uint(as_int(as_uint(as_int(as_uint(as_int(as_uint(x5[1]) + as_uint(x5[9]))) + as_uint(as_int(as_uint(x5[5]) + as_uint(x5[13]))))) + as_uint(as_int(as_uint(as_int(as_uint(x5[3]) + as_uint(x5[11]))) + as_uint(as_int(as_uint(x5[7]) + as_uint(x5[15]))))))));
+    int v6 = as_int((((as_uint(x5[0]) + as_uint(x5[8])) + (as_uint(x5[4]) + as_uint(x5[12]))) + ((as_uint(x5[2]) + as_uint(x5[10])) + (as_uint(x5[6]) + as_uint(x5[14])))) + (((as_uint(x5[1]) + as_uint(x5[9])) + (as_uint(x5[5]) + as_uint(x5[13]))) + ((as_uint(x5[3]) + as_uint(x5[11])) + (as_uint(x5[7]) + as_uint(x5[15])))));
     int v7 = as_int((uint)0 + as_uint(v6));
     if (lane == 0) p0[ridx3] = v7;
     barrier(CLK_LOCAL_MEM_FENCE);
