@@ -83,12 +83,17 @@ static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
   return oc_make(e, a->kind, 1, OC_ATOM, "%s[%s]", a->memory, index.text);
 }
 
-/* `p1 + i`, where a vector access begins: its lowest address. */
+/* `p1 + i`: where the first lane's element is. */
 static const char *address(oc_emitter *e, const place *a) {
-  int64_t first = a->affine && a->stride == -1 ? -(int64_t)(a->width - 1) : 0;
-  oc_value index = plus(e, a->base, oc_index_literal(e, first));
-  if (index.literal && !index.number) return a->memory;
-  return oc_text(e, "%s + %s", a->memory, oc_in(e, index, OC_PRODUCT));
+  if (a->base.literal && !a->base.number) return a->memory;
+  return oc_text(e, "%s + %s", a->memory, oc_in(e, a->base, OC_PRODUCT));
+}
+
+/* Where a vector access begins: the lowest address. */
+static const char *low_address(oc_emitter *e, const place *a) {
+  place low = *a;
+  if (a->stride == -1) low.base = plus(e, a->base, oc_index_literal(e, -(int64_t)(a->width - 1)));
+  return address(e, &low);
 }
 
 static oc_value in_order(oc_emitter *e, const place *a, oc_value v) {
@@ -101,7 +106,8 @@ static oc_value in_order(oc_emitter *e, const place *a, oc_value v) {
 static bool is_whole(const place *a) { return a->affine && (a->stride == 1 || a->stride == -1); }
 
 static oc_value read_whole(oc_emitter *e, const place *a) {
-  return in_order(e, a, oc_make(e, a->kind, a->width, OC_ATOM, "vload%u(0, %s)", a->width, address(e, a)));
+  return in_order(e, a,
+                  oc_make(e, a->kind, a->width, OC_ATOM, "vload%u(0, %s)", a->width, low_address(e, a)));
 }
 
 /* A declared variable of the node, given its elements by statements. */
@@ -202,13 +208,13 @@ static const char *apart(oc_emitter *e, const char *output) {
 static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes, oc_value value) {
   value = in_order(e, a, value);
   if (!streams(e, ref, a, lanes)) {
-    oc_line(e, "vstore%u(%s, 0, %s)", a->width, value.text, address(e, a));
+    oc_line(e, "vstore%u(%s, 0, %s)", a->width, value.text, low_address(e, a));
     return;
   }
   value = oc_temporary(e, value);
   e->streams = true;
   oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, a->width).text, a->width, value.text,
-          address(e, a), apart(e, a->memory));
+          low_address(e, a), apart(e, a->memory));
 }
 
 static void store_piece(oc_emitter *e, ir_ref ref) {
@@ -245,7 +251,7 @@ void oc_emit_store(void *emitter, ir_ref ref) {
     for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++) store_piece(e, ref);
     e->piece = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
-  oc_after_store(e, ref);
+  oc_after_effect(e, ref);
 }
 
 /* updates */
@@ -275,7 +281,8 @@ static void update_piece(oc_emitter *e, ir_ref ref) {
   }
   value = oc_temporary(e, oc_splat(e, value, width));
   for (uint32_t i = 0; i < width; i++)
-    modify(e, &a, (ir_op)n->arg, condition(e, n->src[2], i), element_at(e, &a, i), oc_element(e, value, i));
+    modify(e, &a, (ir_op)n->arg, condition(e, n->src[2], i), element_at(e, &a, i),
+           oc_lane(e, a.dtype, value, i));
 }
 
 void oc_emit_update(void *emitter, ir_ref ref) {
@@ -283,6 +290,7 @@ void oc_emit_update(void *emitter, ir_ref ref) {
   uint32_t pieces = oc_pieces(e, e->nest->width[ref]);
   for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++) update_piece(e, ref);
   e->piece = 0;
+  oc_after_effect(e, ref);
 }
 
 /* run-time bounds */
