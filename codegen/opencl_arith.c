@@ -109,6 +109,10 @@ static oc_value called_1(oc_emitter *e, const char *name, oc_value a) {
   return oc_make(e, a.kind, a.width, OC_ATOM, "%s(%s)", name, a.text);
 }
 
+static oc_value to_whole(oc_emitter *e, const char *name, oc_value a) {
+  return oc_make(e, a.kind, a.width, OC_ATOM, "vf_%s_%s(%s)", name, oc_type(a.kind, a.width).text, a.text);
+}
+
 static oc_value unrounded_fma(oc_emitter *e, oc_value a, oc_value b, oc_value c) {
   uint32_t width = widest(a, b) > c.width ? widest(a, b) : c.width;
   return oc_make(e, a.kind, width, OC_ATOM, "fma(%s, %s, %s)", oc_splat(e, a, width).text,
@@ -128,8 +132,8 @@ static oc_value float_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a
   case IR_OP_SUB: r = plain(e, a, b, "-"); break;
   case IR_OP_MUL: r = plain(e, a, b, "*"); break;
   case IR_OP_DIV: r = plain(e, a, b, "/"); break;
-  case IR_OP_FLOORDIV: r = called_1(e, "floor", plain(e, a, b, "/")); break;
-  case IR_OP_MOD: r = unrounded_fma(e, minus(e, called_1(e, "floor", plain(e, a, b, "/"))), b, a); break;
+  case IR_OP_FLOORDIV: r = to_whole(e, "floor", plain(e, a, b, "/")); break;
+  case IR_OP_MOD: r = unrounded_fma(e, minus(e, to_whole(e, "floor", plain(e, a, b, "/"))), b, a); break;
   default: return oc_unknown_op(e, op, dtype);
   }
   return oc_round_narrow(e, dtype, r);
@@ -230,10 +234,10 @@ oc_value oc_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a) {
   case IR_OP_NEG: return minus(e, a);
   case IR_OP_ABS: return called_1(e, "fabs", a);
   case IR_OP_SQRT: return oc_round_narrow(e, dtype, called_1(e, "sqrt", a));
-  case IR_OP_FLOOR: return called_1(e, "floor", a);
-  case IR_OP_CEIL: return called_1(e, "ceil", a);
-  case IR_OP_TRUNC: return called_1(e, "trunc", a);
-  case IR_OP_ROUND: return called_1(e, "rint", a);
+  case IR_OP_FLOOR: return to_whole(e, "floor", a);
+  case IR_OP_CEIL: return to_whole(e, "ceil", a);
+  case IR_OP_TRUNC: return to_whole(e, "trunc", a);
+  case IR_OP_ROUND: return to_whole(e, "rint", a);
   default: return oc_unknown_op(e, op, dtype);
   }
 }
