@@ -95,6 +95,7 @@ ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, i
 static void close_device(rt_device *device) {
   rt_opencl *d = (rt_opencl *)device;
   if (d->queue) d->cl.Finish(d->queue);
+  rt_cl_unmap_all(d);
   rt_arenas_free(&d->pool);
   rt_cl_customs_free(d);
   if (d->nothing) d->cl.ReleaseMemObject(d->nothing);

@@ -78,7 +78,28 @@ static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes
 
 cl_int rt_cl_unmap(rt_opencl *d, cl_command_queue queue, cl_mem buffer, void *mapped) {
   cl_int code = d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL);
-  return code ? d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL) : code;
+  if (code) code = d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL);
+  rt_cl_mapped *kept = code ? ir_alloc(&d->mem, sizeof *kept) : NULL;
+  if (!kept || d->cl.RetainMemObject(buffer) != CL_SUCCESS) {
+    ir_free(&d->mem, kept, kept ? sizeof *kept : 0);
+    return code;
+  }
+  pthread_mutex_lock(&d->lock);
+  *kept = (rt_cl_mapped){d->mapped, buffer, mapped};
+  d->mapped = kept;
+  pthread_mutex_unlock(&d->lock);
+  return code;
+}
+
+void rt_cl_unmap_all(rt_opencl *d) {
+  for (rt_cl_mapped *at = d->mapped, *next; at; at = next) {
+    next = at->next;
+    d->cl.EnqueueUnmapMemObject(d->queue, at->buffer, at->there, 0, NULL, NULL);
+    d->cl.Finish(d->queue);
+    d->cl.ReleaseMemObject(at->buffer);
+    ir_free(&d->mem, at, sizeof *at);
+  }
+  d->mapped = NULL;
 }
 
 ir_status rt_cl_wrap(rt_opencl *d, void *host, size_t bytes, bool writes, void **address, ir_error *error) {
