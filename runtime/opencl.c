@@ -118,7 +118,7 @@ static ir_status make_ready(rt_opencl *d, ir_error *error) {
                                               0};
   if (!d->context) d->context = d->cl.CreateContext(properties, 1, &d->facts.id, NULL, NULL, &code);
   if (d->context && !d->nothing)
-    d->nothing = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, d->facts.alignment, NULL, &code);
+    d->nothing = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_long), NULL, &code);
   if (d->nothing) d->queue = d->cl.CreateCommandQueue(d->context, d->facts.id, 0, &code);
   return d->queue ? IR_OK : rt_cl_fail(error, code, "opening device %s", d->facts.name);
 }
