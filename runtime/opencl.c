@@ -95,6 +95,7 @@ ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, i
 static void close_device(rt_device *device) {
   rt_opencl *d = (rt_opencl *)device;
   if (d->queue) d->cl.Finish(d->queue);
+  rt_cl_unmap_all(d);
   rt_arenas_free(&d->pool);
   rt_cl_customs_free(d);
   if (d->nothing) d->cl.ReleaseMemObject(d->nothing);
@@ -117,7 +118,7 @@ static ir_status make_ready(rt_opencl *d, ir_error *error) {
                                               0};
   if (!d->context) d->context = d->cl.CreateContext(properties, 1, &d->facts.id, NULL, NULL, &code);
   if (d->context && !d->nothing)
-    d->nothing = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, d->facts.alignment, NULL, &code);
+    d->nothing = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, sizeof(cl_long), NULL, &code);
   if (d->nothing) d->queue = d->cl.CreateCommandQueue(d->context, d->facts.id, 0, &code);
   return d->queue ? IR_OK : rt_cl_fail(error, code, "opening device %s", d->facts.name);
 }

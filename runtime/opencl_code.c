@@ -96,9 +96,10 @@ static void put_log(const rt_opencl *d, cl_program program, char *to, size_t roo
   ir_free(&d->mem, log, size + 1);
 }
 
+/* Some drivers print how many warnings there were. */
 static cl_int build(const rt_opencl *d, cl_program program) {
   char options[128];
-  snprintf(options, sizeof options, "-cl-std=CL1.2%s",
+  snprintf(options, sizeof options, "-cl-std=CL1.2 -w%s",
            d->facts.divides ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
   return d->cl.BuildProgram(program, 1, &d->facts.id, options, NULL, NULL);
 }

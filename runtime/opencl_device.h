@@ -31,6 +31,13 @@ typedef struct rt_cl_region {
   uint64_t bytes;
 } rt_cl_region;
 
+/* A buffer that could not be unmapped, which is tried again when the device is closed. */
+typedef struct rt_cl_mapped {
+  struct rt_cl_mapped *next;
+  cl_mem buffer;
+  void *there;
+} rt_cl_mapped;
+
 typedef struct rt_opencl {
   rt_device base;
   ir_mem mem;
@@ -43,8 +50,9 @@ typedef struct rt_opencl {
   rt_cl_region *regions;
   size_t region_count, region_cap, free_region; /* free_region: + 1 */
   rt_arenas pool;                               /* buffers of the device's own, for arrays of the host's */
-  struct rt_cl_custom *customs;                 /* programs of custom operations */
-  atomic_uint_fast64_t sent, done;              /* commands so far; of them, known to be done */
+  rt_cl_mapped *mapped;
+  struct rt_cl_custom *customs;    /* programs of custom operations */
+  atomic_uint_fast64_t sent, done; /* commands so far; of them, known to be done */
 } rt_opencl;
 
 /* opencl_facts.c: every device, in the platforms' order. *count of them in an array to be freed with ir_free:
@@ -74,8 +82,10 @@ extern const rt_block_source rt_cl_blocks;
 ir_status rt_cl_memory_place(rt_device *device, rt_memory *memory, bool keep, ir_error *error);
 ir_status rt_cl_memory_read(rt_device *device, rt_memory *memory, ir_error *error);
 void rt_cl_memory_free(rt_device *device, rt_memory *memory);
-/* Ends EnqueueMapBuffer. A buffer lives as long as it is mapped, so it is tried again. */
+/* Ends EnqueueMapBuffer. A buffer lives as long as it is mapped, so it is tried again: at once, and at last
+ * by rt_cl_unmap_all. */
 cl_int rt_cl_unmap(rt_opencl *device, cl_command_queue queue, cl_mem buffer, void *mapped);
+void rt_cl_unmap_all(rt_opencl *device);
 /* A buffer on these bytes of the host's, which outlive it. */
 ir_status rt_cl_wrap(rt_opencl *device, void *host, size_t bytes, bool writes, void **address,
                      ir_error *error);

@@ -22,6 +22,7 @@
   F(ReleaseCommandQueue)                                                                                     \
   F(CreateBuffer)                                                                                            \
   F(CreateSubBuffer)                                                                                         \
+  F(RetainMemObject)                                                                                         \
   F(ReleaseMemObject)                                                                                        \
   F(CreateProgramWithSource)                                                                                 \
   F(CreateProgramWithBinary)                                                                                 \

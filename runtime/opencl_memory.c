@@ -60,15 +60,16 @@ static size_t bytes_of(rt_opencl *d, const void *address) {
 /* A buffer with an address. host NULL: memory of the device's own. */
 static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes, void **address,
                       ir_error *error) {
-  cl_int code = CL_SUCCESS;
+  cl_int code = CL_INVALID_BUFFER_SIZE;
   *address = NULL;
-  if (bytes > d->facts.buffer || bytes >> RT_CL_SHIFT)
-    return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
-                   d->facts.name, bytes, (unsigned long long)d->facts.buffer);
   ir_status status = rt_cl_ready(d, error);
   if (status) return status;
-  cl_mem buffer =
-      d->cl.CreateBuffer(d->context, flags | (host ? CL_MEM_USE_HOST_PTR : 0), bytes, host, &code);
+  cl_mem buffer = NULL; /* some drivers give more than they say */
+  if (bytes >> RT_CL_SHIFT == 0)
+    buffer = d->cl.CreateBuffer(d->context, flags | (host ? CL_MEM_USE_HOST_PTR : 0), bytes, host, &code);
+  if (!buffer && bytes > d->facts.buffer)
+    return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
+                   d->facts.name, bytes, (unsigned long long)d->facts.buffer);
   if (!buffer) return rt_cl_fail(error, code, "device %s: a buffer of %zu bytes", d->facts.name, bytes);
   *address = rt_cl_add(d, buffer, bytes);
   if (*address) return IR_OK;
@@ -78,7 +79,28 @@ static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes
 
 cl_int rt_cl_unmap(rt_opencl *d, cl_command_queue queue, cl_mem buffer, void *mapped) {
   cl_int code = d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL);
-  return code ? d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL) : code;
+  if (code) code = d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL);
+  rt_cl_mapped *kept = code ? ir_alloc(&d->mem, sizeof *kept) : NULL;
+  if (!kept || d->cl.RetainMemObject(buffer) != CL_SUCCESS) {
+    ir_free(&d->mem, kept, kept ? sizeof *kept : 0);
+    return code;
+  }
+  pthread_mutex_lock(&d->lock);
+  *kept = (rt_cl_mapped){d->mapped, buffer, mapped};
+  d->mapped = kept;
+  pthread_mutex_unlock(&d->lock);
+  return code;
+}
+
+void rt_cl_unmap_all(rt_opencl *d) {
+  for (rt_cl_mapped *at = d->mapped, *next; at; at = next) {
+    next = at->next;
+    d->cl.EnqueueUnmapMemObject(d->queue, at->buffer, at->there, 0, NULL, NULL);
+    d->cl.Finish(d->queue);
+    d->cl.ReleaseMemObject(at->buffer);
+    ir_free(&d->mem, at, sizeof *at);
+  }
+  d->mapped = NULL;
 }
 
 ir_status rt_cl_wrap(rt_opencl *d, void *host, size_t bytes, bool writes, void **address, ir_error *error) {

@@ -129,13 +129,13 @@ static void batches_and_failures(void **state) {
 static void a_text_that_is_wrong(void **state) {
   opencl_set("%s", "");
   vf_context *c = open_context("opencl");
-  add_turn(c, "int turn(nonsense) {\n");
+  add_turn(c, "int turn(nonsense *x) { return 0; }\n");
   vf_program *p = compile(c, "graph @g(%x: f32[2,3]) {\n  %b = turn %x factor=1.0\n  return %b\n}\n");
   if (!p) fail_msg("%s", error.message);
   float x[6] = {0}, out[6];
   assert_int_equal(vf_program_run(p, (const void *[]){x}, (void *[]){out}, NULL, &error), VF_ERR_COMPILE);
   assert_non_null(strstr(error.message, "operation turn"));
-  assert_non_null(strstr(error.message, "nonsense"));
+  if (!strstr(error.message, "nonsense")) fail_msg("%s", error.message);
   vf_program_destroy(p);
   vf_context_destroy(c);
 }
