@@ -125,6 +125,7 @@ void oc_emit_copies(void *emitter, ir_ref ref, void *copies);
 oc_value oc_emit_value(oc_emitter *e, ir_ref ref); /* at the current digits and piece */
 unsigned oc_index_kind(oc_emitter *e, ir_ref ref);
 oc_value oc_index_literal(oc_emitter *e, int64_t value);
+oc_value oc_sum(oc_emitter *e, oc_value a, oc_value b); /* of indices */
 oc_value oc_index_as(oc_emitter *e, oc_value v, unsigned kind);
 
 /* opencl_arith.c */

@@ -4,7 +4,6 @@
  * one likewise and reversed; one that does not move is a scalar's; any other goes element by element. With
  * lanes each work-item has its own index. Where an access is not valid no memory is touched. */
 #include "codegen/opencl.h"
-#include "ir/arith.h"
 
 /* Where the elements of an access are at the current digits and piece. */
 typedef struct place {
@@ -17,15 +16,6 @@ typedef struct place {
   oc_value base; /* index of the first lane of all pieces; of the only one */
   oc_value part; /* unless affine: what each lane adds */
 } place;
-
-static oc_value plus(oc_emitter *e, oc_value a, oc_value b) {
-  int64_t sum;
-  if (a.literal && !a.number) return b;
-  if (b.literal && !b.number) return a;
-  if (a.literal && b.literal && ir_add_ok(a.number, b.number, &sum)) return oc_index_literal(e, sum);
-  unsigned kind = a.kind == OC_LONG || b.kind == OC_LONG ? OC_LONG : OC_INT;
-  return oc_make(e, kind, 1, OC_SUM, "%s + %s", oc_in(e, a, OC_SUM), oc_in(e, b, OC_SUM));
-}
 
 /* With lanes: the index of this work-item, in long arithmetic unless all of it fits in 32 bits. */
 static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
@@ -48,7 +38,7 @@ static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
     part = oc_at(e, how->part);
     if (!fits) part = oc_index_as(e, part, OC_LONG);
   }
-  return plus(e, base, part);
+  return oc_sum(e, base, part);
 }
 
 static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes) {
@@ -68,14 +58,14 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
   }
   a.base = how.base ? oc_at(e, how.base) : oc_literal(e, OC_INT, 0);
   if (!how.affine) a.part = oc_at(e, how.part);
-  else if (e->piece) a.base = plus(e, a.base, oc_index_literal(e, a.stride * oc_first_lane(e, lanes)));
+  else if (e->piece) a.base = oc_sum(e, a.base, oc_index_literal(e, a.stride * oc_first_lane(e, lanes)));
   return a;
 }
 
 /* Index of element `lane` of the piece. */
 static oc_value index_at(oc_emitter *e, const place *a, uint32_t lane) {
-  return a->affine ? plus(e, a->base, oc_index_literal(e, a->stride * lane))
-                   : plus(e, a->base, oc_element(e, a->part, lane));
+  return a->affine ? oc_sum(e, a->base, oc_index_literal(e, a->stride * lane))
+                   : oc_sum(e, a->base, oc_element(e, a->part, lane));
 }
 
 static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
@@ -92,7 +82,7 @@ static const char *address(oc_emitter *e, const place *a) {
 /* Where a vector access begins: the lowest address. */
 static const char *low_address(oc_emitter *e, const place *a) {
   place low = *a;
-  if (a->stride == -1) low.base = plus(e, a->base, oc_index_literal(e, -(int64_t)(a->width - 1)));
+  if (a->stride == -1) low.base = oc_sum(e, a->base, oc_index_literal(e, -(int64_t)(a->width - 1)));
   return address(e, &low);
 }
 

@@ -12,11 +12,11 @@
  *   gelu                 f32 <= 1      f64 <= 16
  *   gelu by tanh         f32 <= 2      f64 <= 2
  *   expm1 log1p          f32 <= 1.5    f64 <= 1.5
- *   erfinv acosh         f32 <= 2.5    f64 <= 2.5
+ *   erfinv               f32 <= 2.5    f64 <= 2.5
+ *   asinh acosh atanh    f32 <= 2.5    f64 <= 2.5
  *   tan                  f32 <= 1      f64 <= 4 for |x| <= 2^50 and NaN beyond
  *   asin acos atan       f32 <= 2      f64 <= 2
- *   sinh cosh tanh asinh atanh
- *                        f32 <= 2      f64 <= 2
+ *   sinh cosh tanh       f32 <= 2      f64 <= 2
  *   pow                  f32 <= 1      f64 <= 1.5
  *   rsqrt                1 / sqrt(x), each rounded: <= 1.5
  *

@@ -51,8 +51,8 @@ const u_function u_functions[] = {
     {"atan", "atan", 0, 1, 2, 2, -4, 4, EVERYWHERE, u_atan_all},
     {"sinh", "sinh", 0, 1, 2, 2, -90, 90, EVERYWHERE, u_sinh_all},
     {"cosh", "cosh", 0, 1, 2, 2, -90, 90, EVERYWHERE, u_cosh_all},
-    {"asinh", "asinh", 0, 1, 2, 2, -4, 4, EVERYWHERE, u_asinh_all},
+    {"asinh", "asinh", 0, 1, 2.5, 2.5, -4, 4, EVERYWHERE, u_asinh_all},
     {"acosh", "acosh", 0, 1, 2.5, 2.5, 0, 9, EVERYWHERE, u_acosh_all},
-    {"atanh", "atanh", 0, 1, 2, 2, -1, 1, EVERYWHERE, u_atanh_all},
+    {"atanh", "atanh", 0, 1, 2.5, 2.5, -1, 1, EVERYWHERE, u_atanh_all},
 };
 const int u_function_count = sizeof u_functions / sizeof *u_functions;

@@ -2,7 +2,7 @@
 
 == elementwise: neighbours side by side, copies a group's width apart; no loads ahead, no stores past caches
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[4096,4096].flip(0)'
-# kernel 0 nest 0: split a1 256; split a1 64; unroll a1.1; vector a1.2; thread a0 a1.0
+\# kernel 0 nest 0: split a1 256; split a1 64; unroll a1.1; vector a1.2; thread a0 a1.0
 kernel @chain_0(p0: f32[16777216], p1: f32[16777216]) {
   for ridx6 in 0..65536 thread {
     %0 = (ridx6*256) : index
@@ -19,7 +19,7 @@ kernel @chain_0(p0: f32[16777216], p1: f32[16777216]) {
 
 == short axes are made one: work-items go on in the next row
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[64,8,5].flip(1)'
-# kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
+\# kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
 kernel @chain_0(p0: f32[2560], p1: f32[2560]) {
   for ridx9 in 0..40 thread {
     %0 = (ridx9*64) : index
@@ -34,9 +34,9 @@ kernel @chain_0(p0: f32[2560], p1: f32[2560]) {
 
 == a transpose goes through a local: read along one axis, written along the other
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' 'f32[64,96].permute(1,0)'
-# kernel 0 nest 0: thread a0
-# kernel 0 nest 1: split a0 256; split a0 64; unroll a0.1; vector a0.2
-# kernel 0 nest 2: split a0 256; split a0 64; unroll a0.1; vector a0.2
+\# kernel 0 nest 0: thread a0
+\# kernel 0 nest 1: split a0 256; split a0 64; unroll a0.1; vector a0.2
+\# kernel 0 nest 2: split a0 256; split a0 64; unroll a0.1; vector a0.2
 kernel @chain_0(p0: f32[6144], p1: f32[6144]) {
   for ridx11 in 0..6 thread {
     local l0: f32[1056] over ridx11
@@ -79,7 +79,7 @@ graph @product(%a: f32[64,48], %b: f32[48,32]) {
 }
 >>>
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' product.vf
-# kernel 0 nest 0: split a0 16; split a0 8; split a1 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2; unroll a0.1 a1.1; vector a0.2 a1.2; thread a0.0 a1.0
+\# kernel 0 nest 0: split a0 16; split a0 8; split a1 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2; unroll a0.1 a1.1; vector a0.2 a1.2; thread a0.0 a1.0
 kernel @product_0(p0: f32[2048], p1: f32[1536], p2: f32[3072]) {
   for ridx5 in 0..8 thread {
     %0 = (ridx5*16) : index
@@ -149,11 +149,11 @@ graph @rows(%x: f32[9,3000], %y: f32[4096,40]) {
 }
 >>>
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' rows.vf | grep -e '^#' -e local -e 'in.*vector'
-# kernel 0 nest 0: thread a0
+\# kernel 0 nest 0: thread a0
     %1 = for ridx4 in 0..64 vector with %2 = f32(0.0) {
-# kernel 1 nest 0: thread a0
-# kernel 1 nest 1: split a0 64; vector a0.1
-# kernel 1 nest 2: split a0 8; vector a0.1
+\# kernel 1 nest 0: thread a0
+\# kernel 1 nest 1: split a0 64; vector a0.1
+\# kernel 1 nest 2: split a0 8; vector a0.1
     local l0: f32[72] over ridx9
     for ridx11 in 0..64 vector {
     for ridx13 in 0..8 vector {
@@ -167,11 +167,11 @@ graph @columns(%x: f32[50,100000], %y: f32[900,64]) {
 }
 >>>
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' columns.vf | grep -e '^#' -e local -e 'in.*vector'
-# kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
+\# kernel 0 nest 0: split a0 64; vector a0.1; thread a0.0
     for ridx5 in 0..64 vector {
-# kernel 1 nest 0: thread a0
-# kernel 1 nest 1: split a0 64; vector a0.1
-# kernel 1 nest 2: split a0 32; vector a0.1
+\# kernel 1 nest 0: thread a0
+\# kernel 1 nest 1: split a0 64; vector a0.1
+\# kernel 1 nest 2: split a0 32; vector a0.1
     local l0: f32[64] over ridx9
     for ridx11 in 0..64 vector {
     for ridx16 in 0..32 vector {
@@ -200,11 +200,11 @@ kernel @softmax_1(p0: f32[4915200], p1: f32[4915200]) {
 kernel 0 nest 0: split a0 8; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
 >>>
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' --schedule square.moves 'f32[64,64].flip(0)' | grep vector
-# kernel 0 nest 0: split a0 8; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
+\# kernel 0 nest 0: split a0 8; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
     for ridx9 in 0..64 vector {
 <<< many.moves
 kernel 0 nest 0: split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0
 >>>
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' --schedule many.moves 'f32[64,64].flip(0)'
-viewfold dump: schedule: `split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0`: these are more work-items than the target has lanes; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder DIGIT..., thread, unroll and vector DIGIT..., of axes a0 to a1
+! viewfold dump: schedule: `split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0`: these are more work-items than the target has lanes; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder DIGIT..., thread, unroll and vector DIGIT..., of axes a0 to a1
 ? 2
