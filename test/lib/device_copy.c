@@ -18,8 +18,8 @@ enum { MOST = 16, ROUNDS = 10 };
   X(clCreateContext)                                                                                         \
   X(clCreateCommandQueue)                                                                                    \
   X(clCreateBuffer)                                                                                          \
-  X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clFinish) X(clReleaseMemObject) X(clReleaseCommandQueue)   \
-      X(clReleaseContext)
+  X(clEnqueueCopyBuffer)                                                                                     \
+  X(clEnqueueFillBuffer) X(clFinish) X(clReleaseMemObject) X(clReleaseCommandQueue) X(clReleaseContext)
 #define MEMBER(name) __typeof__(&name) name;
 #define FIND(name)   cl.name = (__typeof__(&name))(uintptr_t)dlsym(library, #name), all = all && cl.name;
 static struct { CALLS(MEMBER) } cl;

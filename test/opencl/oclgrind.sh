@@ -6,7 +6,7 @@
 needs_oclgrind
 needs "$checked/property/prop_graph" "make CHECK=1 tests"
 needs build/opencl/shim.icd "make CHECK=1 tests"
-count=12
+count=40
 [ "$soak" = 1 ] && count=1000
 export OCL_ICD_VENDORS="$PWD/build/opencl" VF_SHIM_DRIVER="$simulator" VIEWFOLD_DEVICE=opencl
 export OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1 OCLGRIND_MAX_ERRORS=20

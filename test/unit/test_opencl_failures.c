@@ -126,11 +126,10 @@ static bool attempt(const char *device, const char *settings, bool processor_too
     if (!p) p = vf_compile(g, &error);
     if (!p) print_error("%s: %s\n", settings, error.message);
     assert_non_null(p);
-    if (run(p, &got) != VF_OK) {
-      print_error("%s: %s\n", settings, error.message);
-      fail();
-    }
-    assert_results(&got);
+    bool again = run(p, &got) == VF_OK;
+    if (again) assert_results(&got);
+    else print_message("# %s: %s\n", settings, error.message);
+    assert_int_equal(again, !strstr(settings, "max_alloc")); /* a context asks a device about itself once */
   }
   vf_program_destroy(p);
   vf_graph_destroy(g);
@@ -217,7 +216,7 @@ static const one_case cases[] = {
     {"log=undeclared_identifier_of_the_shim", VF_ERR_COMPILE, "undeclared identifier of the shim"},
     {"memory=1000", VF_ERR_MEMORY, "bytes"},
     {"gpu memory=1000", VF_ERR_MEMORY, "bytes"},
-    {"max_alloc=100", VF_ERR_MEMORY, "bytes"},
+    {"max_alloc=300", VF_ERR_MEMORY, "at most 300"},
 };
 
 static void test_cases(void **state) {
