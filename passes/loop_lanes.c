@@ -117,7 +117,7 @@ void loop_choose_lanes(loop_nest *n) {
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     terms[k] = r->src[0];
-    triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* in copies already */
+    triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* written out already */
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
     product |= loop_multiplies(n->g, reduces[k]);
   }

@@ -22,8 +22,7 @@ enum {
   OUTER_RUN = 8,
   FEW = 32,   /* terms that are added one after the other */
   MUCH = 192, /* operations of these terms that are written out */
-  MAX_REDUCTIONS = 128,
-  MAX_COPIES = 16
+  MAX_REDUCTIONS = 128
 };
 
 ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t) {
@@ -263,19 +262,6 @@ bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
          chooses_by_position(g, reduce, &other, 1);
 }
 
-/* So many that copies for each are combined in pairs. */
-static bool is_few_copies(const reduction *r, ir_ref range) {
-  int64_t size;
-  return !r->n->lanes_in_reduction && ir_is_const(r->n->g, ir_src(r->n->g, range, 0), &size) && size > 1 &&
-         size <= MAX_COPIES && (size & (size - 1)) == 0;
-}
-
-/* A copy of the body for each position, where choices between these become constants. */
-static ir_ref reduce_in_copies(const reduction *r, ir_ref range) {
-  ir_ref fresh = loop_fresh_range(r->n, ir_src(r->n->g, range, 0));
-  return reduce_lanes(r, fresh, IR_UNROLL, pass_substitute(r->n->g, r->body, &range, &fresh, 1));
-}
-
 /* The greatest or least of floats by their keys: integers are compared in one instruction, floats with signed
  * zeros and NaN in about six, one waiting for the other. */
 static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count) {
@@ -304,8 +290,9 @@ static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
   r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
   r.position = positional ? d->src[1] : 0;
   r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
-  if (!positional && count == 1 && is_few_copies(&r, ranges[0]) && chooses_by_position(g, node, NULL, 0))
-    return reduce_in_copies(&r, ranges[0]);
+  int64_t terms = positional || n->lanes_in_reduction ? 0 : few_terms(&r, ranges, count);
+  if (terms && count == 1 && chooses_by_position(g, node, NULL, 0)) /* of which some become constants */
+    return reduce_written_out(&r, ranges, count, terms);
   reduce_end_at_mask(&r, ranges, count);
   if (positional) return reduce_to_position(&r, ranges[0]);
   r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_contraction(g, r.body);

@@ -194,7 +194,7 @@ bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elem
 ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as loops */
 
 /* loop_reduce.c: does a REDUCE over few positions choose its terms by comparing these with the other range?
- * In copies for each position the choices are constants in lanes along that. */
+ * Written out, the choices are constants in lanes along that. */
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
 /* fma(a, b, 0) under a sum: a term of a contraction */
 bool loop_is_product(const ir_graph *g, ir_ref value);

@@ -134,6 +134,20 @@ def wrapping(function):
     return wrapped
 
 
+def dot2(a, b):
+    """Of both halves of the bits, as signed integers, the products' sum."""
+    half = 4 * a.dtype.itemsize
+    def halves(x):
+        low = np.array([int(v) % 2**half for v in x.ravel()], object)
+        high = np.array([(int(v) >> half) % 2**half for v in x.ravel()], object)
+        return [np.where(h >= 2**(half - 1), h - 2**half, h).reshape(x.shape) for h in (low, high)]
+    products = sum(x * y for x, y in zip(halves(a), halves(b)))
+    bits = 2 * half
+    wrap = np.vectorize(lambda v: (int(v) + 2**(bits - 1)) % 2**bits - 2**(bits - 1)
+                        if a.dtype.kind == "i" else int(v) % 2**bits, otypes=[object])
+    return wrap(products).astype(a.dtype) if products.size else products.astype(a.dtype)
+
+
 def floor_divide(a, b):
     """Floor division of integers, by 0 gives 0; of floats the floor of the quotient."""
     if a.dtype.kind == "f":
@@ -314,5 +328,5 @@ ROWS = {
     "xor": binary(np.bitwise_xor, ("bool",) + INTEGERS),
     "logical_and": logical(np.logical_and), "logical_or": logical(np.logical_or),
     "logical_xor": logical(np.logical_xor),
-    "shl": shift(True), "shr": shift(False), "where": where, "fma": fma,
+    "shl": shift(True), "shr": shift(False), "dot2": binary(wrapping(dot2), INTEGERS), "where": where, "fma": fma,
 }
