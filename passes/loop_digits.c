@@ -33,9 +33,13 @@ static void add(loop_nest *n, uint32_t axis, int64_t step, int binding) {
 
 static int64_t step_of(const loop_axis *a) { return (int64_t)a->unroll * a->lanes; }
 
+/* Blocks are counted before the kernel runs: not by other axes, nor by elements. */
 bool loop_takes_threads(loop_nest *n, uint32_t axis) {
-  ir_ref range;
-  return !loop_is_ordered(n, axis) && !loop_find(n->g, n->axes[axis].extent, IR_OP_RANGE, &range, 1);
+  static const ir_op late[] = {IR_OP_RANGE, IR_OP_LOAD, IR_OP_BOUND};
+  ir_ref found;
+  for (size_t i = 0; i < sizeof late / sizeof *late; i++)
+    if (loop_find(n->g, n->axes[axis].extent, late[i], &found, 1)) return false;
+  return !loop_is_ordered(n, axis);
 }
 
 /* Work at one position of the axes that are nested `depth` deep and further out. */

@@ -215,12 +215,6 @@ static bool is_group(const loop_nest *n, const loop_digit *digit) {
   return digit->binding == IR_VECTOR && n->target->lanes > 0;
 }
 
-/* Is the number of blocks known before the kernel runs? Sizes that elements decide are not. */
-static bool is_known_before(loop_nest *n, ir_ref extent) {
-  ir_ref found;
-  return !loop_find(n->g, extent, IR_OP_BOUND, &found, 1) && !loop_find(n->g, extent, IR_OP_LOAD, &found, 1);
-}
-
 /* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
  * lanes need sizes that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
@@ -233,10 +227,11 @@ const char *loop_moves_unsound(loop_nest *n) {
     bool lanes = digit->binding == IR_UNROLL || digit->binding == IR_VECTOR;
     if (digit->binding == IR_THREAD && ((d && n->digits[d - 1].binding != IR_THREAD) || place))
       return "blocks for threads are the outermost digits of axes, before all others";
-    if (digit->binding == IR_THREAD && !is_known_before(n, n->axes[digit->axis].extent))
-      return "elements decide how long this axis is, and blocks are counted before the kernel runs";
     if (digit->binding != IR_SERIAL && loop_is_ordered(n, digit->axis))
       return "updates along this axis may meet, so that they stay in order";
+    if (digit->binding == IR_THREAD && !loop_takes_threads(n, digit->axis))
+      return "elements or other axes decide how long this axis is, and blocks are counted before the kernel "
+             "runs";
     if ((lanes || digits_of(n, digit->axis) > 1) && loop_bounds_another(n, digit->axis))
       return "the size of another axis depends on this one, which is walked element by element";
     if (lanes && n->shares) return "the pieces inside this nest have copies and vectors of their own";
