@@ -99,3 +99,17 @@ check 5: 16 elements, bit-equal
 check 6: 16 elements, bit-equal
 check 7: 16 elements, bit-equal
 check 8: 4 elements, bit-equal
+
+== truths of one position in every lane of a mask
+<<< g.vf
+graph @g(%x: f32[7], %y: i64[7]) {
+  %c = cast %y dtype=f32
+  %e = eq %x, %c
+  %f = flip %e axes=[0]
+  %m = cummin %f axis=0
+  return %m
+}
+>>>
+$ viewfold run g.vf --in x=[1,2,3,4,5,6,7] --in y=[1,0,0,4,5,6,7] --check
+m: bool[7] = [true, true, true, true, false, false, false]
+check m: 7 elements, bit-equal
