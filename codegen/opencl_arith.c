@@ -90,18 +90,67 @@ oc_value oc_select(oc_emitter *e, oc_value condition, oc_value a, oc_value b) {
                  oc_in(e, oc_splat(e, a, width), OC_UNARY), oc_in(e, oc_splat(e, b, width), OC_UNARY));
 }
 
+/* comparisons */
+
+static bool is_zero(oc_value v) {
+  return v.literal && (v.kind == OC_FLOAT || v.kind == OC_DOUBLE) && !v.text[strspn(v.text, "-0.f")];
+}
+
+/* Order against zero, said without zero: x < 0 as x <= -least, where least is the least float above 0. LLVM
+ * knows `x < 0.0 ? -0.0 : x` as a maximum and compares with -0.0 or equal instead, which takes +0.0 too
+ * (InstCombine of LLVM 15); and it makes that of `x < 0.0 ? n : x + n`. */
+static ir_op order_against_least(ir_op op, bool *negative) {
+  *negative = op == IR_OP_LT || op == IR_OP_GE;
+  switch ((int)op) {
+  case IR_OP_LT: return IR_OP_LE;
+  case IR_OP_LE: return IR_OP_LT;
+  case IR_OP_GT: return IR_OP_GE;
+  default: return IR_OP_GT;
+  }
+}
+
+static ir_op turned(ir_op op) {
+  switch ((int)op) {
+  case IR_OP_LT: return IR_OP_GT;
+  case IR_OP_LE: return IR_OP_GE;
+  case IR_OP_GT: return IR_OP_LT;
+  default: return IR_OP_LE;
+  }
+}
+
+static oc_value compared(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
+  static const char *const infix[] = {"==", "!=", "<", "<=", ">", ">="};
+  uint32_t width = widest(a, b);
+  return oc_make(e, width > 1 ? oc_signed(a.kind) : OC_BOOL, width, OC_LOOSE, "%s %s %s", oc_in(e, a, OC_SUM),
+                 infix[op - IR_OP_EQ], oc_in(e, b, OC_SUM));
+}
+
+oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
+  if (dtype == IR_BOOL) return bool_compare(e, op, a, b);
+  if (op != IR_OP_EQ && op != IR_OP_NE && is_zero(a) != is_zero(b)) {
+    if (is_zero(a)) op = turned(op), a = b;
+    bool negative, single = a.kind == OC_FLOAT;
+    op = order_against_least(op, &negative);
+    b = oc_make(e, a.kind, 1, negative ? OC_UNARY : OC_ATOM, "%s%s", negative ? "-" : "",
+                single ? "VF_LEAST" : "VF_LEAST_DOUBLE");
+  }
+  return compared(e, op, a, b);
+}
+
 /* floats */
 
 /* With a constant that is no NaN one comparison will do, which NaN fails; where both are equal the constant
  * is taken if its zero is the one to be preferred. */
-static oc_value extremum(oc_emitter *e, bool greatest, oc_value a, oc_value b) {
+static oc_value extremum(oc_emitter *e, bool greatest, ir_dtype dtype, oc_value a, oc_value b) {
   oc_value x = a.literal ? b : a, c = a.literal ? a : b;
   if (a.literal == b.literal || strstr(c.text, "NAN"))
     return called(e, greatest ? "vf_max" : "vf_min", true, a, b);
   bool negative = c.text[0] == '-';
-  const char *yields = greatest ? (negative ? "<" : "<=") : (negative ? ">=" : ">");
+  ir_op yields = greatest ? (negative ? IR_OP_LT : IR_OP_LE) : (negative ? IR_OP_GE : IR_OP_GT);
   uint32_t width = widest(a, b);
-  return oc_make(e, a.kind, width, OC_LOOSE, "%s %s %s ? %s : %s", oc_in(e, x, OC_UNARY), yields, c.text,
+  bool strict = yields == IR_OP_LT || yields == IR_OP_GT;
+  oc_value chosen = strict ? oc_compare(e, yields, dtype, x, c) : compared(e, yields, x, c);
+  return oc_make(e, a.kind, width, OC_LOOSE, "%s ? %s : %s", chosen.text,
                  oc_in(e, oc_splat(e, c, width), OC_UNARY), oc_in(e, oc_splat(e, x, width), OC_UNARY));
 }
 
@@ -127,7 +176,7 @@ static oc_value float_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a
   oc_value r;
   switch ((int)op) {
   case IR_OP_MIN:
-  case IR_OP_MAX: return extremum(e, op == IR_OP_MAX, a, b);
+  case IR_OP_MAX: return extremum(e, op == IR_OP_MAX, dtype, a, b);
   case IR_OP_ADD: r = plain(e, a, b, "+"); break;
   case IR_OP_SUB: r = plain(e, a, b, "-"); break;
   case IR_OP_MUL: r = plain(e, a, b, "*"); break;
@@ -240,12 +289,4 @@ oc_value oc_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a) {
   case IR_OP_ROUND: return to_whole(e, "rint", a);
   default: return oc_unknown_op(e, op, dtype);
   }
-}
-
-oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
-  static const char *const infix[] = {"==", "!=", "<", "<=", ">", ">="};
-  if (dtype == IR_BOOL) return bool_compare(e, op, a, b);
-  uint32_t width = widest(a, b);
-  return oc_make(e, width > 1 ? oc_signed(a.kind) : OC_BOOL, width, OC_LOOSE, "%s %s %s", oc_in(e, a, OC_SUM),
-                 infix[op - IR_OP_EQ], oc_in(e, b, OC_SUM));
 }

@@ -3,7 +3,8 @@
  * Locals. Of each it is known whether some work-item may have stored to it, or read it, since the last
  * barrier. An effect that reads what was stored, or stores to what was read, has a barrier before it; and
  * since the round after this one comes behind what stands at the end of a loop, there is a barrier at the end
- * of each round where the round both stores to a local and has read it since. Effects stand in uniform
+ * of each round where the round both stores to a local and has read it since, or has stored to one that is
+ * kept, which the next round may read first. Effects stand in uniform
  * control flow, and values read locals only on behalf of effects, after their barriers.
  *
  * Exchange. Values of lanes are combined through local memory that all such trees of a kernel share: before
@@ -49,22 +50,26 @@ void oc_after_effect(oc_emitter *e, ir_ref effect) {
   if (cg_local_of(e->g, effect) >= 0) e->waits.dirty |= (uint64_t)1 << cg_local_of(e->g, effect);
 }
 
-/* The locals to which an effect stores. */
-static uint64_t stored_by(oc_emitter *e, ir_ref effect) {
+/* The locals to which an effect stores; those of them that are kept for the next round. */
+static uint64_t stored_by(oc_emitter *e, ir_ref effect, uint64_t *kept) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   uint64_t stored = 0;
   if (ir_reachable(e->g, &effect, 1, &live, &count, &cap) != IR_OK)
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
-  for (size_t i = 0; i < count; i++)
-    if (ir_op_of(e->g, live[i]) == IR_OP_STORE && cg_local_of(e->g, live[i]) >= 0)
-      stored |= (uint64_t)1 << cg_local_of(e->g, live[i]);
+  *kept = 0;
+  for (size_t i = 0; i < count; i++) {
+    int64_t local = ir_op_of(e->g, live[i]) == IR_OP_STORE ? cg_local_of(e->g, live[i]) : -1;
+    if (local < 0) continue;
+    stored |= (uint64_t)1 << local;
+    if (ir_arg_mode(ir_get(e->g, ir_src(e->g, live[i], 0)))) *kept |= (uint64_t)1 << local;
+  }
   ir_free(e->nest->mem, live, cap * sizeof *live);
   return stored;
 }
 
 void oc_before_values(oc_emitter *e, const cg_loop *loop) {
-  uint64_t stored = stored_by(e, loop->effect);
+  uint64_t kept, stored = stored_by(e, loop->effect, &kept);
   if (!is_shared(e) || !stored) return;
   if (stored & e->waits.dirty) barrier(e);
   e->waits.read |= stored;
@@ -72,7 +77,8 @@ void oc_before_values(oc_emitter *e, const cg_loop *loop) {
 
 void oc_end_round(oc_emitter *e, const cg_loop *loop, uint32_t exchanges) {
   if (!is_shared(e)) return;
-  bool stores = e->waits.read && stored_by(e, loop->node) & e->waits.read;
+  uint64_t kept = 0, stored = e->waits.read | e->waits.dirty ? stored_by(e, loop->node, &kept) : 0;
+  bool stores = (stored & e->waits.read) || (kept & e->waits.dirty);
   if (stores || (e->waits.exchanging && e->exchanges != exchanges)) barrier(e);
 }
 

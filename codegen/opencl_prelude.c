@@ -102,6 +102,10 @@ static const char *const prelude[] = {
     "VF_WIDTHS(VF_UNSIGNED, uint, int, x, 32) VF_WIDTHS(VF_SIGNED, int, uint, x, 32)\n"
     "VF_WIDTHS(VF_UNSIGNED, ulong, long, x, 64) VF_WIDTHS(VF_SIGNED, long, ulong, x, 64)\n\n",
 
+    "/* the least floats above 0 */\n"
+    "#define VF_LEAST        0x1p-149f\n"
+    "#define VF_LEAST_DOUBLE 0x1p-1074\n\n",
+
     "/* floats: minimum and maximum that keep NaN, with -0 below +0; to integers, saturating, NaN gives 0 "
     "*/\n"
     "#define VF_FLOAT(F, S, X, bits) \\\n"

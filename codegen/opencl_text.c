@@ -199,7 +199,9 @@ oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width) {
   oc_type_text type = oc_type(kind, width);
   if (v.literal)
     return oc_make(e, kind, width, OC_UNARY, "(%s)(%s)", type.text, v.text[0] == 't' ? "-1" : "0");
-  return oc_make(e, kind, width, OC_UNARY, "(%s)(%s ? -1 : 0)", type.text, oc_in(e, v, OC_UNARY));
+  /* Of `b ? -1 : 0` LLVM 15 makes the splat of a mask register's bit, which it cannot select (AVX-512). */
+  return oc_make(e, kind, width, OC_LOOSE, "(%s)(%s ? 1 : 0) != (%s)0", type.text, oc_in(e, v, OC_UNARY),
+                 oc_type(kind, 1).text);
 }
 
 /* statements */

@@ -54,3 +54,62 @@ last: f32[] = 15.129999
 sums: f32[4] = [3.3, 3.3799999, 5.2, 3.25]
 check last: 1 of 1 element differs, by at most 9.54e-07, allowed 0.0037
 check sums: 1 of 4 elements differs, by at most 2.38e-07, allowed 0.00127
+
+== choices at zero keep its sign: compilers know them as maxima, which may not
+<<< g.vf
+graph @g(%x: f32[16], %y: f64[4]) {
+  %m = mul %x, 3.0
+  %s = add %x, %m
+  %d = sub %x, %m
+  %l = lt %x, 0.0
+  %g = gt %x, 0.0
+  %k = le 0.0, %x
+  %0 = where %l, -0.0, %x
+  %1 = where %g, 0.0, %x
+  %2 = where %g, -0.0, %x
+  %3 = where %k, %x, -0.0
+  %4 = where %l, %m, %s
+  %5 = where %l, %m, %d
+  %6 = max %x, -0.0
+  %7 = min %x, 0.0
+  %n = gt 0.0, %y
+  %8 = where %n, -0.0, %y
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8
+}
+graph @x() {
+  %i = iota shape=[16] dtype=i32
+  %j = and %i, 3
+  %c = eq %j, 0
+  %d = eq %j, 1
+  %e = eq %j, 2
+  %f = where %c, 0.0, -0.0
+  %g = where %d, 1e-45, %f
+  %x = where %e, -1e-45, %g
+  return %x
+}
+>>>
+$ viewfold run g.vf --graph x --out x=x.npy
+$ viewfold run g.vf --graph g --in x=x.npy --in y=[0,-0.0,1,-1] --check | grep check
+check 0: 16 elements, bit-equal
+check 1: 16 elements, bit-equal
+check 2: 16 elements, bit-equal
+check 3: 16 elements, bit-equal
+check 4: 16 elements, bit-equal
+check 5: 16 elements, bit-equal
+check 6: 16 elements, bit-equal
+check 7: 16 elements, bit-equal
+check 8: 4 elements, bit-equal
+
+== truths of one position in every lane of a mask
+<<< g.vf
+graph @g(%x: f32[7], %y: i64[7]) {
+  %c = cast %y dtype=f32
+  %e = eq %x, %c
+  %f = flip %e axes=[0]
+  %m = cummin %f axis=0
+  return %m
+}
+>>>
+$ viewfold run g.vf --in x=[1,2,3,4,5,6,7] --in y=[1,0,0,4,5,6,7] --check
+m: bool[7] = [true, true, true, true, false, false, false]
+check m: 7 elements, bit-equal
