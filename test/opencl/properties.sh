@@ -7,6 +7,7 @@ failed=0 ran=0
 while read -r name count many; do
   case $name in \#* | '') continue ;; esac
   [ "$soak" = 1 ] && count=$many
+  [ "$count" = 0 ] && continue
   needs "$checked/property/$name" "make CHECK=1 tests"
   ran=$((ran + 1))
   $prefix "$checked/property/$name" --seed "$seed" --count "$count" || failed=$((failed + 1))
