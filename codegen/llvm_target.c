@@ -41,7 +41,8 @@ const char *cg_target_dot2(const ir_target *target, uint32_t width) {
                {8, "avx2", "llvm.x86.avx2.pmadd.wd"},
                {16, "avx512bw", "llvm.x86.avx512.pmaddw.d.512"}};
   for (size_t i = 0; is_x86(target) && i < sizeof table / sizeof *table; i++)
-    if (table[i].width == width && (!table[i].feature || has_feature(target, table[i].feature)))
+    if (table[i].width == width && 4 * width <= (uint32_t)target->vector_bytes &&
+        (!table[i].feature || has_feature(target, table[i].feature)))
       return table[i].intrinsic;
   return NULL;
 }

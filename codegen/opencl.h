@@ -98,6 +98,8 @@ oc_value oc_real(oc_emitter *e, unsigned kind, double value);
 const char *oc_in(oc_emitter *e, oc_value v, oc_level level); /* in parentheses where it must be */
 oc_value oc_splat(oc_emitter *e, oc_value v, uint32_t width);
 oc_value oc_element(oc_emitter *e, oc_value v, uint32_t i);
+oc_value oc_lane(oc_emitter *e, ir_dtype dtype, oc_value v,
+                 uint32_t i);                                      /* likewise; of a mask, whether it holds */
 oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind);     /* an integer, modulo, or a float */
 oc_value oc_reinterpret(oc_emitter *e, oc_value v, unsigned kind); /* of one size */
 oc_value oc_mask(oc_emitter *e, oc_value v, unsigned kind, uint32_t width); /* a truth value as a mask */
@@ -123,6 +125,7 @@ void oc_emit_copies(void *emitter, ir_ref ref, void *copies);
 oc_value oc_emit_value(oc_emitter *e, ir_ref ref); /* at the current digits and piece */
 unsigned oc_index_kind(oc_emitter *e, ir_ref ref);
 oc_value oc_index_literal(oc_emitter *e, int64_t value);
+oc_value oc_sum(oc_emitter *e, oc_value a, oc_value b); /* of indices */
 oc_value oc_index_as(oc_emitter *e, oc_value v, unsigned kind);
 
 /* opencl_arith.c */
@@ -163,7 +166,7 @@ void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies);
 uint32_t oc_group_size(const cg_nest *nest);
 const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not all work-items take part */
 void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
-void oc_after_store(oc_emitter *e, ir_ref store);
+void oc_after_effect(oc_emitter *e, ir_ref effect);  /* a store or update */
 /* Between what each round of a value loop does, and the values that read it. */
 void oc_before_values(oc_emitter *e, const cg_loop *loop);
 /* Of a loop that began after so many exchanges: the next round may store. */

@@ -41,12 +41,12 @@ void oc_before_effect(void *emitter, ir_ref effect) {
   int64_t stored = ir_op_of(e->g, effect) == IR_OP_STORE ? cg_local_of(e->g, effect) : -1;
   uint64_t stores = stored >= 0 ? (uint64_t)1 << stored : 0;
   if (reads & e->waits.dirty || stores & e->waits.read) barrier(e);
-  if (ir_op_of(e->g, effect) != IR_OP_LOOP) e->waits.read |= reads;
 }
 
-void oc_after_store(oc_emitter *e, ir_ref store) {
-  if (is_shared(e) && cg_local_of(e->g, store) >= 0)
-    e->waits.dirty |= (uint64_t)1 << cg_local_of(e->g, store);
+void oc_after_effect(oc_emitter *e, ir_ref effect) {
+  if (!is_shared(e)) return;
+  e->waits.read |= e->nest->reads[effect];
+  if (cg_local_of(e->g, effect) >= 0) e->waits.dirty |= (uint64_t)1 << cg_local_of(e->g, effect);
 }
 
 /* The locals to which an effect stores. */

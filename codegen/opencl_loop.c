@@ -176,14 +176,11 @@ static oc_value tree_of_elements(oc_emitter *e, ir_op op, ir_dtype dtype, oc_val
     v = oc_temporary(e, v);
     oc_value low = v, high = v;
     low.width = high.width = v.width / 2;
-    low.text = oc_text(e, v.width > 2 ? "%s.lo" : "%s.s0", oc_in(e, v, OC_ATOM));
-    high.text = oc_text(e, v.width > 2 ? "%s.hi" : "%s.s1", oc_in(e, v, OC_ATOM));
+    low.text = oc_text(e, "%s.lo", oc_in(e, v, OC_ATOM));
+    high.text = oc_text(e, "%s.hi", oc_in(e, v, OC_ATOM));
     low.level = high.level = OC_ATOM;
     low.literal = high.literal = false;
-    if (dtype == IR_BOOL && low.width == 1) { /* a mask's element as a truth value */
-      low = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", low.text);
-      high = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", high.text);
-    }
+    if (low.width == 1) low = oc_lane(e, dtype, v, 0), high = oc_lane(e, dtype, v, 1);
     v = oc_combine(e, op, dtype, low, high);
   }
   return v;

@@ -4,7 +4,6 @@
  * one likewise and reversed; one that does not move is a scalar's; any other goes element by element. With
  * lanes each work-item has its own index. Where an access is not valid no memory is touched. */
 #include "codegen/opencl.h"
-#include "ir/arith.h"
 
 /* Where the elements of an access are at the current digits and piece. */
 typedef struct place {
@@ -17,15 +16,6 @@ typedef struct place {
   oc_value base; /* index of the first lane of all pieces; of the only one */
   oc_value part; /* unless affine: what each lane adds */
 } place;
-
-static oc_value plus(oc_emitter *e, oc_value a, oc_value b) {
-  int64_t sum;
-  if (a.literal && !a.number) return b;
-  if (b.literal && !b.number) return a;
-  if (a.literal && b.literal && ir_add_ok(a.number, b.number, &sum)) return oc_index_literal(e, sum);
-  unsigned kind = a.kind == OC_LONG || b.kind == OC_LONG ? OC_LONG : OC_INT;
-  return oc_make(e, kind, 1, OC_SUM, "%s + %s", oc_in(e, a, OC_SUM), oc_in(e, b, OC_SUM));
-}
 
 /* With lanes: the index of this work-item, in long arithmetic unless all of it fits in 32 bits. */
 static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
@@ -48,7 +38,7 @@ static oc_value lane_index(oc_emitter *e, ir_ref index, const cg_access *how) {
     part = oc_at(e, how->part);
     if (!fits) part = oc_index_as(e, part, OC_LONG);
   }
-  return plus(e, base, part);
+  return oc_sum(e, base, part);
 }
 
 static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes) {
@@ -68,14 +58,14 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
   }
   a.base = how.base ? oc_at(e, how.base) : oc_literal(e, OC_INT, 0);
   if (!how.affine) a.part = oc_at(e, how.part);
-  else if (e->piece) a.base = plus(e, a.base, oc_index_literal(e, a.stride * oc_first_lane(e, lanes)));
+  else if (e->piece) a.base = oc_sum(e, a.base, oc_index_literal(e, a.stride * oc_first_lane(e, lanes)));
   return a;
 }
 
 /* Index of element `lane` of the piece. */
 static oc_value index_at(oc_emitter *e, const place *a, uint32_t lane) {
-  return a->affine ? plus(e, a->base, oc_index_literal(e, a->stride * lane))
-                   : plus(e, a->base, oc_element(e, a->part, lane));
+  return a->affine ? oc_sum(e, a->base, oc_index_literal(e, a->stride * lane))
+                   : oc_sum(e, a->base, oc_element(e, a->part, lane));
 }
 
 static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
@@ -83,12 +73,17 @@ static oc_value element_at(oc_emitter *e, const place *a, uint32_t lane) {
   return oc_make(e, a->kind, 1, OC_ATOM, "%s[%s]", a->memory, index.text);
 }
 
-/* `p1 + i`, where a vector access begins: its lowest address. */
+/* `p1 + i`: where the first lane's element is. */
 static const char *address(oc_emitter *e, const place *a) {
-  int64_t first = a->affine && a->stride == -1 ? -(int64_t)(a->width - 1) : 0;
-  oc_value index = plus(e, a->base, oc_index_literal(e, first));
-  if (index.literal && !index.number) return a->memory;
-  return oc_text(e, "%s + %s", a->memory, oc_in(e, index, OC_PRODUCT));
+  if (a->base.literal && !a->base.number) return a->memory;
+  return oc_text(e, "%s + %s", a->memory, oc_in(e, a->base, OC_PRODUCT));
+}
+
+/* Where a vector access begins: the lowest address. */
+static const char *low_address(oc_emitter *e, const place *a) {
+  place low = *a;
+  if (a->stride == -1) low.base = oc_sum(e, a->base, oc_index_literal(e, -(int64_t)(a->width - 1)));
+  return address(e, &low);
 }
 
 static oc_value in_order(oc_emitter *e, const place *a, oc_value v) {
@@ -101,7 +96,8 @@ static oc_value in_order(oc_emitter *e, const place *a, oc_value v) {
 static bool is_whole(const place *a) { return a->affine && (a->stride == 1 || a->stride == -1); }
 
 static oc_value read_whole(oc_emitter *e, const place *a) {
-  return in_order(e, a, oc_make(e, a->kind, a->width, OC_ATOM, "vload%u(0, %s)", a->width, address(e, a)));
+  return in_order(e, a,
+                  oc_make(e, a->kind, a->width, OC_ATOM, "vload%u(0, %s)", a->width, low_address(e, a)));
 }
 
 /* A declared variable of the node, given its elements by statements. */
@@ -202,13 +198,13 @@ static const char *apart(oc_emitter *e, const char *output) {
 static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes, oc_value value) {
   value = in_order(e, a, value);
   if (!streams(e, ref, a, lanes)) {
-    oc_line(e, "vstore%u(%s, 0, %s)", a->width, value.text, address(e, a));
+    oc_line(e, "vstore%u(%s, 0, %s)", a->width, value.text, low_address(e, a));
     return;
   }
   value = oc_temporary(e, value);
   e->streams = true;
   oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, a->width).text, a->width, value.text,
-          address(e, a), apart(e, a->memory));
+          low_address(e, a), apart(e, a->memory));
 }
 
 static void store_piece(oc_emitter *e, ir_ref ref) {
@@ -245,7 +241,7 @@ void oc_emit_store(void *emitter, ir_ref ref) {
     for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++) store_piece(e, ref);
     e->piece = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
-  oc_after_store(e, ref);
+  oc_after_effect(e, ref);
 }
 
 /* updates */
@@ -275,7 +271,8 @@ static void update_piece(oc_emitter *e, ir_ref ref) {
   }
   value = oc_temporary(e, oc_splat(e, value, width));
   for (uint32_t i = 0; i < width; i++)
-    modify(e, &a, (ir_op)n->arg, condition(e, n->src[2], i), element_at(e, &a, i), oc_element(e, value, i));
+    modify(e, &a, (ir_op)n->arg, condition(e, n->src[2], i), element_at(e, &a, i),
+           oc_lane(e, a.dtype, value, i));
 }
 
 void oc_emit_update(void *emitter, ir_ref ref) {
@@ -283,6 +280,7 @@ void oc_emit_update(void *emitter, ir_ref ref) {
   uint32_t pieces = oc_pieces(e, e->nest->width[ref]);
   for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++) update_piece(e, ref);
   e->piece = 0;
+  oc_after_effect(e, ref);
 }
 
 /* run-time bounds */

@@ -170,6 +170,12 @@ oc_value oc_element(oc_emitter *e, oc_value v, uint32_t i) {
   return oc_make(e, v.kind, 1, OC_ATOM, "%s.s%c", oc_in(e, v, OC_ATOM), "0123456789abcdef"[i % 16]);
 }
 
+oc_value oc_lane(oc_emitter *e, ir_dtype dtype, oc_value v, uint32_t i) {
+  oc_value lane = oc_element(e, v, i);
+  if (dtype != IR_BOOL || v.width == 1) return lane;
+  return oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", lane.text);
+}
+
 oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind) {
   if (v.kind == kind) return v;
   if (v.width > 1)

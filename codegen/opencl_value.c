@@ -50,29 +50,33 @@ static void agree(oc_emitter *e, unsigned kind, oc_value *a, oc_value *b) {
   if (!widens) *b = oc_index_as(e, *b, kind);
 }
 
-/* A product or sum of which the lanes of copies make a constant, or nothing: no text otherwise. */
-static oc_value folded(oc_emitter *e, oc_value a, oc_value b, char op) {
-  int64_t value = 0;
-  if (a.width > 1 || b.width > 1 || (op != '+' && op != '*')) return (oc_value){0};
-  if (a.literal && b.literal &&
-      (op == '+' ? ir_add_ok(a.number, b.number, &value) : ir_mul_ok(a.number, b.number, &value)))
-    return oc_index_literal(e, value);
-  if (op == '*' && ((a.literal && a.number == 0) || (b.literal && b.number == 0)))
-    return oc_index_literal(e, 0);
-  int64_t neutral = op == '*';
-  if (a.literal && a.number == neutral) return b;
-  return b.literal && b.number == neutral ? a : (oc_value){0};
-}
-
-/* `a*b`, `a + b`: what the operator does not bind from the left stands in parentheses. */
+/* `a*b`, `a - b`: what the operator does not bind from the left stands in parentheses. */
 static oc_value infix(oc_emitter *e, oc_value a, oc_value b, const char *op, oc_level level) {
-  oc_value known = folded(e, a, b, op[0]);
-  if (known.text) return known;
   unsigned kind = a.kind == OC_LONG || b.kind == OC_LONG ? OC_LONG : a.kind;
   oc_level right = op[0] == '+' ? OC_SUM : level + 1;
   const char *space = level == OC_SUM || a.width + b.width > 2 ? " " : "";
   return oc_make(e, kind, a.width > b.width ? a.width : b.width, level, "%s%s%s%s%s", oc_in(e, a, level),
                  space, op, space, oc_in(e, b, right));
+}
+
+/* Sums and products of which the lanes of copies make constants, or nothing, are written as what is left. */
+oc_value oc_sum(oc_emitter *e, oc_value a, oc_value b) {
+  int64_t value;
+  if (a.width > 1 || b.width > 1) return infix(e, a, b, "+", OC_SUM);
+  if (a.literal && b.literal && ir_add_ok(a.number, b.number, &value)) return oc_index_literal(e, value);
+  if (a.literal && a.number == 0) return b;
+  if (b.literal && b.number == 0) return a;
+  if (!b.literal || b.number > 0 || b.number == INT64_MIN) return infix(e, a, b, "+", OC_SUM);
+  return infix(e, a, oc_index_as(e, oc_index_literal(e, -b.number), b.kind), "-", OC_SUM);
+}
+
+static oc_value product(oc_emitter *e, oc_value a, oc_value b) {
+  int64_t value;
+  if (a.width > 1 || b.width > 1) return infix(e, a, b, "*", OC_PRODUCT);
+  if (a.literal && b.literal && ir_mul_ok(a.number, b.number, &value)) return oc_index_literal(e, value);
+  if ((a.literal && a.number == 0) || (b.literal && b.number == 0)) return oc_index_literal(e, 0);
+  if (a.literal && a.number == 1) return b;
+  return b.literal && b.number == 1 ? a : infix(e, a, b, "*", OC_PRODUCT);
 }
 
 /* Divisors are >= 1. */
@@ -109,8 +113,8 @@ static oc_value index_binary(oc_emitter *e, ir_ref ref) {
   case IR_OP_SUB:
   case IR_OP_MUL:
     if (bounds.lo == INT64_MIN || bounds.hi == INT64_MAX) break;
-    if (n->op == IR_OP_MUL) return infix(e, a, b, "*", OC_PRODUCT);
-    return infix(e, a, b, n->op == IR_OP_ADD ? "+" : "-", OC_SUM);
+    if (n->op == IR_OP_MUL) return product(e, a, b);
+    return n->op == IR_OP_ADD ? oc_sum(e, a, b) : infix(e, a, b, "-", OC_SUM);
   default: break;
   }
   return oc_combine(e, (ir_op)n->op, IR_INDEX, oc_index_as(e, a, kind), oc_index_as(e, b, kind));

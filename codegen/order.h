@@ -66,7 +66,7 @@ void cg_visit(void *order, ir_ref ref); /* a node that is needed */
 void cg_emit_visited(cg_order *o, bool reads);
 void cg_need(cg_order *o, ir_ref ref);                       /* what an effect needs */
 void cg_hoist(cg_order *o, const cg_loop *loop, bool reads); /* what a loop's body needs, but not the loop */
-void cg_need_next(cg_order *o, const cg_loop *loop); /* the carried values of the next round */
+void cg_need_next(cg_order *o, const cg_loop *loop);         /* the carried values of the next round */
 bool cg_surely_runs(const cg_order *o, const cg_loop *loop); /* at least once */
 /* Opens a loop: what it needs itself, then what its body needs, as far as that may be computed if the loop
  * does not run. False after a failure. */

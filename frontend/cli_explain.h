@@ -11,6 +11,7 @@ typedef struct explain_run {
   const ir_graph *graph; /* as it was read */
   const cli_pairs *in, *sizes;
   cli_machine machine;
+  bool known; /* what the machine can do; of devices that nobody measures it is not */
   cli_binding inputs;
   rt_program *program;
   int64_t *ns;       /* median by step of the plan; NULL: nothing was run */

@@ -48,7 +48,6 @@ static ir_status measure(explain_run *r, const cli_buffers *b, ir_error *error) 
 
 static int compile_and_run(explain_run *r, cli_graph *s, const ir_parsed_graph *block, ir_ref results) {
   cli_buffers buffers = {0};
-  bool known;
   ir_ref *inputs = calloc(block->param_count + 1, sizeof *inputs);
   if (!inputs) ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
   for (size_t i = 0; inputs && i < block->param_count; i++) inputs[i] = block->params[i].ref;
@@ -59,7 +58,7 @@ static int compile_and_run(explain_run *r, cli_graph *s, const ir_parsed_graph *
                         .vars = r->inputs.vars,
                         .var_count = r->inputs.var_count,
                         .name = block->name};
-  if (!s->error.status && cli_machine_find(r->context, true, &r->machine, &known, &s->error) == IR_OK &&
+  if (!s->error.status && cli_machine_find(r->context, true, &r->machine, &r->known, &s->error) == IR_OK &&
       fe_compile(r->context, &request, &r->program, &s->error) == IR_OK &&
       cli_buffers_open(&buffers, r->program, block, &r->inputs, &s->error) == IR_OK)
     measure(r, &buffers, &s->error);
@@ -162,7 +161,9 @@ void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
     if (*r->why) ir_textf(e->out, "  took    not run: %s\n", r->why);
     return;
   }
-  if (find_sizes(r, e->g, &s)) {
+  if (!r->known) {
+    ir_textf(e->out, "  took    %.4g ms\n", (double)r->ns[number] * 1e-6);
+  } else if (find_sizes(r, e->g, &s)) {
     expected x = expect(r, e, number, &s);
     put_limit(&x, e);
     put_share("expects", x.predicted_ms, x.limit_ms, e->out);

@@ -164,8 +164,11 @@ ir_status cli_machine_find(rt_context *c, bool measure, cli_machine *out, bool *
   bool all = false, any;
   *out = (cli_machine){.threads = rt_context_threads(c)};
   if (settings && cli_machine_set(out, settings, &all, error) != IR_OK) return error->status;
-  *known = all || read_kept(c, out);
-  if (!*known && measure) {
+  const ir_target *target = rt_context_target(c, error);
+  if (!target) return error->status;
+  bool here = target->lanes == 0; /* what is measured is the processor */
+  *known = all || (here && read_kept(c, out));
+  if (!*known && here && measure) {
     if (cli_machine_measure(c, out, error) != IR_OK) return error->status;
     *known = true;
   }

@@ -21,7 +21,8 @@ void cli_machine_text(const cli_machine *machine, ir_text *out);
 ir_status cli_machine_set(cli_machine *machine, const char *settings, bool *all, ir_error *error);
 
 /* The machine as $VIEWFOLD_MACHINE describes it, else as it is kept, else (where `measure` allows it)
- * measured, and kept. *known: false where it would have to be measured. */
+ * measured, and kept. *known: false where it would have to be measured, or is a device that is not the
+ * processor. */
 ir_status cli_machine_find(rt_context *context, bool measure, cli_machine *out, bool *known, ir_error *error);
 /* Measured anew, and kept. */
 ir_status cli_machine_measure(rt_context *context, cli_machine *out, ir_error *error);

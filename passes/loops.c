@@ -357,12 +357,24 @@ static bool index_fits(ir_graph *g, ir_ref root) {
   return fits;
 }
 
+/* Pieces of a store for groups of work-items: each has groups of its own, in which all have something to do.
+ */
+static bool part_pieces(ir_graph *g, const ir_target *target, loop_stores *stores) {
+  ir_ref local;
+  if (!target->lanes || stores->count < 2) return true;
+  for (uint32_t i = 0; i < stores->count; i++)
+    if (loop_is_update(g, stores->store[i]) || loop_find(g, stores->store[i], IR_OP_LOCAL, &local, 1))
+      return true;
+  return loop_part(g, stores);
+}
+
 ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pass_shaping *shaping) {
   uint32_t nests = 0, locals = 0;
   loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
   if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores) ||
-      !loop_stage(g, target, &stores) || !loop_share_terms(g, target, &stores))
+      !part_pieces(g, target, &stores) || !loop_stage(g, target, &stores) ||
+      !loop_share_terms(g, target, &stores))
     return 0;
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && index_fits(g, root) && locals_are_whole(g, root) ? kernel(g, root) : 0;

@@ -193,6 +193,9 @@ static ir_ref product(ir_graph *g, ir_ref a, ir_ref b) {
   return ir_make_tensor(g, IR_OP_FMA, t, ir_shape(g, a), 0, (ir_ref[]){a, b, ir_float(g, t, 0)}, 3);
 }
 
+/* What comes of the sums over a block needs the mean of all: it is computed after all blocks. */
+static ir_ref stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
+
 /* q + e * (2 * r + n * e) */
 static ir_ref moved(ir_graph *g, ir_ref q, ir_ref r, ir_ref e, ir_ref n) {
   ir_ref two = ir_float(g, ir_dtype_of(g, q), 2), infinite = ir_float(g, ir_dtype_of(g, q), INFINITY);
@@ -212,7 +215,8 @@ static ir_ref terms_of(ir_graph *g, const lower_centred *c, bool squares, ir_ref
          centre = op_binary(g, IR_OP_DIV, s, n),
          off = op_binary(g, IR_OP_SUB, blocks, spread(g, centre, blocks, block));
   if (!off) return 0;
-  ir_ref q = sum_over(g, product(g, off, off), block), r = sum_over(g, product(g, off, one), block),
+  ir_ref q = stored(g, sum_over(g, product(g, off, off), block)),
+         r = stored(g, sum_over(g, product(g, off, one), block)),
          e = op_binary(g, IR_OP_SUB, centre, spread(g, mean, s, *parts));
   return q && r && e ? moved(g, q, r, e, n) : 0;
 }

@@ -1,6 +1,6 @@
-/* Late factors: a sum of (w/l)*v, where l is the same for all terms but known only when all weights are, is the
- * sum of w*v, divided by l. That is one division for each sum in place of one for each weight, and rounds no
- * more often. */
+/* Late factors: a sum of (w/l)*v, where l is the same for all terms but known only when all weights are, is
+ * the sum of w*v, divided by l. That is one division for each sum in place of one for each weight, and rounds
+ * no more often. */
 #include "rescale.h"
 
 #include "ops/check.h"

@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXTS = 3, INPUTS = 5, RESULTS = 5, RUNS = 2, MOST_RANK = 5 };
+enum { CONTEXTS = 3, INPUTS = 6, RESULTS = 5, RUNS = 2, MOST_RANK = 5 };
 
 static const case_machine machines[CONTEXTS] = {
     {1, NULL}, {2, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"}, {3, NULL}};
@@ -126,6 +126,10 @@ static void record(problem *p) {
   int64_t sizes[] = {pick(p, 0, 2) ? p->queries : 1, p->keys};
   if (pick(p, 0, 2) == 0) p->mask = add_input(p, IR_BOOL, sizes, 2);
   else if (p->growing || pick(p, 0, 2) == 0) p->bias = add_input(p, p->dtype, sizes, 2);
+  if (pick(p, 0, 2) == 0) { /* computed here, so that results may come to lie where it was */
+    ir_ref w = add_input(p, p->dtype, (int64_t[]){width, width}, 2);
+    q = op_binary(g, IR_OP_MUL, op_matmul(g, q, w), ir_float(g, p->dtype, 0.1));
+  }
   ir_ref x[] = {q, k, v, p->mask ? p->mask : p->bias};
   if (pick(p, 0, 2) == 0) {
     add_result(p, op_attention(g, x, 3 + (x[3] != 0), 0, causal));

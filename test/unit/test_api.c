@@ -436,9 +436,10 @@ static void test_second_names(void **state) {
 }
 
 static void test_dumps(void **state) {
-  static const char *const stages[] = {"graph", "kernels", "index", "loops", "llvm", "asm"};
-  static const char *const hold[] = {"permute %x", "fuses   permute mul", "load p1[",
-                                     "for ridx",   "define void @",       "\tret"};
+  static const char *const stages[] = {"graph", "kernels", "index", "loops", "llvm", "asm", "opencl"};
+  static const char *const hold[] = {
+      "permute %x", "fuses   permute mul",  "load p1[", "for ridx", "define void @",
+      "\tret",      "reqd_work_group_size("};
   vf_context *c = context();
   vf_graph *g = scale(c);
   for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
@@ -449,8 +450,9 @@ static void test_dumps(void **state) {
     vf_text_free(c, text);
   }
   assert_null(vf_graph_dump(g, "bytes", &error));
-  assert_string_equal(error.message,
-                      "dump: no stage 'bytes'; the stages are graph, kernels, index, loops, llvm, asm");
+  assert_string_equal(
+      error.message,
+      "dump: no stage 'bytes'; the stages are graph, kernels, index, loops, llvm, asm, opencl");
   char *line = vf_value_text(vf_graph_find(g, "y"));
   assert_string_equal(line, "%1 = mul %0, 0.5 : f32[3,2]");
   vf_text_free(c, line);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/opencl_loader.h"
 #include "test/lib/opencl.h"
 #include "test/lib/plans.h"
 
@@ -245,6 +246,19 @@ static void names(void **state) {
   opencl_set("%s", "");
 }
 
+static void no_loader(void **state) {
+  static const char *const cases[][2] = {
+      {"libnothing-of-the-kind.so.1", "OpenCL: there is no loader (libnothing-of-the-kind.so.1: "},
+      {"libm.so.6", "OpenCL: the loader libm.so.6 has no clGetPlatformIDs; "}};
+  for (int i = 0; i < 2; i++) {
+    ir_error error = {0};
+    rt_cl cl;
+    assert_int_equal(rt_cl_load(cases[i][0], &cl, &error), IR_ERR_DEVICE);
+    if (strncmp(error.text, cases[i][1], strlen(cases[i][1])) != 0) fail_msg("%s", error.text);
+    assert_null(cl.library);
+  }
+}
+
 /* Contexts with different devices, at once and for several threads. */
 static void *run_many(void *argument) {
   p_worker *w = argument;
@@ -287,6 +301,7 @@ int main(void) {
       cmocka_unit_test(messages),
       cmocka_unit_test(a_binary_that_is_refused),
       cmocka_unit_test(names),
+      cmocka_unit_test(no_loader),
       cmocka_unit_test(several_threads),
   };
   return cmocka_run_group_tests(tests, p_set_up, p_tear_down);

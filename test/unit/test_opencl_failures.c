@@ -165,6 +165,7 @@ static bool attempt_tensors(const char *device, const char *settings, bool unuse
     assert_non_null(data);
   }
   for (int i = 0; i < ELEMENTS; i++) assert_true(data[i] == 4 * input[i]);
+  opencl_set("%s", device);
   data = vf_tensor_data(y, &error);
   assert_non_null(data);
   for (int i = 0; i < ELEMENTS; i++) assert_true(data[i] == 2 * input[i]);

@@ -508,12 +508,13 @@ static void test_verify_kernels(void **state) {
                IR_LEVEL_LOOP,
                "broken loop: `%0 = for ridx0 in 0..6 vector with %1 = f32(0.0) {`: the extent of a loop over "
                "lanes that are combined in pairs is a power of two");
-  check_broken("kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {\n"
-               "    store p0[ridx0] = f32(1.0)\n    %2 = add %1, f32(1.0) : f32\n    next %2\n  }\n"
-               "  store p0[0] = %0\n}\n",
-               IR_LEVEL_LOOP,
-               "broken loop: `%0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {`: behind its values a serial "
-               "loop has an effect");
+  check_broken(
+      "kernel @k(p0: f32[8]) {\n  %0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {\n"
+      "    store p0[ridx0] = f32(1.0)\n    %2 = add %1, f32(1.0) : f32\n    next %2\n  }\n"
+      "  store p0[0] = %0\n}\n",
+      IR_LEVEL_LOOP,
+      "broken loop: `%0 = for ridx0 in 0..8 unroll with %1 = f32(0.0) {`: behind its values a serial "
+      "loop has an effect");
   check_broken("kernel @k(p0: f32[8]) {\n  for ridx0 in 0..8 vector {\n    for ridx1 in 0..4 vector {\n"
                "      store p0[ridx0] = f32(0.0)\n    }\n  }\n}\n",
                IR_LEVEL_LOOP,

@@ -1,0 +1,44 @@
+# A variance over many elements is summed block by block, and each element is fetched once.
+<<< var.vf
+graph @var(%x: f32[32,64,56,56]) {
+  %m = mean %x axes=[0,2,3]
+  %v = var %x axes=[0,2,3]
+  return %m, %v
+}
+>>>
+
+== one kernel reads the elements, in rounds of one block
+$ viewfold dump --stage=kernels var.vf | grep -e '%x' -B2
+kernel 0 -> [..]
+  fuses   sum div reshape expand sub fma sum stored fma sum stored
+  reads   %x f32[32,64,56,56], in 3 places
+
+== what needs nothing but the mean of the block is summed in one loop
+$ viewfold dump --stage=loops --target 'vector_bytes=64' var.vf | grep -e vector -e 'sub.*f32' -e 'fma' | head -5
+    %[..] = for [..] in 0..16 vector with %[..] = f32(0.0) {
+    %[..] = for [..] in 0..16 vector with %[..] = f32(0.0), %[..] = f32(0.0) {
+            %[..] = sub %[..], %[..] : f32
+            %[..] = fma %[..], %[..], %[..] : f32
+            %[..] = fma %[..], f32(1.0), %[..] : f32
+
+== the last round of short rows does some again, so that it has as many as the others
+<<< norm.vf
+graph @norm(%x: f32[4097,17]) {
+  %y = layer_norm %x axis=-1
+  return %y
+}
+>>>
+<<< make.vf
+graph @make() {
+  %i = iota shape=[4097,17] axis=0 dtype=f32
+  %j = iota shape=[4097,17] axis=1 dtype=f32
+  %p = mul %i, %j
+  %x = sin %p
+  return %x
+}
+>>>
+$ viewfold dump --stage=loops norm.vf | grep -c 'min((ridx[0-9]*[*]32), 4065)'
+1
+$ viewfold run make.vf --out x=x.npy > made
+$ viewfold run --check norm.vf --in x=x.npy | grep check
+check y: [..], allowed [..]
