@@ -23,23 +23,24 @@ const char *opencl_begin(void) {
   return NULL;
 }
 
-void opencl_set(const char *format, ...) {
-  static int number;
-  char text[256];
-  va_list arguments;
-  int used = snprintf(text, sizeof text, "run=%d ", ++number);
-  va_start(arguments, format);
-  vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
-  va_end(arguments);
-  setenv("VF_SHIM", text, 1);
-}
-
 /* The shim, once the loader has opened it. */
 static void *shim_function(const char *name) {
   static char path[4096];
   static void *shim;
   if (!shim && realpath(FOLDER "/shim.so", path)) shim = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
   return shim ? dlsym(shim, name) : NULL;
+}
+
+/* Before the driver is there, and with it threads, in the environment. */
+void opencl_set(const char *format, ...) {
+  char text[256];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  shim_set_function *set = (shim_set_function *)(uintptr_t)shim_function(SHIM_SET_NAME);
+  if (set) set(text);
+  else setenv("VF_SHIM", text, 1);
 }
 
 long opencl_count(const char *call) {

@@ -18,6 +18,9 @@
 #ifndef VIEWFOLD_TEST_SHIM_H
 #define VIEWFOLD_TEST_SHIM_H
 
+/* Settings in place of those in the environment, which a process with threads cannot change. */
+typedef void shim_set_function(const char *settings);
+#define SHIM_SET_NAME "vf_shim_set"
 /* Calls of a function or class since the settings changed; -1: no such name. Exported by the shim. */
 typedef long shim_count_function(const char *call);
 #define SHIM_COUNT_NAME "vf_shim_count"

@@ -129,7 +129,7 @@ static bool attempt(const char *device, const char *settings, bool processor_too
     bool again = run(p, &got) == VF_OK;
     if (again) assert_results(&got);
     else print_message("# %s: %s\n", settings, error.message);
-    assert_int_equal(again, !strstr(settings, "max_alloc")); /* a context asks a device about itself once */
+    if (!strstr(settings, "max_alloc")) assert_true(again); /* a context may ask a device about itself once */
   }
   vf_program_destroy(p);
   vf_graph_destroy(g);
