@@ -16,15 +16,15 @@ static const char *const names[] = {
 /* Drivers keep threads and register things with the process: they stay once they are there. */
 ir_status rt_cl_load(const char *file, rt_cl *out, ir_error *error) {
   *out = (rt_cl){0};
-  out->library = dlopen(file ? file : LOADER, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (!out->library)
+  out->handle = dlopen(file ? file : LOADER, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!out->handle)
     return ir_fail(error, IR_ERR_DEVICE,
                    "OpenCL: there is no loader (%s); on Debian the package ocl-icd-libopencl1 has one, and "
                    "pocl-opencl-icd a device of the processor",
                    dlerror());
   char *at = (char *)out + offsetof(rt_cl, GetPlatformIDs);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++, at += sizeof(void *)) {
-    void *function = dlsym(out->library, names[i]);
+    void *function = dlsym(out->handle, names[i]);
     if (!function) {
       rt_cl_unload(out);
       return ir_fail(error, IR_ERR_DEVICE, "OpenCL: the loader %s has no %s; one of OpenCL 1.2 or later does",
@@ -36,7 +36,7 @@ ir_status rt_cl_load(const char *file, rt_cl *out, ir_error *error) {
 }
 
 void rt_cl_unload(rt_cl *cl) {
-  if (cl->library) dlclose(cl->library);
+  if (cl->handle) dlclose(cl->handle);
   *cl = (rt_cl){0};
 }
 

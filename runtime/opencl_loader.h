@@ -48,7 +48,7 @@
   F(Finish)
 
 typedef struct rt_cl {
-  void *library;
+  void *handle;
 #define F(name) __typeof__(&cl##name) name;
   RT_CL_FUNCTIONS(F)
 #undef F

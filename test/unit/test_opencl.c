@@ -255,7 +255,7 @@ static void no_loader(void **state) {
     rt_cl cl;
     assert_int_equal(rt_cl_load(cases[i][0], &cl, &error), IR_ERR_DEVICE);
     if (strncmp(error.text, cases[i][1], strlen(cases[i][1])) != 0) fail_msg("%s", error.text);
-    assert_null(cl.library);
+    assert_null(cl.handle);
   }
 }
 
