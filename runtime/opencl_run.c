@@ -326,8 +326,10 @@ static ir_status fetch(const rt_program *p, const rt_cl_state *s, const rt_cl_bo
   return sent(p, code, "fetching a result", error);
 }
 
+/* Where waiting fails, it is tried again: commands under way use the caller's memory. */
 static ir_status wait(const rt_program *p, const rt_cl_state *s, ir_error *error) {
   cl_int code = device_of(p)->cl.Finish(s->queue);
+  if (code) device_of(p)->cl.Finish(s->queue);
   return code ? failed(p, code, "running", error) : IR_OK;
 }
 
