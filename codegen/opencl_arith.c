@@ -245,6 +245,7 @@ static oc_value int_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, 
   case IR_OP_XOR: return plain(e, a, b, "^");
   case IR_OP_SHL:
   case IR_OP_SHR: return shift(e, op, a, b);
+  case IR_OP_DOT2: return called(e, "vf_dot2", true, a, b);
   default: return oc_unknown_op(e, op, dtype);
   }
 }

@@ -83,6 +83,13 @@ static const char *const prelude[] = {
     "  static U vf_mod_##U(U a, U b) { return b == (U)0 ? a : a % (b == (U)0 ? (U)1 : b); } \\\n"
     "  static U vf_shl_##U(U a, U n) { return n > (U)(bits - 1) ? (U)0 : a << n; } \\\n"
     "  static U vf_shr_##U(U a, U n) { return n > (U)(bits - 1) ? (U)0 : a >> n; }\n"
+    "#define VF_DOT2(U, S, X, bits) \\\n"
+    "  static S vf_half_##U(U a) { return (S)(as_##S(a) >> (S)(bits / 2)); } \\\n"
+    "  static U vf_dot2_##U(U a, U b) { \\\n"
+    "    S low = (S)(vf_half_##U((U)(a << (U)(bits / 2))) * vf_half_##U((U)(b << (U)(bits / 2)))); \\\n"
+    "    return (U)(as_##U(low) + as_##U((S)(vf_half_##U(a) * vf_half_##U(b)))); \\\n"
+    "  } \\\n"
+    "  static S vf_dot2_##S(S a, S b) { return as_##S(vf_dot2_##U(as_##U(a), as_##U(b))); }\n"
     "#define VF_SIGNED(T, U, X, bits) \\\n"
     "  static T vf_div_##T(T a, T b) { \\\n"
     "    T d = ((b == (T)0) | (b == (T)-1)) ? (T)1 : b, q = a / d, r = a - q * d; \\\n"
@@ -100,7 +107,9 @@ static const char *const prelude[] = {
     "VF_WIDTHS(VF_UNSIGNED, uchar, char, x, 8) VF_WIDTHS(VF_SIGNED, char, uchar, x, 8)\n"
     "VF_WIDTHS(VF_UNSIGNED, ushort, short, x, 16) VF_WIDTHS(VF_SIGNED, short, ushort, x, 16)\n"
     "VF_WIDTHS(VF_UNSIGNED, uint, int, x, 32) VF_WIDTHS(VF_SIGNED, int, uint, x, 32)\n"
-    "VF_WIDTHS(VF_UNSIGNED, ulong, long, x, 64) VF_WIDTHS(VF_SIGNED, long, ulong, x, 64)\n\n",
+    "VF_WIDTHS(VF_UNSIGNED, ulong, long, x, 64) VF_WIDTHS(VF_SIGNED, long, ulong, x, 64)\n"
+    "VF_WIDTHS(VF_DOT2, uchar, char, x, 8) VF_WIDTHS(VF_DOT2, ushort, short, x, 16)\n"
+    "VF_WIDTHS(VF_DOT2, uint, int, x, 32) VF_WIDTHS(VF_DOT2, ulong, long, x, 64)\n\n",
 
     "/* the least floats above 0 */\n"
     "#define VF_LEAST        0x1p-149f\n"

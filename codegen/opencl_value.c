@@ -208,7 +208,8 @@ oc_value oc_emit_value(oc_emitter *e, ir_ref ref) {
   case IR_OP_OR:
   case IR_OP_XOR:
   case IR_OP_SHL:
-  case IR_OP_SHR: return binary_node(e, ref);
+  case IR_OP_SHR:
+  case IR_OP_DOT2: return binary_node(e, ref);
   case IR_OP_EQ:
   case IR_OP_NE:
   case IR_OP_LT:
