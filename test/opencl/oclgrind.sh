@@ -1,6 +1,6 @@
 #!/bin/sh
-# Kernels of random graphs in Oclgrind's simulator, which reports every access out of bounds, race between work-items and
-# use of a value that nobody wrote: as devices of CPU type get them, and as those of GPU type do. Every array is a buffer
+# Kernels of random graphs in Oclgrind's simulator, which reports every access out of bounds, race between work-items,
+# use of a value that nobody wrote and wrong call: as devices of CPU type get them, and as those of GPU type do. Every array is a buffer
 # of its own that is new to the run. Results are compared as everywhere. Then the same with a mistake planted into every
 # kernel, which it has to find.
 . test/opencl/common.sh
@@ -10,7 +10,8 @@ needs build/opencl/shim.icd "make CHECK=1 tests"
 count=10 chunk=50 # a process keeps the memory of all its graphs
 [ "$soak" = 1 ] && count=1000
 export OCL_ICD_VENDORS="$PWD/build/opencl" VF_SHIM_DRIVER="$simulator" VIEWFOLD_DEVICE=opencl VIEWFOLD_TEST_APART=1
-export OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1 OCLGRIND_MAX_ERRORS=20 OCLGRIND_NUM_THREADS=1
+export OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1 OCLGRIND_CHECK_API=1 OCLGRIND_MAX_ERRORS=20
+export OCLGRIND_NUM_THREADS=1
 # It crashes on shuffles of vectors that leave elements open, which optimisation makes; and it knows OpenCL's functions
 # alone.
 export OCLGRIND_BUILD_OPTIONS='-cl-opt-disable -D__has_builtin(x)=0'
@@ -22,7 +23,7 @@ simulate() {
     $prefix "$checked/property/prop_graph" --seed $((seed + $3 * 65537)) --count "$4" >"$work/out" 2>&1
 }
 is_clean() { # TARGET FIRST COUNT
-  simulate '' "$@" && [ ! -s "$work/log" ]
+  simulate '' "$@" && [ ! -s "$work/log" ] && ! grep -q 'runtime error detected' "$work/out"
 }
 
 failed=0 graphs=0
