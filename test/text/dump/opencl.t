@@ -82,6 +82,12 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_add_i32(global in
   }
 }
 
+== in place where each work-item stores what it loads; beside a store of some, the others load as well
+$ for n in 8 5; do printf 'graph @p(%%x: f32[%s]) {\n  %%y = add %%x, 1.0\n  return %%y\n}\n' $n >p.vf
+>   viewfold dump --stage=opencl --target 'lanes=4 local=4096' p.vf | grep -o 'float \*restrict b0\|float \*b0'; done
+float *b0
+float *restrict b0
+
 == a compiler takes all of it, the prelude with it
 @needs clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only /dev/null
 $ for f in flip rows moves; do for t in lanes=0 'lanes=64 local=32768'; do
