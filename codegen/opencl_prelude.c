@@ -29,6 +29,11 @@ static const char *const prelude[] = {
     "#define VF_STREAM(T, n, v, p, apart) vstore##n(v, 0, p)\n"
     "#endif\n\n",
 
+    "/* PoCL takes a branch right behind a barrier for one of the whole group, whatever its condition */\n"
+    "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+    "#define barrier(fence) do { barrier(fence); volatile int behind = 0; } while (0)\n"
+    "#endif\n\n",
+
     "#define VF_LANES_2  ((int2)(0, 1))\n"
     "#define VF_LANES_4  ((int4)(0, 1, 2, 3))\n"
     "#define VF_LANES_8  ((int8)(0, 1, 2, 3, 4, 5, 6, 7))\n"
