@@ -269,7 +269,7 @@ static void update_piece(oc_emitter *e, ir_ref ref) {
     modify(e, &a, (ir_op)n->arg, guard, element_at(e, &a, 0), value);
     return;
   }
-  value = oc_temporary(e, oc_splat(e, value, width));
+  value = oc_temporary(e, value);
   for (uint32_t i = 0; i < width; i++)
     modify(e, &a, (ir_op)n->arg, condition(e, n->src[2], i), element_at(e, &a, i),
            oc_lane(e, a.dtype, value, i));
