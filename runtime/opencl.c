@@ -95,6 +95,7 @@ ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, i
 static void close_device(rt_device *device) {
   rt_opencl *d = (rt_opencl *)device;
   if (d->queue) d->cl.Finish(d->queue);
+  rt_cl_ferries_free(d);
   rt_cl_unmap_all(d);
   rt_arenas_free(&d->pool);
   rt_cl_customs_free(d);
@@ -130,13 +131,19 @@ ir_status rt_cl_ready(rt_opencl *d, ir_error *error) {
   return status;
 }
 
-ir_status rt_cl_finish(rt_opencl *d, ir_error *error) {
+cl_int rt_cl_drain(rt_opencl *d) {
   uint_fast64_t sent = atomic_load_explicit(&d->sent, memory_order_relaxed),
                 done = atomic_load_explicit(&d->done, memory_order_acquire);
-  if (done >= sent) return IR_OK;
   cl_int code = d->cl.Finish(d->queue);
+  if (code) d->cl.Finish(d->queue);
   while (done < sent && !atomic_compare_exchange_weak_explicit(&d->done, &done, sent, memory_order_release,
                                                                memory_order_acquire)) {}
+  return code;
+}
+
+ir_status rt_cl_finish(rt_opencl *d, ir_error *error) {
+  if (rt_cl_is_idle(d)) return IR_OK;
+  cl_int code = rt_cl_drain(d);
   return code == CL_SUCCESS ? IR_OK
                             : rt_cl_fail(error, code, "device %s: waiting for what it does", d->facts.name);
 }

@@ -123,6 +123,18 @@ static ir_status failed(rt_opencl *d, cl_int code, const char *what, size_t byte
   return rt_cl_fail(error, code, "device %s: %s %zu bytes", d->facts.name, what, bytes);
 }
 
+/* All elements between the host and an address, in order with the commands of the device's queue. */
+static cl_int carry(rt_opencl *d, rt_memory *m, void *address, bool there) {
+  cl_int code;
+  rt_cl_ferry *f = rt_cl_ferry_take(d, &code);
+  if (f)
+    code = there ? rt_cl_ferry_send(d, f, d->queue, address, m->host, m->bytes)
+                 : rt_cl_ferry_fetch(d, f, d->queue, NULL, m->host, address, m->bytes);
+  if (!code) code = rt_cl_ferry_settle(d, f);
+  rt_cl_ferry_give(d, f);
+  return code;
+}
+
 ir_status rt_cl_memory_place(rt_device *device, rt_memory *m, bool keep, ir_error *error) {
   rt_opencl *d = (rt_opencl *)device;
   if (m->address) return IR_OK;
@@ -133,11 +145,7 @@ ir_status rt_cl_memory_place(rt_device *device, rt_memory *m, bool keep, ir_erro
   }
   rt_block block;
   if (!rt_arena_take(&d->pool, m->bytes, &block)) return rt_cl_no_room(d, "session", m->bytes, error);
-  size_t offset;
-  cl_mem buffer = rt_cl_find(d, block.base, &offset);
-  cl_int code = CL_SUCCESS;
-  if (keep && m->host)
-    code = d->cl.EnqueueWriteBuffer(d->queue, buffer, CL_TRUE, offset, m->bytes, m->host, 0, NULL, NULL);
+  cl_int code = keep && m->host ? carry(d, m, block.base, true) : CL_SUCCESS;
   if (code) rt_arena_give(&d->pool, &block);
   m->address = block.base;
   return code == CL_SUCCESS ? IR_OK : failed(d, code, "writing", m->bytes, error);
@@ -148,13 +156,13 @@ ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
   size_t offset;
   cl_int code;
   if (!m->address) return IR_OK;
-  cl_mem buffer = rt_cl_find(d, m->address, &offset);
   if (d->facts.unified) {
+    cl_mem buffer = rt_cl_find(d, m->address, &offset);
     void *there =
         d->cl.EnqueueMapBuffer(d->queue, buffer, CL_TRUE, CL_MAP_READ, 0, m->bytes, 0, NULL, NULL, &code);
     if (there) code = rt_cl_unmap(d, d->queue, buffer, there);
   } else {
-    code = d->cl.EnqueueReadBuffer(d->queue, buffer, CL_TRUE, offset, m->bytes, m->host, 0, NULL, NULL);
+    code = carry(d, m, m->address, false);
   }
   return code == CL_SUCCESS ? IR_OK : failed(d, code, "reading", m->bytes, error);
 }

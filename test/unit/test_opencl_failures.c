@@ -196,7 +196,7 @@ static void on_both(attempt_function *try, const char *class, const char *later,
 
 static void test_enqueue_fails(void **state) { on_both(attempt, "enqueue", "", -5); }
 static void test_device_lost(void **state) { on_both(attempt, "enqueue", "+", -2); }
-static void test_wait_fails(void **state) { each_call(attempt, "", "wait", "", -14); }
+static void test_wait_fails(void **state) { on_both(attempt, "wait", "", -14); }
 static void test_allocation_fails(void **state) { on_both(attempt, "allocate", "", -4); }
 static void test_no_memory(void **state) { on_both(attempt, "allocate", "+", -61); }
 static void test_any_call_fails(void **state) { on_both(attempt, "all", "", -6); }
