@@ -24,10 +24,12 @@ typedef struct rt_cl_facts {
   uint32_t alignment;                                 /* of a buffer within a buffer */
 } rt_cl_facts;
 
-/* A buffer of the device's. Its address is its place in the table + 1, above RT_CL_SHIFT bits of offset. */
+/* Memory of the device's, one buffer or several. Its address is its place in the table + 1, above RT_CL_SHIFT
+ * bits of offset. */
 enum { RT_CL_SHIFT = 40 };
 typedef struct rt_cl_region {
   cl_mem buffer; /* NULL: the place is free, and `bytes` the next free one + 1 */
+  cl_mem *parts; /* or all these, of rt_cl_part bytes but for the last; the first is `buffer` */
   uint64_t bytes;
 } rt_cl_region;
 
@@ -97,14 +99,16 @@ static inline bool rt_cl_is_idle(rt_opencl *device) { /* known to have done all 
 ir_status rt_cl_no_room(rt_opencl *device, const char *name, size_t bytes, ir_error *error);
 
 /* opencl_memory.c: addresses */
-void *rt_cl_add(rt_opencl *device, cl_mem buffer, uint64_t bytes); /* NULL: memory is short */
-void rt_cl_remove(rt_opencl *device, void *address);               /* the buffer is released */
+void *rt_cl_add(rt_opencl *device, rt_cl_region region); /* NULL: memory is short */
+void rt_cl_remove(rt_opencl *device, void *address);     /* its buffers are released */
 /* The buffer at an address, and where in it; that which stands for none at an address that is none. */
 cl_mem rt_cl_find(rt_opencl *device, const void *address, size_t *offset);
 static inline bool rt_cl_meet(const void *a, const void *b) { /* are they of one buffer? */
   return (uintptr_t)a >> RT_CL_SHIFT == (uintptr_t)b >> RT_CL_SHIFT;
 }
-extern const rt_block_source rt_cl_blocks;
+size_t rt_cl_part(rt_device *device); /* 0: one buffer may take all memory */
+extern const rt_block_source rt_cl_blocks,
+    rt_cl_cut_blocks; /* cut: of several buffers where one is refused */
 ir_status rt_cl_memory_place(rt_device *device, rt_memory *memory, bool keep, ir_error *error);
 ir_status rt_cl_memory_read(rt_device *device, rt_memory *memory, ir_error *error);
 void rt_cl_memory_free(rt_device *device, rt_memory *memory);

@@ -196,6 +196,12 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
                  : ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
                            rt_program_name(p), needed);
   }
+  for (size_t i = 0; i < p->temp_count && r->block.part; i++) {
+    size_t bytes = f->spans[i].bytes;
+    if (bytes <= r->block.part) continue;
+    rt_arena_give(&p->context->arenas, &r->block);
+    return p->context->device->does->no_room(p->context->device, rt_program_name(p), bytes, error);
+  }
   for (size_t i = 0; i < p->temp_count; i++)
     r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
   r->filled = true;
