@@ -74,7 +74,8 @@ static void put_locals(oc_emitter *e) {
     if (n->op != IR_OP_LOCAL || !ir_is_const(e->g, n->src[0], &size)) continue;
     const char *name = oc_text(e, "l%u", (unsigned)ir_arg_int(n));
     unsigned kind = oc_storage_of((ir_dtype)n->dtype);
-    ir_textf(&e->head, "  local %s %s[%lld];\n", oc_type(kind, 1).text, name, (long long)size);
+    const char *aligned = e->by_lanes && size > 1 ? " __attribute__((aligned(16)))" : "";
+    ir_textf(&e->head, "  local %s %s[%lld]%s;\n", oc_type(kind, 1).text, name, (long long)size, aligned);
     define_name(e, live[i], kind, name);
     e->nest->scratch += (uint64_t)size * oc_bytes(kind);
   }
@@ -152,6 +153,7 @@ ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, co
                     .group = target->lanes > 0 ? oc_group_size(&nest) : 1};
     ir_text_init(&e.out, nest.mem);
     ir_text_init(&e.head, nest.mem);
+    ir_text_init(&e.late, nest.mem);
     status = check_lanes(&e, symbol, &own);
     if (status == IR_OK && cg_order_open(&e.order, &nest, &emits, &e, &own)) {
       put_kernel(&e, symbol);

@@ -65,12 +65,14 @@ typedef struct oc_emitter {
   cg_nest *nest; /* the order's */
   ir_graph *g;   /* the nest's */
   const ir_target *target;
-  bool by_lanes;  /* lanes are work-items */
-  uint32_t group; /* work-items of a group */
-  ir_text out;    /* the function's body */
-  ir_text head;   /* what is declared before it */
-  uint32_t depth; /* of blocks */
-  uint32_t piece; /* of the node at hand */
+  bool by_lanes;       /* lanes are work-items */
+  uint32_t group;      /* work-items of a group */
+  ir_text out;         /* the function's body */
+  ir_text head;        /* what is declared before it */
+  ir_text late;        /* what is stored at the end of the round at hand, */
+  uint32_t late_depth; /* by effects at this depth; 0: there is no such round */
+  uint32_t depth;      /* of blocks */
+  uint32_t piece;      /* of the node at hand */
   /* names of the node at hand: number (0: none given yet), of how many variables which one */
   uint32_t number, variables, variable, last_number;
   oc_waits waits;
@@ -150,12 +152,17 @@ oc_value oc_emit_load(oc_emitter *e, ir_ref ref);
 oc_value oc_emit_bound(oc_emitter *e, ir_ref ref);
 /* As many stored elements as `count` from that of lane `lane` of the current piece on. */
 oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count);
+/* With lanes: `count` stored elements from the current digits' on, which lie at a multiple of so many. */
+oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count);
 void oc_emit_store(void *emitter, ir_ref ref);
 void oc_emit_update(void *emitter, ir_ref ref);
 
 /* opencl_tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
  * they do not */
 bool oc_emit_tile(oc_emitter *e, ir_ref load, void **copies);
+
+/* opencl_wide.c: the same with lanes, where they lie side by side in a local */
+bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies);
 
 /* opencl_loop.c */
 void oc_emit_running(void *emitter, uint32_t loop);
@@ -167,6 +174,8 @@ uint32_t oc_group_size(const cg_nest *nest);
 const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not all work-items take part */
 void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
 void oc_after_effect(oc_emitter *e, ir_ref effect);  /* a store or update */
+/* A store to a local of which only later rounds read. */
+bool oc_is_ahead(const oc_emitter *e, ir_ref store);
 /* Between what each round of a value loop does, and the values that read it. */
 void oc_before_values(oc_emitter *e, const cg_loop *loop);
 /* Of a loop that began after so many exchanges: the next round may store. */

@@ -50,34 +50,41 @@ void oc_after_effect(oc_emitter *e, ir_ref effect) {
   if (cg_local_of(e->g, effect) >= 0) e->waits.dirty |= (uint64_t)1 << cg_local_of(e->g, effect);
 }
 
-/* The locals to which an effect stores; those of them that are kept for the next round. */
-static uint64_t stored_by(oc_emitter *e, ir_ref effect, uint64_t *kept) {
+bool oc_is_ahead(const oc_emitter *e, ir_ref store) {
+  return cg_local_of(e->g, store) >= 0 && ir_arg_mode(ir_get(e->g, ir_src(e->g, store, 0))) == IR_LOCAL_AHEAD;
+}
+
+/* The locals to which an effect stores; those of them that are kept for the next round; and those that only
+ * that one reads. */
+static uint64_t stored_by(oc_emitter *e, ir_ref effect, uint64_t *kept, uint64_t *ahead) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   uint64_t stored = 0;
   if (ir_reachable(e->g, &effect, 1, &live, &count, &cap) != IR_OK)
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
-  *kept = 0;
+  *kept = *ahead = 0;
   for (size_t i = 0; i < count; i++) {
     int64_t local = ir_op_of(e->g, live[i]) == IR_OP_STORE ? cg_local_of(e->g, live[i]) : -1;
     if (local < 0) continue;
     stored |= (uint64_t)1 << local;
     if (ir_arg_mode(ir_get(e->g, ir_src(e->g, live[i], 0)))) *kept |= (uint64_t)1 << local;
+    if (oc_is_ahead(e, live[i])) *ahead |= (uint64_t)1 << local;
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);
   return stored;
 }
 
 void oc_before_values(oc_emitter *e, const cg_loop *loop) {
-  uint64_t kept, stored = stored_by(e, loop->effect, &kept);
+  uint64_t kept, ahead, stored = stored_by(e, loop->effect, &kept, &ahead);
   if (!is_shared(e) || !stored) return;
-  if (stored & e->waits.dirty) barrier(e);
+  if (stored & ~ahead & e->waits.dirty) barrier(e);
   e->waits.read |= stored;
 }
 
 void oc_end_round(oc_emitter *e, const cg_loop *loop, uint32_t exchanges) {
   if (!is_shared(e)) return;
-  uint64_t kept = 0, stored = e->waits.read | e->waits.dirty ? stored_by(e, loop->node, &kept) : 0;
+  uint64_t kept = 0, ahead, stored = 0;
+  if (e->waits.read | e->waits.dirty) stored = stored_by(e, loop->node, &kept, &ahead);
   bool stores = (stored & e->waits.read) || (kept & e->waits.dirty);
   if (stores || (e->waits.exchanging && e->exchanges != exchanges)) barrier(e);
 }

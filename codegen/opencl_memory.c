@@ -157,6 +157,12 @@ oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane,
   return read_whole(e, &a);
 }
 
+oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count) {
+  place a = place_of(e, param, index, e->nest->width[index]);
+  return oc_make(e, a.kind, count, OC_UNARY, "*(local %s *)(%s)", oc_type(a.kind, count).text,
+                 address(e, &a));
+}
+
 oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t moved = e->nest->width[n->src[1]];
@@ -170,6 +176,13 @@ oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
 }
 
 /* stores */
+
+/* The store, at the end of the round. */
+static void write_late(oc_emitter *e, const char *guard, oc_value to, oc_value value) {
+  value = oc_temporary(e, value);
+  for (uint32_t i = 0; i < e->depth; i++) ir_text_str(&e->late, "  ");
+  ir_textf(&e->late, "%s%s = %s;\n", guard, to.text, value.text);
+}
 
 static void write_one(oc_emitter *e, const char *guard, oc_value to, oc_value value) {
   oc_line(e, "%s%s = %s", guard, to.text, value.text);
@@ -216,7 +229,8 @@ static void store_piece(oc_emitter *e, ir_ref ref) {
   if (e->by_lanes) {
     const char *guard = oc_guard(e, lanes);
     if (!moves && lanes > 1) guard = oc_text(e, "if (lane == %u) ", lanes - 1); /* the last lane's stays */
-    write_one(e, guard, element_at(e, &a, 0), value);
+    bool late = e->late_depth == e->depth && oc_is_ahead(e, ref);
+    (late ? write_late : write_one)(e, guard, element_at(e, &a, 0), value);
   } else if (width == 1) {
     write_one(e, "", element_at(e, &a, 0), value);
   } else if (!moves || (a.affine && a.stride == 0)) {
