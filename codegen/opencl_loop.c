@@ -173,15 +173,15 @@ void oc_emit_running(void *emitter, uint32_t number) {
   if (e->order.failed) return;
   bool guarded = hoist_guarded(e, loop, first, end);
   oc_waits before = e->waits;
-  uint32_t exchanges = e->exchanges;
   if (unrolls(e, loop)) ir_text_str(&e->out, "#pragma unroll\n");
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
+  oc_first outer = oc_begin_round(e);
   define_counter(e, loop, kind, name);
   e->order.open[number] = true;
   emit_round(e, loop, effect);
   if (e->order.failed) return;
   close_carried(e, loop, arrays);
-  oc_end_round(e, loop, exchanges);
+  oc_end_round(e, loop, outer);
   e->order.open[number] = false;
   cg_forget_since(&e->order, scope);
   oc_close(e);

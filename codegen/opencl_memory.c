@@ -53,7 +53,7 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
   if (e->by_lanes) {
     a.affine = true;
     a.stride = 0;
-    a.base = lane_index(e, index, &how);
+    a.base = oc_is_own(e, param) ? oc_own_index(e, index) : lane_index(e, index, &how);
     return a;
   }
   a.base = how.base ? oc_at(e, how.base) : oc_literal(e, OC_INT, 0);
@@ -227,7 +227,7 @@ static void store_piece(oc_emitter *e, ir_ref ref) {
   place a = place_of(e, n->src[0], n->src[1], lanes);
   oc_value value = oc_splat(e, oc_to_storage(e, a.dtype, oc_at(e, n->src[2])), width);
   if (e->by_lanes) {
-    const char *guard = oc_guard(e, lanes);
+    const char *guard = oc_is_own(e, n->src[0]) ? "" : oc_guard(e, lanes);
     if (!moves && lanes > 1) guard = oc_text(e, "if (lane == %u) ", lanes - 1); /* the last lane's stays */
     bool late = e->late_depth == e->depth && oc_is_ahead(e, ref);
     (late ? write_late : write_one)(e, guard, element_at(e, &a, 0), value);

@@ -35,7 +35,8 @@ static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
   const ir_node *n = ir_get(e->g, load);
   uint32_t bytes = oc_bytes(oc_storage_of(ir_dtype_of(e->g, n->src[0])));
   const uint64_t *lanes = cg_lanes(e->nest, load);
-  if (!e->by_lanes || cg_local_of(e->g, load) < 0 || !ir_is_true(e->g, n->src[2])) return false;
+  if (!e->by_lanes || cg_local_of(e->g, load) < 0 || oc_is_own(e, n->src[0]) || !ir_is_true(e->g, n->src[2]))
+    return false;
   out->count = BYTES / bytes < MOST ? BYTES / bytes : MOST;
   for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
     const cg_loop *loop = &e->nest->loops[l];

@@ -121,7 +121,9 @@ static void choose_elements(loop_nest *n) {
          (blocks % (2 * copies) == 0 || blocks > MANY * copies) &&
          (!is_outermost(n) || saturated(groups, blocks / (2 * copies)) >= ENOUGH_GROUPS))
     copies *= 2;
-  a->unroll = copies;
+  bool few = blocks > 0 && most(n, a) == blocks * a->lanes && blocks <= MOST_COPIES &&
+             blocks * bytes <= n->target->vector_bytes && !is_outermost(n);
+  a->unroll = few ? (int)blocks : copies; /* all of them, inside a group's round */
   bool repeatable = ir_op_of(n->g, n->store) == IR_OP_STORE && loop_is_repeatable(n);
   for (uint32_t i = 0; i < n->axis_count; i++) n->axes[i].overlaps = repeatable;
 }
