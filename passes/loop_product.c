@@ -15,7 +15,7 @@
 #include "index.h"
 
 enum { MAX_LOADS = 64, MOST_TERMS = 32, TERMS = 16, FEWEST_TERMS = 8, PAD = 1 };
-enum { MOST_AHEAD = 8 }; /* terms of slabs that are taken ahead: elements wait in registers */
+enum { FEW_AHEAD = 4 }; /* elements of an operand that wait in a work-item's registers */
 
 typedef struct product {
   loop_place *p;
@@ -78,9 +78,23 @@ static int64_t slab_of(const product *s) {
   return most < TERMS ? most : TERMS;
 }
 
-/* Of few enough terms, with room for two slabs, and in several rounds? */
-static bool takes_ahead(const product *s) {
-  return known(s->n->g, s->terms) > MOST_AHEAD && 2 * MOST_AHEAD * bytes_each(s) <= s->n->target->local_bytes;
+/* Is there room for two slabs of so many terms, of which each work-item takes few elements, and are there
+ * several? */
+static bool fits_ahead(const product *s, int64_t terms) {
+  bool few = true;
+  for (int i = 0; i < 2; i++) few &= s->side[i].width * terms <= (int64_t)FEW_AHEAD * s->items;
+  return few && 2 * terms * bytes_each(s) <= s->n->target->local_bytes && known(s->n->g, s->terms) > terms;
+}
+
+/* Terms of a slab that is taken a round ahead, which divide all of them if possible; 0: none fits. */
+static int64_t slab_ahead(const product *s) {
+  int64_t all = known(s->n->g, s->terms), most = 0;
+  for (int64_t terms = MOST_TERMS; terms >= FEWEST_TERMS; terms -= FEWEST_TERMS) {
+    if (!fits_ahead(s, terms)) continue;
+    if (all % terms == 0) return terms;
+    if (!most) most = terms;
+  }
+  return most;
 }
 
 /* Is the whole of the group's tile at hand, each work-item with as many copies as any other, and do the
@@ -105,8 +119,9 @@ static bool plan(product *s) {
   int64_t items = (int64_t)n->axes[s->side[0].axis].lanes * n->axes[s->side[1].axis].lanes;
   if (s->side[0].axis == s->side[1].axis || items != s->items || known(n->g, s->terms) < FEWEST_TERMS)
     return false;
-  s->ahead = takes_ahead(s);
-  s->slab = s->ahead ? MOST_AHEAD : slab_of(s);
+  s->slab = slab_ahead(s);
+  s->ahead = s->slab > 0;
+  if (!s->ahead) s->slab = slab_of(s);
   bool even = known(n->g, s->terms) % s->slab == 0;
   for (int i = 0; i < 2 && !even; i++)
     if (is_indirect(n, s->side[i].value)) return false;
