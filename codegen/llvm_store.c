@@ -7,9 +7,11 @@
  * does: its memory is written once and read much later, and need not be fetched first. Whether they are is
  * seen at run time, once for all copies, since buffers of users begin anywhere; vectors smaller than a
  * register, which are ends of rows, never do. Such stores are ordered with others by a fence alone, which
- * stands at the kernel's end. */
+ * stands at the kernel's end. Where most of an output streams, what lies in every fourth part of memory does
+ * not. */
 #include "codegen/llvm.h"
 
+enum { KEPT = 3 << 17 }; /* bits of an address: where all are 0 it is in a part that stays in the caches */
 enum { LINE = 64, MOST_INTERLEAVED = CG_MAX_STEP };
 
 /* What is to be written where. */
@@ -121,6 +123,13 @@ static LLVMValueRef aligned(cg_emitter *e, const writes *w, bool together, unsig
   return LLVMBuildICmp(e->b, LLVMIntEQ, bits, LLVMConstNull(e->i64), "");
 }
 
+/* i1: is the first vector in a part of memory that streams? */
+static LLVMValueRef passes(cg_emitter *e, const writes *w) {
+  LLVMValueRef at = LLVMBuildPtrToInt(e->b, w->to[0], e->i64, "");
+  LLVMValueRef part = LLVMBuildAnd(e->b, at, LLVMConstInt(e->i64, KEPT, 0), "");
+  return LLVMBuildICmp(e->b, LLVMIntNE, part, LLVMConstNull(e->i64), "");
+}
+
 /* i1: does the output lie where no input does? Lines that were just read are written faster through the
  * caches. NULL where it always does. */
 static LLVMValueRef apart(cg_emitter *e, const writes *w) {
@@ -141,9 +150,10 @@ static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
   return bytes % LINE == 0 || w->count == 1 || (alternating >= 0 && w->count * bytes % LINE == 0);
 }
 
-static void stream(cg_emitter *e, const writes *w, bool together, unsigned bytes) {
+static void stream(cg_emitter *e, const writes *w, int64_t mode, bool together, unsigned bytes) {
   LLVMBasicBlockRef past = cg_block(e), through = cg_block(e), after = cg_block(e);
   LLVMValueRef gains = aligned(e, w, together, bytes), lies_apart = apart(e, w);
+  if (mode == IR_STREAM_MOST) gains = LLVMBuildAnd(e->b, gains, passes(e, w), "");
   if (lies_apart) gains = LLVMBuildAnd(e->b, gains, lies_apart, "");
   LLVMBuildCondBr(e->b, gains, past, through);
   LLVMPositionBuilderAtEnd(e->b, past);
@@ -170,9 +180,10 @@ void cg_emit_store(void *emitter, ir_ref ref) {
   while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   if (!w.count || e->order.failed) return;
   unsigned bytes = w.place.bytes * e->nest->width[ref];
-  bool streams = ir_arg_mode(ir_get(e->g, ref)) && bytes == (unsigned)e->target->vector_bytes &&
-                 w.count == copies && fills_lines(&w, bytes, alternating);
-  if (streams) stream(e, &w, are_aligned_together(e, ref, alternating, w.place.bytes, bytes), bytes);
+  int64_t mode = ir_arg_mode(ir_get(e->g, ref));
+  bool streams = mode != IR_NO_STREAM && bytes == (unsigned)e->target->vector_bytes && w.count == copies &&
+                 fills_lines(&w, bytes, alternating);
+  if (streams) stream(e, &w, mode, are_aligned_together(e, ref, alternating, w.place.bytes, bytes), bytes);
   else write_all(e, &w, 0);
 }
 

@@ -212,14 +212,15 @@ static bool parse_load(kernel_parser *k, ir_ref *out) {
          (*out = make(k, IR_OP_LOAD, dtype, ir_pack_arg(ahead, 0))) != 0;
 }
 
-/* after the word: `SUBSCRIPT = VALUE`, then perhaps `stream` */
+/* after the word: `SUBSCRIPT = VALUE`, then perhaps `stream` or `stream most` */
 static bool parse_store(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_ref value;
   ir_lex_next(&p->lex);
   if (!parse_subscript(k) || !ir_lex_expect(&p->lex, '=', "bad store") || !ir_parse_operand(p, &value))
     return false;
-  int64_t arg = ir_pack_arg(0, accept_word(p, "stream"));
+  bool streams = accept_word(p, "stream"), most = streams && accept_word(p, "most");
+  int64_t arg = ir_pack_arg(0, most ? IR_STREAM_MOST : streams ? IR_STREAM : IR_NO_STREAM);
   return push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
 }
 

@@ -285,7 +285,8 @@ static void put_line(kernel_printer *k, ir_ref ref) {
     put_subscript(k, n);
     ir_text_str(pr->out, " = ");
     ir_put_operand(pr, n->src[2], false);
-    if (ir_arg_mode(n)) ir_text_str(pr->out, " stream");
+    static const char *const stream[] = {"", " stream", " stream most"};
+    if (ir_arg_mode(n) <= IR_STREAM_MOST) ir_text_str(pr->out, stream[ir_arg_mode(n)]);
   } else if (well_formed_update(k, n)) {
     put_update(k, n);
   } else if (n->dtype == IR_NONE) {

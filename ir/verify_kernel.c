@@ -46,8 +46,8 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
   if (!load && !expect_dtype(k, ref, 2, element)) return false;
   if (load && (n->arg != ir_pack_arg(ir_arg_int(n), 0) || ir_arg_int(n) < 0 || (local && n->arg != 0)))
     return ir_broken(k->v, ref, "it looks so many elements of a parameter ahead, or does not");
-  if (!load && n->arg != 0 && n->arg != ir_pack_arg(0, true))
-    return ir_broken(k->v, ref, "it streams or does not");
+  if (!load && (n->arg != ir_pack_arg(0, ir_arg_mode(n)) || ir_arg_mode(n) > IR_STREAM_MOST))
+    return ir_broken(k->v, ref, "it streams, or most of it, or does not");
   return n->dtype == (load ? element : IR_NONE) || ir_broken(k->v, ref, "its dtype is that of its parameter");
 }
 

@@ -114,6 +114,7 @@ int loop_group_size(const loop_nest *n); /* so many work-items work together whe
 void loop_bind_groups(loop_nest *n);
 
 /* loop_copies.c: of stores without reductions */
+enum { LOOP_MOST_REPEATED = 16 }; /* copies, after which quotients of lanes repeat */
 /* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that
  * other one is read side by side: copies along `last` then alternate in memory. NULL where there is none. */
 loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);

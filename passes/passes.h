@@ -122,6 +122,8 @@ ir_ref pass_refine(ir_graph *g, ir_ref effect);
 /* peel.c: each store in pieces, so that inside each no mask is left to test and no quotient to compute.
  * Pieces that share their outer ranges share those loops. */
 ir_ref pass_peel(ir_graph *g, ir_ref effect);
+/* weave.c: short rows that lie in pieces become runs again, with loads under masks. */
+ir_ref pass_weave(ir_graph *g, ir_ref effect, const ir_target *target);
 
 /* loop_reduce.c: what ADD, MUL, MAX, MIN, AND or OR leaves as it is, in the dtype. */
 ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t);

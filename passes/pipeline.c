@@ -81,6 +81,7 @@ static void refine(pass_state *s) { s->root = pass_refine(s->g, s->root); }
 /* Work-items test a mask in less time than a group finds out which piece is its own. */
 static void peel(pass_state *s) {
   if (!s->options->target->lanes) s->root = pass_peel(s->g, s->root);
+  if (s->root) s->root = pass_weave(s->g, s->root, s->options->target);
   if (s->root) s->root = pass_drop_params(s->g, s->root, &s->slots);
   take_slots(s);
 }

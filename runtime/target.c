@@ -174,6 +174,7 @@ static void processor(ir_target *out, int64_t cache[4]) {
   }
   out->has_dot2 = true; /* of every x86-64: pmaddwd */
   bool avx2 = state >= NEEDS_YMM && bit(words, LEAF_7, EBX, 5);
+  out->has_masks = avx2;
   out->vector_bytes = state == NEEDS_ZMM ? 64 : avx2 ? 32 : 16;
   out->registers = state == NEEDS_ZMM ? 32 : 16;
   out->has_fma = state >= NEEDS_YMM && bit(words, LEAF_1, ECX, 12);
@@ -229,6 +230,7 @@ static const field fields[] = {
     FIELD("registers", FIELD_INT, registers, "16 or 32"),
     FIELD("fma", FIELD_BOOL, has_fma, "0 or 1"),
     FIELD("f16c", FIELD_BOOL, has_f16c, "0 or 1"),
+    FIELD("masks", FIELD_BOOL, has_masks, "0 or 1"),
     FIELD("dot2", FIELD_BOOL, has_dot2, "0 or 1"),
     FIELD("l1", FIELD_BYTES, l1_bytes, "a power of two"),
     FIELD("l2", FIELD_BYTES, l2_bytes, "a power of two"),

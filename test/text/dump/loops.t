@@ -71,3 +71,26 @@ $ viewfold dump --print-after=peel 'f32[4,6].pad((0,0),(0,4)).reshape(40).shrink
 $ grep -c store pieces.vf
 3
 $ viewfold dump --stage=graph pieces.vf | cmp - pieces.vf
+
+== short rows that a mask has cut are one run, under masks that are constants
+<<< moved.vf
+graph @moved(%x: f32[40,56]) {
+  %p = pad %x pads=[[0,0],[1,0]]
+  %y = shrink %p bounds=[[0,40],[0,56]]
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 masks=1' moved.vf | grep -e nest -e load
+\# kernel 0 nest 0: split a0 112; split a0 16; unroll a0.1; vector a0.2
+          %2 = load p1[(%0+%1+ridx11+-1)] if ((%1+ridx11+(((%1+ridx11)//56)*-56))>=1) : f32
+$ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32 masks=0' moved.vf | grep -c ' if '
+? 1
+0
+
+== of a large output that little is read for, a quarter stays in the caches
+$ viewfold dump --stage=loops --target 'l1=1024 l2=2048 l3=8192' 'f32[64,64].flip(0)' | grep -o 'stream.*' | sort -u
+stream
+$ viewfold dump --stage=loops --target 'l1=1024 l2=2048 l3=65536' 'f32[1,4096].expand(7,4096)' > most.vf
+$ grep -o 'stream.*' most.vf | sort -u
+stream most
+$ grep -v '^#' most.vf > kernel.vf; viewfold dump --stage=graph kernel.vf | cmp - kernel.vf
