@@ -299,7 +299,7 @@ ifneq ($(SAN),)
 test-build: all tests build/run_text
 else
 test-build:
-	+$(Q)$(MAKE) --no-print-directory all build/run_text
+	+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device
 	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
 	+$(Q)$(MAKE) --no-print-directory SAN=address all tests
 endif
@@ -312,7 +312,7 @@ text: all build/run_text
 	@$(RUN_TESTS) $(B):text
 conform: all
 	@$(RUN_TESTS) build:conform
-opencl: all
+opencl: all build/bench/bench_device
 	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
 	@$(RUN_TESTS) build:opencl
 style: all
@@ -321,7 +321,7 @@ style: all
 soak:
 	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
-	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all)
+	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all build/bench/bench_device)
 	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property build:conform$(comma)opencl)
 
 # Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.

@@ -44,7 +44,7 @@ static bool allocate_plain(void *mem, size_t size, rt_block *out) {
 #if defined(MADV_HUGEPAGE)
   if (align == HUGE_PAGE) madvise(base, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
 #endif
-  *out = (rt_block){base, size, raw, size + align};
+  *out = (rt_block){.base = base, .size = size, .raw = raw, .raw_size = size + align};
   return true;
 }
 

@@ -13,7 +13,8 @@ enum { RT_ARENA_KEPT = 4, RT_ARENA_MOST = 32 };
 typedef struct rt_block {
   uint8_t *base; /* address: a multiple of 64, or of 2 MiB when large; NULL: no block */
   size_t size;
-  void *raw; /* as allocated */
+  size_t part; /* what lies across its multiples is not in one piece; 0: everything is */
+  void *raw;   /* as allocated */
   size_t raw_size;
 } rt_block;
 

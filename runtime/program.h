@@ -68,6 +68,7 @@ enum { RT_FEW_PARAMS = 16, RT_SCRATCH_ALIGN = 128 /* of each thread: no two shar
 struct rt_program {
   rt_context *context;
   bool remote; /* run by its device's functions, not by calling its own */
+  size_t part; /* the arena is cut at its multiples; 0: nowhere */
   bool plain; /* fixed sizes, no memory for temporaries nor scratch memory, few parameters, only kernels: runs
                  on the stack alone */
   size_t scratch_steps; /* whose kernels need scratch memory */

@@ -217,6 +217,12 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
     rt_arena_give(&p->context->arenas, &r->block);
     if (!rt_arena_take(&p->context->arenas, needed, &r->block)) return no_room(p, needed, error);
   }
+  for (size_t i = 0; i < p->temp_count && r->block.part; i++) {
+    size_t bytes = f->spans[i].bytes;
+    if (bytes <= r->block.part) continue;
+    rt_arena_give(&p->context->arenas, &r->block);
+    return p->context->device->does->no_room(p->context->device, rt_program_name(p), bytes, error);
+  }
   for (size_t i = 0; i < p->temp_count; i++)
     r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
   if (p->context->options.apart) return take_apart(p, r, f, error);
