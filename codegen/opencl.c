@@ -36,6 +36,7 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   int64_t params = ir_arg_int(kernel);
   ir_textf(&e->head, "kernel __attribute__((reqd_work_group_size(%u, 1, 1))) void %s(", e->group, symbol);
+  if (!params) ir_text_str(&e->head, "global int *status, ");
   for (uint32_t i = 1; i < kernel->nsrc && !e->order.failed; i++) {
     ir_ref ref = kernel->src[i];
     const ir_node *n = ir_get(e->g, ref);
@@ -48,35 +49,47 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
       ir_textf(&e->head, "long v%u, ", (unsigned)(i - params - 1));
     }
   }
-  if (!params) ir_text_str(&e->head, "global int *status, ");
   ir_text_str(&e->head, "long count, long grain) {\n");
   for (uint32_t i = (uint32_t)params + 1; i < kernel->nsrc && !e->order.failed; i++)
     define_name(e, kernel->src[i], OC_LONG, oc_text(e, "v%u", (unsigned)(i - params - 1)));
   e->last_number = kernel->nsrc - 1 - (uint32_t)params;
 }
 
-static void put_locals(oc_emitter *e) {
+/* The work-item's position in a vector of so many lanes. */
+static void put_lane(oc_emitter *e, ir_ref range, const cg_loop *loop) {
+  const char *name = oc_text(e, "ridx%d", (int)ir_arg_int(ir_get(e->g, range)));
+  if (loop->extent == e->group) oc_line(e, "int %s = lane", name);
+  else oc_line(e, "int %s = min(lane, %d)", name, (int)loop->extent - 1);
+  define_name(e, range, OC_INT, name);
+}
+
+static void put_local(oc_emitter *e, ir_ref local) {
+  const ir_node *n = ir_get(e->g, local);
+  int64_t size = 0;
+  const char *name = oc_text(e, "l%u", (unsigned)ir_arg_int(n));
+  unsigned kind = oc_storage_of((ir_dtype)n->dtype);
+  bool own = oc_is_own(e, local);
+  ir_is_const(e->g, n->src[0], &size);
+  if (own) size = oc_own_size(e, size);
+  ir_textf(&e->head, "  %s%s %s[%lld]%s;\n", own ? "" : "local ", oc_type(kind, 1).text, name,
+           (long long)size, e->by_lanes && !own && size > 1 ? " __attribute__((aligned(16)))" : "");
+  define_name(e, local, kind, name);
+  if (!own) e->nest->scratch += (uint64_t)size * oc_bytes(kind);
+}
+
+static void put_lanes_and_locals(oc_emitter *e) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   if (ir_reachable(e->g, &e->nest->kernel, 1, &live, &count, &cap) != IR_OK)
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  else oc_find_own(e, live, count);
   for (size_t i = 0; i < count && !e->order.failed; i++) {
     const ir_node *n = ir_get(e->g, live[i]);
-    int64_t size;
-    if (n->op == IR_OP_RANGE && e->nest->loop_of[live[i]]) {
-      const cg_loop *loop = &e->nest->loops[e->nest->loop_of[live[i]] - 1];
-      if (!e->by_lanes || loop->binding != IR_VECTOR) continue;
-      const char *name = oc_text(e, "ridx%d", (int)ir_arg_int(n));
-      if (loop->extent == e->group) oc_line(e, "int %s = lane", name);
-      else oc_line(e, "int %s = min(lane, %d)", name, (int)loop->extent - 1);
-      define_name(e, live[i], OC_INT, name);
-    }
-    if (n->op != IR_OP_LOCAL || !ir_is_const(e->g, n->src[0], &size)) continue;
-    const char *name = oc_text(e, "l%u", (unsigned)ir_arg_int(n));
-    unsigned kind = oc_storage_of((ir_dtype)n->dtype);
-    ir_textf(&e->head, "  local %s %s[%lld];\n", oc_type(kind, 1).text, name, (long long)size);
-    define_name(e, live[i], kind, name);
-    e->nest->scratch += (uint64_t)size * oc_bytes(kind);
+    const cg_loop *loop = n->op == IR_OP_RANGE && e->nest->loop_of[live[i]]
+                              ? &e->nest->loops[e->nest->loop_of[live[i]] - 1]
+                              : NULL;
+    if (loop && e->by_lanes && loop->binding == IR_VECTOR) put_lane(e, live[i], loop);
+    if (n->op == IR_OP_LOCAL) put_local(e, live[i]);
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);
 }
@@ -91,15 +104,16 @@ static void put_kernel(oc_emitter *e, const char *symbol) {
   e->depth = 1;
   put_arguments(e, symbol);
   if (e->by_lanes && e->group > 1) oc_line(e, "int lane = get_local_id(0)");
-  put_locals(e);
+  put_lanes_and_locals(e);
   if (has_threads(e->nest))
     oc_line(e, "long begin = get_group_id(0) * grain, end = min(begin + grain, count)");
   if (!e->order.failed) cg_emit_effect(&e->order, ir_src(e->g, e->nest->kernel, 0));
   if (e->streams) oc_line(e, "mem_fence(CLK_GLOBAL_MEM_FENCE)");
   oc_close(e);
-  if (e->exchange) {
-    ir_textf(&e->head, "  local ulong exchange[%llu];\n", (unsigned long long)(e->exchange + 7) / 8);
-    e->nest->scratch += (e->exchange + 7) / 8 * 8;
+  for (unsigned area = 0; area < 2; area++) {
+    unsigned long long words = (e->exchange[area] + 7) / 8;
+    if (words) ir_textf(&e->head, "  local ulong exchange%u[%llu];\n", area, words);
+    e->nest->scratch += words * 8;
   }
   if (e->has_flag) {
     ir_text_str(&e->head, "  local int some;\n");
@@ -138,8 +152,8 @@ static ir_status copy_out(oc_emitter *e, cg_blob *out) {
 
 ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, const ir_target *target,
                     cg_blob *out, ir_error *error) {
-  static const cg_emits emits = {oc_emit_copies,   oc_emit_running, oc_emit_lanes,
-                                 oc_before_effect, oc_emit_store,   oc_emit_update};
+  static const cg_emits emits = {oc_emit_copies, oc_emit_running, oc_emit_lanes, oc_before_effect,
+                                 oc_emit_store,  oc_emit_update,  true};
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
@@ -150,8 +164,10 @@ ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, co
                     .target = target,
                     .by_lanes = target->lanes > 0,
                     .group = target->lanes > 0 ? oc_group_size(&nest) : 1};
+    oc_part_in_place(&nest, e.group);
     ir_text_init(&e.out, nest.mem);
     ir_text_init(&e.head, nest.mem);
+    ir_text_init(&e.late, nest.mem);
     status = check_lanes(&e, symbol, &own);
     if (status == IR_OK && cg_order_open(&e.order, &nest, &emits, &e, &own)) {
       put_kernel(&e, symbol);

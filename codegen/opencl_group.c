@@ -7,8 +7,9 @@
  * kept, which the next round may read first. Effects stand in uniform
  * control flow, and values read locals only on behalf of effects, after their barriers.
  *
- * Exchange. Values of lanes are combined through local memory that all such trees of a kernel share: before
- * one stores there, or at the end of a round with one, all have read what the one before left. */
+ * Exchange. Values of lanes are combined through local memory that all such trees of a kernel share, in two
+ * areas: a tree takes the one that nobody reads any more, so that mostly none waits for the one before. At
+ * the end of a round work-items wait where the next one may begin with an area that is still read. */
 #include "codegen/opencl.h"
 
 #include <string.h>
@@ -19,6 +20,28 @@ uint32_t oc_group_size(const cg_nest *nest) {
     if (nest->loops[l].binding == IR_VECTOR && nest->loops[l].extent > most)
       most = (uint32_t)nest->loops[l].extent;
   return most;
+}
+
+/* Is something loaded for a store of fewer lanes to p0 than a group has work-items? */
+static bool stores_in_part(const cg_nest *nest, uint32_t group) {
+  for (ir_ref ref = 0; ref < nest->count; ref++) {
+    const ir_node *n = ir_get(&nest->graph, ref);
+    if (n->op == IR_OP_STORE && ir_op_of(&nest->graph, n->src[0]) == IR_OP_PARAM &&
+        nest->touches[n->src[2]] && nest->width[ref] != group)
+      return true;
+  }
+  return false;
+}
+
+void oc_part_in_place(cg_nest *nest, uint32_t group) {
+  if (group == 1 || !nest->in_place || !stores_in_part(nest, group)) return;
+  const ir_node *kernel = ir_get(&nest->graph, nest->kernel);
+  for (uint32_t i = 1; i < kernel->nsrc; i++) {
+    const ir_node *n = ir_get(&nest->graph, kernel->src[i]);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
+    if (slot < 32 && nest->in_place >> slot & 1) nest->stored[kernel->src[i]] = false;
+  }
+  nest->in_place = 0;
 }
 
 const char *oc_guard(oc_emitter *e, uint32_t lanes) {
@@ -35,51 +58,73 @@ static void barrier(oc_emitter *e) {
 
 /* locals */
 
+/* The local, as a set, that the effect stores to and others read. */
+static uint64_t stored_to(const oc_emitter *e, ir_ref effect) {
+  int64_t local = cg_local_of(e->g, effect);
+  return local >= 0 ? (uint64_t)1 << local & ~e->own : 0;
+}
+
 void oc_before_effect(void *emitter, ir_ref effect) {
   oc_emitter *e = emitter;
   if (!is_shared(e)) return;
-  uint64_t reads = e->nest->reads[effect];
-  int64_t stored = ir_op_of(e->g, effect) == IR_OP_STORE ? cg_local_of(e->g, effect) : -1;
-  uint64_t stores = stored >= 0 ? (uint64_t)1 << stored : 0;
+  uint64_t reads = e->nest->reads[effect] & ~e->own;
+  uint64_t stores = ir_op_of(e->g, effect) == IR_OP_STORE ? stored_to(e, effect) : 0;
   if (reads & e->waits.dirty || stores & e->waits.read) barrier(e);
 }
 
 void oc_after_effect(oc_emitter *e, ir_ref effect) {
   if (!is_shared(e)) return;
-  e->waits.read |= e->nest->reads[effect];
-  if (cg_local_of(e->g, effect) >= 0) e->waits.dirty |= (uint64_t)1 << cg_local_of(e->g, effect);
+  e->waits.read |= e->nest->reads[effect] & ~e->own;
+  e->waits.dirty |= stored_to(e, effect);
 }
 
-/* The locals to which an effect stores; those of them that are kept for the next round. */
-static uint64_t stored_by(oc_emitter *e, ir_ref effect, uint64_t *kept) {
+bool oc_is_ahead(const oc_emitter *e, ir_ref store) {
+  return cg_local_of(e->g, store) >= 0 && ir_arg_mode(ir_get(e->g, ir_src(e->g, store, 0))) == IR_LOCAL_AHEAD;
+}
+
+/* The locals to which an effect stores; those of them that are kept for the next round; and those that only
+ * that one reads. */
+static uint64_t stored_by(oc_emitter *e, ir_ref effect, uint64_t *kept, uint64_t *ahead) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   uint64_t stored = 0;
   if (ir_reachable(e->g, &effect, 1, &live, &count, &cap) != IR_OK)
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
-  *kept = 0;
+  *kept = *ahead = 0;
   for (size_t i = 0; i < count; i++) {
-    int64_t local = ir_op_of(e->g, live[i]) == IR_OP_STORE ? cg_local_of(e->g, live[i]) : -1;
-    if (local < 0) continue;
-    stored |= (uint64_t)1 << local;
-    if (ir_arg_mode(ir_get(e->g, ir_src(e->g, live[i], 0)))) *kept |= (uint64_t)1 << local;
+    uint64_t local = ir_op_of(e->g, live[i]) == IR_OP_STORE ? stored_to(e, live[i]) : 0;
+    if (!local) continue;
+    stored |= local;
+    if (ir_arg_mode(ir_get(e->g, ir_src(e->g, live[i], 0)))) *kept |= local;
+    if (oc_is_ahead(e, live[i])) *ahead |= local;
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);
   return stored;
 }
 
 void oc_before_values(oc_emitter *e, const cg_loop *loop) {
-  uint64_t kept, stored = stored_by(e, loop->effect, &kept);
+  uint64_t kept, ahead, stored = stored_by(e, loop->effect, &kept, &ahead);
   if (!is_shared(e) || !stored) return;
-  if (stored & e->waits.dirty) barrier(e);
+  if (stored & ~ahead & e->waits.dirty) barrier(e);
   e->waits.read |= stored;
 }
 
-void oc_end_round(oc_emitter *e, const cg_loop *loop, uint32_t exchanges) {
+oc_first oc_begin_round(oc_emitter *e) {
+  oc_first outer = e->first;
+  e->first = (oc_first){.depth = e->depth};
+  return outer;
+}
+
+/* The outer loop's first areas may be those of a loop inside, which may have no round. */
+void oc_end_round(oc_emitter *e, const cg_loop *loop, oc_first outer) {
+  oc_first own = e->first;
+  e->first = outer;
+  if (!outer.known) e->first.areas |= own.areas;
   if (!is_shared(e)) return;
-  uint64_t kept = 0, stored = e->waits.read | e->waits.dirty ? stored_by(e, loop->node, &kept) : 0;
+  uint64_t kept = 0, ahead, stored = 0;
+  if (e->waits.read | e->waits.dirty) stored = stored_by(e, loop->node, &kept, &ahead);
   bool stores = (stored & e->waits.read) || (kept & e->waits.dirty);
-  if (stores || (e->waits.exchanging && e->exchanges != exchanges)) barrier(e);
+  if (stores || e->waits.exchanging & own.areas) barrier(e);
 }
 
 void oc_end_maybe(oc_emitter *e, oc_waits before) {
@@ -137,16 +182,26 @@ static oc_value tree(oc_emitter *e, ir_op op, ir_dtype dtype, const char *first,
   return part[0];
 }
 
+/* An area that nobody reads any more. */
+static uint32_t area_for(oc_emitter *e, uint64_t bytes) {
+  if (e->waits.exchanging == 3) barrier(e);
+  uint32_t area = e->waits.exchanging & 1;
+  if (bytes > e->exchange[area]) e->exchange[area] = bytes;
+  if (!e->first.known) e->first.areas |= 1U << area;
+  if (e->first.depth == e->depth) e->first.known = true;
+  return area;
+}
+
 /* Values that go through the exchange at once: each has `lanes` elements of it. */
 static void combine_some(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,
                          uint32_t count) {
   enum { FEW = 16, MOST = 256, STEP = 8 };
   unsigned kind = dtype == IR_BOOL ? OC_INT : values[0].kind;
   uint64_t bytes = (uint64_t)count * lanes * oc_bytes(kind);
-  if (bytes > e->exchange) e->exchange = bytes;
-  if (e->waits.exchanging) barrier(e);
+  uint32_t area = area_for(e, bytes);
   const char *name = oc_text(e, "x%u", e->last_number++), *guard = oc_guard(e, lanes);
-  oc_line(e, "local %s *%s = (local %s *)exchange", oc_type(kind, 1).text, name, oc_type(kind, 1).text);
+  oc_line(e, "local %s *%s = (local %s *)exchange%u", oc_type(kind, 1).text, name, oc_type(kind, 1).text,
+          area);
   for (uint32_t k = 0; k < count; k++)
     oc_line(e, "%s%s[%s%s] = %s", guard, name, k ? oc_text(e, "%u + ", k * lanes) : "", "lane",
             values[k].text);
@@ -165,8 +220,7 @@ static void combine_some(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes
   for (uint32_t k = 0; k < count; k++)
     values[k] =
         oc_temporary(e, tree(e, op, dtype, k ? oc_text(e, "%u", k * lanes) : "", 1, left, kind, name));
-  e->waits.exchanging = true;
-  e->exchanges++;
+  e->waits.exchanging |= 1U << area;
 }
 
 void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,

@@ -54,7 +54,7 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
   if (e->by_lanes) {
     a.affine = true;
     a.stride = 0;
-    a.base = lane_index(e, index, &how);
+    a.base = oc_is_own(e, param) ? oc_own_index(e, index) : lane_index(e, index, &how);
     return a;
   }
   a.base = how.base ? oc_at(e, how.base) : oc_literal(e, OC_INT, 0);
@@ -165,6 +165,12 @@ static void fetch_ahead(oc_emitter *e, const place *a, int64_t elements) {
   oc_line(e, "VF_AHEAD(%s, %s)", low_address(e, a), oc_literal(e, OC_LONG, bytes).text);
 }
 
+oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count) {
+  place a = place_of(e, param, index, e->nest->width[index]);
+  return oc_make(e, a.kind, count, OC_UNARY, "*(local %s *)(%s)", oc_type(a.kind, count).text,
+                 address(e, &a));
+}
+
 oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t moved = e->nest->width[n->src[1]];
@@ -179,6 +185,13 @@ oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
 }
 
 /* stores */
+
+/* The store, at the end of the round. */
+static void write_late(oc_emitter *e, const char *guard, oc_value to, oc_value value) {
+  value = oc_temporary(e, value);
+  for (uint32_t i = 0; i < e->depth; i++) ir_text_str(&e->late, "  ");
+  ir_textf(&e->late, "%s%s = %s;\n", guard, to.text, value.text);
+}
 
 static void write_one(oc_emitter *e, const char *guard, oc_value to, oc_value value) {
   oc_line(e, "%s%s = %s", guard, to.text, value.text);
@@ -224,9 +237,10 @@ static void store_piece(oc_emitter *e, ir_ref ref) {
   place a = place_of(e, n->src[0], n->src[1], lanes);
   oc_value value = oc_splat(e, oc_to_storage(e, a.dtype, oc_at(e, n->src[2])), width);
   if (e->by_lanes) {
-    const char *guard = oc_guard(e, lanes);
+    const char *guard = oc_is_own(e, n->src[0]) ? "" : oc_guard(e, lanes);
     if (!moves && lanes > 1) guard = oc_text(e, "if (lane == %u) ", lanes - 1); /* the last lane's stays */
-    write_one(e, guard, element_at(e, &a, 0), value);
+    bool late = e->late_depth == e->depth && oc_is_ahead(e, ref);
+    (late ? write_late : write_one)(e, guard, element_at(e, &a, 0), value);
   } else if (width == 1) {
     write_one(e, "", element_at(e, &a, 0), value);
   } else if (!moves || (a.affine && a.stride == 0)) {
@@ -279,7 +293,7 @@ static void update_piece(oc_emitter *e, ir_ref ref) {
     modify(e, &a, (ir_op)n->arg, guard, element_at(e, &a, 0), value);
     return;
   }
-  value = oc_temporary(e, oc_splat(e, value, width));
+  value = oc_temporary(e, value);
   for (uint32_t i = 0; i < width; i++)
     modify(e, &a, (ir_op)n->arg, condition(e, n->src[2], i), element_at(e, &a, i),
            oc_lane(e, a.dtype, value, i));

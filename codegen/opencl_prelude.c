@@ -52,6 +52,11 @@ static const char *const prelude[] = {
     "#define VF_STREAM(E, n, v, p, apart) VF_STORE(global, E, n, v, p)\n"
     "#endif\n\n",
 
+    "/* PoCL takes a branch right behind a barrier for one of the whole group, whatever its condition */\n"
+    "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+    "#define barrier(fence) do { barrier(fence); volatile int behind = 0; } while (0)\n"
+    "#endif\n\n",
+
     "#define VF_LANES_2  ((int2)(0, 1))\n"
     "#define VF_LANES_4  ((int4)(0, 1, 2, 3))\n"
     "#define VF_LANES_8  ((int8)(0, 1, 2, 3, 4, 5, 6, 7))\n"
@@ -113,7 +118,9 @@ static const char *const prelude[] = {
     "    return (U)(as_##U(low) + as_##U((S)(vf_half_##U(a) * vf_half_##U(b)))); \\\n"
     "  } \\\n"
     "  static S vf_dot2_##S(S a, S b) { return as_##S(vf_dot2_##U(as_##U(a), as_##U(b))); }\n"
+    "/* PoCL's abs takes vectors apart in a way that LLVM 15 compiles wrongly */\n"
     "#define VF_SIGNED(T, U, X, bits) \\\n"
+    "  static T vf_abs_##T(T a) { return a < (T)0 ? as_##T((U)((U)0 - as_##U(a))) : a; } \\\n"
     "  static T vf_div_##T(T a, T b) { \\\n"
     "    T d = ((b == (T)0) | (b == (T)-1)) ? (T)1 : b, q = a / d, r = a - q * d; \\\n"
     "    q = ((r != (T)0) & ((r ^ d) < (T)0)) ? q - (T)1 : q; \\\n"
@@ -206,7 +213,8 @@ static const char *const prelude[] = {
     "    return convert_##F(kept) * convert_##F((U)1 << cut); \\\n"
     "  }\n"
     "#define VF_ODD_SIGNED(T, U, F, bits) \\\n"
-    "  static F vf_to_odd_##T(T x) { return vf_to_odd_##U(abs(x)) * convert_##F(x < (T)0 ? (T)-1 : (T)1); }\n"
+    "  static F vf_to_odd_##T(T x) { return vf_to_odd_##U(as_##U(vf_abs_##T(x))) * convert_##F(x < (T)0 ? "
+    "(T)-1 : (T)1); }\n"
     "VF_WIDTHS(VF_ODD, uint, float, x, 32) VF_WIDTHS(VF_ODD_SIGNED, int, uint, float, 32)\n"
     "VF_WIDTHS(VF_ODD, ulong, float, x, 64) VF_WIDTHS(VF_ODD_SIGNED, long, ulong, float, 64)\n"
     "#ifdef cl_khr_fp64\n"

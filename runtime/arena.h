@@ -27,7 +27,7 @@ extern const rt_block_source rt_plain_blocks; /* memory of an ir_mem, which is t
 typedef struct rt_arenas {
   const rt_block_source *source;
   void *user;
-  int places; /* blocks that are kept at most */
+  int places; /* blocks that are kept at most; 0: each is used once */
   pthread_mutex_t lock;
   rt_block kept[RT_ARENA_MOST];
 } rt_arenas;

@@ -72,7 +72,8 @@ struct rt_device {
 /* Are programs run by the table's functions? */
 static inline bool rt_is_remote(const rt_device *device) { return device->does->run != NULL; }
 
-/* The device of that name; NULL or "cpu": the CPU. IR_ERR_INVALID: it is no name (rt_device_is_name). */
-ir_status rt_device_open(const ir_mem *mem, const char *name, rt_device **out, ir_error *error);
+/* The device of that name; NULL or "cpu": the CPU. `apart`: as in rt_options. IR_ERR_INVALID: it is no name
+ * (rt_device_is_name). */
+ir_status rt_device_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error);
 
 #endif

@@ -69,7 +69,7 @@ static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
   return status;
 }
 
-ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, ir_error *error) {
+ir_status rt_opencl_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error) {
   *out = NULL;
   rt_opencl *d = ir_alloc(mem, sizeof *d);
   if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
@@ -79,7 +79,7 @@ ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, i
   ir_status status = rt_cl_load(NULL, &d->cl, error);
   if (!status) status = open_device(d, name, error);
   bool lock = !status && pthread_mutex_init(&d->lock, NULL) == 0;
-  if (!status && (!lock || !rt_arenas_init(&d->pool, &rt_cl_blocks, d, RT_ARENA_MOST))) {
+  if (!status && (!lock || !rt_arenas_init(&d->pool, &rt_cl_blocks, d, apart ? 0 : RT_ARENA_MOST))) {
     if (lock) pthread_mutex_destroy(&d->lock);
     status = ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
   }

@@ -54,9 +54,9 @@ typedef struct rt_frame {
 /* What one run in progress needs besides: kept for the next. */
 typedef struct rt_run {
   struct rt_run *next;
-  rt_block block;
-  rt_frame frame; /* of a program with variables */
-  bool filled;    /* frame is for vars; temps for frame and block */
+  rt_block block, *blocks; /* of all temporaries; of each, where arrays lie apart */
+  rt_frame frame;          /* of a program with variables */
+  bool filled;             /* frame is for vars; temps for frame and block */
   int64_t *vars;
   void **temps, **buffers; /* temps: of temporaries, then of what moves */
   rt_array *arrays;        /* room for those of a custom operation */
