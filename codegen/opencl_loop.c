@@ -130,6 +130,7 @@ static bool hoist_guarded(oc_emitter *e, const cg_loop *loop, const char *first,
   e->out.len = before;
   e->out.data[before] = '\0';
   e->depth--;
+  oc_forget_reads(e);
   return false;
 }
 
