@@ -1,6 +1,7 @@
 #!/bin/sh
 # Kernels of random graphs in Oclgrind's simulator, which reports every access out of bounds, race between work-items and
-# use of a value that nobody wrote: as devices of CPU type get them, and as those of GPU type do. Results are compared as
+# use of a value that nobody wrote: as devices of CPU type get them, and as those of GPU type do,
+# without work-items that run together and with them. Results are compared as
 # everywhere. Then the same with a mistake planted into every kernel, which it has to find.
 . test/opencl/common.sh
 needs_oclgrind
@@ -24,8 +25,8 @@ simulate() {
     $prefix "$checked/property/prop_graph" --seed "$seed" --count "$3" >"$work/out" 2>&1
 }
 failed=0
-for target in lanes=0 lanes=64; do
-  if ! simulate '' $target $count || [ -s "$work/log" ]; then
+for target in lanes=0 lanes=64 'lanes=32 together=8'; do
+  if ! simulate '' "$target" $count || [ -s "$work/log" ]; then
     echo "$target:"
     tail -n 60 "$work/out"
     head -n 60 "$work/log" 2>/dev/null
@@ -41,5 +42,5 @@ for plant in 'bounds:Invalid write' 'race:data race'; do
     failed=1
   fi
 done
-echo "oclgrind: $count random graphs for each of two kinds of device, 2 planted mistakes, seed $seed"
+echo "oclgrind: $count random graphs for each of three kinds of device, 2 planted mistakes, seed $seed"
 exit $failed
