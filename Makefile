@@ -220,10 +220,10 @@ tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/proper
 
 # A driver between the OpenCL loader and the real one, for what fails seldom (test/opencl/shim.h). The loader finds it
 # where OCL_ICD_VENDORS names the folder.
-build/opencl/shim.so: test/opencl/shim_icd.c test/opencl/shim.h | tools
+build/opencl/shim.so: $(addprefix test/opencl/,shim_icd.c shim_shadow.c shim_shadow.h shim.h) | tools
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $< -ldl -o $@
+	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $(filter %.c,$^) -ldl -o $@
 build/opencl/shim.icd: build/opencl/shim.so
 	@echo '$(abspath $<)' > $@
 
@@ -406,4 +406,4 @@ clean:
 	$(Q)rm -rf build
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(TESTLIB_SRC) \
-  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c)) build/rulec.d
+  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c))) build/rulec.d

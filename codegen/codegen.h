@@ -74,9 +74,10 @@ extern const cg_entry vf_codegen_llvm;
  *
  * b and o: buffer of the PARAM of that slot, and at which of its elements the parameter begins; status: the
  * launch's status word; v: values of the kernel's VARs in order. Work-group k does rounds k*grain <= i <
- * min((k+1)*grain, count) of the loop bound to threads; a kernel without one runs in one group of count 1.
- * The size of groups is in the function's reqd_work_group_size: 1 where the target has no lanes. Out holds
- * text; scratch, the bytes of local memory that a group takes; in_place, as above. Fails as compile does. */
+ * min((k+1)*grain, count) of the loop bound to threads, at least one: there are no groups beyond the last
+ * round; a kernel without such a loop runs in one group of count 1. The size of groups is in the function's
+ * reqd_work_group_size: 1 where the target has no lanes. Out holds text; scratch, the bytes of local memory
+ * that a group takes; in_place, as above. Fails as compile does. */
 ir_status cg_opencl_prelude(const ir_target *target, ir_text *out);
 ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, const ir_target *target,
                     cg_blob *out, ir_error *error);

@@ -36,6 +36,7 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   int64_t params = ir_arg_int(kernel);
   ir_textf(&e->head, "kernel __attribute__((reqd_work_group_size(%u, 1, 1))) void %s(", e->group, symbol);
+  if (!params) ir_text_str(&e->head, "global int *status, ");
   for (uint32_t i = 1; i < kernel->nsrc && !e->order.failed; i++) {
     ir_ref ref = kernel->src[i];
     const ir_node *n = ir_get(e->g, ref);
@@ -48,7 +49,6 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
       ir_textf(&e->head, "long v%u, ", (unsigned)(i - params - 1));
     }
   }
-  if (!params) ir_text_str(&e->head, "global int *status, ");
   ir_text_str(&e->head, "long count, long grain) {\n");
   for (uint32_t i = (uint32_t)params + 1; i < kernel->nsrc && !e->order.failed; i++)
     define_name(e, kernel->src[i], OC_LONG, oc_text(e, "v%u", (unsigned)(i - params - 1)));
@@ -160,8 +160,8 @@ static ir_status copy_out(oc_emitter *e, cg_blob *out) {
 
 ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, const ir_target *target,
                     cg_blob *out, ir_error *error) {
-  static const cg_emits emits = {oc_emit_copies,   oc_emit_running, oc_emit_lanes,
-                                 oc_before_effect, oc_emit_store,   oc_emit_update};
+  static const cg_emits emits = {oc_emit_copies, oc_emit_running, oc_emit_lanes, oc_before_effect,
+                                 oc_emit_store,  oc_emit_update,  true};
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
@@ -172,6 +172,7 @@ ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, co
                     .target = target,
                     .by_lanes = target->lanes > 0,
                     .group = target->lanes > 0 ? oc_group_size(&nest) : 1};
+    oc_part_in_place(&nest, e.group);
     ir_text_init(&e.out, nest.mem);
     ir_text_init(&e.head, nest.mem);
     ir_text_init(&e.late, nest.mem);

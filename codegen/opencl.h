@@ -202,6 +202,9 @@ oc_value oc_own_index(oc_emitter *e, ir_ref index);     /* which of them, at the
 
 /* opencl_group.c: work-items that wait for each other. Nothing without lanes. */
 uint32_t oc_group_size(const cg_nest *nest);
+/* Where not all work-items take part in a store to p0, the others too load what its value is made of, when it
+ * may be there already: then no parameter may lie where p0 does. */
+void oc_part_in_place(cg_nest *nest, uint32_t group);
 const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not all work-items take part */
 void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
 void oc_after_effect(oc_emitter *e, ir_ref effect);  /* a store or update */

@@ -158,7 +158,7 @@ static oc_value called_1(oc_emitter *e, const char *name, oc_value a) {
   return oc_make(e, a.kind, a.width, OC_ATOM, "%s(%s)", name, a.text);
 }
 
-static oc_value to_whole(oc_emitter *e, const char *name, oc_value a) {
+static oc_value in_prelude(oc_emitter *e, const char *name, oc_value a) {
   return oc_make(e, a.kind, a.width, OC_ATOM, "vf_%s_%s(%s)", name, oc_type(a.kind, a.width).text, a.text);
 }
 
@@ -181,8 +181,8 @@ static oc_value float_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a
   case IR_OP_SUB: r = plain(e, a, b, "-"); break;
   case IR_OP_MUL: r = plain(e, a, b, "*"); break;
   case IR_OP_DIV: r = plain(e, a, b, "/"); break;
-  case IR_OP_FLOORDIV: r = to_whole(e, "floor", plain(e, a, b, "/")); break;
-  case IR_OP_MOD: r = unrounded_fma(e, minus(e, to_whole(e, "floor", plain(e, a, b, "/"))), b, a); break;
+  case IR_OP_FLOORDIV: r = in_prelude(e, "floor", plain(e, a, b, "/")); break;
+  case IR_OP_MOD: r = unrounded_fma(e, minus(e, in_prelude(e, "floor", plain(e, a, b, "/"))), b, a); break;
   default: return oc_unknown_op(e, op, dtype);
   }
   return oc_round_narrow(e, dtype, r);
@@ -264,11 +264,7 @@ oc_value oc_fma(oc_emitter *e, ir_dtype dtype, oc_value a, oc_value b, oc_value 
 static oc_value int_unary(oc_emitter *e, ir_op op, oc_value a) {
   switch ((int)op) {
   case IR_OP_NEG: return int_minus(e, a);
-  case IR_OP_ABS: /* of the least integer it is 2^(bits-1), which reads as that integer */
-    return oc_is_signed(a.kind)
-               ? oc_reinterpret(e, oc_make(e, oc_unsigned(a.kind), a.width, OC_ATOM, "abs(%s)", a.text),
-                                a.kind)
-               : a;
+  case IR_OP_ABS: return oc_is_signed(a.kind) ? in_prelude(e, "abs", a) : a;
   case IR_OP_NOT:
     if (a.width == 1 && oc_bytes(a.kind) < 4)
       return oc_make(e, a.kind, 1, OC_UNARY, "(%s)~%s", oc_type(a.kind, 1).text, oc_in(e, a, OC_ATOM));
@@ -284,10 +280,10 @@ oc_value oc_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a) {
   case IR_OP_NEG: return minus(e, a);
   case IR_OP_ABS: return called_1(e, "fabs", a);
   case IR_OP_SQRT: return oc_round_narrow(e, dtype, called_1(e, "sqrt", a));
-  case IR_OP_FLOOR: return to_whole(e, "floor", a);
-  case IR_OP_CEIL: return to_whole(e, "ceil", a);
-  case IR_OP_TRUNC: return to_whole(e, "trunc", a);
-  case IR_OP_ROUND: return to_whole(e, "rint", a);
+  case IR_OP_FLOOR: return in_prelude(e, "floor", a);
+  case IR_OP_CEIL: return in_prelude(e, "ceil", a);
+  case IR_OP_TRUNC: return in_prelude(e, "trunc", a);
+  case IR_OP_ROUND: return in_prelude(e, "rint", a);
   default: return oc_unknown_op(e, op, dtype);
   }
 }

@@ -22,6 +22,28 @@ uint32_t oc_group_size(const cg_nest *nest) {
   return most;
 }
 
+/* Is something loaded for a store of fewer lanes to p0 than a group has work-items? */
+static bool stores_in_part(const cg_nest *nest, uint32_t group) {
+  for (ir_ref ref = 0; ref < nest->count; ref++) {
+    const ir_node *n = ir_get(&nest->graph, ref);
+    if (n->op == IR_OP_STORE && ir_op_of(&nest->graph, n->src[0]) == IR_OP_PARAM &&
+        nest->touches[n->src[2]] && nest->width[ref] != group)
+      return true;
+  }
+  return false;
+}
+
+void oc_part_in_place(cg_nest *nest, uint32_t group) {
+  if (group == 1 || !nest->in_place || !stores_in_part(nest, group)) return;
+  const ir_node *kernel = ir_get(&nest->graph, nest->kernel);
+  for (uint32_t i = 1; i < kernel->nsrc; i++) {
+    const ir_node *n = ir_get(&nest->graph, kernel->src[i]);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
+    if (slot < 32 && nest->in_place >> slot & 1) nest->stored[kernel->src[i]] = false;
+  }
+  nest->in_place = 0;
+}
+
 const char *oc_guard(oc_emitter *e, uint32_t lanes) {
   if (!e->by_lanes || lanes == e->group) return "";
   return lanes == 1 ? "if (lane == 0) " : oc_text(e, "if (lane < %u) ", lanes);

@@ -12,7 +12,7 @@ typedef struct place {
   uint32_t width;
   bool affine;
   int64_t stride;
-  const char *memory;
+  const char *memory, *space;
   oc_value base; /* index of the first lane of all pieces; of the only one */
   oc_value part; /* unless affine: what each lane adds */
 } place;
@@ -49,7 +49,8 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
              .width = oc_width(e, lanes),
              .affine = how.affine,
              .stride = how.stride,
-             .memory = oc_at(e, param).text};
+             .memory = oc_at(e, param).text,
+             .space = ir_op_of(e->g, param) == IR_OP_PARAM ? "global" : "local"};
   if (e->by_lanes) {
     a.affine = true;
     a.stride = 0;
@@ -97,7 +98,8 @@ static bool is_whole(const place *a) { return a->affine && (a->stride == 1 || a-
 
 static oc_value read_whole(oc_emitter *e, const place *a) {
   return in_order(e, a,
-                  oc_make(e, a->kind, a->width, OC_ATOM, "vload%u(0, %s)", a->width, low_address(e, a)));
+                  oc_make(e, a->kind, a->width, OC_ATOM, "VF_LOAD(%s, %s, %u, %s)", a->space,
+                          oc_type(a->kind, 1).text, a->width, low_address(e, a)));
 }
 
 /* A declared variable of the node, given its elements by statements. */
@@ -157,6 +159,12 @@ oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane,
   return read_whole(e, &a);
 }
 
+/* Asks for the memory of elements further on. What lies there need not belong to the buffer. */
+static void fetch_ahead(oc_emitter *e, const place *a, int64_t elements) {
+  int64_t bytes = elements * (int64_t)oc_bytes(a->kind);
+  oc_line(e, "VF_AHEAD(%s, %s)", low_address(e, a), oc_literal(e, OC_LONG, bytes).text);
+}
+
 oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count) {
   place a = place_of(e, param, index, e->nest->width[index]);
   return oc_make(e, a.kind, count, OC_UNARY, "*(local %s *)(%s)", oc_type(a.kind, count).text,
@@ -170,6 +178,7 @@ oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
   oc_value valid = oc_at(e, n->src[2]), other = oc_at(e, n->src[3]);
   place a = place_of(e, n->src[0], n->src[1], moved);
   const oc_value *where = ir_is_true(e->g, n->src[2]) ? NULL : &valid;
+  if (ir_arg_int(n) && a.affine && !e->by_lanes) fetch_ahead(e, &a, ir_arg_int(n));
   oc_value v = a.width == 1 || (a.affine && a.stride == 0) ? load_scalar(e, &a, where, other)
                                                            : load_vector(e, &a, where, other);
   return v;
@@ -211,12 +220,13 @@ static const char *apart(oc_emitter *e, const char *output) {
 static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes, oc_value value) {
   value = in_order(e, a, value);
   if (!streams(e, ref, a, lanes)) {
-    oc_line(e, "vstore%u(%s, 0, %s)", a->width, value.text, low_address(e, a));
+    oc_line(e, "VF_STORE(%s, %s, %u, %s, %s)", a->space, oc_type(a->kind, 1).text, a->width, value.text,
+            low_address(e, a));
     return;
   }
   value = oc_temporary(e, value);
   e->streams = true;
-  oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, a->width).text, a->width, value.text,
+  oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, 1).text, a->width, value.text,
           low_address(e, a), apart(e, a->memory));
 }
 
@@ -283,7 +293,7 @@ static void update_piece(oc_emitter *e, ir_ref ref) {
     modify(e, &a, (ir_op)n->arg, guard, element_at(e, &a, 0), value);
     return;
   }
-  value = oc_temporary(e, oc_splat(e, value, width));
+  value = oc_temporary(e, value);
   for (uint32_t i = 0; i < width; i++)
     modify(e, &a, (ir_op)n->arg, condition(e, n->src[2], i), element_at(e, &a, i),
            oc_lane(e, a.dtype, value, i));

@@ -20,25 +20,13 @@ static void *two_input(void *emitter, void *first, void *second, const uint32_t 
                          oc_type(oc_unsigned(a->kind), width).text, a->text, b->text, list));
 }
 
-static void *segment(void *emitter, void *const *rows, uint32_t count, uint32_t width, uint32_t bytes) {
-  oc_emitter *e = emitter;
-  const oc_value *first = rows[0];
-  const char *all = first ? first->text : "";
-  (void)bytes;
-  for (uint32_t i = 1; i < count && !e->order.failed; i++)
-    all = oc_text(e, "%s, %s", all, ((const oc_value *)rows[i])->text);
-  if (e->order.failed) return NULL;
-  return kept(e, oc_make(e, first->kind, count * width, OC_UNARY, "(%s)(%s)",
-                         oc_type(first->kind, count * width).text, all));
-}
-
 /* `columns` copies from the current digits on, of the current piece. */
 static void read_tile(oc_emitter *e, ir_ref load, const cg_tile *t, uint32_t columns, void **copies) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
   uint32_t width = oc_width(e, e->nest->width[load]);
   void *rows[OC_WIDEST], *turned[OC_WIDEST];
-  cg_shuffles shuffles = {e, two_input, segment, NULL};
+  cg_shuffles shuffles = {e, two_input, NULL, NULL};
   int64_t first = e->order.digit[t->loop];
   if (t->falling) e->order.digit[t->loop] += columns - 1;
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);

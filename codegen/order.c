@@ -165,7 +165,8 @@ static int ascending(const void *a, const void *b) {
 }
 
 bool cg_surely_runs(const cg_order *o, const cg_loop *loop) {
-  return loop->binding != IR_THREAD && ir_bounds_of(o->g, ir_src(o->g, loop->range, 0)).lo >= 1;
+  if (loop->binding == IR_THREAD) return o->emits->threads_run;
+  return ir_bounds_of(o->g, ir_src(o->g, loop->range, 0)).lo >= 1;
 }
 
 /* A loop whose body may never be run, so that nothing may be read on its behalf. */

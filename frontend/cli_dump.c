@@ -109,9 +109,20 @@ static int check_pass(const char *word) {
   return cli_usage("dump", near ? "unknown pass '%s'; did you mean %s?" : "unknown pass '%s'", word, near);
 }
 
+/* What LLVM makes is for the processor, also where VIEWFOLD_DEVICE says that graphs run elsewhere. */
+static int choose_device(fe_stage stage, const char **device) {
+  if (stage != FE_STAGE_LLVM && stage != FE_STAGE_ASM) return CLI_OK;
+  if (*device && strcmp(*device, "cpu") != 0)
+    return cli_usage("dump",
+                     "--stage=%s is of the processor's kernels; --stage=opencl shows those of device '%s'",
+                     fe_stage_table[stage].name, *device);
+  *device = "cpu";
+  return CLI_OK;
+}
+
 int cli_dump(int argc, char **argv) {
   enum { STAGE, PRINT_AFTER, NAME, TARGET, DEVICE, SCHEDULE, TRACE, OPTIONS };
-  static const cli_option options[OPTIONS] = {{"--stage", "graph, kernels, index, loops, llvm, asm"},
+  static const cli_option options[OPTIONS] = {{"--stage", "graph, kernels, index, loops, llvm, asm, opencl"},
                                               {"--print-after", "a pass, or all"},
                                               {"--graph", "a name"},
                                               {"--target", "settings"},
@@ -139,6 +150,7 @@ int cli_dump(int argc, char **argv) {
             }};
   int status = given[STAGE] ? find_stage(given[STAGE], &d.options.stage) : check_pass(given[PRINT_AFTER]);
   rt_options settings;
+  if (!status) status = choose_device(d.options.stage, &given[DEVICE]);
   if (!status) status = cli_context_options("dump", NULL, given[DEVICE], &settings);
   if (status) return status;
   if (!word) return cli_usage("dump", "no file given; for example: viewfold dump --stage=loops blur.vf");

@@ -127,7 +127,8 @@ static ir_status join(rt_context *c, const rt_plan_bytes *plan, const rt_flat *i
   return status;
 }
 
-/* Load the code in the entry; what the device wants to be kept with it is put there, where memory allows. */
+/* Load the code in the entry; what the device wants to be kept with it is put there, where memory allows.
+ * Making that may take as long as compiling did: only where there is a disk to keep it on. */
 static ir_status load_code(rt_context *c, const char *name, const rt_plan_bytes *plan, rt_flat *images,
                            rt_flat *entry, rt_code *code, ir_error *error) {
   const rt_device_table *device = c->device->does;
@@ -135,7 +136,7 @@ static ir_status load_code(rt_context *c, const char *name, const rt_plan_bytes 
   rt_flat more;
   ir_status status = device->load(c, name, entry->bytes + plan->size, entry->size - plan->size,
                                   (uint32_t)count, code, error);
-  if (status || !device->extra) return status;
+  if (status || !device->extra || !rt_context_disk(c, NULL)) return status;
   if (device->extra(c, code, &images[count], NULL) != IR_OK || !images[count].bytes) return IR_OK;
   if (join(c, plan, images, count + 1, &more, NULL) != IR_OK) return IR_OK;
   rt_flat_free(&c->mem, entry);

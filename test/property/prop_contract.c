@@ -15,6 +15,7 @@
 #include "frontend/compile.h"
 #include "ir/eval.h"
 #include "passes/ops/compose.h"
+#include "passes/passes.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 
@@ -25,15 +26,20 @@
 #include <string.h>
 
 enum { CONTEXTS = 6, RESULTS = 3, INPUTS = 3, RANK = 6 };
+enum {
+  PAIRING = 3,
+  ENOUGH = 100
+}; /* a machine that has dot2 on every device; cases of which some are of pairs */
 static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, NULL},
                                                 {4, NULL},
-                                                {1, "vector_bytes=16 registers=16 l1=8192 l2=32768"},
+                                                {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 dot2=1"},
                                                 {2, "vector_bytes=16 lanes=64 local=32768"},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
 
 static rt_context *contexts[CONTEXTS];
 static double work;
+static long in_pairs; /* contractions of pairs of narrow integers */
 
 typedef struct problem {
   uint64_t state;
@@ -218,11 +224,11 @@ static void follow(problem *p) {
 }
 
 static bool record(problem *p) {
-  static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_F32, IR_F32, IR_F64, IR_F16, IR_BF16,
-                                    IR_I8,  IR_U8,  IR_I16, IR_I32, IR_I64, IR_U16};
+  static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_F32, IR_F32, IR_F64, IR_F16, IR_BF16, IR_I8,
+                                    IR_I8,  IR_U8,  IR_I16, IR_I16, IR_I32, IR_I64, IR_U16};
   p->bounded = one_in(p, 3);
   p->small = one_in(p, 3);
-  p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 12)];
+  p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 14)];
   snprintf(p->what, sizeof p->what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
   int kind = (int)pick(p, 0, 4);
   if (kind <= 2) matrices(p, kind == 2);
@@ -301,12 +307,27 @@ static void run(problem *p, char *wrong, size_t room) {
   for (int i = 0; i < p->count; i++) free(x[i]);
 }
 
+/* Is it made of pairs of narrow integers, as it is compiled for the machine that has them? */
+static bool has_pairs(problem *p, ir_error *error) {
+  ir_plan plan;
+  pass_options options = {
+      .target = rt_context_target(contexts[PAIRING], error), .inputs = p->x, .input_count = (size_t)p->count};
+  if (!options.target || pass_pipeline(&p->g, ir_tuple(&p->g, p->y, 1), &options, &plan, error) != IR_OK)
+    return false;
+  bool any = false;
+  for (ir_ref i = 1; i < p->g.count && !any; i++) any = ir_op_of(&p->g, i) == IR_OP_DOT2;
+  ir_plan_free(&plan);
+  return any;
+}
+
 static bool check(uint64_t seed) {
   problem p = {.state = seed};
   char wrong[200] = "";
   ir_graph_init(&p.g, &ir_mem_libc, &p.error);
   if (!record(&p)) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
   else run(&p, wrong, sizeof wrong);
+  if (!*wrong) in_pairs += has_pairs(&p, &p.error);
+  if (!*wrong && p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
   if (*wrong) fprintf(stderr, "%s: %s\n(prop_contract --case %" PRIu64 ")\n", p.what, wrong, seed);
   ir_graph_free(&p.g);
   return !*wrong;
@@ -316,8 +337,12 @@ int main(int argc, char **argv) {
   cases c = cases_read(argc, argv, 60);
   if (!cases_open(machines, CONTEXTS, contexts)) return 1;
   cases_run(&c, check);
+  ir_error error = {0};
+  const ir_target *pairing = rt_context_target(contexts[PAIRING], &error);
+  bool expects = pairing && pairing->has_dot2 && !pairing->lanes && c.done >= ENOUGH;
   cases_close(contexts, CONTEXTS);
-  printf("prop_contract: %ld contractions, %.0f million products, %ld failed, seed %" PRIu64 "\n", c.done,
-         work / 1e6, c.failed, c.seed);
-  return c.failed != 0;
+  printf("prop_contract: %ld contractions, %ld in pairs, %.0f million products, %ld failed, seed %" PRIu64
+         "\n",
+         c.done, in_pairs, work / 1e6, c.failed, c.seed);
+  return c.failed != 0 || (expects && !in_pairs);
 }

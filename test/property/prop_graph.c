@@ -1,6 +1,7 @@
 /* Compiled graphs against the reference evaluator.
  *
  *   prop_graph --seed S --count N
+ *   ... --moves N                     N random steps of moves (4); fewer where compiling takes long
  *   prop_graph --case SEED            one case again, by the seed in its report
  *   prop_graph --show SEED            its graph as text, not compiled
  *
@@ -24,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RESULTS = 3, MOVE_STEPS = 4, MACHINES = 2 };
+enum { MAX_RESULTS = 3, MACHINES = 2 };
 static const case_machine machines[MACHINES] = {{0, NULL}, {0, "vector_bytes=16 lanes=16 local=4096"}};
 
 typedef struct checker {
@@ -32,6 +33,7 @@ typedef struct checker {
   random_graph r;
   const char *problem; /* NULL while all is well */
   char detail[2048];
+  long steps;  /* of moves; 0: the cost model's alone */
   bool moving; /* moves shape the loops */
   random_moves moves;
   long elements, programs;
@@ -129,7 +131,7 @@ static void check_roots(checker *c, const ir_ref *roots, size_t n, uint64_t seed
 static void check_moves(checker *c, const ir_ref *roots, size_t n, uint64_t seed) {
   random_moves_begin(&c->moves, seed);
   c->moving = true;
-  for (int step = 0; step <= MOVE_STEPS && !c->problem; step++) {
+  for (int step = 0; step <= c->steps && !c->problem; step++) {
     check_roots(c, roots, n, seed);
     if (!c->problem) random_moves_step(&c->moves);
   }
@@ -216,7 +218,7 @@ static bool one_case(checker *c, uint64_t case_seed) {
   int64_t max_size = make_case(&c->r, case_seed, roots, &have);
   check_text(c, roots, have);
   if (!c->problem) check_roots(c, roots, have, case_seed);
-  bool moved = !c->problem && case_seed % 4 == 0;
+  bool moved = !c->problem && c->steps > 0 && case_seed % 4 == 0;
   if (moved) check_moves(c, roots, have, case_seed);
   bool passed = !c->problem;
   if (!passed && moved) report_moves(c, roots, have, case_seed);
@@ -229,14 +231,15 @@ int main(int argc, char **argv) {
   uint64_t seed = 1, shown = 0;
   bool show = false;
   long count = 200, first = 0;
+  static checker c = {.steps = 4};
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--count") == 0) count = strtol(argv[i + 1], NULL, 0);
+    if (strcmp(argv[i], "--moves") == 0) c.steps = strtol(argv[i + 1], NULL, 0);
     if (strcmp(argv[i], "--case") == 0)
       seed = strtoull(argv[i + 1], NULL, 0), count = 1, first = -1; /* one case again */
     if (strcmp(argv[i], "--show") == 0) shown = strtoull(argv[i + 1], NULL, 0), show = true;
   }
-  static checker c;
   if (show) return show_case(&c.r, shown), 0;
   if (!cases_open(machines, MACHINES, c.contexts)) return 1;
   long failed = 0, done = 0;

@@ -33,21 +33,19 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void vf_max_where_f32(glob
   global const float *p1 = b1 + o1;
   global const uchar *p2 = b2 + o2;
   long begin = get_group_id(0) * grain, end = min(begin + grain, count);
-  if (begin < end) {
-    char16 v0 = vload16(0, p2) != (uchar)0;
-    float16 v1 = vload16(0, p1 + 8).sfedcba9876543210;
-    float16 v2 = vload16(0, p1);
-    float16 v3 = v2 <= 0.0f ? (float16)(0.0f) : v2;
-    float16 v4 = convert_int16(v0) ? v1 : v3;
-    char8 v5 = vload8(0, p2 + 16) != (uchar)0;
-    float8 v6 = vload8(0, p1).s76543210;
-    float8 v7 = vload8(0, p1 + 16);
-    float8 v8 = v7 <= 0.0f ? (float8)(0.0f) : v7;
-    float8 v9 = convert_int8(v5) ? v6 : v8;
-    for (long ridx3 = begin; ridx3 < end; ridx3++) {
-      vstore16(v4, 0, p0);
-      vstore8(v9, 0, p0 + 16);
-    }
+  char16 v0 = VF_LOAD(global, uchar, 16, p2) != (uchar)0;
+  float16 v1 = VF_LOAD(global, float, 16, p1 + 8).sfedcba9876543210;
+  float16 v2 = VF_LOAD(global, float, 16, p1);
+  float16 v3 = v2 <= 0.0f ? (float16)(0.0f) : v2;
+  float16 v4 = convert_int16(v0) ? v1 : v3;
+  char8 v5 = VF_LOAD(global, uchar, 8, p2 + 16) != (uchar)0;
+  float8 v6 = VF_LOAD(global, float, 8, p1).s76543210;
+  float8 v7 = VF_LOAD(global, float, 8, p1 + 16);
+  float8 v8 = v7 <= 0.0f ? (float8)(0.0f) : v7;
+  float8 v9 = convert_int8(v5) ? v6 : v8;
+  for (long ridx3 = begin; ridx3 < end; ridx3++) {
+    VF_STORE(global, float, 16, v4, p0);
+    VF_STORE(global, float, 8, v9, p0 + 16);
   }
 }
 
@@ -80,6 +78,12 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_add_i32(global in
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
+
+== in place where each work-item stores what it loads; beside a store of some, the others load as well
+$ for n in 8 5; do printf 'graph @p(%%x: f32[%s]) {\n  %%y = add %%x, 1.0\n  return %%y\n}\n' $n >p.vf
+>   viewfold dump --stage=opencl --target 'lanes=4 local=4096' p.vf | grep -o 'float \*restrict b0\|float \*b0'; done
+float *b0
+float *restrict b0
 
 == a compiler takes all of it, the prelude with it
 @needs clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only /dev/null

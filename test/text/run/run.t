@@ -231,3 +231,65 @@ graph @g(%a: bool[1], %b: bool[7]) {
 $ viewfold run g.vf --in a=[true] --in b=[true,true,false,true,true,true,true]
 s: i32[] = 1
 t: i32[] = 6
+
+== halves of integers multiplied and added, of every width, in vectors and in rests of them; products of narrow ones
+<<< dot2.vf
+graph @dot2(%x: i64[37], %m: i8[256,67], %n: u8[67,80]) {
+  %y = mul %x, 40503
+  %p = bitcast %x dtype=u64
+  %q = bitcast %y dtype=u64
+  %a = cast %x dtype=i8
+  %b = cast %y dtype=i8
+  %c = cast %x dtype=u16
+  %d = cast %y dtype=u16
+  %e = cast %x dtype=i32
+  %f = cast %y dtype=i32
+  %i = dot2 %a, %b
+  %j = dot2 %c, %d
+  %k = dot2 %e, %f
+  %l = dot2 %x, %y
+  %u = dot2 %p, %q
+  %z = matmul %m, %n
+  return %i, %j, %k, %l, %u, %z
+}
+>>>
+$ printf 'graph @data() {
+>  %%i = iota shape=[37] axis=0 dtype=i64
+>  %%x = mul %%i, 1220703125987654321
+>  %%j = iota shape=[256,67] axis=0 dtype=i32
+>  %%k = iota shape=[256,67] axis=1 dtype=i32
+>  %%l = mul %%j, %%k
+>  %%m = cast %%l dtype=i8
+>  %%o = iota shape=[67,80] axis=1 dtype=i32
+>  %%p = add %%o, 3
+>  %%q = mul %%p, %%p
+>  %%n = cast %%q dtype=u8
+>  return %%x, %%m, %%n
+> }\n' > data.vf
+$ viewfold run data.vf --out x=x.npy --out m=m.npy --out n=n.npy
+$ viewfold run dot2.vf --in x=x.npy --in m=m.npy --in n=n.npy --check | grep check
+check i: 37 elements, bit-equal
+check j: 37 elements, bit-equal
+check k: 37 elements, bit-equal
+check l: 37 elements, bit-equal
+check u: 37 elements, bit-equal
+check z: 20480 elements, bit-equal
+
+== absolute values of integers that were just made narrower
+<<< narrowed.vf
+graph @narrowed(%x: i64[61]) {
+  %a = cast %x dtype=i8
+  %b = cast %x dtype=i16
+  %c = cast %x dtype=i32
+  %d = abs %a
+  %e = abs %b
+  %f = abs %c
+  return %d, %e, %f
+}
+>>>
+$ printf 'graph @data() {\n %%i = iota shape=[61] axis=0 dtype=i64\n %%y = sub %%i, 30\n %%x = mul %%y, 1220703125987654321\n return %%x\n}\n' > data.vf
+$ viewfold run data.vf --out x=x.npy
+$ viewfold run narrowed.vf --in x=x.npy --check | grep check
+check d: 61 elements, bit-equal
+check e: 61 elements, bit-equal
+check f: 61 elements, bit-equal

@@ -118,3 +118,19 @@ g: i32[2,3] = [[2, 0, 0], [5, 5, 4]]
 s: i32[2,4] = [[20, 1, 12, 33], [64, 95, 6, 7]]
 check g: 6 elements, bit-equal
 check s: 8 elements, bit-equal
+
+== one truth for all lanes of an update
+<<< truth.vf
+graph @truth(%t: bool[1,1]) {
+  %i = data shape=[2,2] dtype=i64 values=[1,-1,-1,0]
+  %r = reshape %t shape=[1,1,1,1]
+  %x = expand %r shape=[1,2,2,2]
+  %q = reshape %t shape=[1,1,1]
+  %y = expand %q shape=[1,2,2]
+  %s = scatter %y, %i, %x axis=1
+  return %s
+}
+>>>
+$ viewfold run truth.vf --in t=[[true]] --check
+s: bool[1,2,2] = [[[true, true], [true, true]]]
+check s: 4 elements, bit-equal
