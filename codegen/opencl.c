@@ -54,11 +54,15 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
   e->last_number = kernel->nsrc - first;
 }
 
-/* The work-item's position in a vector of so many lanes. */
-static void put_lane(oc_emitter *e, ir_ref range, const cg_loop *loop) {
-  const char *name = oc_text(e, "ridx%d", (int)ir_arg_int(ir_get(e->g, range)));
-  if (loop->extent == e->group) oc_line(e, "int %s = lane", name);
-  else oc_line(e, "int %s = min(lane, %d)", name, (int)loop->extent - 1);
+/* The work-item's position in a vector of so many lanes: `lane`, or a name of its own of a shorter one. */
+static void put_lane(oc_emitter *e, ir_ref range, const cg_loop *loop, uint64_t *shorter) {
+  const char *name = "lane";
+  if (loop->extent < e->group) {
+    name = oc_text(e, "lane%d", (int)loop->extent);
+    if (!(shorter[loop->extent / 64] >> loop->extent % 64 & 1))
+      oc_line(e, "int %s = min(lane, %d)", name, (int)loop->extent - 1);
+    shorter[loop->extent / 64] |= (uint64_t)1 << loop->extent % 64;
+  }
   define_name(e, range, OC_INT, name);
 }
 
@@ -79,15 +83,19 @@ static void put_local(oc_emitter *e, ir_ref local) {
 static void put_lanes_and_locals(oc_emitter *e) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
-  if (ir_reachable(e->g, &e->nest->kernel, 1, &live, &count, &cap) != IR_OK)
+  uint64_t shorter[CG_MAX_LANES / 64 + 1] = {0}; /* vectors met, by their lanes */
+  if (ir_reachable(e->g, &e->nest->kernel, 1, &live, &count, &cap) != IR_OK) {
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
-  else oc_find_own(e, live, count);
+  } else {
+    oc_find_own(e, live, count);
+    oc_find_outputs(e, live, count);
+  }
   for (size_t i = 0; i < count && !e->order.failed; i++) {
     const ir_node *n = ir_get(e->g, live[i]);
     const cg_loop *loop = n->op == IR_OP_RANGE && e->nest->loop_of[live[i]]
                               ? &e->nest->loops[e->nest->loop_of[live[i]] - 1]
                               : NULL;
-    if (loop && e->by_lanes && loop->binding == IR_VECTOR) put_lane(e, live[i], loop);
+    if (loop && e->by_lanes && loop->binding == IR_VECTOR) put_lane(e, live[i], loop, shorter);
     if (n->op == IR_OP_LOCAL) put_local(e, live[i]);
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);

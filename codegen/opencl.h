@@ -66,6 +66,13 @@ typedef struct oc_first {
   bool known;            /* these are all */
 } oc_first;
 
+/* An element that was read, in a block at that depth. */
+enum { OC_READS = 64 };
+typedef struct oc_read {
+  const char *text, *name; /* of the load; of its variable */
+  uint32_t depth;
+} oc_read;
+
 typedef struct oc_emitter {
   cg_order order;
   cg_nest *nest; /* the order's */
@@ -86,6 +93,9 @@ typedef struct oc_emitter {
   uint64_t exchange[2]; /* bytes that the areas of the group's exchange need */
   oc_first first;       /* of the round at hand */
   bool has_flag;
+  uint64_t outputs; /* parameters, by slot, to which something is stored */
+  oc_read read[OC_READS];
+  uint32_t reads;          /* so far */
   bool streams;            /* some store may go past the caches */
   struct oc_chunk *chunks; /* memory for text */
 } oc_emitter;
@@ -179,6 +189,13 @@ bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies);
 void oc_emit_running(void *emitter, uint32_t loop);
 void oc_emit_lanes(void *emitter, uint32_t loop);
 void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies);
+
+/* opencl_again.c: elements of inputs that were read already */
+void oc_find_outputs(oc_emitter *e, const ir_ref *live, size_t count); /* among all nodes of the kernel */
+bool oc_may_repeat(const oc_emitter *e, ir_ref ref);                   /* is it such a load? */
+const char *oc_read_before(const oc_emitter *e, const char *text); /* the variable's name; NULL: not read */
+void oc_has_read(oc_emitter *e, const char *text, const char *name);
+void oc_forget_reads(oc_emitter *e); /* of blocks that are closed */
 
 /* opencl_own.c: locals that are variables of each work-item */
 void oc_find_own(oc_emitter *e, const ir_ref *live, size_t count); /* among all nodes of the kernel */

@@ -192,41 +192,107 @@ static uint32_t area_for(oc_emitter *e, uint64_t bytes) {
   return area;
 }
 
+/* Kinds that work-items hand each other in registers. */
+static bool is_handed(unsigned kind) {
+  return kind == OC_INT || kind == OC_UINT || kind == OC_LONG || kind == OC_ULONG || kind == OC_FLOAT ||
+         kind == OC_DOUBLE;
+}
+
+/* So many work-items combine what is in the exchange among themselves; 0: none do. All of them have to be
+ * there. */
+static uint32_t together(const oc_emitter *e, uint32_t lanes, unsigned kind) {
+  uint32_t items = (uint32_t)e->target->together;
+  return items > 1 && lanes % items == 0 && e->group % items == 0 && is_handed(kind) ? items : 0;
+}
+
+/* Combines a value of each work-item with that of the one at each distance: all have the same then, of pairs
+ * i and i + distance as everywhere. */
+static oc_value among(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value value, uint32_t items, unsigned kind,
+                      const char *exchange) {
+  for (uint32_t distance = items / 2; distance; distance /= 2) {
+    value = oc_temporary(e, dtype == IR_BOOL ? oc_convert(e, value, OC_INT) : value);
+    const char *name = oc_text(e, "v%u", e->last_number++);
+    oc_line(e, "VF_OTHER(%s, %s, %s, %u, %u, %s)", oc_type(kind, 1).text, name, value.text, distance, items,
+            exchange);
+    oc_value other = oc_make(e, kind, 1, OC_ATOM, "%s", name);
+    if (dtype == IR_BOOL) other = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", name);
+    if (dtype == IR_BOOL) value = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", value.text);
+    value = oc_combine(e, op, dtype, value, other);
+  }
+  return oc_temporary(e, value);
+}
+
 /* Values that go through the exchange at once: each has `lanes` elements of it. */
-static void combine_some(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,
-                         uint32_t count) {
-  enum { FEW = 16, MOST = 256, STEP = 8 };
-  unsigned kind = dtype == IR_BOOL ? OC_INT : values[0].kind;
-  uint64_t bytes = (uint64_t)count * lanes * oc_bytes(kind);
-  uint32_t area = area_for(e, bytes);
-  const char *name = oc_text(e, "x%u", e->last_number++), *guard = oc_guard(e, lanes);
-  oc_line(e, "local %s *%s = (local %s *)exchange%u", oc_type(kind, 1).text, name, oc_type(kind, 1).text,
-          area);
-  for (uint32_t k = 0; k < count; k++)
-    oc_line(e, "%s%s[%s%s] = %s", guard, name, k ? oc_text(e, "%u + ", k * lanes) : "", "lane",
-            values[k].text);
+typedef struct combining {
+  ir_op op;
+  ir_dtype dtype;
+  unsigned kind;
+  uint32_t lanes, count;
+  oc_value *values;
+  const char *exchange;
+} combining;
+
+static void put_all(oc_emitter *e, const combining *c) {
+  const char *guard = oc_guard(e, c->lanes);
+  for (uint32_t k = 0; k < c->count; k++)
+    oc_line(e, "%s%s[%slane] = %s", guard, c->exchange, k ? oc_text(e, "%u + ", k * c->lanes) : "",
+            c->values[k].text);
   barrier(e);
-  uint32_t left = lanes;
-  while (left > FEW) { /* each of the first work-items combines some elements at equal distances */
-    uint32_t together = left > MOST ? STEP : left / FEW, next = left / together;
-    for (uint32_t k = 0; k < count; k++) {
-      const char *at = k ? oc_text(e, "%u + lane", k * lanes) : "lane";
-      oc_line(e, "if (lane < %u) %s[%s] = %s", next, name, at,
-              tree(e, op, dtype, at, next, together, kind, name).text);
+}
+
+/* All work-items combine elements at the distance of those that run together, and these the rest. */
+static void combine_together(oc_emitter *e, const combining *c, uint32_t items) {
+  bool all = items == e->group;
+  if (!all) put_all(e, c);
+  for (uint32_t k = 0; k < c->count; k++) {
+    const char *at = oc_text(e, "%s(lane & %u)", k ? oc_text(e, "%u + ", k * c->lanes) : "", items - 1);
+    oc_value own =
+        all ? c->values[k] : tree(e, c->op, c->dtype, at, items, c->lanes / items, c->kind, c->exchange);
+    c->values[k] = among(e, c->op, c->dtype, own, items, c->kind,
+                         k ? oc_text(e, "%s + %u", c->exchange, k * c->lanes) : c->exchange);
+  }
+}
+
+/* Each of the first work-items combines some elements at equal distances, until few are left. */
+static void combine_by_tree(oc_emitter *e, const combining *c) {
+  enum { FEW = 16, MOST = 256, STEP = 8 };
+  put_all(e, c);
+  uint32_t left = c->lanes;
+  while (left > FEW) {
+    uint32_t step = left > MOST ? STEP : left / FEW, next = left / step;
+    for (uint32_t k = 0; k < c->count; k++) {
+      const char *at = k ? oc_text(e, "%u + lane", k * c->lanes) : "lane";
+      oc_line(e, "if (lane < %u) %s[%s] = %s", next, c->exchange, at,
+              tree(e, c->op, c->dtype, at, next, step, c->kind, c->exchange).text);
     }
     barrier(e);
     left = next;
   }
-  for (uint32_t k = 0; k < count; k++)
-    values[k] =
-        oc_temporary(e, tree(e, op, dtype, k ? oc_text(e, "%u", k * lanes) : "", 1, left, kind, name));
+  for (uint32_t k = 0; k < c->count; k++)
+    c->values[k] = oc_temporary(
+        e, tree(e, c->op, c->dtype, k ? oc_text(e, "%u", k * c->lanes) : "", 1, left, c->kind, c->exchange));
+}
+
+static void combine_some(oc_emitter *e, combining c) {
+  c.kind = c.dtype == IR_BOOL ? OC_INT : c.values[0].kind;
+  uint32_t area = area_for(e, (uint64_t)c.count * c.lanes * oc_bytes(c.kind));
+  uint32_t items = together(e, c.lanes, c.kind);
+  const char *type = oc_type(c.kind, 1).text;
+  c.exchange = oc_text(e, "x%u", e->last_number++);
+  oc_line(e, "local %s *%s = (local %s *)exchange%u", type, c.exchange, type, area);
+  if (items) combine_together(e, &c, items);
+  else combine_by_tree(e, &c);
   e->waits.exchanging |= 1U << area;
 }
 
 void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,
                       size_t count) {
-  enum { TOGETHER = 8 };
+  enum { AT_ONCE = 8 };
   if (lanes == 1) return;
-  for (size_t k = 0; k < count && !e->order.failed; k += TOGETHER)
-    combine_some(e, op, dtype, lanes, values + k, (uint32_t)(count - k < TOGETHER ? count - k : TOGETHER));
+  for (size_t k = 0; k < count && !e->order.failed; k += AT_ONCE)
+    combine_some(e, (combining){.op = op,
+                                .dtype = dtype,
+                                .lanes = lanes,
+                                .count = (uint32_t)(count - k < AT_ONCE ? count - k : AT_ONCE),
+                                .values = values + k});
 }

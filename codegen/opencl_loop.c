@@ -130,6 +130,7 @@ static bool hoist_guarded(oc_emitter *e, const cg_loop *loop, const char *first,
   e->out.len = before;
   e->out.data[before] = '\0';
   e->depth--;
+  oc_forget_reads(e);
   return false;
 }
 
@@ -149,12 +150,26 @@ static void emit_round(oc_emitter *e, const cg_loop *loop, bool effect) {
   ir_text_free(&late);
 }
 
-/* Few rounds that add up are better written one after the other, with indices that are numbers. */
-static bool unrolls(const oc_emitter *e, const cg_loop *loop) {
-  enum { MOST = 8 };
+static bool is_innermost(const oc_emitter *e, const cg_loop *loop) {
+  const cg_nest *nest = e->nest;
+  uint32_t number = (uint32_t)(loop - nest->loops);
+  for (uint32_t l = 0; l < nest->loop_count; l++)
+    if (l != number && !cg_is_lane(&nest->loops[l]) && cg_set_has(cg_deps(nest, nest->loops[l].node), number))
+      return false;
+  return true;
+}
+
+/* With lanes, rounds of what adds up are written one after the other, all of few, else some: so that several
+ * elements are read at a time, and indices are numbers. */
+static void put_unrolling(oc_emitter *e, const cg_loop *loop) {
+  enum { FEW = 8, SOME = 4 };
   int64_t rounds;
-  return e->by_lanes && loop->carries && !loop->effect &&
-         ir_is_const(e->g, ir_src(e->g, loop->range, 0), &rounds) && rounds <= MOST;
+  if (!e->by_lanes || !loop->carries || loop->effect || !is_innermost(e, loop) ||
+      !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &rounds))
+    return;
+  bool single = loop->carries == 1 && cg_copies(&e->order, cg_carry_lanes(&e->order, loop, 0)) == 1;
+  if (rounds <= FEW) ir_text_str(&e->out, "#pragma unroll\n");
+  else ir_textf(&e->out, "#pragma unroll %d\n", single ? FEW : SOME);
 }
 
 void oc_emit_running(void *emitter, uint32_t number) {
@@ -173,7 +188,7 @@ void oc_emit_running(void *emitter, uint32_t number) {
   if (e->order.failed) return;
   bool guarded = hoist_guarded(e, loop, first, end);
   oc_waits before = e->waits;
-  if (unrolls(e, loop)) ir_text_str(&e->out, "#pragma unroll\n");
+  put_unrolling(e, loop);
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
   oc_first outer = oc_begin_round(e);
   define_counter(e, loop, kind, name);

@@ -232,6 +232,7 @@ void oc_open(oc_emitter *e, const char *format, ...) {
 
 void oc_close(oc_emitter *e) {
   e->depth--;
+  oc_forget_reads(e);
   indent(e);
   ir_text_str(&e->out, "}\n");
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Kernels of random graphs in Oclgrind's simulator, which reports every access out of bounds, race between work-items,
-# use of a value that nobody wrote and wrong call: as devices of CPU type get them, and as those of GPU type do. Every array is a buffer
+# use of a value that nobody wrote and wrong call: as devices of CPU type get them, and as those of GPU type do,
+# without work-items that run together and with them. Every array is a buffer
 # of its own that is new to the run. Results are compared as everywhere. Then the same with a mistake planted into every
 # kernel, which it has to find.
 . test/opencl/common.sh
@@ -28,17 +29,17 @@ is_clean() { # TARGET FIRST COUNT
 }
 
 failed=0 graphs=0
-for target in lanes=0 lanes=64; do
+for target in lanes=0 lanes=64 'lanes=32 together=8'; do
   first=0
   while [ $first -lt $count ]; do
     many=$((count - first < chunk ? count - first : chunk))
-    if ! is_clean $target $first $many; then
+    if ! is_clean "$target" $first $many; then
       failed=1
       echo "$target, graphs $first to $((first + many - 1)):"
       number=$first # which?
       while [ $number -lt $((first + many)) ]; do
-        if ! is_clean $target $number 1; then
-          echo "graph $number: VIEWFOLD_TEST_TARGET=$target prop_graph --seed $((seed + number * 65537)) --count 1"
+        if ! is_clean "$target" $number 1; then
+          echo "graph $number: VIEWFOLD_TEST_TARGET='$target' prop_graph --seed $((seed + number * 65537)) --count 1"
           head -n 60 "$work/out"
         fi
         number=$((number + 1))

@@ -57,13 +57,12 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_add_i32(global in
   global int *p0 = b0 + o0;
   global const int *p1 = b1 + o1;
   int lane = get_local_id(0);
-  int ridx4 = lane;
   long begin = get_group_id(0) * grain, end = min(begin + grain, count);
   for (int ridx3 = begin; ridx3 < end; ridx3++) {
-    int v0_0 = p1[ridx3*128 + ridx4];
-    int v0_1 = p1[ridx3*128 + 32 + ridx4];
-    int v0_2 = p1[ridx3*128 + 64 + ridx4];
-    int v0_3 = p1[ridx3*128 + 96 + ridx4];
+    int v0_0 = p1[ridx3*128 + lane];
+    int v0_1 = p1[ridx3*128 + 32 + lane];
+    int v0_2 = p1[ridx3*128 + 64 + lane];
+    int v0_3 = p1[ridx3*128 + 96 + lane];
     int v1 = as_int(as_uint(v0_0) + as_uint(v0_2));
     int v2 = as_int(as_uint(v0_1) + as_uint(v0_3));
     int v3 = as_int(as_uint(v1) + as_uint(v2));
@@ -108,12 +107,10 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_add_div_f32(
   global float *p0 = b0 + o0;
   global const int *p1 = b1 + o1;
   int lane = get_local_id(0);
-  int ridx5 = lane;
-  int ridx10 = lane;
   long begin = get_group_id(0) * grain, end = min(begin + grain, count);
   for (int ridx4 = begin; ridx4 < end; ridx4++) {
-    int v0_0 = p1[ridx4*64 + ridx5];
-    int v0_1 = p1[ridx4*64 + 32 + ridx5];
+    int v0_0 = p1[ridx4*64 + lane];
+    int v0_1 = p1[ridx4*64 + 32 + lane];
     float v1_0 = (float)v0_0;
     float v1_1 = (float)v0_1;
     float v2 = v1_0 + v1_1;
@@ -126,15 +123,13 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_add_div_f32(
     float v5 = (((x4[0] + x4[8]) + (x4[4] + x4[12])) + ((x4[2] + x4[10]) + (x4[6] + x4[14]))) + (((x4[1] + x4[9]) + (x4[5] + x4[13])) + ((x4[3] + x4[11]) + (x4[7] + x4[15])));
     float v6 = 0.0f + v5;
     l0[0] = v6;
-    int v7_0 = p1[ridx4*64 + ridx10];
-    int v7_1 = p1[ridx4*64 + 32 + ridx10];
-    float v8_0 = (float)v7_0;
-    float v8_1 = (float)v7_1;
-    float v9 = l0[0];
-    float v10_0 = v8_0 / v9;
-    float v10_1 = v8_1 / v9;
-    p0[ridx4*64 + ridx10] = v10_0;
-    p0[ridx4*64 + 32 + ridx10] = v10_1;
+    float v7_0 = (float)v0_0;
+    float v7_1 = (float)v0_1;
+    float v8 = l0[0];
+    float v9_0 = v7_0 / v8;
+    float v9_1 = v7_1 / v8;
+    p0[ridx4*64 + lane] = v9_0;
+    p0[ridx4*64 + 32 + lane] = v9_1;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
