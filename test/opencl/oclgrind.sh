@@ -59,5 +59,5 @@ for plant in 'bounds:Invalid write' 'race:data race' 'unwritten:Uninitialized va
     fi
   done
 done
-echo "oclgrind: $graphs random graphs, half of them for each of two kinds of device, 3 kinds of planted mistakes, seed $seed"
+echo "oclgrind: $graphs random graphs, a third of them for each of three kinds of device, 3 kinds of planted mistakes, seed $seed"
 exit $failed
