@@ -147,6 +147,17 @@ static void offer_tiles(const offer *o) {
       }
 }
 
+/* More or fewer of a work-item's copies side by side. */
+static void offer_beside(const offer *o) {
+  enum { MOST_BESIDE = 4 };
+  for (uint32_t a = 0; a < o->n->axis_count && o->n->target->lanes; a++)
+    for (int64_t many = 1; many <= MOST_BESIDE; many *= 2) {
+      form f = o->now;
+      f.beside[a] = many;
+      if (many != o->now.beside[a] && beside(&f, a) == many) put(o, &f);
+    }
+}
+
 /* Wider and narrower vectors; lanes along another axis, with one copy there or as many as there were. */
 static void offer_lanes(const offer *o) {
   uint32_t from = lane_axis(o);
@@ -266,6 +277,7 @@ void loop_offer(const loop_nest *n, uint32_t nest, bool threads) {
   offer_copies(&o);
   offer_tiles(&o);
   offer_lanes(&o);
+  offer_beside(&o);
   offer_orders(&o);
   offer_cache_tiles(&o);
   if (threads) offer_blocks(&o);
