@@ -27,11 +27,11 @@ is_clean() { # TARGET FIRST COUNT
   simulate '' "$@" && ! grep -Evq '^[0-9]+ warnings? generated\.$|^prop_graph: [0-9]+ graphs' "$work/out"
 }
 
-failed=0 graphs=0
+failed=0 first=0
 for target in lanes=0 lanes=64; do
-  first=0
-  while [ $first -lt $count ]; do
-    many=$((count - first < chunk ? count - first : chunk))
+  end=$((first + count))
+  while [ $first -lt $end ]; do
+    many=$((end - first < chunk ? end - first : chunk))
     if ! is_clean $target $first $many; then
       failed=1
       echo "$target, graphs $first to $((first + many - 1)):"
@@ -44,7 +44,7 @@ for target in lanes=0 lanes=64; do
         number=$((number + 1))
       done
     fi
-    graphs=$((graphs + many)) first=$((first + many))
+    first=$((first + many))
   done
 done
 for plant in 'bounds:Invalid write' 'race:data race' 'unwritten:Uninitialized value'; do
@@ -58,5 +58,5 @@ for plant in 'bounds:Invalid write' 'race:data race' 'unwritten:Uninitialized va
     fi
   done
 done
-echo "oclgrind: $graphs random graphs, half of them for each of two kinds of device, 3 kinds of planted mistakes, seed $seed"
+echo "oclgrind: $first random graphs, half of them for each of two kinds of device, 3 kinds of planted mistakes, seed $seed"
 exit $failed
