@@ -28,11 +28,11 @@ is_clean() { # TARGET FIRST COUNT
   simulate '' "$@" && ! grep -Evq '^[0-9]+ warnings? generated\.$|^prop_graph: [0-9]+ graphs' "$work/out"
 }
 
-failed=0 graphs=0
+failed=0 first=0
 for target in lanes=0 lanes=64 'lanes=32 together=8'; do
-  first=0
-  while [ $first -lt $count ]; do
-    many=$((count - first < chunk ? count - first : chunk))
+  end=$((first + count))
+  while [ $first -lt $end ]; do
+    many=$((end - first < chunk ? end - first : chunk))
     if ! is_clean "$target" $first $many; then
       failed=1
       echo "$target, graphs $first to $((first + many - 1)):"
@@ -45,7 +45,7 @@ for target in lanes=0 lanes=64 'lanes=32 together=8'; do
         number=$((number + 1))
       done
     fi
-    graphs=$((graphs + many)) first=$((first + many))
+    first=$((first + many))
   done
 done
 for plant in 'bounds:Invalid write' 'race:data race' 'unwritten:Uninitialized value'; do
@@ -59,5 +59,5 @@ for plant in 'bounds:Invalid write' 'race:data race' 'unwritten:Uninitialized va
     fi
   done
 done
-echo "oclgrind: $graphs random graphs, a third of them for each of three kinds of device, 3 kinds of planted mistakes, seed $seed"
+echo "oclgrind: $first random graphs, a third of them for each of three kinds of device, 3 kinds of planted mistakes, seed $seed"
 exit $failed
