@@ -220,10 +220,10 @@ tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/proper
 
 # A driver between the OpenCL loader and the real one, for what fails seldom (test/opencl/shim.h). The loader finds it
 # where OCL_ICD_VENDORS names the folder.
-build/opencl/shim.so: test/opencl/shim_icd.c test/opencl/shim.h | tools
+build/opencl/shim.so: $(addprefix test/opencl/,shim_icd.c shim_shadow.c shim_shadow.h shim.h) | tools
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $< -ldl -o $@
+	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $(filter %.c,$^) -ldl -o $@
 build/opencl/shim.icd: build/opencl/shim.so
 	@echo '$(abspath $<)' > $@
 
@@ -299,7 +299,7 @@ ifneq ($(SAN),)
 test-build: all tests build/run_text
 else
 test-build:
-	+$(Q)$(MAKE) --no-print-directory all build/run_text
+	+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device
 	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
 	+$(Q)$(MAKE) --no-print-directory SAN=address all tests
 endif
@@ -312,7 +312,7 @@ text: all build/run_text
 	@$(RUN_TESTS) $(B):text
 conform: all
 	@$(RUN_TESTS) build:conform
-opencl: all
+opencl: all build/bench/bench_device
 	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
 	@$(RUN_TESTS) build:opencl
 style: all
@@ -321,7 +321,7 @@ style: all
 soak:
 	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
-	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all)
+	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all build/bench/bench_device)
 	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property build:conform$(comma)opencl)
 
 # Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.
@@ -406,4 +406,4 @@ clean:
 	$(Q)rm -rf build
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(TESTLIB_SRC) \
-  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c)) build/rulec.d
+  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c))) build/rulec.d

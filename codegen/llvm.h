@@ -41,7 +41,9 @@ void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const i
 bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc, round in one instruction */
 bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
 const char *cg_target_dot2(const ir_target *target,
-                           uint32_t width);                 /* intrinsic for so many 32-bit DOT2; NULL */
+                           uint32_t width); /* intrinsic for so many 32-bit DOT2; NULL */
+/* The intrinsic that multiplies so many floats of so many bytes by powers of two; NULL. */
+const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t width);
 const char *cg_target_store_fence(const ir_target *target); /* intrinsic that orders stores past the caches */
 
 /* llvm_loop.c: as cg_emits says */
@@ -70,6 +72,11 @@ LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a); /* an integer */
 LLVMValueRef cg_quotient(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a,
                          LLVMValueRef b); /* truncated a/b, b != 0, not the least integer by -1 */
 LLVMValueRef cg_unknown_op(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width); /* fails */
+
+/* llvm_scale.c: the product, if it is one with a power of two for which there is an instruction; NULL */
+LLVMValueRef cg_emit_scaled(cg_emitter *e, ir_ref ref);
+bool cg_visit_scaled(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand),
+                     void *user); /* and what it is made of then */
 
 /* llvm_convert.c: casts, narrow floats, storage forms */
 LLVMValueRef cg_cast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a);

@@ -47,6 +47,22 @@ const char *cg_target_dot2(const ir_target *target, uint32_t width) {
   return NULL;
 }
 
+const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t width) {
+  static const struct {
+    unsigned bytes, width;
+    const char *feature, *intrinsic;
+  } table[] = {{4, 16, "avx512f", "llvm.x86.avx512.mask.scalef.ps.512"},
+               {8, 8, "avx512f", "llvm.x86.avx512.mask.scalef.pd.512"},
+               {4, 8, "avx512vl", "llvm.x86.avx512.mask.scalef.ps.256"},
+               {8, 4, "avx512vl", "llvm.x86.avx512.mask.scalef.pd.256"},
+               {4, 4, "avx512vl", "llvm.x86.avx512.mask.scalef.ps.128"}};
+  for (size_t i = 0; is_x86(target) && i < sizeof table / sizeof *table; i++)
+    if (table[i].bytes == bytes && table[i].width == width &&
+        bytes * width <= (unsigned)target->vector_bytes && has_feature(target, table[i].feature))
+      return table[i].intrinsic;
+  return NULL;
+}
+
 const char *cg_target_store_fence(const ir_target *target) {
   return is_x86(target) ? "llvm.x86.sse.sfence" : NULL;
 }

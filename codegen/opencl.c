@@ -54,28 +54,49 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
   e->last_number = kernel->nsrc - first;
 }
 
-static void put_locals(oc_emitter *e) {
+/* The work-item's position in a vector of so many lanes: `lane`, or a name of its own of a shorter one. */
+static void put_lane(oc_emitter *e, ir_ref range, const cg_loop *loop, uint64_t *shorter) {
+  const char *name = "lane";
+  if (loop->extent < e->group) {
+    name = oc_text(e, "lane%d", (int)loop->extent);
+    if (!(shorter[loop->extent / 64] >> loop->extent % 64 & 1))
+      oc_line(e, "int %s = min(lane, %d)", name, (int)loop->extent - 1);
+    shorter[loop->extent / 64] |= (uint64_t)1 << loop->extent % 64;
+  }
+  define_name(e, range, OC_INT, name);
+}
+
+static void put_local(oc_emitter *e, ir_ref local) {
+  const ir_node *n = ir_get(e->g, local);
+  int64_t size = 0;
+  const char *name = oc_text(e, "l%u", (unsigned)ir_arg_int(n));
+  unsigned kind = oc_storage_of((ir_dtype)n->dtype);
+  bool own = oc_is_own(e, local);
+  ir_is_const(e->g, n->src[0], &size);
+  if (own) size = oc_own_size(e, size);
+  ir_textf(&e->head, "  %s%s %s[%lld]%s;\n", own ? "" : "local ", oc_type(kind, 1).text, name,
+           (long long)size, e->by_lanes && !own && size > 1 ? " __attribute__((aligned(16)))" : "");
+  define_name(e, local, kind, name);
+  if (!own) e->nest->scratch += (uint64_t)size * oc_bytes(kind);
+}
+
+static void put_lanes_and_locals(oc_emitter *e) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
-  if (ir_reachable(e->g, &e->nest->kernel, 1, &live, &count, &cap) != IR_OK)
+  uint64_t shorter[CG_MAX_LANES / 64 + 1] = {0}; /* vectors met, by their lanes */
+  if (ir_reachable(e->g, &e->nest->kernel, 1, &live, &count, &cap) != IR_OK) {
     cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  } else {
+    oc_find_own(e, live, count);
+    oc_find_outputs(e, live, count);
+  }
   for (size_t i = 0; i < count && !e->order.failed; i++) {
     const ir_node *n = ir_get(e->g, live[i]);
-    int64_t size;
-    if (n->op == IR_OP_RANGE && e->nest->loop_of[live[i]]) {
-      const cg_loop *loop = &e->nest->loops[e->nest->loop_of[live[i]] - 1];
-      if (!e->by_lanes || loop->binding != IR_VECTOR) continue;
-      const char *name = oc_text(e, "ridx%d", (int)ir_arg_int(n));
-      if (loop->extent == e->group) oc_line(e, "int %s = lane", name);
-      else oc_line(e, "int %s = min(lane, %d)", name, (int)loop->extent - 1);
-      define_name(e, live[i], OC_INT, name);
-    }
-    if (n->op != IR_OP_LOCAL || !ir_is_const(e->g, n->src[0], &size)) continue;
-    const char *name = oc_text(e, "l%u", (unsigned)ir_arg_int(n));
-    unsigned kind = oc_storage_of((ir_dtype)n->dtype);
-    ir_textf(&e->head, "  local %s %s[%lld];\n", oc_type(kind, 1).text, name, (long long)size);
-    define_name(e, live[i], kind, name);
-    e->nest->scratch += (uint64_t)size * oc_bytes(kind);
+    const cg_loop *loop = n->op == IR_OP_RANGE && e->nest->loop_of[live[i]]
+                              ? &e->nest->loops[e->nest->loop_of[live[i]] - 1]
+                              : NULL;
+    if (loop && e->by_lanes && loop->binding == IR_VECTOR) put_lane(e, live[i], loop, shorter);
+    if (n->op == IR_OP_LOCAL) put_local(e, live[i]);
   }
   ir_free(e->nest->mem, live, cap * sizeof *live);
 }
@@ -90,15 +111,16 @@ static void put_kernel(oc_emitter *e, const char *symbol) {
   e->depth = 1;
   put_arguments(e, symbol);
   if (e->by_lanes && e->group > 1) oc_line(e, "int lane = get_local_id(0)");
-  put_locals(e);
+  put_lanes_and_locals(e);
   if (has_threads(e->nest))
     oc_line(e, "long begin = get_group_id(0) * grain, end = min(begin + grain, count)");
   if (!e->order.failed) cg_emit_effect(&e->order, ir_src(e->g, e->nest->kernel, 0));
   if (e->streams) oc_line(e, "mem_fence(CLK_GLOBAL_MEM_FENCE)");
   oc_close(e);
-  if (e->exchange) {
-    ir_textf(&e->head, "  local ulong exchange[%llu];\n", (unsigned long long)(e->exchange + 7) / 8);
-    e->nest->scratch += (e->exchange + 7) / 8 * 8;
+  for (unsigned area = 0; area < 2; area++) {
+    unsigned long long words = (e->exchange[area] + 7) / 8;
+    if (words) ir_textf(&e->head, "  local ulong exchange%u[%llu];\n", area, words);
+    e->nest->scratch += words * 8;
   }
   if (e->has_flag) {
     ir_text_str(&e->head, "  local int some;\n");
@@ -138,7 +160,7 @@ static ir_status copy_out(oc_emitter *e, cg_blob *out) {
 ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, const ir_target *target,
                     cg_blob *out, ir_error *error) {
   static const cg_emits emits = {oc_emit_copies, oc_emit_running, oc_emit_lanes, oc_before_effect,
-                                 oc_emit_store,  oc_emit_update,  true};
+                                 oc_emit_store,  oc_emit_update,  NULL,          true};
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
@@ -149,8 +171,10 @@ ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, co
                     .target = target,
                     .by_lanes = target->lanes > 0,
                     .group = target->lanes > 0 ? oc_group_size(&nest) : 1};
+    oc_part_in_place(&nest, e.group);
     ir_text_init(&e.out, nest.mem);
     ir_text_init(&e.head, nest.mem);
+    ir_text_init(&e.late, nest.mem);
     status = check_lanes(&e, symbol, &own);
     if (status == IR_OK && cg_order_open(&e.order, &nest, &emits, &e, &own)) {
       put_kernel(&e, symbol);

@@ -57,26 +57,45 @@ typedef struct oc_type_text {
 /* What barriers have to order, with lanes. */
 typedef struct oc_waits {
   uint64_t dirty, read; /* locals that were stored to, read since the last barrier */
-  bool exchanging;      /* a result may still be read in the group's exchange */
+  uint32_t exchanging;  /* areas of the group's exchange in which a result may still be read, as a set */
 } oc_waits;
+
+/* Areas of the exchange that a round of a loop may use before all work-items have waited for each other. */
+typedef struct oc_first {
+  uint32_t areas, depth; /* a set; of the loop's blocks */
+  bool known;            /* these are all */
+} oc_first;
+
+/* An element that was read, in a block at that depth. */
+enum { OC_READS = 64 };
+typedef struct oc_read {
+  const char *text, *name; /* of the load; of its variable */
+  uint32_t depth;
+} oc_read;
 
 typedef struct oc_emitter {
   cg_order order;
   cg_nest *nest; /* the order's */
   ir_graph *g;   /* the nest's */
   const ir_target *target;
-  bool by_lanes;  /* lanes are work-items */
-  uint32_t group; /* work-items of a group */
-  ir_text out;    /* the function's body */
-  ir_text head;   /* what is declared before it */
-  uint32_t depth; /* of blocks */
-  uint32_t piece; /* of the node at hand */
+  bool by_lanes;       /* lanes are work-items */
+  uint32_t group;      /* work-items of a group */
+  ir_text out;         /* the function's body */
+  ir_text head;        /* what is declared before it */
+  ir_text late;        /* what is stored at the end of the round at hand, */
+  uint32_t late_depth; /* by effects at this depth; 0: there is no such round */
+  uint32_t depth;      /* of blocks */
+  uint32_t piece;      /* of the node at hand */
   /* names of the node at hand: number (0: none given yet), of how many variables which one */
   uint32_t number, variables, variable, last_number;
+  uint64_t own; /* locals, by number, that each work-item has for itself */
   oc_waits waits;
-  uint64_t exchange;  /* bytes that the group's exchange needs */
-  uint32_t exchanges; /* so far */
+  uint64_t exchange[2]; /* bytes that the areas of the group's exchange need */
+  oc_first first;       /* of the round at hand */
   bool has_flag;
+  uint64_t outputs; /* parameters, by slot, to which something is stored */
+  oc_read read[OC_READS];
+  uint32_t reads;          /* so far */
   bool streams;            /* some store may go past the caches */
   struct oc_chunk *chunks; /* memory for text */
 } oc_emitter;
@@ -126,6 +145,7 @@ oc_value oc_emit_value(oc_emitter *e, ir_ref ref); /* at the current digits and 
 unsigned oc_index_kind(oc_emitter *e, ir_ref ref);
 oc_value oc_index_literal(oc_emitter *e, int64_t value);
 oc_value oc_sum(oc_emitter *e, oc_value a, oc_value b); /* of indices */
+oc_value oc_product(oc_emitter *e, oc_value a, oc_value b);
 oc_value oc_index_as(oc_emitter *e, oc_value v, unsigned kind);
 
 /* opencl_arith.c */
@@ -150,27 +170,54 @@ oc_value oc_emit_load(oc_emitter *e, ir_ref ref);
 oc_value oc_emit_bound(oc_emitter *e, ir_ref ref);
 /* As many stored elements as `count` from that of lane `lane` of the current piece on. */
 oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count);
+/* With lanes: `count` stored elements from the current digits' on, which lie at a multiple of so many. */
+oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count);
 void oc_emit_store(void *emitter, ir_ref ref);
 void oc_emit_update(void *emitter, ir_ref ref);
 
 /* opencl_tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
  * they do not */
 bool oc_emit_tile(oc_emitter *e, ir_ref load, void **copies);
+/* Elements of the vectors by turns, in as many vectors; count: a power of two. */
+enum { OC_MOST_INTERLEAVED = 4 };
+void oc_interleave(oc_emitter *e, oc_value *vectors, uint32_t count);
+
+/* opencl_wide.c: the same with lanes, where they lie side by side in a local */
+bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies);
 
 /* opencl_loop.c */
 void oc_emit_running(void *emitter, uint32_t loop);
 void oc_emit_lanes(void *emitter, uint32_t loop);
 void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies);
 
+/* opencl_again.c: elements of inputs that were read already */
+void oc_find_outputs(oc_emitter *e, const ir_ref *live, size_t count); /* among all nodes of the kernel */
+bool oc_may_repeat(const oc_emitter *e, ir_ref ref);                   /* is it such a load? */
+const char *oc_read_before(const oc_emitter *e, const char *text); /* the variable's name; NULL: not read */
+void oc_has_read(oc_emitter *e, const char *text, const char *name);
+void oc_forget_reads(oc_emitter *e); /* of blocks that are closed */
+
+/* opencl_own.c: locals that are variables of each work-item */
+void oc_find_own(oc_emitter *e, const ir_ref *live, size_t count); /* among all nodes of the kernel */
+bool oc_is_own(const oc_emitter *e, ir_ref buffer);
+int64_t oc_own_size(const oc_emitter *e, int64_t size); /* elements of each, where the local has `size` */
+oc_value oc_own_index(oc_emitter *e, ir_ref index);     /* which of them, at the current digits */
+
 /* opencl_group.c: work-items that wait for each other. Nothing without lanes. */
 uint32_t oc_group_size(const cg_nest *nest);
+/* Where not all work-items take part in a store to p0, the others too load what its value is made of, when it
+ * may be there already: then no parameter may lie where p0 does. */
+void oc_part_in_place(cg_nest *nest, uint32_t group);
 const char *oc_guard(oc_emitter *e, uint32_t lanes); /* "if (...) " where not all work-items take part */
 void oc_before_effect(void *emitter, ir_ref effect); /* what it reads of locals has been stored by all */
 void oc_after_effect(oc_emitter *e, ir_ref effect);  /* a store or update */
+/* A store to a local of which only later rounds read. */
+bool oc_is_ahead(const oc_emitter *e, ir_ref store);
 /* Between what each round of a value loop does, and the values that read it. */
 void oc_before_values(oc_emitter *e, const cg_loop *loop);
-/* Of a loop that began after so many exchanges: the next round may store. */
-void oc_end_round(oc_emitter *e, const cg_loop *loop, uint32_t exchanges);
+/* The next round may store. What the first one gives, for the second. */
+oc_first oc_begin_round(oc_emitter *e);
+void oc_end_round(oc_emitter *e, const cg_loop *loop, oc_first outer);
 void oc_end_maybe(oc_emitter *e, oc_waits before);        /* of code that may not have been run */
 bool oc_joins_lanes(oc_emitter *e, ir_ref ref);           /* computing it makes work-items wait */
 oc_value oc_group_any(oc_emitter *e, oc_value condition); /* of any work-item, known to all */

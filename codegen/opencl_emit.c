@@ -59,6 +59,14 @@ static bool stays_inline(oc_emitter *e, ir_ref ref, oc_value v) {
   return strlen(v.text) <= LONG_EXPRESSION;
 }
 
+static oc_value named(oc_emitter *e, ir_ref ref, oc_value v) {
+  const char *text = v.text, *before = oc_may_repeat(e, ref) ? oc_read_before(e, text) : NULL;
+  if (before) return oc_make(e, v.kind, v.width, OC_ATOM, "%s", before);
+  v = oc_variable(e, v);
+  if (oc_may_repeat(e, ref)) oc_has_read(e, text, v.text);
+  return v;
+}
+
 void oc_emit_copies(void *emitter, ir_ref ref, void *out) {
   oc_emitter *e = emitter;
   void **copies = out;
@@ -66,7 +74,8 @@ void oc_emit_copies(void *emitter, ir_ref ref, void *out) {
     oc_emit_rare(e, ref, copies);
     return;
   }
-  if (ir_op_of(e->g, ref) == IR_OP_LOAD && oc_emit_tile(e, ref, copies)) return;
+  if (ir_op_of(e->g, ref) == IR_OP_LOAD && (oc_emit_tile(e, ref, copies) || oc_emit_wide(e, ref, copies)))
+    return;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   uint32_t pieces = oc_pieces(e, e->nest->width[ref]);
   oc_begin_node(e, (uint32_t)cg_copies(&e->order, lanes) * pieces);
@@ -79,7 +88,7 @@ void oc_emit_copies(void *emitter, ir_ref ref, void *out) {
     for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++) {
       e->variable = (uint32_t)copy * pieces + e->piece;
       oc_value v = oc_emit_value(e, ref);
-      values[e->piece] = stays_inline(e, ref, v) ? v : oc_variable(e, v);
+      values[e->piece] = stays_inline(e, ref, v) ? v : named(e, ref, v);
     }
     e->piece = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);

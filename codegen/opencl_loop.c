@@ -130,7 +130,46 @@ static bool hoist_guarded(oc_emitter *e, const cg_loop *loop, const char *first,
   e->out.len = before;
   e->out.data[before] = '\0';
   e->depth--;
+  oc_forget_reads(e);
   return false;
+}
+
+/* Stores of what later rounds read stand behind the values: what they store is on its way meanwhile. */
+static void emit_round(oc_emitter *e, const cg_loop *loop, bool effect) {
+  uint32_t outer = e->late_depth;
+  e->late_depth = effect ? 0 : e->depth;
+  if (loop->effect) cg_emit_effect(&e->order, loop->effect);
+  e->late_depth = outer;
+  if (effect) return;
+  ir_text late = e->late;
+  ir_text_init(&e->late, e->nest->mem);
+  if (loop->effect) oc_before_values(e, loop);
+  cg_need_next(&e->order, loop);
+  if (late.failed) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  if (!late.failed && late.len) ir_text_str(&e->out, ir_text_get(&late));
+  ir_text_free(&late);
+}
+
+static bool is_innermost(const oc_emitter *e, const cg_loop *loop) {
+  const cg_nest *nest = e->nest;
+  uint32_t number = (uint32_t)(loop - nest->loops);
+  for (uint32_t l = 0; l < nest->loop_count; l++)
+    if (l != number && !cg_is_lane(&nest->loops[l]) && cg_set_has(cg_deps(nest, nest->loops[l].node), number))
+      return false;
+  return true;
+}
+
+/* With lanes, rounds of what adds up are written one after the other, all of few, else some: so that several
+ * elements are read at a time, and indices are numbers. */
+static void put_unrolling(oc_emitter *e, const cg_loop *loop) {
+  enum { FEW = 8, SOME = 4 };
+  int64_t rounds;
+  if (!e->by_lanes || !loop->carries || loop->effect || !is_innermost(e, loop) ||
+      !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &rounds))
+    return;
+  bool single = loop->carries == 1 && cg_copies(&e->order, cg_carry_lanes(&e->order, loop, 0)) == 1;
+  if (rounds <= FEW) ir_text_str(&e->out, "#pragma unroll\n");
+  else ir_textf(&e->out, "#pragma unroll %d\n", single ? FEW : SOME);
 }
 
 void oc_emit_running(void *emitter, uint32_t number) {
@@ -149,16 +188,15 @@ void oc_emit_running(void *emitter, uint32_t number) {
   if (e->order.failed) return;
   bool guarded = hoist_guarded(e, loop, first, end);
   oc_waits before = e->waits;
-  uint32_t exchanges = e->exchanges;
+  put_unrolling(e, loop);
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
+  oc_first outer = oc_begin_round(e);
   define_counter(e, loop, kind, name);
   e->order.open[number] = true;
-  if (loop->effect) cg_emit_effect(&e->order, loop->effect);
-  if (loop->effect && !effect) oc_before_values(e, loop);
-  if (!effect) cg_need_next(&e->order, loop);
+  emit_round(e, loop, effect);
   if (e->order.failed) return;
   close_carried(e, loop, arrays);
-  oc_end_round(e, loop, exchanges);
+  oc_end_round(e, loop, outer);
   e->order.open[number] = false;
   cg_forget_since(&e->order, scope);
   oc_close(e);

@@ -12,7 +12,7 @@ typedef struct place {
   uint32_t width;
   bool affine;
   int64_t stride;
-  const char *memory;
+  const char *memory, *space;
   oc_value base; /* index of the first lane of all pieces; of the only one */
   oc_value part; /* unless affine: what each lane adds */
 } place;
@@ -49,11 +49,12 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
              .width = oc_width(e, lanes),
              .affine = how.affine,
              .stride = how.stride,
-             .memory = oc_at(e, param).text};
+             .memory = oc_at(e, param).text,
+             .space = ir_op_of(e->g, param) == IR_OP_PARAM ? "global" : "local"};
   if (e->by_lanes) {
     a.affine = true;
     a.stride = 0;
-    a.base = lane_index(e, index, &how);
+    a.base = oc_is_own(e, param) ? oc_own_index(e, index) : lane_index(e, index, &how);
     return a;
   }
   a.base = how.base ? oc_at(e, how.base) : oc_literal(e, OC_INT, 0);
@@ -97,7 +98,8 @@ static bool is_whole(const place *a) { return a->affine && (a->stride == 1 || a-
 
 static oc_value read_whole(oc_emitter *e, const place *a) {
   return in_order(e, a,
-                  oc_make(e, a->kind, a->width, OC_ATOM, "vload%u(0, %s)", a->width, low_address(e, a)));
+                  oc_make(e, a->kind, a->width, OC_ATOM, "VF_LOAD(%s, %s, %u, %s)", a->space,
+                          oc_type(a->kind, 1).text, a->width, low_address(e, a)));
 }
 
 /* A declared variable of the node, given its elements by statements. */
@@ -157,6 +159,18 @@ oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane,
   return read_whole(e, &a);
 }
 
+/* Asks for the memory of elements further on. What lies there need not belong to the buffer. */
+static void fetch_ahead(oc_emitter *e, const place *a, int64_t elements) {
+  int64_t bytes = elements * (int64_t)oc_bytes(a->kind);
+  oc_line(e, "VF_AHEAD(%s, %s)", low_address(e, a), oc_literal(e, OC_LONG, bytes).text);
+}
+
+oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count) {
+  place a = place_of(e, param, index, e->nest->width[index]);
+  return oc_make(e, a.kind, count, OC_UNARY, "*(local %s *)(%s)", oc_type(a.kind, count).text,
+                 address(e, &a));
+}
+
 oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t moved = e->nest->width[n->src[1]];
@@ -164,12 +178,20 @@ oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
   oc_value valid = oc_at(e, n->src[2]), other = oc_at(e, n->src[3]);
   place a = place_of(e, n->src[0], n->src[1], moved);
   const oc_value *where = ir_is_true(e->g, n->src[2]) ? NULL : &valid;
+  if (ir_arg_int(n) && a.affine && !e->by_lanes) fetch_ahead(e, &a, ir_arg_int(n));
   oc_value v = a.width == 1 || (a.affine && a.stride == 0) ? load_scalar(e, &a, where, other)
                                                            : load_vector(e, &a, where, other);
   return v;
 }
 
 /* stores */
+
+/* The store, at the end of the round. */
+static void write_late(oc_emitter *e, const char *guard, oc_value to, oc_value value) {
+  value = oc_temporary(e, value);
+  for (uint32_t i = 0; i < e->depth; i++) ir_text_str(&e->late, "  ");
+  ir_textf(&e->late, "%s%s = %s;\n", guard, to.text, value.text);
+}
 
 static void write_one(oc_emitter *e, const char *guard, oc_value to, oc_value value) {
   oc_line(e, "%s%s = %s", guard, to.text, value.text);
@@ -182,10 +204,12 @@ static bool streams(const oc_emitter *e, ir_ref ref, const place *a, uint32_t la
 }
 
 /* "p0 != p1": the output lies where no input does; lines that were just read are written faster through the
- * caches. */
-static const char *apart(oc_emitter *e, const char *output) {
+ * caches. Where most of an output streams, what lies in every fourth part of memory does not. */
+static const char *apart(oc_emitter *e, ir_ref ref, const char *output, const char *to) {
+  enum { KEPT = 3 << 17 };
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   const char *all = "";
+  if (ir_arg_mode(ir_get(e->g, ref)) == IR_STREAM_MOST) all = oc_text(e, "((size_t)(%s) & %d)", to, KEPT);
   for (uint32_t i = 1; i < kernel->nsrc && e->nest->in_place; i++) {
     const ir_node *n = ir_get(e->g, kernel->src[i]);
     int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
@@ -198,13 +222,35 @@ static const char *apart(oc_emitter *e, const char *output) {
 static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lanes, oc_value value) {
   value = in_order(e, a, value);
   if (!streams(e, ref, a, lanes)) {
-    oc_line(e, "vstore%u(%s, 0, %s)", a->width, value.text, low_address(e, a));
+    oc_line(e, "VF_STORE(%s, %s, %u, %s, %s)", a->space, oc_type(a->kind, 1).text, a->width, value.text,
+            low_address(e, a));
     return;
   }
   value = oc_temporary(e, value);
   e->streams = true;
-  oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, a->width).text, a->width, value.text,
-          low_address(e, a), apart(e, a->memory));
+  oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, 1).text, a->width, value.text,
+          low_address(e, a), apart(e, ref, a->memory, low_address(e, a)));
+}
+
+/* All copies along `loop`, whose elements alternate. */
+static void store_alternating(oc_emitter *e, ir_ref ref, uint32_t loop) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t lanes = e->nest->width[ref], width = oc_width(e, lanes),
+           count = (uint32_t)e->nest->loops[loop].extent;
+  oc_value v[OC_MOST_INTERLEAVED];
+  place a = place_of(e, n->src[0], n->src[1], lanes);
+  a.stride = 1;
+  for (uint32_t k = 0; k < count; k++) {
+    e->order.digit[loop] = k;
+    v[k] = oc_temporary(e, oc_splat(e, oc_to_storage(e, a.dtype, oc_at(e, n->src[2])), width));
+  }
+  e->order.digit[loop] = 0;
+  oc_interleave(e, v, count);
+  for (uint32_t k = 0; k < count && !e->order.failed; k++) {
+    place part = a;
+    part.base = oc_sum(e, a.base, oc_index_literal(e, (int64_t)k * width));
+    store_vector(e, ref, &part, lanes, v[k]);
+  }
 }
 
 static void store_piece(oc_emitter *e, ir_ref ref) {
@@ -214,9 +260,10 @@ static void store_piece(oc_emitter *e, ir_ref ref) {
   place a = place_of(e, n->src[0], n->src[1], lanes);
   oc_value value = oc_splat(e, oc_to_storage(e, a.dtype, oc_at(e, n->src[2])), width);
   if (e->by_lanes) {
-    const char *guard = oc_guard(e, lanes);
+    const char *guard = oc_is_own(e, n->src[0]) ? "" : oc_guard(e, lanes);
     if (!moves && lanes > 1) guard = oc_text(e, "if (lane == %u) ", lanes - 1); /* the last lane's stays */
-    write_one(e, guard, element_at(e, &a, 0), value);
+    bool late = e->late_depth == e->depth && oc_is_ahead(e, ref);
+    (late ? write_late : write_one)(e, guard, element_at(e, &a, 0), value);
   } else if (width == 1) {
     write_one(e, "", element_at(e, &a, 0), value);
   } else if (!moves || (a.affine && a.stride == 0)) {
@@ -235,10 +282,15 @@ static void store_piece(oc_emitter *e, ir_ref ref) {
 void oc_emit_store(void *emitter, ir_ref ref) {
   oc_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  uint32_t pieces = oc_pieces(e, e->nest->width[ref]);
+  uint32_t width = e->nest->width[ref], pieces = oc_pieces(e, width);
+  int64_t alternating = e->by_lanes ? -1 : cg_alternating_loop(e->nest, ref, OC_MOST_INTERLEAVED);
+  if (alternating >= 0 && (e->nest->loops[alternating].extent == 3 || (width & (width - 1))))
+    alternating = -1;
   cg_first_lane(&e->order, lanes);
   do {
-    for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++) store_piece(e, ref);
+    for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++)
+      if (alternating < 0) store_piece(e, ref);
+      else if (e->order.digit[alternating] == 0) store_alternating(e, ref, (uint32_t)alternating);
     e->piece = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   oc_after_effect(e, ref);

@@ -3,6 +3,8 @@
  * is compared, or 1 of scalars, and `?:` takes both. */
 #include "codegen/codegen.h"
 
+#include <string.h>
+
 static const char *const prelude[] = {
     "#pragma OPENCL FP_CONTRACT OFF\n"
     "#ifdef cl_khr_fp64\n"
@@ -20,18 +22,72 @@ static const char *const prelude[] = {
     "#define VF_ANY(mask) any(mask)\n"
     "#define VF_ALL(mask) all(mask)\n"
     "#endif\n"
-    "#if __has_builtin(__builtin_nontemporal_store)\n"
-    "#define VF_STREAM(T, n, v, p, apart) \\\n"
-    "  if ((apart) && ((size_t)(p) & (sizeof(T) - 1)) == 0) __builtin_nontemporal_store(v, (global T *)(p)); "
-    "\\\n"
-    "  else vstore##n(v, 0, p)\n"
+    "#if __has_builtin(__builtin_prefetch)\n"
+    "#define VF_AHEAD(p, bytes) __builtin_prefetch((const void *)((size_t)(p) + (bytes)))\n"
     "#else\n"
-    "#define VF_STREAM(T, n, v, p, apart) vstore##n(v, 0, p)\n"
+    "#define VF_AHEAD(p, bytes)\n"
+    "#endif\n\n",
+
+    "/* vectors in memory of space S, aligned as their elements are; STREAM: past the caches where `apart` "
+    "*/\n"
+    "#ifdef __clang__\n"
+    "#define VF_IN_MEMORY(E, n) typedef E##n vf_##E##n __attribute__((aligned(sizeof(E))));\n"
+    "#define VF_WIDE(E) VF_IN_MEMORY(E, 2) VF_IN_MEMORY(E, 4) VF_IN_MEMORY(E, 8) VF_IN_MEMORY(E, 16)\n"
+    "VF_WIDE(char) VF_WIDE(short) VF_WIDE(int) VF_WIDE(long)\n"
+    "VF_WIDE(uchar) VF_WIDE(ushort) VF_WIDE(uint) VF_WIDE(ulong) VF_WIDE(float)\n"
+    "#ifdef cl_khr_fp64\n"
+    "VF_WIDE(double)\n"
+    "#endif\n"
+    "#define VF_LOAD(S, E, n, p)     (*(S const vf_##E##n *)(p))\n"
+    "#define VF_STORE(S, E, n, v, p) *(S vf_##E##n *)(p) = v\n"
+    "#else\n"
+    "#define VF_LOAD(S, E, n, p)     vload##n(0, p)\n"
+    "#define VF_STORE(S, E, n, v, p) vstore##n(v, 0, p)\n"
+    "#endif\n"
+    "#if __has_builtin(__builtin_nontemporal_store)\n"
+    "#define VF_STREAM(E, n, v, p, apart) \\\n"
+    "  if ((apart) && ((size_t)(p) & (sizeof(E##n) - 1)) == 0) __builtin_nontemporal_store(v, (global E##n "
+    "*)(p)); "
+    "\\\n"
+    "  else VF_STORE(global, E, n, v, p)\n"
+    "#else\n"
+    "#define VF_STREAM(E, n, v, p, apart) VF_STORE(global, E, n, v, p)\n"
     "#endif\n\n",
 
     "/* PoCL takes a branch right behind a barrier for one of the whole group, whatever its condition */\n"
     "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
     "#define barrier(fence) do { barrier(fence); volatile int behind = 0; } while (0)\n"
+    "#endif\n\n",
+
+    "/* y: x of the work-item at a distance among those that run together; at: room for theirs */\n"
+    "#ifdef VF_PTX\n"
+    "static uint vf_other_uint(uint x, uint distance) {\n"
+    "  uint y;\n"
+    "  asm volatile(\"shfl.sync.bfly.b32 %0, %1, %2, 31, 0xffffffff;\" : \"=r\"(y) : \"r\"(x), "
+    "\"r\"(distance));\n"
+    "  return y;\n"
+    "}\n"
+    "static ulong vf_other_ulong(ulong x, uint distance) {\n"
+    "  uint2 halves = as_uint2(x);\n"
+    "  return as_ulong((uint2)(vf_other_uint(halves.s0, distance), vf_other_uint(halves.s1, distance)));\n"
+    "}\n"
+    "static int vf_other_int(int x, uint distance) { return as_int(vf_other_uint(as_uint(x), distance)); }\n"
+    "static float vf_other_float(float x, uint distance) { return as_float(vf_other_uint(as_uint(x), "
+    "distance)); }\n"
+    "static long vf_other_long(long x, uint distance) { return as_long(vf_other_ulong(as_ulong(x), "
+    "distance)); }\n"
+    "#ifdef cl_khr_fp64\n"
+    "static double vf_other_double(double x, uint distance) {\n"
+    "  return as_double(vf_other_ulong(as_ulong(x), distance));\n"
+    "}\n"
+    "#endif\n"
+    "#define VF_OTHER(T, y, x, distance, items, at) T y = vf_other_##T(x, distance)\n"
+    "#else\n"
+    "#define VF_OTHER(T, y, x, distance, items, at) \\\n"
+    "  barrier(CLK_LOCAL_MEM_FENCE); \\\n"
+    "  if (lane < (items)) (at)[lane] = x; \\\n"
+    "  barrier(CLK_LOCAL_MEM_FENCE); \\\n"
+    "  T y = (at)[(lane ^ (distance)) & ((items) - 1)]\n"
     "#endif\n\n",
 
     "#define VF_LANES_2  ((int2)(0, 1))\n"
@@ -208,7 +264,7 @@ static const char *const prelude[] = {
 };
 
 ir_status cg_opencl_prelude(const ir_target *target, ir_text *out) {
-  (void)target;
+  if (strstr(target->features, "+ptx")) ir_text_str(out, "#define VF_PTX\n");
   for (size_t i = 0; i < sizeof prelude / sizeof *prelude; i++) ir_text_str(out, prelude[i]);
   return out->failed ? IR_ERR_MEMORY : IR_OK;
 }

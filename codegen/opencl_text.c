@@ -78,6 +78,7 @@ void oc_text_free(oc_emitter *e) {
   }
   ir_text_free(&e->out);
   ir_text_free(&e->head);
+  ir_text_free(&e->late);
 }
 
 IR_PRINTF(2, 0) static const char *formatted(oc_emitter *e, const char *format, va_list args) {
@@ -231,6 +232,7 @@ void oc_open(oc_emitter *e, const char *format, ...) {
 
 void oc_close(oc_emitter *e) {
   e->depth--;
+  oc_forget_reads(e);
   indent(e);
   ir_text_str(&e->out, "}\n");
 }

@@ -4,6 +4,8 @@
 #include "codegen/opencl.h"
 #include "codegen/transpose.h"
 
+#include <string.h>
+
 static void *kept(oc_emitter *e, oc_value v) {
   oc_value *made = oc_values(e, 1);
   if (made) *made = oc_temporary(e, v);
@@ -20,16 +22,18 @@ static void *two_input(void *emitter, void *first, void *second, const uint32_t 
                          oc_type(oc_unsigned(a->kind), width).text, a->text, b->text, list));
 }
 
-static void *segment(void *emitter, void *const *rows, uint32_t count, uint32_t width, uint32_t bytes) {
-  oc_emitter *e = emitter;
-  const oc_value *first = rows[0];
-  const char *all = first ? first->text : "";
-  (void)bytes;
-  for (uint32_t i = 1; i < count && !e->order.failed; i++)
-    all = oc_text(e, "%s, %s", all, ((const oc_value *)rows[i])->text);
-  if (e->order.failed) return NULL;
-  return kept(e, oc_make(e, first->kind, count * width, OC_UNARY, "(%s)(%s)",
-                         oc_type(first->kind, count * width).text, all));
+/* Each round turns all elements as a pack of cards is: one from the first half, one from the second. */
+void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
+  uint32_t width = v[0].width, half = width / 2, order[OC_WIDEST];
+  oc_value next[OC_MOST_INTERLEAVED];
+  for (uint32_t round = 1; round < count && !e->order.failed; round *= 2) {
+    for (uint32_t i = 0; i < count && !e->order.failed; i++) {
+      for (uint32_t k = 0; k < width; k++) order[k] = i % 2 * half + k / 2 + k % 2 * width;
+      const oc_value *made = two_input(e, &v[i / 2], &v[i / 2 + count / 2], order, width);
+      if (made) next[i] = *made;
+    }
+    if (!e->order.failed) memcpy(v, next, count * sizeof *v);
+  }
 }
 
 /* `columns` copies from the current digits on, of the current piece. */
@@ -38,7 +42,7 @@ static void read_tile(oc_emitter *e, ir_ref load, const cg_tile *t, uint32_t col
   const uint64_t *lanes = cg_lanes(e->nest, load);
   uint32_t width = oc_width(e, e->nest->width[load]);
   void *rows[OC_WIDEST], *turned[OC_WIDEST];
-  cg_shuffles shuffles = {e, two_input, segment, NULL};
+  cg_shuffles shuffles = {e, two_input, NULL, NULL};
   int64_t first = e->order.digit[t->loop];
   if (t->falling) e->order.digit[t->loop] += columns - 1;
   ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);

@@ -70,7 +70,7 @@ oc_value oc_sum(oc_emitter *e, oc_value a, oc_value b) {
   return infix(e, a, oc_index_as(e, oc_index_literal(e, -b.number), b.kind), "-", OC_SUM);
 }
 
-static oc_value product(oc_emitter *e, oc_value a, oc_value b) {
+oc_value oc_product(oc_emitter *e, oc_value a, oc_value b) {
   int64_t value;
   if (a.width > 1 || b.width > 1) return infix(e, a, b, "*", OC_PRODUCT);
   if (a.literal && b.literal && ir_mul_ok(a.number, b.number, &value)) return oc_index_literal(e, value);
@@ -113,7 +113,7 @@ static oc_value index_binary(oc_emitter *e, ir_ref ref) {
   case IR_OP_SUB:
   case IR_OP_MUL:
     if (bounds.lo == INT64_MIN || bounds.hi == INT64_MAX) break;
-    if (n->op == IR_OP_MUL) return product(e, a, b);
+    if (n->op == IR_OP_MUL) return oc_product(e, a, b);
     return n->op == IR_OP_ADD ? oc_sum(e, a, b) : infix(e, a, b, "-", OC_SUM);
   default: break;
   }

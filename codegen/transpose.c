@@ -72,7 +72,7 @@ static void *fill(const cg_shuffles *s, const plan *p, uint32_t r, void *const *
     for (uint32_t i = 0; i < p->w - p->e; i++) row |= (q >> i & 1) << p->beside[i];
     part[q] = rows[row];
   }
-  uint32_t together = width * bytes < SEGMENT ? SEGMENT / (width * bytes) : 1;
+  uint32_t together = s->segment && width * bytes < SEGMENT ? SEGMENT / (width * bytes) : 1;
   if (together > count) together = count;
   if (together > 1) {
     count /= together;

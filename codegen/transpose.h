@@ -8,7 +8,8 @@ typedef struct cg_shuffles {
   void *emitter;
   /* Element order[i] of a's and then b's, `width` of them; a and b have equally many. */
   void *(*two_input)(void *emitter, void *a, void *b, const uint32_t *order, uint32_t width);
-  /* `count` rows of `width` elements one behind the other, 16 bytes together at most. */
+  /* `count` rows of `width` elements one behind the other, 16 bytes together at most; NULL: as
+   * two_input puts them together. */
   void *(*segment)(void *emitter, void *const *rows, uint32_t count, uint32_t width, uint32_t bytes);
   void *(*settled)(void *emitter, void *v); /* the same value, half-way; NULL: as it is */
 } cg_shuffles;

@@ -219,6 +219,8 @@ bool ir_batch_of(ir_graph *graph, ir_op op, int64_t arg, const ir_ref *src, uint
 ir_ref ir_leaf(ir_graph *graph, ir_op op, ir_dtype dtype, ir_ref batch, ir_ref shape, int64_t arg);
 
 enum { IR_PAD_CONSTANT, IR_PAD_EDGE, IR_PAD_REFLECT, IR_PAD_WRAP };
+/* Locals: stored to in one round of a loop; in each of them; in each, and read in later ones only. */
+enum { IR_LOCAL_ONCE, IR_LOCAL_KEPT, IR_LOCAL_AHEAD };
 enum { IR_GATHER_CHECK, IR_GATHER_CLIP, IR_GATHER_FILL }; /* out-of-range positions: error, nearest, zero */
 enum { IR_NO_STREAM, IR_STREAM, IR_STREAM_MOST };    /* stores past the caches: of all, of three quarters */
 enum { IR_SERIAL, IR_UNROLL, IR_VECTOR, IR_THREAD }; /* how a loop is bound */

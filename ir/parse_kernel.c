@@ -224,7 +224,8 @@ static bool parse_store(kernel_parser *k) {
   return push_source(k, value) && push_effect(k, make(k, IR_OP_STORE, IR_NONE, arg)) && end_line(p);
 }
 
-/* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...`, then perhaps `kept` */
+/* after the word: `lN: DTYPE[SIZE]`, then perhaps `over POSITION, ...`, then perhaps `kept`, perhaps `ahead`
+ */
 static bool parse_local(kernel_parser *k) {
   ir_parser *p = k->p;
   ir_lex_next(&p->lex);
@@ -246,7 +247,9 @@ static bool parse_local(kernel_parser *k) {
   if (accept_word(p, "over")) do
       if (!(position = parse_typed(p, IR_INDEX)) || !push_source(k, position)) return false;
     while (ir_lex_accept(&p->lex, ','));
-  int64_t arg = ir_pack_arg(number, accept_word(p, "kept"));
+  int mode = accept_word(p, "kept") ? IR_LOCAL_KEPT : IR_LOCAL_ONCE;
+  if (mode && accept_word(p, "ahead")) mode = IR_LOCAL_AHEAD;
+  int64_t arg = ir_pack_arg(number, mode);
   return define_word(p, &word, make(k, IR_OP_LOCAL, dtype, arg)) && end_line(p);
 }
 

@@ -179,7 +179,7 @@ static void put_local(kernel_printer *k, ir_ref ref) {
     ir_text_str(k->pr->out, i == 1 ? " over " : ", ");
     ir_put_expr(k->pr, n->src[i]);
   }
-  if (ir_arg_mode(n)) ir_text_str(k->pr->out, " kept");
+  if (ir_arg_mode(n)) ir_text_str(k->pr->out, ir_arg_mode(n) == IR_LOCAL_AHEAD ? " kept ahead" : " kept");
 }
 
 static void put_carries(kernel_printer *k, ir_ref loop) {

@@ -16,6 +16,8 @@ typedef struct ir_target {
   int64_t l1_bytes, l2_bytes, l3_bytes; /* data caches of one core; rounded down to a power of two */
   int lanes; /* 0: lanes of a vector loop are elements of registers. Else they are a group of at most so many
                 work-items, a power of two, which share the kernel's locals and wait for each other */
+  int together; /* so many neighbouring work-items run in step, and hand each other values in registers; 0:
+                   none */
   int64_t local_bytes; /* of a kernel's locals together, a power of two; 0: as many as stay in the caches */
 } ir_target;
 

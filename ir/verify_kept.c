@@ -40,7 +40,8 @@ static bool verify_node(keeper *k, ir_ref ref) {
   for (uint32_t s = 0; s < n->nsrc; s++) {
     ir_ref source = n->src[s], home = k->regions->region[source];
     if (ir_dtype_of(k->g, source) == IR_NONE) continue;
-    for (ir_ref loop = k->regions->region[ref]; loop && loop != home; loop = k->regions->region[loop])
+    ir_ref inner = home == ref ? home : k->regions->region[ref]; /* a loop's values are computed inside it */
+    for (ir_ref loop = inner; loop && loop != home; loop = k->regions->region[loop])
       if (k->stores[loop] & k->reads[source])
         return ir_broken(k->v, ref, "it uses what was read of a kept local before a loop that stores to it");
     if (n->dtype != IR_NONE) k->reads[ref] |= k->reads[source];

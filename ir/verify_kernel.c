@@ -174,8 +174,8 @@ static bool verify_local(kernel_verifier *k, ir_ref ref) {
     return ir_broken(k->v, ref, "the size of a local is a number, at least 1");
   for (uint32_t i = 1; i < n->nsrc; i++)
     if (!expect_dtype(k, ref, i, IR_INDEX)) return false;
-  if (n->arg != ir_pack_arg(number, 0) && n->arg != ir_pack_arg(number, true))
-    return ir_broken(k->v, ref, "a local is kept or is not");
+  if (ir_arg_mode(n) > IR_LOCAL_AHEAD || n->arg != ir_pack_arg(number, ir_arg_mode(n)))
+    return ir_broken(k->v, ref, "a local is kept, kept ahead, or is not");
   return (n->dtype != IR_NONE && n->dtype != IR_INDEX && number >= 0 && number < IR_MAX_LOCALS) ||
          ir_broken(k->v, ref, "a local has a number below %d and a data dtype", IR_MAX_LOCALS);
 }

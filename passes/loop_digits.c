@@ -31,6 +31,8 @@ static void add(loop_nest *n, uint32_t axis, int64_t step, int binding) {
   if (n->digit_count < MAX_DIGITS) n->digits[n->digit_count++] = (loop_digit){axis, step, binding};
 }
 
+static int beside(const loop_axis *a) { return a->beside ? a->beside : 1; }
+
 static int64_t step_of(const loop_axis *a) { return (int64_t)a->unroll * a->lanes; }
 
 /* Blocks are counted before the kernel runs: not by other axes, nor by elements. */
@@ -91,10 +93,13 @@ void loop_choose_digits(loop_nest *n, bool threads, int64_t inside) {
   for (uint32_t i = 0; i < n->axis_count; i++)
     if (n->axes[n->order[i]].block) add(n, n->order[i], step_of(&n->axes[n->order[i]]), IR_SERIAL);
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].unroll > 1) add(n, a, n->axes[a].lanes, IR_UNROLL);
+    if (n->axes[a].unroll > beside(&n->axes[a])) add(n, a, n->axes[a].lanes * beside(&n->axes[a]), IR_UNROLL);
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (n->axes[a].lanes > 1 && a != n->along) add(n, a, 1, IR_VECTOR);
-  if (n->along < n->axis_count && n->axes[n->along].lanes > 1) add(n, n->along, 1, IR_VECTOR);
+    if (n->axes[a].lanes > 1 && a != n->along) add(n, a, beside(&n->axes[a]), IR_VECTOR);
+  if (n->along < n->axis_count && n->axes[n->along].lanes > 1)
+    add(n, n->along, beside(&n->axes[n->along]), IR_VECTOR);
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (beside(&n->axes[a]) > 1) add(n, a, 1, IR_UNROLL);
   if (threads && n->target->lanes) loop_bind_groups(n);
   else if (threads) bind_threads(n, inside);
 }

@@ -21,6 +21,8 @@ enum {
   NARROW = 32, /* work-items that run together on most devices */
   ENOUGH_GROUPS = 512,
   MOST_COPIES = 8,
+  SIDE_COPIES = 8,   /* of a product's rows and columns: sums in registers */
+  BESIDE = 4,        /* of these side by side */
   MOST_THREADS = 8,  /* axes of groups */
   WASTE = 8,         /* one part in so many of the work-items may have nothing to do */
   FEW_TERMS = NARROW /* that one work-item adds up */
@@ -119,7 +121,9 @@ static void choose_elements(loop_nest *n) {
          (blocks % (2 * copies) == 0 || blocks > MANY * copies) &&
          (!is_outermost(n) || saturated(groups, blocks / (2 * copies)) >= ENOUGH_GROUPS))
     copies *= 2;
-  a->unroll = copies;
+  bool few = blocks > 0 && most(n, a) == blocks * a->lanes && blocks <= MOST_COPIES &&
+             blocks * bytes <= n->target->vector_bytes && !is_outermost(n);
+  a->unroll = few ? (int)blocks : copies; /* all of them, inside a group's round */
   bool repeatable = ir_op_of(n->g, n->store) == IR_OP_STORE && loop_is_repeatable(n);
   for (uint32_t i = 0; i < n->axis_count; i++) n->axes[i].overlaps = repeatable;
 }
@@ -155,12 +159,13 @@ static int64_t groups_of(const group_tile *t) {
 /* Is a side of so many work-items and copies twice as long as what it covers? */
 static bool is_long(int64_t size, int items, int copies) { return items * copies / 2 >= size; }
 
-/* As near a square as work-items and sums in registers make it; a side that is longer than the result gives
- * its work-items to the other one, then the copies go. Smaller while there are few groups. */
+/* As near a square as work-items make it, with as many copies along both sides as registers hold sums; a side
+ * that is longer than the result gives its work-items to the other one, then the copies go. Smaller while
+ * there are few groups. */
 static group_tile choose_group_tile(const loop_nest *n, int64_t rows, int64_t columns, int64_t batch) {
-  enum { COLUMN_COPIES = 4, FEWEST = 2 };
+  enum { FEWEST = 2 };
   int items = loop_group_size(n);
-  group_tile t = {rows, columns, 1, items, n->target->registers / COLUMN_COPIES, COLUMN_COPIES};
+  group_tile t = {rows, columns, 1, items, SIDE_COPIES, SIDE_COPIES};
   while (t.column_items > t.row_items) t.column_items /= 2, t.row_items *= 2;
   if (t.column_items < t.row_items) t.column_items *= 2, t.row_items /= 2; /* rows are read by all */
   while (t.row_items > 1 && is_long(rows, t.row_items, t.row_copies)) {
@@ -178,6 +183,13 @@ static group_tile choose_group_tile(const loop_nest *n, int64_t rows, int64_t co
   return t;
 }
 
+/* Copies side by side are read together from a local. They need a tile that is whole everywhere. */
+static int copies_beside(const loop_nest *n, const loop_axis *a) {
+  int64_t size, tile = (int64_t)a->lanes * a->unroll;
+  bool whole = ir_is_const(n->g, a->extent, &size) && size >= tile && (a->overlaps || size % tile == 0);
+  return whole && a->lanes > 1 && a->unroll % BESIDE == 0 ? BESIDE : 0;
+}
+
 static bool choose_product(loop_nest *n, ir_ref reduce) {
   enum { SHORT = 8 };
   uint32_t along = along_memory(n);
@@ -193,6 +205,7 @@ static bool choose_product(loop_nest *n, ir_ref reduce) {
   column->lanes = t.column_items, column->unroll = t.column_copies;
   row->lanes = t.row_items, row->unroll = t.row_copies;
   column->overlaps = row->overlaps = loop_is_repeatable(n);
+  column->beside = copies_beside(n, column), row->beside = copies_beside(n, row);
   return true;
 }
 

@@ -7,8 +7,8 @@ enum {
   MAX_FOUND = 512,
   MIN_LANES = 2,
   FEW_TERMS = 8,
-  SHORT = 4,    /* fewer vectors than SHORT are not worth a loop of their own */
-  PER_COPY = 6, /* operations on floats; for copies the processor need not look so far ahead */
+  SHORT = 4, /* fewer vectors than SHORT are not worth a loop of their own */
+  LONG = 12, /* operations on floats, from which on copies gain */
   MOST_COPIES = 4
 };
 
@@ -69,13 +69,12 @@ static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_coun
 
 /* Copies along the lanes of a chain of operations, where nothing else is copied: their steps alternate. An
  * operation waits for the one before it while a processor does eight to sixteen others, and it looks some two
- * hundred ahead: the longer the chain, the more of them have to be of other elements. */
+ * hundred ahead: of a long chain those have to be of other elements. */
 static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) {
   int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
   for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;
   if (others > 1 || n->target->registers < 32) return;
-  while (vector->unroll < MOST_COPIES && 2 * vector->unroll * PER_COPY <= operations &&
-         2 * vector->unroll * vector->lanes <= size)
+  while (operations >= LONG && vector->unroll < MOST_COPIES && 2 * vector->unroll * vector->lanes <= size)
     vector->unroll *= 2;
   if (vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
 }

@@ -215,6 +215,14 @@ static bool is_group(const loop_nest *n, const loop_digit *digit) {
   return digit->binding == IR_VECTOR && n->target->lanes > 0;
 }
 
+/* Does each work-item have elements side by side, which are copies? */
+static bool has_copies_inside(const loop_nest *n, uint32_t d) {
+  const loop_digit *digit = &n->digits[d];
+  uint32_t next = find_digit(n, digit->axis, place_in_axis(n, d) + 1);
+  return is_group(n, digit) && next < n->digit_count && n->digits[next].binding == IR_UNROLL &&
+         n->digits[next].step == 1;
+}
+
 /* Blocks are the outermost digits; nothing that is ordered, or whose size other axes decide, is divided;
  * lanes need sizes that they fill. */
 const char *loop_moves_unsound(loop_nest *n) {
@@ -237,11 +245,13 @@ const char *loop_moves_unsound(loop_nest *n) {
     if (lanes && n->shares) return "the pieces inside this nest have copies and vectors of their own";
     if (lanes && (around == 0 || (around / digit->step > LOOP_MAX_LANES && !is_group(n, digit))))
       return "copies and vectors need a split around them, of at most 64 steps";
-    if (digit->binding == IR_VECTOR && n->target->lanes) items *= around;
+    if (digit->binding == IR_VECTOR && n->target->lanes) items *= around / digit->step;
     if (items > n->target->lanes && n->target->lanes)
       return "these are more work-items than the target has lanes";
-    if (digit->binding == IR_VECTOR && (digit->step != 1 || (around & (around - 1))))
-      return "a vector is the innermost digit of its axis, of a power of two elements";
+    if (digit->binding == IR_VECTOR &&
+        ((digit->step != 1 && !has_copies_inside(n, d)) || (around & (around - 1))))
+      return "a vector is the innermost digit of its axis, of a power of two elements; inside work-items "
+             "there may be copies";
     for (uint32_t i = 0; i < d && loop_is_ordered(n, digit->axis); i++)
       if (n->digits[i].axis > digit->axis && loop_is_ordered(n, n->digits[i].axis))
         return "updates along these axes may meet, so that they stay in order";
@@ -276,12 +286,16 @@ static bool read_move(reader *r, size_t length) {
 
 /* The axes have the lanes and copies that the digits say. */
 static void take_lanes(loop_nest *n) {
-  for (uint32_t a = 0; a < n->axis_count; a++) n->axes[a].lanes = n->axes[a].unroll = 1;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    n->axes[a].lanes = n->axes[a].unroll = 1, n->axes[a].beside = 0;
   for (uint32_t d = 0; d < n->digit_count; d++) {
     const loop_digit *digit = &n->digits[d];
     uint32_t place = place_in_axis(n, d);
     int64_t around = place ? n->digits[find_digit(n, digit->axis, place - 1)].step : digit->step;
-    if (digit->binding == IR_VECTOR) n->axes[digit->axis].lanes = (int)around;
+    if (digit->binding == IR_VECTOR) {
+      n->axes[digit->axis].lanes = (int)(around / digit->step);
+      n->axes[digit->axis].beside = digit->step > 1 ? (int)digit->step : 0;
+    }
     if (digit->binding == IR_UNROLL) n->axes[digit->axis].unroll *= (int)(around / digit->step);
   }
 }

@@ -11,6 +11,7 @@ typedef struct form {
   loop_digit outer[MAX_DIGITS]; /* the last one of each axis goes in steps of copies * lanes */
   uint32_t outer_count;
   int64_t copies[MAX_NEST], lanes[MAX_NEST];
+  int64_t beside[MAX_NEST]; /* of the copies */
 } form;
 
 typedef struct offer {
@@ -39,11 +40,12 @@ static int64_t around(const loop_nest *n, uint32_t d) {
 
 static void take_apart(const loop_nest *n, form *out) {
   out->outer_count = 0;
-  for (uint32_t a = 0; a < n->axis_count; a++) out->copies[a] = out->lanes[a] = 1;
+  for (uint32_t a = 0; a < n->axis_count; a++) out->copies[a] = out->lanes[a] = out->beside[a] = 1;
   for (uint32_t d = 0; d < n->digit_count; d++) {
     const loop_digit *digit = &n->digits[d];
     if (digit->binding == IR_UNROLL) out->copies[digit->axis] *= around(n, d) / digit->step;
-    else if (digit->binding == IR_VECTOR) out->lanes[digit->axis] = around(n, d);
+    else if (digit->binding == IR_VECTOR)
+      out->lanes[digit->axis] = around(n, d) / digit->step, out->beside[digit->axis] = digit->step;
     else out->outer[out->outer_count++] = *digit;
   }
 }
@@ -76,15 +78,22 @@ static void unbind_inner_blocks(loop_nest *n) {
   }
 }
 
+static int64_t beside(const form *f, uint32_t a) {
+  return f->lanes[a] > 1 && f->copies[a] % f->beside[a] == 0 ? f->beside[a] : 1;
+}
+
 static void put(const offer *o, const form *f) {
   loop_nest *n = o->n;
   n->digit_count = 0;
-  if (f->outer_count + 2 * n->axis_count > MAX_DIGITS) return;
+  if (f->outer_count + 3 * n->axis_count > MAX_DIGITS) return;
   put_outer(n, f);
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (f->copies[a] > 1) n->digits[n->digit_count++] = (loop_digit){a, f->lanes[a], IR_UNROLL};
+    if (f->copies[a] > beside(f, a))
+      n->digits[n->digit_count++] = (loop_digit){a, beside(f, a) * f->lanes[a], IR_UNROLL};
   for (uint32_t a = 0; a < n->axis_count; a++)
-    if (f->lanes[a] > 1) n->digits[n->digit_count++] = (loop_digit){a, 1, IR_VECTOR};
+    if (f->lanes[a] > 1) n->digits[n->digit_count++] = (loop_digit){a, beside(f, a), IR_VECTOR};
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (beside(f, a) > 1) n->digits[n->digit_count++] = (loop_digit){a, 1, IR_UNROLL};
   unbind_inner_blocks(n);
   if (!loop_moves_unsound(n)) loop_moves_tell(n, n->shaping->offered, o->nest);
 }
@@ -136,6 +145,17 @@ static void offer_tiles(const offer *o) {
         if (f.copies[rows] != o->now.copies[rows] && f.copies[columns] != o->now.copies[columns])
           put_fitting(o, &f);
       }
+}
+
+/* More or fewer of a work-item's copies side by side. */
+static void offer_beside(const offer *o) {
+  enum { MOST_BESIDE = 4 };
+  for (uint32_t a = 0; a < o->n->axis_count && o->n->target->lanes; a++)
+    for (int64_t many = 1; many <= MOST_BESIDE; many *= 2) {
+      form f = o->now;
+      f.beside[a] = many;
+      if (many != o->now.beside[a] && beside(&f, a) == many) put(o, &f);
+    }
 }
 
 /* Wider and narrower vectors; lanes along another axis, with one copy there or as many as there were. */
@@ -257,6 +277,7 @@ void loop_offer(const loop_nest *n, uint32_t nest, bool threads) {
   offer_copies(&o);
   offer_tiles(&o);
   offer_lanes(&o);
+  offer_beside(&o);
   offer_orders(&o);
   offer_cache_tiles(&o);
   if (threads) offer_blocks(&o);

@@ -154,6 +154,14 @@ static ir_ref quarters(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   return loop_sequence(g, parts, count);
 }
 
+/* Lanes with some elements side by side for each; what fills no whole step, one after the other. */
+static ir_ref spread(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  int64_t elements, step = p->n->digits[d].step;
+  if (!ir_is_const(g, left, &elements) || elements % step != 0) return steps(p, d, left, start, 1);
+  return lanes(p, d, elements / step, start, step, step, IR_VECTOR);
+}
+
 /* A vector, then halves of it for what is left, or a vector that does elements again; single elements where
  * the number is not known. */
 static ir_ref vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
@@ -164,6 +172,7 @@ static ir_ref vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   ir_ref parts[HALVES];
   uint32_t count = 0;
   bool items = p->n->target->lanes > 0;
+  if (p->n->digits[d].step > 1) return spread(p, d, start, left);
   if (!ir_is_const(g, left, &elements))
     return items ? quarters(p, d, start, left) : steps(p, d, left, start, 1);
   if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
@@ -266,10 +275,12 @@ ir_ref loop_store_body(loop_place *p) {
     to[a] = pass_substitute(n->g, p->start[a], p->lanes, own.at, p->lane_count);
   }
   bool alone = loop_find(n->g, n->store, IR_OP_REDUCE, from + count, 1) == 1;
+  p->before[0] = 0;
   if (alone && (to[count] = loop_staged_product(p, from[count], to))) count++;
   n->lanes = own.range, n->lane_count = own.count;
   ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, count));
   n->lanes = NULL, n->lane_count = 0;
   for (uint32_t i = own.count; i-- > 0;) effect = loop_wrap(n->g, own.range[i], own.bindings[i], effect);
-  return effect;
+  ir_ref all[] = {p->before[0], p->before[1], effect};
+  return p->before[0] ? loop_sequence(n->g, all, 3) : effect;
 }

@@ -3,6 +3,10 @@
  * loop over slabs first takes what the tile needs of them, as the views of the operand say, with work-items
  * along what is side by side in memory; then every work-item adds the products of its own rows and columns.
  *
+ * Where both slabs of two rounds have room, a round takes the slab of the next one, and adds what the round
+ * before took: memory is read while sums are computed, and one wait for each other is enough. The first slab
+ * is taken before all rounds; the last round takes its own again.
+ *
  * The ranges of a sum are one there: positions along each are divided out of the term's number while a slab
  * is taken, and not where terms are added. Their order is that of the terms. Terms behind the last one are
  * zero. */
@@ -11,6 +15,7 @@
 #include "index.h"
 
 enum { MAX_LOADS = 64, MOST_TERMS = 32, TERMS = 16, FEWEST_TERMS = 8, PAD = 1 };
+enum { FEW_AHEAD = 4 }; /* elements of an operand that wait in a work-item's registers */
 
 typedef struct product {
   loop_place *p;
@@ -19,13 +24,14 @@ typedef struct product {
   int items; /* work-items of the group */
   ir_ref terms;
   int64_t slab;     /* of so many terms */
+  bool ahead;       /* slabs are taken a round ahead */
   ir_ref range[2];  /* over slabs, over the terms of one */
   const ir_ref *at; /* by axis: the position of a work-item */
   ir_ref position;  /* a term's */
   struct {
     ir_ref value, local;
     uint32_t axis;
-    int64_t width; /* of the tile along it */
+    int64_t width, pitch; /* of the tile along it; from one term to the next */
   } side[2];
 } product;
 
@@ -52,17 +58,43 @@ static bool is_indirect(const loop_nest *n, ir_ref value) {
   return indirect;
 }
 
+/* Bytes of one term in both locals. */
+static int64_t bytes_each(const product *s) {
+  int64_t each = 0;
+  for (int i = 0; i < 2; i++)
+    each += s->side[i].pitch * ir_dtypes[ir_dtype_of(s->n->g, s->side[i].value)].bytes;
+  return each;
+}
+
 /* So many terms that a slab of them is in the locals twice over, one that divides all of them if there is. */
 static int64_t slab_of(const product *s) {
   const loop_nest *n = s->n;
-  int64_t room = n->target->local_bytes / 2, each = 0, all = known(n->g, s->terms), most = MOST_TERMS;
-  for (int i = 0; i < 2; i++)
-    each += (s->side[i].width + PAD) * ir_dtypes[ir_dtype_of(n->g, s->side[i].value)].bytes;
+  int64_t room = n->target->local_bytes / 2, each = bytes_each(s), all = known(n->g, s->terms),
+          most = MOST_TERMS;
   while (most >= FEWEST_TERMS && most * each > room) most--;
   if (most > all) most = all;
   for (int64_t terms = most; terms >= FEWEST_TERMS; terms--)
     if (all % terms == 0 && (terms % FEWEST_TERMS == 0 || terms == all)) return terms;
   return most < TERMS ? most : TERMS;
+}
+
+/* Is there room for two slabs of so many terms, of which each work-item takes few elements, and are there
+ * several? */
+static bool fits_ahead(const product *s, int64_t terms) {
+  bool few = true;
+  for (int i = 0; i < 2; i++) few &= s->side[i].width * terms <= (int64_t)FEW_AHEAD * s->items;
+  return few && 2 * terms * bytes_each(s) <= s->n->target->local_bytes && known(s->n->g, s->terms) > terms;
+}
+
+/* Terms of a slab that is taken a round ahead, which divide all of them if possible; 0: none fits. */
+static int64_t slab_ahead(const product *s) {
+  int64_t all = known(s->n->g, s->terms), most = 0;
+  for (int64_t terms = MOST_TERMS; terms >= FEWEST_TERMS; terms -= FEWEST_TERMS) {
+    if (!fits_ahead(s, terms)) continue;
+    if (all % terms == 0) return terms;
+    if (!most) most = terms;
+  }
+  return most;
 }
 
 /* Is the whole of the group's tile at hand, each work-item with as many copies as any other, and do the
@@ -81,15 +113,19 @@ static bool plan(product *s) {
     if (s->side[i].axis == n->axis_count || ir_dtype_of(n->g, term->src[i]) != r->dtype) return false;
     s->side[i].width = known(n->g, p->tile_left[s->side[i].axis]);
     if (!s->side[i].width) return false;
+    int beside = n->axes[s->side[i].axis].beside;
+    s->side[i].pitch = s->side[i].width + (beside ? beside : PAD);
   }
   int64_t items = (int64_t)n->axes[s->side[0].axis].lanes * n->axes[s->side[1].axis].lanes;
   if (s->side[0].axis == s->side[1].axis || items != s->items || known(n->g, s->terms) < FEWEST_TERMS)
     return false;
-  s->slab = slab_of(s);
+  s->slab = slab_ahead(s);
+  s->ahead = s->slab > 0;
+  if (!s->ahead) s->slab = slab_of(s);
   bool even = known(n->g, s->terms) % s->slab == 0;
   for (int i = 0; i < 2 && !even; i++)
     if (is_indirect(n, s->side[i].value)) return false;
-  return s->slab >= FEWEST_TERMS && *n->locals + 2 <= IR_MAX_LOCALS;
+  return s->slab >= FEWEST_TERMS && (n->bound_count || !s->ahead) && *n->locals + 2 <= IR_MAX_LOCALS;
 }
 
 /* The positions of the sum's ranges at a term, the last one fastest. */
@@ -104,13 +140,16 @@ static void positions_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *
   }
 }
 
-static ir_ref local_index(const product *s, int i, ir_ref term, ir_ref across) {
+/* Of a term of slab number `slab`. */
+static ir_ref local_index(const product *s, int i, ir_ref slab, ir_ref term, ir_ref across) {
   ir_graph *g = s->n->g;
-  return pass_add(g, pass_mul_int(g, term, s->side[i].width + PAD), across);
+  int64_t pitch = s->side[i].pitch;
+  ir_ref half = s->ahead ? pass_mul_int(g, pass_mod_int(g, slab, 2), s->slab * pitch) : ir_index(g, 0);
+  return pass_add(g, half, pass_add(g, pass_mul_int(g, term, pitch), across));
 }
 
-/* Takes the operand's part of a slab into its local. */
-static ir_ref taken(product *s, int i) {
+/* Takes the operand's part of slab number `slab` into its local, to where that of number `place` is. */
+static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   loop_nest *n = s->n;
   ir_graph *g = n->g;
   ir_ref from[2 * MAX_NEST], to[2 * MAX_NEST], value = s->side[i].value, term = 0, across = 0;
@@ -120,7 +159,7 @@ static ir_ref taken(product *s, int i) {
   for (int turn = 0; turn < 2; turn++) /* the inner one is numbered last */
     if (turn == along) term = loop_fresh_range(n, ir_index(g, s->slab));
     else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
-  ir_ref position = pass_add(g, pass_mul_int(g, s->range[0], s->slab), term);
+  ir_ref position = pass_add(g, pass_mul_int(g, slab, s->slab), term);
   for (uint32_t a = 0; a < count; a++) {
     from[a] = n->axes[a].range;
     to[a] = a == axis ? pass_add(g, s->p->tile_start[a], across) : s->at[a];
@@ -129,7 +168,7 @@ static ir_ref taken(product *s, int i) {
   value = pass_substitute(g, value, from, to, count + terms);
   value = loop_only_where(g, value, pass_compare(g, IR_OP_LT, position, s->terms),
                           pass_identity(g, IR_OP_ADD, ir_dtype_of(g, s->reduce)));
-  ir_ref index = local_index(s, i, term, across);
+  ir_ref index = local_index(s, i, place, term, across);
   if (!value || !index) return 0;
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){s->side[i].local, index, value}, 3);
   ir_ref bound[] = {s->range[0], n->bound_count ? n->bound[0] : s->range[0]};
@@ -141,7 +180,8 @@ static ir_ref factor(const product *s, int i) {
   ir_graph *g = s->n->g;
   uint32_t axis = s->side[i].axis;
   ir_dtype t = ir_dtype_of(g, s->side[i].value);
-  ir_ref index = local_index(s, i, s->range[1], pass_sub(g, s->at[axis], s->p->tile_start[axis]));
+  ir_ref index =
+      local_index(s, i, s->range[0], s->range[1], pass_sub(g, s->at[axis], s->p->tile_start[axis]));
   return ir_make(g, IR_OP_LOAD, t, 0,
                  (ir_ref[]){s->side[i].local, index, ir_bool(g, true), pass_identity(g, IR_OP_ADD, t)}, 4);
 }
@@ -151,19 +191,38 @@ static ir_ref carried(const product *s, int loop) {
                  1);
 }
 
+/* The operand's local: that of a round, or of all rounds inside the group's. */
+static ir_ref local_of(product *s, int i) {
+  loop_nest *n = s->n;
+  ir_graph *g = n->g;
+  ir_ref over = s->ahead ? n->bound[0] : s->range[0];
+  int64_t size = (s->ahead ? 2 : 1) * s->slab * s->side[i].pitch;
+  return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s->side[i].value),
+                 ir_pack_arg((*n->locals)++, s->ahead ? IR_LOCAL_AHEAD : IR_LOCAL_ONCE),
+                 (ir_ref[]){ir_index(g, size), over}, 2);
+}
+
+/* What a round takes. */
+static ir_ref taken_by_round(product *s, int i, ir_ref rounds) {
+  ir_graph *g = s->n->g;
+  if (!s->ahead) return taken(s, i, s->range[0], s->range[0]);
+  ir_ref next = pass_add_int(g, s->range[0], 1);
+  return taken(s, i, pass_min(g, next, pass_add_int(g, rounds, -1)), next);
+}
+
 ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at) {
   loop_nest *n = p->n;
   ir_graph *g = n->g;
   product s = {.p = p, .n = n, .reduce = reduce, .at = at};
+  p->before[0] = p->before[1] = 0;
   if (!n->target->lanes || !n->target->local_bytes || !p->is_tile || !loop_multiplies(g, reduce) || !plan(&s))
     return 0;
   ir_ref rounds = pass_ceil_div(g, s.terms, ir_index(g, s.slab)), effects[2], factors[2];
   s.range[0] = loop_fresh_range(n, rounds), s.range[1] = loop_fresh_range(n, ir_index(g, s.slab));
   for (int i = 0; i < 2; i++) {
-    ir_ref over[2 + MAX_NEST] = {ir_index(g, s.slab * (s.side[i].width + PAD)), s.range[0]};
-    s.side[i].local =
-        ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s.side[i].value), ir_pack_arg((*n->locals)++, 0), over, 2);
-    effects[i] = taken(&s, i), factors[i] = factor(&s, i);
+    s.side[i].local = local_of(&s, i);
+    if (s.ahead && !(p->before[i] = taken(&s, i, ir_index(g, 0), ir_index(g, 0)))) return 0;
+    effects[i] = taken_by_round(&s, i, rounds), factors[i] = factor(&s, i);
     if (!effects[i] || !factors[i]) return 0;
   }
   ir_dtype t = ir_dtype_of(g, reduce);

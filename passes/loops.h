@@ -21,6 +21,7 @@ enum { MAX_FOUND_RANGES = 128 };
 typedef struct loop_axis {
   ir_ref range, extent;
   int unroll, lanes;
+  int beside; /* so many of a work-item's copies lie side by side; 0: none do */
   int head, block;
   bool overlaps; /* elements may be done twice */
 } loop_axis;
@@ -187,6 +188,7 @@ typedef struct loop_place {
   uint32_t lane_count;
   bool is_tile; /* only lanes are left: of each axis this is what all of them cover together */
   ir_ref tile_start[MAX_NEST], tile_left[MAX_NEST];
+  ir_ref before[2]; /* what stands before the store's lanes; 0: nothing */
 } loop_place;
 ir_ref loop_place_from(loop_place *p, uint32_t first);
 /* Of so many elements of the digit's axis: is what fills no whole step done by one that begins further back,

@@ -168,7 +168,7 @@ static row measure(const slab_plan *p, const slab_group *group) {
 /* For groups of work-items: as many rows as all of them have something to do, whose locals fit. What is left
  * of these is for the exchange between work-items. */
 static bool fits_group(const slab_plan *p, slab_group *group, const row *r, int64_t rounds, int64_t extent) {
-  enum { EXCHANGED = 8 }; /* bytes of each work-item */
+  enum { EXCHANGED = 16 }; /* bytes of each work-item */
   const ir_target *t = p->s->target;
   int64_t room = (t->local_bytes ? t->local_bytes : CACHE_BYTES) - (int64_t)t->lanes * EXCHANGED,
           rows = r->neighbours ? NEIGHBOURS : 1;

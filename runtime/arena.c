@@ -44,7 +44,7 @@ static bool allocate_plain(void *mem, size_t size, rt_block *out) {
 #if defined(MADV_HUGEPAGE)
   if (align == HUGE_PAGE) madvise(base, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
 #endif
-  *out = (rt_block){base, size, raw, size + align};
+  *out = (rt_block){.base = base, .size = size, .raw = raw, .raw_size = size + align};
   return true;
 }
 
@@ -77,7 +77,7 @@ void rt_arena_give(rt_arenas *a, rt_block *block) {
   int smallest = 0;
   for (int i = 1; i < a->places; i++)
     if (a->kept[i].size < a->kept[smallest].size) smallest = i;
-  if (block->size > a->kept[smallest].size) { /* an empty place has size 0 */
+  if (a->places && block->size > a->kept[smallest].size) { /* an empty place has size 0 */
     rt_block swap = a->kept[smallest];
     a->kept[smallest] = *block;
     *block = swap;

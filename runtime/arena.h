@@ -13,7 +13,8 @@ enum { RT_ARENA_KEPT = 4, RT_ARENA_MOST = 32 };
 typedef struct rt_block {
   uint8_t *base; /* address: a multiple of 64, or of 2 MiB when large; NULL: no block */
   size_t size;
-  void *raw; /* as allocated */
+  size_t part; /* what lies across its multiples is not in one piece; 0: everything is */
+  void *raw;   /* as allocated */
   size_t raw_size;
 } rt_block;
 
@@ -26,7 +27,7 @@ extern const rt_block_source rt_plain_blocks; /* memory of an ir_mem, which is t
 typedef struct rt_arenas {
   const rt_block_source *source;
   void *user;
-  int places; /* blocks that are kept at most */
+  int places; /* blocks that are kept at most; 0: each is used once */
   pthread_mutex_t lock;
   rt_block kept[RT_ARENA_MOST];
 } rt_arenas;

@@ -31,11 +31,12 @@ static ir_status short_of_memory(ir_error *error) {
 static ir_status set_up(rt_context *c, ir_error *error) {
   bool cache_dir = copy_string(&c->mem, &c->options.cache_dir),
        target = copy_string(&c->mem, &c->options.target);
-  ir_status status = rt_device_open(&c->mem, c->options.device, &c->device, error);
+  ir_status status = rt_device_open(&c->mem, c->options.device, c->options.apart, &c->device, error);
   c->options.device = NULL; /* the device knows its name */
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0,
-       arenas =
-           lock && !status && rt_arenas_init(&c->arenas, c->device->does->blocks, c->device, RT_ARENA_KEPT);
+       arenas = lock && !status &&
+                rt_arenas_init(&c->arenas, c->device->does->blocks, c->device,
+                               c->options.apart ? 0 : RT_ARENA_KEPT);
   if (arenas && rt_module_init(&c->codegen, error) == IR_OK) {
     if (cache_dir && target) return IR_OK;
     rt_module_free(&c->codegen);

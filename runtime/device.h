@@ -50,6 +50,7 @@ typedef struct rt_device_table {
   /* The rest is NULL where programs are called in this process, on its memory. */
   ir_status (*prepare)(rt_program *program, ir_error *error); /* the rest of it is known */
   void (*retire)(rt_program *program); /* also where prepare failed or was not called */
+  size_t (*part)(rt_device *device);   /* larger blocks may be cut at multiples of it; 0: they never are */
   ir_status (*no_room)(rt_device *device, const char *name, size_t bytes, ir_error *error); /* says so */
   ir_status (*run)(rt_program *program, const rt_arguments *arguments, ir_error *error);
   void (*drop_run)(rt_program *program, struct rt_run *run); /* frees what it keeps in run->device */
@@ -71,7 +72,8 @@ struct rt_device {
 /* Are programs run by the table's functions? */
 static inline bool rt_is_remote(const rt_device *device) { return device->does->run != NULL; }
 
-/* The device of that name; NULL or "cpu": the CPU. IR_ERR_INVALID: it is no name (rt_device_is_name). */
-ir_status rt_device_open(const ir_mem *mem, const char *name, rt_device **out, ir_error *error);
+/* The device of that name; NULL or "cpu": the CPU. `apart`: as in rt_options. IR_ERR_INVALID: it is no name
+ * (rt_device_is_name). */
+ir_status rt_device_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error);
 
 #endif

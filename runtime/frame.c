@@ -169,7 +169,7 @@ static bool lay_out(const rt_program *p, rt_frame *f) {
     if (s->scratch_each > PTRDIFF_MAX / threads) return false;
     f->spans[count++] = (rt_span){.bytes = s->scratch_each * threads, .first = s->number, .last = s->number};
   }
-  if (!rt_layout(f->spans, count, &f->arena_bytes)) return false;
+  if (!rt_layout(f->spans, count, p->part, &f->arena_bytes)) return false;
   count = p->temp_count;
   for (size_t i = 0; i < f->step_count && p->scratch_steps; i++)
     if (f->steps[i].scratch_each) f->steps[i].scratch = f->spans[count++].offset;

@@ -37,21 +37,28 @@ static bool together(const rt_span *a, const rt_span *b) {
   return a->first <= b->last && b->first <= a->last;
 }
 
-/* The start of the smallest gap of at least `bytes` among the placed spans (those in order[0..placed), by
- * offset) that are needed together with s; behind them all where none is large enough. */
-static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s) {
+/* Where so many bytes can begin at `at` or soon behind it: all in one part, or at the beginning of one. */
+static size_t within_part(size_t at, size_t bytes, size_t part) {
+  if (!part || at % part == 0 || at % part + bytes <= part) return at;
+  return at + part - at % part;
+}
+
+/* The start of the smallest gap that takes s among the placed spans (those in order[0..placed), by offset)
+ * that are needed together with it; behind them all where none does. */
+static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s, size_t part) {
   size_t top = 0, best = SIZE_MAX, best_size = SIZE_MAX;
   for (size_t i = 0; i < placed; i++) {
     const rt_span *other = &spans[spans[i].order];
     if (!together(s, other)) continue;
-    if (other->offset > top && other->offset - top >= s->bytes && other->offset - top < best_size) {
-      best = top;
+    size_t at = within_part(top, s->bytes, part);
+    if (other->offset > at && other->offset - at >= s->bytes && other->offset - top < best_size) {
+      best = at;
       best_size = other->offset - top;
     }
     size_t end = other->offset + rounded(other->bytes);
     if (end > top) top = end;
   }
-  return best != SIZE_MAX ? best : top;
+  return best != SIZE_MAX ? best : within_part(top, s->bytes, part);
 }
 
 /* Keep order[0..placed] sorted by offset. */
@@ -62,19 +69,20 @@ static void insert(rt_span *spans, size_t placed, uint32_t number) {
   spans[i].order = number;
 }
 
-bool rt_layout(rt_span *spans, size_t count, size_t *total) {
+bool rt_layout(rt_span *spans, size_t count, size_t part, size_t *total) {
+  const size_t most = (size_t)PTRDIFF_MAX - RT_LAYOUT_ALIGN;
   size_t sum = 0;
   for (size_t i = 0; i < count; i++) { /* then no sum of some of them overflows */
     spans[i].offset = 0;
-    if (spans[i].bytes > (size_t)PTRDIFF_MAX - RT_LAYOUT_ALIGN - sum) return false;
-    sum += rounded(spans[i].bytes);
+    if (part > most - sum || spans[i].bytes > most - sum - part) return false;
+    sum += rounded(spans[i].bytes) + part;
   }
   sort_by_size(spans, count);
   *total = 0;
   for (size_t placed = 0; placed < count; placed++) {
     uint32_t number = spans[placed].order;
     rt_span *s = &spans[number];
-    s->offset = s->bytes ? best_gap(spans, placed, s) : 0;
+    s->offset = s->bytes ? best_gap(spans, placed, s, part) : 0;
     size_t end = s->offset + rounded(s->bytes);
     if (end > *total) *total = end;
     insert(spans, placed, number);

@@ -17,8 +17,9 @@ typedef struct rt_span {
 } rt_span;
 
 /* Place every span so that no two needed at one time overlap, the largest first, each in the tightest gap
- * that is left for it. Deterministic. *total receives the size of the arena; false when it exceeds
- * PTRDIFF_MAX. */
-bool rt_layout(rt_span *spans, size_t count, size_t *total);
+ * that is left for it. part: where that is not 0, the arena is cut at its multiples, it being one of
+ * RT_LAYOUT_ALIGN, and no span lies across a cut but those that are larger than a part, which begin at one.
+ * Deterministic. *total receives the size of the arena; false when it exceeds PTRDIFF_MAX. */
+bool rt_layout(rt_span *spans, size_t count, size_t part, size_t *total);
 
 #endif

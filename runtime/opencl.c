@@ -69,7 +69,7 @@ static ir_status open_device(rt_opencl *d, const char *name, ir_error *error) {
   return status;
 }
 
-ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, ir_error *error) {
+ir_status rt_opencl_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error) {
   *out = NULL;
   rt_opencl *d = ir_alloc(mem, sizeof *d);
   if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
@@ -79,7 +79,7 @@ ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, i
   ir_status status = rt_cl_load(NULL, &d->cl, error);
   if (!status) status = open_device(d, name, error);
   bool lock = !status && pthread_mutex_init(&d->lock, NULL) == 0;
-  if (!status && (!lock || !rt_arenas_init(&d->pool, &rt_cl_blocks, d, RT_ARENA_MOST))) {
+  if (!status && (!lock || !rt_arenas_init(&d->pool, &rt_cl_blocks, d, apart ? 0 : RT_ARENA_MOST))) {
     if (lock) pthread_mutex_destroy(&d->lock);
     status = ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
   }
@@ -95,6 +95,7 @@ ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, i
 static void close_device(rt_device *device) {
   rt_opencl *d = (rt_opencl *)device;
   if (d->queue) d->cl.Finish(d->queue);
+  rt_cl_ferries_free(d);
   rt_cl_unmap_all(d);
   rt_arenas_free(&d->pool);
   rt_cl_customs_free(d);
@@ -130,13 +131,19 @@ ir_status rt_cl_ready(rt_opencl *d, ir_error *error) {
   return status;
 }
 
-ir_status rt_cl_finish(rt_opencl *d, ir_error *error) {
+cl_int rt_cl_drain(rt_opencl *d) {
   uint_fast64_t sent = atomic_load_explicit(&d->sent, memory_order_relaxed),
                 done = atomic_load_explicit(&d->done, memory_order_acquire);
-  if (done >= sent) return IR_OK;
   cl_int code = d->cl.Finish(d->queue);
+  if (code) d->cl.Finish(d->queue);
   while (done < sent && !atomic_compare_exchange_weak_explicit(&d->done, &done, sent, memory_order_release,
                                                                memory_order_acquire)) {}
+  return code;
+}
+
+ir_status rt_cl_finish(rt_opencl *d, ir_error *error) {
+  if (rt_cl_is_idle(d)) return IR_OK;
+  cl_int code = rt_cl_drain(d);
   return code == CL_SUCCESS ? IR_OK
                             : rt_cl_fail(error, code, "device %s: waiting for what it does", d->facts.name);
 }
@@ -166,7 +173,8 @@ static const rt_device_table does = {.close = close_device,
                                      .adopt = rt_cl_adopt,
                                      .unload = rt_cl_unload_code,
                                      .extra = rt_cl_extra,
-                                     .blocks = &rt_cl_blocks,
+                                     .blocks = &rt_cl_cut_blocks,
+                                     .part = rt_cl_part,
                                      .prepare = rt_cl_prepare,
                                      .retire = rt_cl_retire,
                                      .no_room = no_room,

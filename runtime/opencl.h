@@ -7,7 +7,7 @@
 /* The device called "opencl" (the first), "opencl:N" by number, or "opencl:PART" by part of its name.
  * IR_ERR_DEVICE: there is no loader, no platform, no such device, more than one of that name, or one that
  * lacks what every program needs; the message lists what there is. */
-ir_status rt_opencl_open(const ir_mem *mem, const char *name, rt_device **out, ir_error *error);
+ir_status rt_opencl_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error);
 
 /* Every OpenCL device in words: a line with the name to choose it by, and indented ones. One line that says
  * why, where there are none. */

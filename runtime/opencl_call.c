@@ -84,6 +84,10 @@ ir_status rt_cl_call(const rt_going *r, const rt_step *step, const void *found, 
   const rt_program *p = r->program;
   const rt_cl_state *s = r->run->device;
   rt_call_text text;
+  ir_status status = IR_OK;
+  for (uint32_t i = 0; i < call->result_count + call->operand_count && !status; i++)
+    status = rt_cl_need(r, r->run->arrays[i].data);
+  if (status) return status;
   if (!text_of(p, found, &text)) return call_mapped(r, found, call, error);
   cl_mem word = s->words[step->number], nothing = ((rt_opencl *)p->context->device)->nothing;
   return rt_cl_call_text(r, &text, word ? word : nothing, call, error);

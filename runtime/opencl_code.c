@@ -153,11 +153,12 @@ static cl_program take_binary(const rt_opencl *d, const unsigned char *bytes, si
   return NULL;
 }
 
-static bool build_binary(rt_cl_code *code) {
+/* True: there is a binary, and the driver does not take it any more. */
+static bool binary_is_refused(rt_cl_code *code) {
   rt_entry entry;
   if (!rt_image_find(code->image, code->size, binary_name, &entry)) return false;
   code->program = take_binary(code->device, code->image + entry.offset, entry.size);
-  return code->program != NULL;
+  return code->program == NULL;
 }
 
 /* What the driver made; bytes NULL: it does not tell, or memory is short. */
@@ -236,8 +237,9 @@ static rt_cl_code *make(rt_opencl *d, const void *image, size_t size, uint32_t k
   return NULL;
 }
 
-ir_status rt_cl_load_code(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
-                          rt_code *out, ir_error *error) {
+/* kept: whoever keeps the image can make another one. */
+static ir_status load(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
+                      bool kept, rt_code *out, ir_error *error) {
   rt_opencl *d = (rt_opencl *)c->device;
   *out = (rt_code){0};
   ir_status status = rt_cl_ready(d, error);
@@ -245,7 +247,9 @@ ir_status rt_cl_load_code(rt_context *c, const char *name, const void *image, si
   if (!rt_context_target(c, error)) return IR_ERR_MEMORY;
   rt_cl_code *code = make(d, image, size, kernels);
   if (!code) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
-  if (!build_binary(code)) status = build_source(c, code, name, error);
+  if (binary_is_refused(code) && kept && !c->options.no_compile)
+    status = ir_fail(error, IR_ERR_INVALID, "device %s does not take what it made before", d->facts.name);
+  if (!status && !code->program) status = build_source(c, code, name, error);
   for (uint32_t i = 0; i < kernels && !status; i++) status = look_at_kernel(code, i, error);
   if (status) {
     drop(code);
@@ -255,10 +259,14 @@ ir_status rt_cl_load_code(rt_context *c, const char *name, const void *image, si
   return IR_OK;
 }
 
+ir_status rt_cl_load_code(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
+                          rt_code *out, ir_error *error) {
+  return load(c, name, image, size, kernels, false, out, error);
+}
+
 ir_status rt_cl_adopt(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,
                       rt_code *out, ir_error *error) {
-  ir_status status =
-      rt_cl_load_code(c, name, found->payload + offset, found->size - offset, kernels, out, error);
+  ir_status status = load(c, name, found->payload + offset, found->size - offset, kernels, true, out, error);
   rt_disk_release(found);
   return status;
 }

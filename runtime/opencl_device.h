@@ -17,6 +17,8 @@ typedef struct rt_cl_facts {
   bool unified; /* its memory is the host's */
   bool available, compiler, little_endian, since_1_2;
   bool f64, denormals, divides;                       /* correctly rounded division and square root of f32 */
+  bool ptx;                                           /* kernels may hold instructions of PTX */
+  uint32_t together;                                  /* work-items that run in step */
   bool fma;                                           /* in hardware */
   uint32_t units, address_bits, group, vector_floats; /* group: most work-items of one */
   uint64_t memory, buffer, local, cache;              /* bytes; buffer: most in one piece */
@@ -24,10 +26,12 @@ typedef struct rt_cl_facts {
   uint32_t alignment;                                 /* of a buffer within a buffer */
 } rt_cl_facts;
 
-/* A buffer of the device's. Its address is its place in the table + 1, above RT_CL_SHIFT bits of offset. */
+/* Memory of the device's, one buffer or several. Its address is its place in the table + 1, above RT_CL_SHIFT
+ * bits of offset. */
 enum { RT_CL_SHIFT = 40 };
 typedef struct rt_cl_region {
   cl_mem buffer; /* NULL: the place is free, and `bytes` the next free one + 1 */
+  cl_mem *parts; /* or all these, of rt_cl_part bytes but for the last; the first is `buffer` */
   uint64_t bytes;
 } rt_cl_region;
 
@@ -37,6 +41,23 @@ typedef struct rt_cl_mapped {
   cl_mem buffer;
   void *there;
 } rt_cl_mapped;
+
+/* Takes elements between the host and the device (opencl_ferry.c). */
+enum { RT_CL_PIECES = 2 };
+typedef struct rt_cl_piece {
+  cl_event event; /* of its command; NULL: it is free */
+  uint8_t *at;    /* in the ferry's memory */
+  void *to;       /* where the host wants what was fetched; NULL: nowhere */
+  size_t bytes;
+} rt_cl_piece;
+typedef struct rt_cl_ferry {
+  struct rt_cl_ferry *next;
+  cl_command_queue queue;
+  cl_mem memory; /* for all pieces */
+  uint8_t *at;   /* as the host sees it */
+  rt_cl_piece pieces[RT_CL_PIECES];
+  unsigned turn; /* the next one */
+} rt_cl_ferry;
 
 typedef struct rt_opencl {
   rt_device base;
@@ -51,6 +72,7 @@ typedef struct rt_opencl {
   size_t region_count, region_cap, free_region; /* free_region: + 1 */
   rt_arenas pool;                               /* buffers of the device's own, for arrays of the host's */
   rt_cl_mapped *mapped;
+  rt_cl_ferry *ferries;            /* that nobody uses */
   struct rt_cl_custom *customs;    /* programs of custom operations */
   atomic_uint_fast64_t sent, done; /* commands so far; of them, known to be done */
 } rt_opencl;
@@ -67,18 +89,28 @@ void rt_cl_describe(const rt_cl_facts *facts, ir_target *out);
 ir_status rt_cl_ready(rt_opencl *device, ir_error *error);
 /* All commands that this thread sent are done. */
 ir_status rt_cl_finish(rt_opencl *device, ir_error *error);
+cl_int rt_cl_drain(rt_opencl *device); /* likewise, whatever is known; tried again where it fails */
 static inline void rt_cl_sent(rt_opencl *device) { /* after sending some */
   atomic_fetch_add_explicit(&device->sent, 1, memory_order_relaxed);
+}
+static inline bool rt_cl_is_idle(rt_opencl *device) { /* known to have done all that was sent */
+  return atomic_load_explicit(&device->done, memory_order_acquire) >=
+         atomic_load_explicit(&device->sent, memory_order_relaxed);
 }
 /* There is no room for so many bytes. */
 ir_status rt_cl_no_room(rt_opencl *device, const char *name, size_t bytes, ir_error *error);
 
 /* opencl_memory.c: addresses */
-void *rt_cl_add(rt_opencl *device, cl_mem buffer, uint64_t bytes); /* NULL: memory is short */
-void rt_cl_remove(rt_opencl *device, void *address);               /* the buffer is released */
+void *rt_cl_add(rt_opencl *device, rt_cl_region region); /* NULL: memory is short */
+void rt_cl_remove(rt_opencl *device, void *address);     /* its buffers are released */
 /* The buffer at an address, and where in it; that which stands for none at an address that is none. */
 cl_mem rt_cl_find(rt_opencl *device, const void *address, size_t *offset);
-extern const rt_block_source rt_cl_blocks;
+static inline bool rt_cl_meet(const void *a, const void *b) { /* are they of one buffer? */
+  return (uintptr_t)a >> RT_CL_SHIFT == (uintptr_t)b >> RT_CL_SHIFT;
+}
+size_t rt_cl_part(rt_device *device); /* 0: one buffer may take all memory */
+extern const rt_block_source rt_cl_blocks,
+    rt_cl_cut_blocks; /* cut: of several buffers where one is refused */
 ir_status rt_cl_memory_place(rt_device *device, rt_memory *memory, bool keep, ir_error *error);
 ir_status rt_cl_memory_read(rt_device *device, rt_memory *memory, ir_error *error);
 void rt_cl_memory_free(rt_device *device, rt_memory *memory);
@@ -89,6 +121,23 @@ void rt_cl_unmap_all(rt_opencl *device);
 /* A buffer on these bytes of the host's, which outlive it. */
 ir_status rt_cl_wrap(rt_opencl *device, void *host, size_t bytes, bool writes, void **address,
                      ir_error *error);
+
+/* opencl_ferry.c. A ferry that was taken is given back in any case; it then does nothing any more, and what
+ * it was to fetch and rt_cl_ferry_settle has not seen to is lost. */
+rt_cl_ferry *rt_cl_ferry_take(rt_opencl *device, cl_int *code); /* NULL after failing */
+void rt_cl_ferry_give(rt_opencl *device, rt_cl_ferry *ferry);   /* NULL: nothing */
+void rt_cl_ferries_free(rt_opencl *device);
+/* Its queue begins when all is done that was sent to the device's so far, which may use the same memory. */
+cl_int rt_cl_ferry_follow(rt_opencl *device, rt_cl_ferry *ferry);
+/* To a device's address, by commands of that queue. `from` may change afterwards. */
+cl_int rt_cl_ferry_send(rt_opencl *device, rt_cl_ferry *ferry, cl_command_queue queue, void *to,
+                        const void *from, size_t bytes);
+/* What is sent to this queue from now on waits for what the ferry sent last. */
+cl_int rt_cl_ferry_arrived(rt_opencl *device, rt_cl_ferry *ferry, cl_command_queue queue);
+/* From a device's address, after the event if there is one; there when all is settled. */
+cl_int rt_cl_ferry_fetch(rt_opencl *device, rt_cl_ferry *ferry, cl_command_queue queue, const cl_event *after,
+                         void *to, const void *from, size_t bytes);
+cl_int rt_cl_ferry_settle(rt_opencl *device, rt_cl_ferry *ferry);
 
 /* opencl_code.c: a program's kernels, what rt_code.made is. */
 typedef struct rt_cl_kernel {

@@ -96,6 +96,11 @@ static void look_at(const rt_cl *cl, cl_platform_id platform, cl_device_id id, c
   out->denormals = (f32 & CL_FP_DENORM) != 0;
   out->divides = (f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   out->fma = (f32 & CL_FP_FMA) != 0;
+  if (has_word(extensions, "cl_nv_device_attribute_query")) {
+    enum { WARP_SIZE = 0x4003, CAPABILITY_MAJOR = 0x4000, SINCE = 7 }; /* of cl_ext.h; SINCE: PTX 6 */
+    if (number(cl, id, CAPABILITY_MAJOR) >= SINCE) out->together = number(cl, id, WARP_SIZE);
+    out->ptx = out->together > 0;
+  }
   out->units = number(cl, id, CL_DEVICE_MAX_COMPUTE_UNITS);
   out->address_bits = number(cl, id, CL_DEVICE_ADDRESS_BITS);
   out->vector_floats = number(cl, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
@@ -181,8 +186,10 @@ void rt_cl_describe(const rt_cl_facts *f, ir_target *out) {
   add_feature(out, "%sdriver=%s", f->driver);
   add_feature(out, "%sversion=%s", f->version);
   out->vector_bytes = vector_bytes(f);
+  if (f->ptx) add_feature(out, "%s+%s", "ptx");
   out->has_fma = f->fma;
   out->has_f16c = true; /* f16 is read and written by functions that every device has */
   out->lanes = f->cpu ? 0 : (int)power_of_two_below(f->group < LANES ? f->group : LANES);
+  out->together = f->cpu ? 0 : (int)f->together;
   out->local_bytes = f->local ? power_of_two_below(f->local) : 0;
 }

@@ -41,6 +41,8 @@
   F(EnqueueMapBuffer)                                                                                        \
   F(EnqueueUnmapMemObject)                                                                                   \
   F(EnqueueNDRangeKernel)                                                                                    \
+  F(EnqueueMarkerWithWaitList)                                                                               \
+  F(EnqueueBarrierWithWaitList)                                                                              \
   F(WaitForEvents)                                                                                           \
   F(GetEventProfilingInfo)                                                                                   \
   F(ReleaseEvent)                                                                                            \

@@ -1,6 +1,7 @@
 /* Memory of an OpenCL device: buffers and the addresses they are known by. */
 #include <string.h>
 
+#include "runtime/layout.h"
 #include "runtime/memory.h"
 #include "runtime/opencl_device.h"
 
@@ -11,30 +12,41 @@ static size_t offset_of(const void *address) {
   return (size_t)((uintptr_t)address & (((uintptr_t)1 << RT_CL_SHIFT) - 1));
 }
 
-void *rt_cl_add(rt_opencl *d, cl_mem buffer, uint64_t bytes) {
+void *rt_cl_add(rt_opencl *d, rt_cl_region region) {
   uintptr_t place = 0;
   pthread_mutex_lock(&d->lock);
   if (d->free_region) {
     place = d->free_region;
     d->free_region = (size_t)d->regions[place - 1].bytes;
-  } else if (bytes >> RT_CL_SHIFT == 0 &&
+  } else if (region.bytes >> RT_CL_SHIFT == 0 &&
              IR_RESERVE(&d->mem, d->regions, d->region_cap, d->region_count + 1)) {
     place = ++d->region_count;
   }
-  if (place) d->regions[place - 1] = (rt_cl_region){buffer, bytes};
+  if (place) d->regions[place - 1] = region;
   pthread_mutex_unlock(&d->lock);
   return (void *)(place << RT_CL_SHIFT);
+}
+
+static size_t part_count(rt_opencl *d, size_t bytes) {
+  size_t part = rt_cl_part(&d->base);
+  return bytes / part + (bytes % part != 0);
+}
+
+/* Also where only the first `count` buffers are there. */
+static void release_region(rt_opencl *d, rt_cl_region *r, size_t count) {
+  for (size_t i = 0; i < count; i++) d->cl.ReleaseMemObject(r->parts ? r->parts[i] : r->buffer);
+  if (r->parts) ir_free(&d->mem, r->parts, part_count(d, r->bytes) * sizeof *r->parts);
 }
 
 void rt_cl_remove(rt_opencl *d, void *address) {
   uintptr_t place = place_of(address);
   if (!place) return;
   pthread_mutex_lock(&d->lock);
-  cl_mem buffer = d->regions[place - 1].buffer;
-  d->regions[place - 1] = (rt_cl_region){NULL, d->free_region};
+  rt_cl_region region = d->regions[place - 1];
+  d->regions[place - 1] = (rt_cl_region){.bytes = d->free_region};
   d->free_region = place;
   pthread_mutex_unlock(&d->lock);
-  d->cl.ReleaseMemObject(buffer);
+  release_region(d, &region, region.parts ? part_count(d, region.bytes) : 1);
 }
 
 cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
@@ -42,10 +54,13 @@ cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
   *offset = 0;
   if (!place) return d->nothing;
   pthread_mutex_lock(&d->lock);
-  cl_mem buffer = d->regions[place - 1].buffer;
+  rt_cl_region region = d->regions[place - 1];
   pthread_mutex_unlock(&d->lock);
   *offset = offset_of(address);
-  return buffer;
+  if (!region.parts) return region.buffer;
+  size_t part = rt_cl_part(&d->base), number = *offset / part;
+  *offset %= part;
+  return region.parts[number];
 }
 
 static size_t bytes_of(rt_opencl *d, const void *address) {
@@ -71,7 +86,7 @@ static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes
     return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
                    d->facts.name, bytes, (unsigned long long)d->facts.buffer);
   if (!buffer) return rt_cl_fail(error, code, "device %s: a buffer of %zu bytes", d->facts.name, bytes);
-  *address = rt_cl_add(d, buffer, bytes);
+  *address = rt_cl_add(d, (rt_cl_region){.buffer = buffer, .bytes = bytes});
   if (*address) return IR_OK;
   d->cl.ReleaseMemObject(buffer);
   return ir_fail(error, IR_ERR_MEMORY, "out of memory for a buffer");
@@ -117,10 +132,54 @@ static void release(void *device, rt_block *block) { rt_cl_remove(device, block-
 
 const rt_block_source rt_cl_blocks = {allocate, release};
 
+/* several buffers with one address */
+
+size_t rt_cl_part(rt_device *device) {
+  uint64_t most = ((rt_opencl *)device)->facts.buffer;
+  return most >> RT_CL_SHIFT ? 0 : (size_t)most & ~(size_t)(RT_LAYOUT_ALIGN - 1);
+}
+
+static bool allocate_parts(rt_opencl *d, size_t size, rt_block *out) {
+  size_t part = rt_cl_part(&d->base), count = part_count(d, size), made = 0;
+  rt_cl_region region = {.parts = ir_alloc(&d->mem, count * sizeof *region.parts), .bytes = size};
+  if (!region.parts) return false;
+  for (; made < count; made++) {
+    size_t bytes = made + 1 < count ? part : size - made * part;
+    region.parts[made] = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
+    if (!region.parts[made]) break;
+  }
+  region.buffer = region.parts[0];
+  void *address = made == count ? rt_cl_add(d, region) : NULL;
+  if (address) *out = (rt_block){.base = address, .size = size, .part = part};
+  else release_region(d, &region, made);
+  return address != NULL;
+}
+
+static bool allocate_cut(void *device, size_t size, rt_block *out) {
+  rt_opencl *d = device;
+  size_t part = rt_cl_part(&d->base);
+  if (allocate(device, size, out)) return true;
+  return part && size > part && d->queue && allocate_parts(d, size, out);
+}
+
+const rt_block_source rt_cl_cut_blocks = {allocate_cut, release};
+
 /* elements between runs */
 
 static ir_status failed(rt_opencl *d, cl_int code, const char *what, size_t bytes, ir_error *error) {
   return rt_cl_fail(error, code, "device %s: %s %zu bytes", d->facts.name, what, bytes);
+}
+
+/* All elements between the host and an address, in order with the commands of the device's queue. */
+static cl_int carry(rt_opencl *d, rt_memory *m, void *address, bool there) {
+  cl_int code;
+  rt_cl_ferry *f = rt_cl_ferry_take(d, &code);
+  if (f)
+    code = there ? rt_cl_ferry_send(d, f, d->queue, address, m->host, m->bytes)
+                 : rt_cl_ferry_fetch(d, f, d->queue, NULL, m->host, address, m->bytes);
+  if (!code) code = rt_cl_ferry_settle(d, f);
+  rt_cl_ferry_give(d, f);
+  return code;
 }
 
 ir_status rt_cl_memory_place(rt_device *device, rt_memory *m, bool keep, ir_error *error) {
@@ -133,11 +192,7 @@ ir_status rt_cl_memory_place(rt_device *device, rt_memory *m, bool keep, ir_erro
   }
   rt_block block;
   if (!rt_arena_take(&d->pool, m->bytes, &block)) return rt_cl_no_room(d, "session", m->bytes, error);
-  size_t offset;
-  cl_mem buffer = rt_cl_find(d, block.base, &offset);
-  cl_int code = CL_SUCCESS;
-  if (keep && m->host)
-    code = d->cl.EnqueueWriteBuffer(d->queue, buffer, CL_TRUE, offset, m->bytes, m->host, 0, NULL, NULL);
+  cl_int code = keep && m->host ? carry(d, m, block.base, true) : CL_SUCCESS;
   if (code) rt_arena_give(&d->pool, &block);
   m->address = block.base;
   return code == CL_SUCCESS ? IR_OK : failed(d, code, "writing", m->bytes, error);
@@ -148,13 +203,13 @@ ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
   size_t offset;
   cl_int code;
   if (!m->address) return IR_OK;
-  cl_mem buffer = rt_cl_find(d, m->address, &offset);
   if (d->facts.unified) {
+    cl_mem buffer = rt_cl_find(d, m->address, &offset);
     void *there =
         d->cl.EnqueueMapBuffer(d->queue, buffer, CL_TRUE, CL_MAP_READ, 0, m->bytes, 0, NULL, NULL, &code);
     if (there) code = rt_cl_unmap(d, d->queue, buffer, there);
   } else {
-    code = d->cl.EnqueueReadBuffer(d->queue, buffer, CL_TRUE, offset, m->bytes, m->host, 0, NULL, NULL);
+    code = carry(d, m, m->address, false);
   }
   return code == CL_SUCCESS ? IR_OK : failed(d, code, "reading", m->bytes, error);
 }

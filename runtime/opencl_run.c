@@ -56,6 +56,7 @@ static uintptr_t carve(const rt_program *p, rt_cl_state *s, uintptr_t at) {
   s->words = rt_carve(&at, h->steps, sizeof *s->words);
   s->inputs = rt_carve(&at, p->input_count, sizeof *s->inputs);
   s->outputs = rt_carve(&at, h->results, sizeof *s->outputs);
+  s->bound = rt_carve(&at, p->input_count + h->results, sizeof *s->bound);
   s->read = rt_carve(&at, s->stride * s->checking, 1);
   return at;
 }
@@ -202,6 +203,10 @@ ir_status rt_cl_launch(const rt_going *r, const rt_step *s) {
   int64_t rounds = rounds_of_group(p, s), groups = s->count / rounds + (s->count % rounds != 0);
   size_t local = kernel->items, global = (size_t)groups * local;
   cl_event event = NULL;
+  for (uint32_t i = 0; i < s->params && state->coming; i++) {
+    ir_status status = rt_cl_need(r, rt_address(r->bases, s->sources[i]));
+    if (status) return status;
+  }
   cl_int code = pass_arguments(r, s, state->kernels[number], rounds);
   if (!code)
     code = d->cl.EnqueueNDRangeKernel(state->queue, state->kernels[number], 1, NULL, &global, &local, 0, NULL,
@@ -214,6 +219,9 @@ ir_status rt_cl_copy(const rt_going *r, void *to, const void *from, size_t bytes
   rt_opencl *d = device_of(r->program);
   const rt_cl_state *state = r->run->device;
   size_t to_offset, from_offset;
+  ir_status status = rt_cl_need(r, from);
+  if (!status) status = rt_cl_need(r, to);
+  if (status) return status;
   cl_mem to_buffer = rt_cl_find(d, to, &to_offset), from_buffer = rt_cl_find(d, from, &from_offset);
   cl_int code = d->cl.EnqueueCopyBuffer(state->queue, from_buffer, to_buffer, from_offset, to_offset, bytes,
                                         0, NULL, NULL);
@@ -250,6 +258,8 @@ ir_status rt_cl_holds(const rt_going *r, const void *predicate, bool *out) {
   rt_cl_state *state = r->run->device;
   uint8_t byte = 0;
   size_t offset;
+  ir_status status = rt_cl_need(r, predicate);
+  if (status) return status;
   cl_mem buffer = rt_cl_find(d, predicate, &offset);
   cl_int code = d->cl.EnqueueReadBuffer(state->queue, buffer, CL_TRUE, offset, 1, &byte, 0, NULL, NULL);
   *out = byte != 0;
@@ -257,83 +267,19 @@ ir_status rt_cl_holds(const rt_going *r, const void *predicate, bool *out) {
   return rt_cl_check(p, state, r->error);
 }
 
-/* arrays of the host's */
+/* running */
 
-static size_t input_bytes(const rt_program *p, const rt_frame *f, size_t i) { return f->bytes[p->inputs[i]]; }
-static size_t output_bytes(const rt_program *p, const rt_frame *f, size_t i) {
-  return f->bytes[p->plan.results[i]];
-}
-
-/* A block of the device's own. */
-static ir_status take(const rt_program *p, size_t bytes, rt_block *out, ir_error *error) {
-  rt_opencl *d = device_of(p);
-  if (rt_arena_take(&d->pool, bytes, out)) return IR_OK;
-  return rt_cl_no_room(d, rt_program_name(p), bytes, error);
-}
-
-/* The device's buffer for an array of the host's. */
-static ir_status bind(const rt_program *p, rt_cl_state *s, void *host, size_t bytes, bool writes,
-                      rt_cl_bound *out, void **address, ir_error *error) {
-  rt_opencl *d = device_of(p);
-  *out = (rt_cl_bound){.host = host, .bytes = bytes};
-  *address = NULL;
-  if (!bytes) return IR_OK;
-  if (d->facts.unified) {
-    ir_status status = rt_cl_wrap(d, host, bytes, writes, address, error);
-    out->wrapped = *address;
-    return status;
-  }
-  ir_status status = take(p, bytes, &out->block, error);
-  *address = out->block.base;
-  if (status || writes) return status;
-  size_t offset;
-  cl_mem buffer = rt_cl_find(d, *address, &offset);
-  cl_int code = d->cl.EnqueueWriteBuffer(s->queue, buffer, CL_FALSE, offset, bytes, host, 0, NULL, NULL);
-  return sent(p, code, "sending an input", error);
-}
-
-static void unbind(const rt_program *p, rt_cl_bound *b) {
-  if (b->wrapped) rt_cl_remove(device_of(p), b->wrapped);
-  rt_arena_give(&device_of(p)->pool, &b->block);
-  *b = (rt_cl_bound){0};
-}
-
-static ir_status bind_all(const rt_program *p, const rt_frame *f, rt_cl_state *s, const rt_arguments *a,
-                          rt_cl_bound *bound, ir_error *error) {
+/* Results that are fetched while other steps still run: known to be there as soon as their last step is. */
+static ir_status run_noting(const rt_going *r, const rt_frame *f) {
+  const rt_step *end = f->steps + f->step_count;
   ir_status status = IR_OK;
-  for (size_t i = 0; i < p->input_count && !status; i++)
-    status = bind(p, s, a->inputs[i], input_bytes(p, f, i), false, bound++, &s->inputs[i], error);
-  for (size_t i = 0; i < p->plan.head->results && !status; i++)
-    status = bind(p, s, a->outputs[i], output_bytes(p, f, i), true, bound++, &s->outputs[i], error);
+  for (const rt_step *s = f->steps, *next; s < end && !status; s = next) {
+    next = rt_step_after(s);
+    status = rt_run_steps(r, s, next);
+    if (!status && next < end) status = rt_cl_note_results(r, s);
+  }
   return status;
 }
-
-/* Results to where the host wants them. Where memory is shared, the host's copy is up to date once it was
- * mapped. */
-static ir_status fetch(const rt_program *p, const rt_cl_state *s, const rt_cl_bound *b, ir_error *error) {
-  rt_opencl *d = device_of(p);
-  cl_int code = CL_SUCCESS;
-  size_t offset;
-  if (!b->bytes) return IR_OK;
-  cl_mem buffer = rt_cl_find(d, b->wrapped ? b->wrapped : b->block.base, &offset);
-  if (b->wrapped) {
-    void *there =
-        d->cl.EnqueueMapBuffer(s->queue, buffer, CL_FALSE, CL_MAP_READ, 0, b->bytes, 0, NULL, NULL, &code);
-    if (there) code = rt_cl_unmap(d, s->queue, buffer, there);
-  } else {
-    code = d->cl.EnqueueReadBuffer(s->queue, buffer, CL_FALSE, offset, b->bytes, b->host, 0, NULL, NULL);
-  }
-  return sent(p, code, "fetching a result", error);
-}
-
-/* Where waiting fails, it is tried again: commands under way use the caller's memory. */
-static ir_status wait(const rt_program *p, const rt_cl_state *s, ir_error *error) {
-  cl_int code = device_of(p)->cl.Finish(s->queue);
-  if (code) device_of(p)->cl.Finish(s->queue);
-  return code ? failed(p, code, "running", error) : IR_OK;
-}
-
-/* running */
 
 static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *const *inputs,
                            void *const *outputs, int64_t *ns, ir_error *error) {
@@ -341,8 +287,10 @@ static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *co
                                  [IR_SLOT_OUTPUT] = outputs,
                                  [IR_SLOT_TEMP] = r->temps,
                                  [IR_SLOT_DATA] = p->data};
+  const rt_cl_state *s = r->device;
   rt_going going = {p, f, r, bases, r->buffers, error, ns};
-  ir_status status = rt_run_steps(&going, f->steps, f->steps + f->step_count);
+  ir_status status =
+      s->ferry ? run_noting(&going, f) : rt_run_steps(&going, f->steps, f->steps + f->step_count);
   for (size_t i = 0; i < p->copy_count && !status; i++) {
     const rt_copy *copy = &p->copies[i];
     void *to = outputs[copy->result], *from = rt_address(bases, copy->source);
@@ -355,21 +303,12 @@ static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *co
 static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const rt_arguments *a,
                              ir_error *error) {
   rt_cl_state *s = r->device;
-  const ir_mem *mem = rt_context_mem(p->context);
-  size_t results = p->plan.head->results, count = p->input_count + results,
-         size = count * sizeof(rt_cl_bound);
-  rt_cl_bound *bound = ir_alloc(mem, size);
-  if (!bound) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for a run", rt_program_name(p));
-  memset(bound, 0, size);
-  ir_status status = bind_all(p, f, s, a, bound, error);
+  ir_status status = rt_cl_bind(p, f, s, a, error);
   if (!status) status = run_steps(p, r, f, s->inputs, s->outputs, a->ns_by_step, error);
-  for (size_t i = 0; i < results && !status; i++) status = fetch(p, s, &bound[p->input_count + i], error);
-  ir_status waited = wait(p, s, status ? NULL : error);
+  if (!status) status = rt_cl_fetch(p, s, error);
+  ir_status waited = rt_cl_unbind(p, s, status ? NULL : error);
   if (!status) status = waited;
-  if (!status) status = rt_cl_check(p, s, error);
-  for (size_t i = 0; i < count; i++) unbind(p, &bound[i]);
-  ir_free(mem, bound, size);
-  return status;
+  return status ? status : rt_cl_check(p, s, error);
 }
 
 /* They are on the device already. */
@@ -377,7 +316,7 @@ static ir_status run_placed(rt_program *p, rt_run *r, const rt_frame *f, const r
                             ir_error *error) {
   rt_cl_state *s = r->device;
   ir_status status = run_steps(p, r, f, a->inputs, a->outputs, a->ns_by_step, error);
-  if (status) wait(p, s, NULL);
+  if (status) rt_cl_drain(device_of(p));
   else if (s->checking) status = rt_cl_check(p, s, error);
   else device_of(p)->cl.Flush(s->queue);
   return status;

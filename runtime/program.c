@@ -166,6 +166,7 @@ ir_status rt_program_make(rt_context *context, const void *bytes, size_t size, r
   p->context = context;
   p->pool = context->pool;
   p->remote = rt_is_remote(context->device);
+  p->part = p->remote ? context->device->does->part(context->device) : 0;
   p->code = *code;
   *code = (rt_code){0};
   atomic_init(&p->references, 1);

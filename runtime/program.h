@@ -54,9 +54,9 @@ typedef struct rt_frame {
 /* What one run in progress needs besides: kept for the next. */
 typedef struct rt_run {
   struct rt_run *next;
-  rt_block block;
-  rt_frame frame; /* of a program with variables */
-  bool filled;    /* frame is for vars; temps for frame and block */
+  rt_block block, *blocks; /* of all temporaries; of each, where arrays lie apart */
+  rt_frame frame;          /* of a program with variables */
+  bool filled;             /* frame is for vars; temps for frame and block */
   int64_t *vars;
   void **temps, **buffers; /* temps: of temporaries, then of what moves */
   rt_array *arrays;        /* room for those of a custom operation */
@@ -68,6 +68,7 @@ enum { RT_FEW_PARAMS = 16, RT_SCRATCH_ALIGN = 128 /* of each thread: no two shar
 struct rt_program {
   rt_context *context;
   bool remote; /* run by its device's functions, not by calling its own */
+  size_t part; /* the arena is cut at its multiples; 0: nowhere */
   bool plain; /* fixed sizes, no memory for temporaries nor scratch memory, few parameters, only kernels: runs
                  on the stack alone */
   size_t scratch_steps; /* whose kernels need scratch memory */

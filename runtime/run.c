@@ -115,6 +115,7 @@ static uintptr_t carve(const rt_program *p, rt_run *r, uintptr_t at) {
   r->temps = rt_carve(&at, p->temp_count + p->moving_count, sizeof *r->temps);
   r->buffers = rt_carve(&at, p->max_params + 1, sizeof *r->buffers);
   r->arrays = rt_carve(&at, p->max_arrays, sizeof *r->arrays);
+  r->blocks = rt_carve(&at, p->context->options.apart ? p->temp_count : 0, sizeof *r->blocks);
   return at;
 }
 
@@ -136,8 +137,14 @@ static rt_run *make_run(const rt_program *p, ir_error *error) {
   return r;
 }
 
+static void give_apart(const rt_program *p, rt_run *r) {
+  for (size_t i = 0; i < p->temp_count && p->context->options.apart; i++)
+    rt_arena_give(&p->context->arenas, &r->blocks[i]);
+}
+
 static void free_run(rt_program *p, rt_run *r) {
   rt_arena_give(&p->context->arenas, &r->block);
+  give_apart(p, r);
   if (r->device) p->context->device->does->drop_run(p, r);
   ir_free(rt_context_mem(p->context), r, run_size(p));
 }
@@ -176,6 +183,24 @@ void rt_program_trim(rt_program *p) {
   }
 }
 
+static ir_status no_room(const rt_program *p, size_t bytes, ir_error *error) {
+  if (p->remote)
+    return p->context->device->does->no_room(p->context->device, rt_program_name(p), bytes, error);
+  return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
+                 rt_program_name(p), bytes);
+}
+
+/* A fresh block for each of the temporaries. */
+static ir_status take_apart(const rt_program *p, rt_run *r, const rt_frame *f, ir_error *error) {
+  give_apart(p, r);
+  for (size_t i = 0; i < p->temp_count; i++) {
+    size_t bytes = f->spans[i].bytes;
+    if (bytes && !rt_arena_take(&p->context->arenas, bytes, &r->blocks[i])) return no_room(p, bytes, error);
+    r->temps[i] = r->blocks[i].base;
+  }
+  return IR_OK;
+}
+
 /* Sizes, arena and addresses of the temporaries for these values of the variables. */
 static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, ir_error *error) {
   uint32_t var_count = p->plan.head->vars;
@@ -190,14 +215,17 @@ static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, i
   size_t needed = f->arena_bytes;
   if (needed > r->block.size) {
     rt_arena_give(&p->context->arenas, &r->block);
-    if (!rt_arena_take(&p->context->arenas, needed, &r->block))
-      return p->remote
-                 ? p->context->device->does->no_room(p->context->device, rt_program_name(p), needed, error)
-                 : ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
-                           rt_program_name(p), needed);
+    if (!rt_arena_take(&p->context->arenas, needed, &r->block)) return no_room(p, needed, error);
+  }
+  for (size_t i = 0; i < p->temp_count && r->block.part; i++) {
+    size_t bytes = f->spans[i].bytes;
+    if (bytes <= r->block.part) continue;
+    rt_arena_give(&p->context->arenas, &r->block);
+    return p->context->device->does->no_room(p->context->device, rt_program_name(p), bytes, error);
   }
   for (size_t i = 0; i < p->temp_count; i++)
     r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
+  if (p->context->options.apart) return take_apart(p, r, f, error);
   r->filled = true;
   return IR_OK;
 }

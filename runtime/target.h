@@ -10,7 +10,7 @@
 ir_status rt_target_host(ir_target *out, ir_error *error);
 
 /* One line with every field, equal for equal targets: "triple=T features=+a,+b vector_bytes=64 registers=32
- * fma=1 f16c=1 dot2=1 l1=32768 l2=1048576 l3=33554432 lanes=0 local=0". */
+ * fma=1 f16c=1 masks=1 dot2=1 l1=32768 l2=1048576 l3=33554432 lanes=0 local=0". */
 void rt_target_text(const ir_target *target, ir_text *text);
 
 /* Replace fields of *target by `name=value` settings separated by blanks, names and values as rt_target_text

@@ -2,12 +2,13 @@
 """Checks and times graphs on an OpenCL device: test/bench/gpu.sh runs this after building.
 
     python3 test/bench/gpu.py [--build build] [--device opencl] [--mib 1024] [--product 4096] [--seconds 0.5]
-                              [--only IDS] [--torch cuda|cpu|none] [--json build/gpu.json]
+                              [--only IDS] [--torch cuda|cpu|none] [--json build/gpu.json] [--time SECONDS]
 
 Every workload is run twice: at a small odd shape, where all of the results are checked, and at one of --mib MiB of
 inputs at least, where results are checked at random places. The checks are NumPy's, in float64 (float32, step by step and
 to the last bit, for E1); without NumPy there are none, and that is said. Prints a table; --json keeps the same for
-programs. Status 1 where a result is wrong or a workload failed; bars that are not reached are named, no failure.
+programs. Status 1 where a result is wrong or a workload failed; bars that are not reached are named, no failure, nor is
+what there was no --time for.
 """
 import argparse
 import json
@@ -25,6 +26,7 @@ except ImportError:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SMALL = 0.02  # MiB of inputs of a check
+ENOUGH = 15  # seconds left, with which a workload is still begun
 
 
 # ---- inputs, as bench_device makes them
@@ -240,6 +242,11 @@ ALSO_TORCH = {"R4": 1.0, "R5": 1.0}  # at least as fast as PyTorch eager, too
 # ---- running
 
 
+def within(options):
+    """Seconds that the next program may take."""
+    return max(1, min(options.limit, options.end - time.time()))
+
+
 def bench(options, work, seconds, everything=False):
     """A line of bench_device's, with what is wrong about the results added."""
     with tempfile.TemporaryDirectory() as place:
@@ -249,10 +256,11 @@ def bench(options, work, seconds, everything=False):
         count = work.count if everything else work.samples
         command = [os.path.join(options.build, "bench", "bench_device"), "--device", options.device, "--seconds",
                    str(seconds), "--samples", str(count), "--range", "%r:%r" % (work.lo, work.hi), graph_file, samples]
+        limit = within(options)
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
         except subprocess.TimeoutExpired:
-            return {"error": "not done after %d s" % options.limit}
+            return {"error": "not done after %d s" % limit}
         try:
             line = json.loads(done.stdout.strip().splitlines()[-1])
         except (IndexError, ValueError):
@@ -286,7 +294,7 @@ def torch_times(options, shapes):
     command = [sys.executable, os.path.join(HERE, "gpu_torch.py"), "--device", options.torch, "--seconds",
                str(options.seconds)] + ["--%s=%s" % item for item in shapes.items()]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=within(options))
         if done.returncode == 0:
             return json.loads(done.stdout.strip().splitlines()[-1]), None
         return {}, (done.stderr.strip().splitlines() or ["status %d" % done.returncode])[-1]
@@ -359,12 +367,14 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--torch", default="cuda", choices=["cuda", "cpu", "none"])
     parser.add_argument("--json", default="")
+    parser.add_argument("--time", type=int, default=3600, help="seconds for everything")
     options = parser.parse_args()
     begin = time.time()
+    options.end = begin + options.time
     chosen = [w for w in WORK if not options.only or w[0] in options.only.split(",")]
     command = [os.path.join(options.build, "bench", "bench_device"), "--device", options.device, "--seconds",
                str(options.seconds), "--copy", str(int(options.mib * 2**20))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=within(options))
     if done.returncode:
         sys.exit("gpu.py: no copy on the device: " + (done.stderr.strip() or "status %d" % done.returncode))
     copy = json.loads(done.stdout)
@@ -379,19 +389,23 @@ def main():
     print("%-9s %9s %9s %8s %8s %7s %9s %8s %9s" % ("", "ms", "GB/s", "GFLOP/s", "of copy", "kernels", "us/kernel",
                                                     "torch", "of torch"))
     result = []
+    late = []
     for name, make, kind, bar in chosen:
+        if time.time() > options.end - ENOUGH:
+            late.append(name)
+            continue
         row = measure(options, name, make, copy["copy_gbs"], peers)
         row["missed"] = bars(row, kind, bar)
         result.append(row)
         show(row)
     failed = [r["id"] for r in result if "error" in r or "wrong" in r]
     missed = [r["id"] for r in result if r["missed"]]
-    print("%d workloads, %d failed%s, %d below a bar%s; %.0f s" % (
-        len(result), len(failed), ": " + " ".join(failed) if failed else "", len(missed),
-        ": " + " ".join(missed) if missed else "", time.time() - begin))
+    listed = ["%d %s%s" % (len(some), what, ": " + " ".join(some) if some else "")
+              for what, some in (("failed", failed), ("below a bar", missed), ("not run for want of time", late))]
+    print("%d workloads, %s; %.0f s" % (len(result), ", ".join(listed), time.time() - begin))
     if options.json:
         with open(options.json, "w") as f:
-            json.dump({"copy": copy, "checked": np is not None, "torch": why or "yes", "rows": result}, f, indent=1)
+            json.dump({"copy": copy, "checked": np is not None, "torch": why or "yes", "rows": result, "late": late}, f, indent=1)
     sys.exit(1 if failed else 0)
 
 

@@ -7,7 +7,8 @@
 #                                     build/gpu/, to be carried there with test/; the first form then falls back on it
 #
 # --small: shapes for a processor, such as PoCL's device. Last come a table and build/gpu.json. Status: 0; 1 where a
-# result is wrong or something failed; 2 when nothing could be built; 3 without an OpenCL driver.
+# result is wrong or something failed; 2 when nothing could be built; 3 without an OpenCL driver. Each step has its time,
+# in seconds, all of them less than eight minutes.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 say() { printf '\n== %s\n' "$*"; }
@@ -15,11 +16,12 @@ PATH=$PATH:/sbin:/usr/sbin
 PYTHON=${PYTHON:-python3}
 device=opencl
 programs='build/viewfold build/bench/bench_device build/property/prop_graph'
+building=150 asking=20 checking=60 timing=240
 
 build() {
   # Without LLVM there is no module to build; the rest asks for the packages of the group build.
   # shellcheck disable=SC2086  # a list of words
-  CC="${CC:-cc}" make CC="${CC:-cc}" all $programs
+  CC="${CC:-cc}" timeout $building make -j "$(nproc 2>/dev/null || echo 2)" CC="${CC:-cc}" all $programs
 }
 
 if [ "${1:-}" = --pack ]; then
@@ -96,19 +98,20 @@ else
 fi
 VIEWFOLD_CACHE_DIR=$work/cache
 export VIEWFOLD_CACHE_DIR
-"$B/viewfold" devices || { echo "The device cannot be asked."; exit 3; }
+timeout $asking "$B/viewfold" devices || { echo "The device cannot be asked."; exit 3; }
 
 # ------------------------------------------------------------------------------------------------------------ checking
 failed=0
 say "random graphs against the reference evaluator"
-VIEWFOLD_DEVICE=$device timeout 90 "$B/property/prop_graph" --seed 1 --count 40
+VIEWFOLD_DEVICE=$device timeout $checking "$B/property/prop_graph" --seed 1 --count 40
 status=$?
-[ $status = 124 ] && echo "stopped after 90 s"
+[ $status = 124 ] && echo "stopped after $checking s"
 case $status in 0 | 124) ;; *) failed=1 ;; esac
 
 # -------------------------------------------------------------------------------------------------------------- timing
 say "workloads"
 # shellcheck disable=SC2086  # a list of words
-timeout 360 "$PYTHON" test/bench/gpu.py --build "$B" --device "$device" --json build/gpu.json $sizes "$@" || failed=1
+timeout $timing "$PYTHON" test/bench/gpu.py --build "$B" --device "$device" --json build/gpu.json \
+  --time $((timing - 10)) $sizes "$@" || failed=1
 [ -e build/gpu.json ] && echo "build/gpu.json has the same for programs"
 exit $failed

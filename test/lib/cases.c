@@ -26,8 +26,10 @@ void cases_run(cases *c, bool (*check)(uint64_t seed)) {
 }
 
 rt_options cases_options(void) {
-  return (rt_options){
-      .no_disk = true, .device = getenv("VIEWFOLD_DEVICE"), .target = getenv("VIEWFOLD_TEST_TARGET")};
+  return (rt_options){.no_disk = true,
+                      .device = getenv("VIEWFOLD_DEVICE"),
+                      .target = getenv("VIEWFOLD_TEST_TARGET"),
+                      .apart = getenv("VIEWFOLD_TEST_APART") != NULL};
 }
 
 bool cases_open(const case_machine *machines, int count, rt_context **contexts) {

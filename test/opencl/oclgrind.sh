@@ -1,45 +1,63 @@
 #!/bin/sh
-# Kernels of random graphs in Oclgrind's simulator, which reports every access out of bounds, race between work-items and
-# use of a value that nobody wrote: as devices of CPU type get them, and as those of GPU type do. Results are compared as
-# everywhere. Then the same with a mistake planted into every kernel, which it has to find.
+# Kernels of random graphs in Oclgrind's simulator, which reports every access out of bounds, race between work-items,
+# use of a value that nobody wrote and wrong call: as devices of CPU type get them, and as those of GPU type do,
+# without work-items that run together and with them. Every array is a buffer
+# of its own that is new to the run. Results are compared as everywhere. Then the same with a mistake planted into every
+# kernel, which it has to find.
 . test/opencl/common.sh
 needs_oclgrind
 needs "$checked/property/prop_graph" "make CHECK=1 tests"
 needs build/opencl/shim.icd "make CHECK=1 tests"
-count=10
+count=10 chunk=50 # a process keeps the memory of all its graphs
 [ "$soak" = 1 ] && count=1000
-export OCL_ICD_VENDORS="$PWD/build/opencl" VF_SHIM_DRIVER="$simulator" VIEWFOLD_DEVICE=opencl
-export OCLGRIND_DATA_RACES=1 OCLGRIND_MAX_ERRORS=20
-# In some copies between buffers it calls elements unwritten whose values are right; whether it or a kernel is wrong is not
-# settled, so that this check is for a soak.
-[ "$soak" = 1 ] && export OCLGRIND_UNINITIALIZED=1
-# Its check of what nobody wrote crashes on shuffles of vectors that leave elements open, which only optimisation makes;
-# and it knows OpenCL's functions alone.
+export OCL_ICD_VENDORS="$PWD/build/opencl" VF_SHIM_DRIVER="$simulator" VIEWFOLD_DEVICE=opencl VIEWFOLD_TEST_APART=1
+export OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1 OCLGRIND_CHECK_API=1 OCLGRIND_MAX_ERRORS=20
+export OCLGRIND_NUM_THREADS=1
+unset OCLGRIND_LOG
+# It crashes on shuffles of vectors that leave elements open, which optimisation makes; and it knows OpenCL's functions
+# alone.
 export OCLGRIND_BUILD_OPTIONS='-cl-opt-disable -D__has_builtin(x)=0'
 
-# simulate SETTINGS TARGET COUNT: what the simulator says is in $work/log.
+# simulate SETTINGS TARGET FIRST COUNT: graphs FIRST, FIRST + 1, ... of the seed. What the simulator says stands beside what
+# the test says in $work/out: a log of its own begins anew with every context.
 simulate() {
-  rm -f "$work/log"
-  VF_SHIM=$1 VIEWFOLD_TEST_TARGET=$2 OCLGRIND_LOG=$work/log \
-    $prefix "$checked/property/prop_graph" --seed "$seed" --count "$3" >"$work/out" 2>&1
+  VF_SHIM="shadow $1" VIEWFOLD_TEST_TARGET=$2 \
+    $prefix "$checked/property/prop_graph" --seed $((seed + $3 * 65537)) --count "$4" >"$work/out" 2>&1
 }
-failed=0
-for target in lanes=0 lanes=64; do
-  if ! simulate '' $target $count || [ -s "$work/log" ]; then
-    echo "$target:"
-    tail -n 60 "$work/out"
-    head -n 60 "$work/log" 2>/dev/null
-    failed=1
-  fi
-  sed -n '$p' "$work/out"
+is_clean() { # TARGET FIRST COUNT
+  simulate '' "$@" && ! grep -Evq '^[0-9]+ warnings? generated\.$|^prop_graph: [0-9]+ graphs' "$work/out"
+}
+
+failed=0 graphs=0
+for target in lanes=0 lanes=64 'lanes=32 together=8'; do
+  first=0
+  while [ $first -lt $count ]; do
+    many=$((count - first < chunk ? count - first : chunk))
+    if ! is_clean "$target" $first $many; then
+      failed=1
+      echo "$target, graphs $first to $((first + many - 1)):"
+      number=$first # which?
+      while [ $number -lt $((first + many)) ]; do
+        if ! is_clean "$target" $number 1; then
+          echo "graph $number: VIEWFOLD_TEST_TARGET='$target' prop_graph --seed $((seed + number * 65537)) --count 1"
+          head -n 60 "$work/out"
+        fi
+        number=$((number + 1))
+      done
+    fi
+    graphs=$((graphs + many)) first=$((first + many))
+  done
 done
-for plant in 'bounds:Invalid write' 'race:data race'; do
-  simulate "plant=${plant%%:*}" lanes=64 4
-  if ! grep -qi "${plant#*:}" "$work/log" 2>/dev/null; then
-    echo "a planted mistake, ${plant%%:*}, was not found:"
-    tail -n 20 "$work/out"
-    failed=1
-  fi
+for plant in 'bounds:Invalid write' 'race:data race' 'unwritten:Uninitialized value'; do
+  for target in lanes=0 lanes=64; do
+    [ "${plant%%:*} $target" = 'race lanes=0' ] && continue # its groups are one work-item
+    simulate "plant=${plant%%:*}" $target 0 4
+    if ! grep -qi "${plant#*:}" "$work/out"; then
+      echo "$target: a planted mistake, ${plant%%:*}, was not found:"
+      tail -n 20 "$work/out"
+      failed=1
+    fi
+  done
 done
-echo "oclgrind: $count random graphs for each of two kinds of device, 2 planted mistakes, seed $seed"
+echo "oclgrind: $graphs random graphs, a third of them for each of three kinds of device, 3 kinds of planted mistakes, seed $seed"
 exit $failed

@@ -4,14 +4,19 @@
  * it has changed all counts begin at zero (a word like `run=7`, which means nothing, makes it another text).
  *
  *   fail=CALL:N:CODE     the N-th CALL gives CODE instead of being done; N+ for that and all later ones.
- * CALL: a function without its `cl`, or a class of them: enqueue, wait, allocate, make, all devices=0 the
- * platform has no device gpu                  the device says that it is a GPU whose memory is its own, and
- * refuses the caller's memory as a buffer group=N local=N      the most work-items of a group, bytes of local
- * memory; for kernels, too max_alloc=N memory=N the largest buffer, and all buffers together; refused beyond
+ *                        CALL: a function without its `cl`, or a class of them: enqueue, wait, allocate,
+ *                        make, all
+ *   devices=0            the platform has no device
+ *   gpu                  the device says that it is a GPU whose memory is its own, and refuses the caller's
+ *                        memory as a buffer
+ *   group=N local=N      the most work-items of a group, bytes of local memory; for kernels, too
+ *   max_alloc=N memory=N the largest buffer, and all buffers together; refused beyond
  *   no_fp64 no_rounding  without doubles; without correctly rounded division and square root
  *   log=TEXT             every build fails with this log, `_` for blanks
  *   no_binaries          refuses a program's binary
- *   plant=bounds|race    begins every kernel with a write out of bounds, or by every work-item to one place
+ *   plant=WHAT           begins every kernel with a mistake: bounds, a write out of bounds; race, every
+ *                        work-item writes to one place; unwritten, it reads what it is to write
+ *   shadow               what Oclgrind knows of memory is put right (shim_shadow.h)
  *
  * VF_SHIM_DRIVER names the driver's library, "libpocl.so.2.10.0" when unset; it is opened with the platform.
  */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "test/opencl/shim.h"
+#include "test/opencl/shim_shadow.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -44,6 +45,13 @@ static const char *setting(const char *name) {
 static long number(const char *name, long otherwise) {
   const char *text = setting(name);
   return text ? strtol(text, NULL, 0) : otherwise;
+}
+
+static bool is_set(const char *name) {
+  pthread_mutex_lock(&lock);
+  bool set = setting(name) != NULL;
+  pthread_mutex_unlock(&lock);
+  return set;
 }
 
 /* ---- calls, counted and failed */
@@ -79,10 +87,6 @@ static const struct {
     (cl_command_queue q, cl_mem m, cl_bool block, size_t offset, size_t size, const void *from, cl_uint n,   \
      const cl_event *after, cl_event *e),                                                                    \
     (q, m, block, offset, size, from, n, after, e))                                                          \
-  X(ENQUEUE, EnqueueCopyBuffer,                                                                              \
-    (cl_command_queue q, cl_mem from, cl_mem to, size_t a, size_t b, size_t size, cl_uint n,                 \
-     const cl_event *after, cl_event *e),                                                                    \
-    (q, from, to, a, b, size, n, after, e))                                                                  \
   X(ENQUEUE, EnqueueFillBuffer,                                                                              \
     (cl_command_queue q, cl_mem m, const void *what, size_t width, size_t offset, size_t size, cl_uint n,    \
      const cl_event *after, cl_event *e),                                                                    \
@@ -112,7 +116,8 @@ static const struct {
 /* These have more to say, and are written out below. */
 #define OTHER_CALLS(X)                                                                                       \
   X(ALLOCATE, CreateBuffer)                                                                                  \
-  X(MAKE, CreateProgramWithBinary) X(MAKE, CreateProgramWithSource) X(ENQUEUE, EnqueueUnmapMemObject)
+  X(MAKE, CreateProgramWithBinary)                                                                           \
+  X(MAKE, CreateProgramWithSource) X(ENQUEUE, EnqueueUnmapMemObject) X(ENQUEUE, EnqueueCopyBuffer)
 
 #define NUMBER_STATUS(class, name, ...)       CALL_##name,
 #define NUMBER_OBJECT(class, type, name, ...) CALL_##name,
@@ -234,8 +239,17 @@ static cl_mem CL_API_CALL my_CreateBuffer(cl_context c, cl_mem_flags flags, size
     alive++, alive_bytes += (long)size;
     pthread_mutex_unlock(&lock);
   }
+  if (m && is_set("shadow")) real.clRetainMemObject(m);
   if (status) *status = wrong;
   return m;
+}
+
+static cl_int CL_API_CALL my_EnqueueCopyBuffer(cl_command_queue q, cl_mem from, cl_mem to, size_t a, size_t b,
+                                               size_t size, cl_uint n, const cl_event *after, cl_event *e) {
+  cl_int wrong = called(CALL_EnqueueCopyBuffer);
+  if (wrong != CL_SUCCESS) return wrong;
+  if (!n && !e && is_set("shadow")) return shim_shadow_copy(&real, q, from, to, a, b, size);
+  return real.clEnqueueCopyBuffer(q, from, to, a, b, size, n, after, e);
 }
 
 /* A driver keeps a buffer that is mapped, so a lost device lets go of it all the same. */
@@ -269,7 +283,9 @@ static cl_program CL_API_CALL my_CreateProgramWithBinary(cl_context c, cl_uint n
 /* Mistakes to begin every kernel with; b0 is what a kernel of viewfold writes to. */
 static const struct {
   const char *name, *statement;
-} plants[] = {{"bounds", " b0[1 << 28] = 0;"}, {"race", " b0[0] = get_global_id(0);"}};
+} plants[] = {{"bounds", " b0[1 << 28] = 0;"},
+              {"race", " b0[0] = get_global_id(0);"},
+              {"unwritten", " b0[0] = b0[0];"}};
 
 /* The text with the statement at the beginning of each kernel; NULL: memory is short. */
 static char *planted(const char *text, const char *statement) {
@@ -300,17 +316,20 @@ static cl_program CL_API_CALL my_CreateProgramWithSource(cl_context c, cl_uint n
   const char *plant = setting("plant");
   for (size_t i = 0; plant && i < sizeof plants / sizeof *plants; i++)
     if (!strncmp(plant, plants[i].name, strlen(plants[i].name))) statement = plants[i].statement;
+  bool shadow = setting("shadow") != NULL;
   pthread_mutex_unlock(&lock);
   if (wrong != CL_SUCCESS) {
     if (status) *status = wrong;
     return NULL;
   }
-  if (!statement) return real.clCreateProgramWithSource(c, n, texts, sizes, status);
-  char *text = joined(n, texts, sizes), *changed = text ? planted(text, statement) : NULL;
+  if (!statement && !shadow) return real.clCreateProgramWithSource(c, n, texts, sizes, status);
+  char *text = joined(n, texts, sizes), *changed = NULL;
+  if (text && shadow) changed = shim_shadow_text(text), free(text), text = changed;
+  if (text && statement) changed = planted(text, statement), free(text), text = changed;
   cl_program made =
       changed ? real.clCreateProgramWithSource(c, 1, (const char *[]){changed}, NULL, status) : NULL;
   if (!changed && status) *status = CL_OUT_OF_HOST_MEMORY;
-  free(text), free(changed);
+  free(changed);
   return made;
 }
 

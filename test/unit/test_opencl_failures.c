@@ -174,6 +174,56 @@ static bool attempt_tensors(const char *device, const char *settings, bool unuse
   return came_through;
 }
 
+/* Intermediates that do not fit into one buffer together, and arrays that are sent in several pieces. */
+static const char cut_text[] = "graph @cut(%x: f32[8,24]) {\n"
+                               "  %a = cumsum %x axis=0\n"
+                               "  %b = cumsum %x axis=1\n"
+                               "  %c = cumsum %a axis=1\n"
+                               "  %d = cumsum %b axis=0\n"
+                               "  %e = cumsum %c axis=1\n"
+                               "  %s = add %c, %d\n"
+                               "  %t = add %s, %e\n"
+                               "  %u = cumsum %t axis=0\n"
+                               "  %y = add %u, %b\n"
+                               "  return %y, %a\n"
+                               "}\n";
+
+static bool run_cut(const vf_program *p, vf_graph *g) {
+  float got[2][ELEMENTS], want[2][ELEMENTS]; /* multiples of 1/4 again */
+  if (vf_program_run(p, (const void *[]){input}, (void *[]){got[0], got[1]}, NULL, &error) != VF_OK)
+    return false;
+  assert_int_equal(vf_evaluate(g, (const void *[]){input}, (void *[]){want[0], want[1]}, NULL, &error),
+                   VF_OK);
+  assert_memory_equal(got, want, sizeof want);
+  return true;
+}
+
+static bool attempt_cut(const char *device, const char *settings, bool unused) {
+  (void)unused;
+  opencl_set("%s %s", device, settings);
+  vf_context *c = on("opencl");
+  if (!c) {
+    assert_told(error.status);
+    return false;
+  }
+  vf_graph *g = vf_graph_parse(c, cut_text, sizeof cut_text - 1, "cut.vf", NULL, &error);
+  vf_program *p = vf_compile(g, &error);
+  bool ran = p && run_cut(p, g);
+  if (!ran) {
+    assert_told(error.status);
+    opencl_set("%s", device);
+    if (!p) p = vf_compile(g, &error);
+    assert_non_null(p);
+    if (!run_cut(p, g)) print_error("%s %s: %s\n", device, settings, error.message);
+    assert_true(run_cut(p, g));
+  }
+  vf_program_destroy(p);
+  vf_graph_destroy(g);
+  vf_context_destroy(c);
+  assert_int_equal(opencl_buffers(), 0);
+  return ran;
+}
+
 typedef bool attempt_function(const char *device, const char *settings, bool processor_too);
 
 /* Each call of a class in turn, until there are fewer. */
@@ -196,13 +246,21 @@ static void on_both(attempt_function *try, const char *class, const char *later,
 
 static void test_enqueue_fails(void **state) { on_both(attempt, "enqueue", "", -5); }
 static void test_device_lost(void **state) { on_both(attempt, "enqueue", "+", -2); }
-static void test_wait_fails(void **state) { each_call(attempt, "", "wait", "", -14); }
+static void test_wait_fails(void **state) { on_both(attempt, "wait", "", -14); }
 static void test_allocation_fails(void **state) { on_both(attempt, "allocate", "", -4); }
 static void test_no_memory(void **state) { on_both(attempt, "allocate", "+", -61); }
 static void test_any_call_fails(void **state) { on_both(attempt, "all", "", -6); }
 static void test_tensors(void **state) {
   on_both(attempt_tensors, "all", "", -5);
   on_both(attempt_tensors, "all", "+", -2);
+}
+
+static void test_cut_arena(void **state) {
+  static const char *const devices[] = {"max_alloc=1024", "gpu max_alloc=1024"};
+  for (size_t i = 0; i < 2; i++) {
+    each_call(attempt_cut, devices[i], "enqueue", "", -5);
+    each_call(attempt_cut, devices[i], "allocate", "+", -61);
+  }
 }
 
 typedef struct one_case {
@@ -259,7 +317,7 @@ int main(void) {
       cmocka_unit_test(test_wait_fails),    cmocka_unit_test(test_allocation_fails),
       cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_any_call_fails),
       cmocka_unit_test(test_tensors),       cmocka_unit_test(test_cases),
-      cmocka_unit_test(test_other_devices),
+      cmocka_unit_test(test_other_devices), cmocka_unit_test(test_cut_arena),
   };
   missing = opencl_begin();
   if (missing) {

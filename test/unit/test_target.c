@@ -141,10 +141,10 @@ static void bad_settings_are_refused(void **state) {
       {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
-       "vector_bytes, registers, fma, f16c, dot2, l1, l2, l3, lanes, local"},
+       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local"},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-       "registers, fma, f16c, dot2, l1, l2, l3, lanes, local"},
+       "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ir_target t = host(), before = t;

@@ -24,14 +24,14 @@ graph @sweep(%x: f32[8388608], %b: f32[1]) {
 }
 >>>
 
-== where a row is read the second time, two rows of 4 KiB ahead, in each of two copies
+== where a row is read the second time, two rows of 4 KiB ahead, in each of four copies
 $ viewfold dump --stage=loops rows.vf > loops
 $ grep -o 'load p1.* ahead.*' loops
 load p1[[..]] ahead 2048 : f32
 $ grep -v '^#' loops > kernel.vf
 $ viewfold dump --stage=graph kernel.vf | cmp - kernel.vf
 $ viewfold dump --stage=asm --target 'registers=32' rows.vf | grep -c prefetch
-2
+4
 $ viewfold run make.vf --out x=x.npy > made
 $ viewfold run --check rows.vf --in x=x.npy | grep check
 check y: [..], allowed [..]

@@ -82,58 +82,68 @@ $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 reg
 \# kernel 0 nest 0: split a0 16; split a0 8; split a1 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2; unroll a0.1 a1.1; vector a0.2 a1.2; thread a0.0 a1.0
 kernel @product_0(p0: f32[2048], p1: f32[1536], p2: f32[3072]) {
   for ridx5 in 0..8 thread {
-    %0 = (ridx5*16) : index
-    %1 = ((ridx5//2)*480) : index
-    %2 = ((ridx5//2)*768) : index
-    %3 = ((ridx5//2)*-32) : index
+    local l0: f32[544] over ridx5 kept ahead
+    %0 = ((ridx5//2)*768) : index
+    for ridx19 in 0..4 unroll {
+      %1 = (ridx19*4) : index
+      %2 = (ridx19*192) : index
+      for ridx20 in 0..64 vector {
+        %3 = load p2[(%2+ridx20+%0+((ridx20//16)*32))] : f32
+        store l0[(%1+(ridx20*17)+((ridx20//16)*-271))] = %3
+      }
+    }
+    local l1: f32[544] over ridx5 kept ahead
+    %4 = (ridx5*16) : index
+    %5 = ((ridx5//2)*-32) : index
+    for ridx31 in 0..4 unroll {
+      %6 = (ridx31*68) : index
+      %7 = (ridx31*128) : index
+      for ridx32 in 0..64 vector {
+        %8 = load p1[(%4+%7+ridx32+%5+((ridx32//16)*16))] : f32
+        store l1[(%6+ridx32+(ridx32//16))] = %8
+      }
+    }
+    %9 = ((ridx5//2)*480) : index
     for ridx10 in 0..2 unroll {
-      %4 = (ridx10*256) : index
-      %5 = (ridx10*8) : index
+      %10 = (ridx10*256) : index
+      %11 = (ridx10*8) : index
       for ridx11 in 0..2 unroll {
-        %6 = (ridx11*8) : index
+        %12 = (ridx11*8) : index
         for ridx12 in 0..64 vector {
-          %7 = (ridx12//8) : index
-          %8 = (%7*-8) : index
-          %9 = for ridx13 in 0..2 with %10 = f32(0.0) {
-            local l0: f32[408] over ridx13
-            %11 = (ridx13*24) : index
-            for ridx17 in 0..3 {
-              %12 = (ridx17*141) : index
-              %13 = (ridx17*8) : index
-              %14 = (ridx17*248) : index
-              for ridx20 in 0..2 unroll {
-                %15 = (ridx20*-133) : index
-                %16 = (ridx20*-8) : index
-                %17 = (ridx20*136) : index
-                for ridx21 in 0..64 vector {
-                  %18 = load p2[(%11+%14+%17+ridx21+%2+(((%13+%16+ridx21)//24)*24))] : f32
-                  store l0[(%12+%15+(ridx21*17)+(((%13+%16+ridx21)//24)*-407))] = %18
-                }
+          %13 = (ridx12//8) : index
+          %14 = (%13*-8) : index
+          %15 = for ridx13 in 0..3 with %16 = f32(0.0) {
+            %17 = (ridx13*-272) : index
+            %18 = ((ridx13//2)*544) : index
+            %19 = (min((ridx13+1), 2)*16) : index
+            for ridx25 in 0..4 unroll {
+              %20 = (ridx25*4) : index
+              %21 = (ridx25*192) : index
+              for ridx26 in 0..64 vector {
+                %22 = load p2[(%21+ridx26+%0+((ridx26//16)*32)+%19)] : f32
+                store l0[(%17+%20+(ridx26*17)+%18+((ridx26//16)*-271)+272)] = %22
               }
             }
-            local l1: f32[408] over ridx13
-            %19 = (ridx13*768) : index
-            for ridx24 in 0..3 {
-              %20 = (ridx24*136) : index
-              %21 = (ridx24*256) : index
-              for ridx27 in 0..2 unroll {
-                %22 = (ridx27*68) : index
-                %23 = (ridx27*128) : index
-                for ridx28 in 0..64 vector {
-                  %24 = load p1[(%0+%19+%21+%23+ridx28+%3+((ridx28//16)*16))] : f32
-                  store l1[(%20+%22+ridx28+(ridx28//16))] = %24
-                }
+            %23 = (min((ridx13+1), 2)*512) : index
+            for ridx37 in 0..4 unroll {
+              %24 = (ridx37*68) : index
+              %25 = (ridx37*128) : index
+              for ridx38 in 0..64 vector {
+                %26 = load p1[(%4+%25+ridx38+%5+((ridx38//16)*16)+%23)] : f32
+                store l1[(%17+%24+ridx38+%18+(ridx38//16)+272)] = %26
               }
             }
-            %25 = for ridx14 in 0..24 with %26 = %10 {
-              %27 = load l0[(%5+(ridx14*17)+%7)] : f32
-              %28 = load l1[(%6+ridx12+(ridx14*17)+%8)] : f32
-              %29 = fma %27, %28, %26 : f32
-              next %29
+            %27 = (ridx13*272) : index
+            %28 = ((ridx13//2)*-544) : index
+            %29 = for ridx14 in 0..16 with %30 = %16 {
+              %31 = load l0[(%11+%27+(ridx14*17)+%13+%28)] : f32
+              %32 = load l1[(%12+ridx12+%27+(ridx14*17)+%14+%28)] : f32
+              %33 = fma %31, %32, %30 : f32
+              next %33
             }
-            next %25
+            next %29
           }
-          store p0[(%0+%4+%6+ridx12+%1+(%7*24))] = %9
+          store p0[(%4+%10+%12+ridx12+%9+(%13*24))] = %15
         }
       }
     }
@@ -208,3 +218,37 @@ kernel 0 nest 0: split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0
 $ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' --schedule many.moves 'f32[64,64].flip(0)'
 ! viewfold dump: schedule: `split a0 16; split a1 8; reorder a0.0 a1.0 a0.1 a1.1; vector a0.1 a1.1; thread a0.0 a1.0`: these are more work-items than the target has lanes; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder DIGIT..., thread, unroll and vector DIGIT..., of axes a0 to a1
 ? 2
+
+== a large one: eight by eight sums for each work-item, four side by side; slabs are taken a round ahead
+<<< large.vf
+graph @large(%a: f32[4096,4096], %b: f32[4096,4096]) {
+  %y = matmul %a, %b
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'lanes=256 local=32768 vector_bytes=16 registers=32' large.vf | grep -e '^#' -e local -e load -e for
+\# kernel 0 nest 0: split a0 128; split a0 64; split a0 4; split a1 128; split a1 64; split a1 4; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2 a0.3 a1.3; unroll a0.1 a1.1 a0.3 a1.3; vector a0.2 a1.2; thread a0.0 a1.0
+  for ridx5 in 0..1024 thread {
+    local l0: f32[2112] over ridx5 kept ahead
+    for ridx23 in 0..4 unroll {
+      for ridx24 in 0..256 vector {
+        %3 = load p2[(%2+ridx24+%0+((ridx24//8)*4088))] : f32
+    local l1: f32[2112] over ridx5 kept ahead
+    for ridx35 in 0..4 unroll {
+      for ridx36 in 0..256 vector {
+        %8 = load p1[(%4+%7+ridx36+%5+((ridx36//128)*3968))] : f32
+    for ridx12 in 0..2 unroll {
+      for ridx13 in 0..2 unroll {
+        for ridx14 in 0..256 vector {
+          for ridx15 in 0..4 unroll {
+            for ridx16 in 0..4 unroll {
+              %18 = for ridx17 in 0..512 with %19 = f32(0.0) {
+                for ridx29 in 0..4 unroll {
+                  for ridx30 in 0..256 vector {
+                    %25 = load p2[(%24+ridx30+%0+((ridx30//8)*4088)+%22)] : f32
+                for ridx41 in 0..4 unroll {
+                  for ridx42 in 0..256 vector {
+                    %29 = load p1[(%4+%28+ridx42+%5+((ridx42//128)*3968)+%26)] : f32
+                %32 = for ridx18 in 0..8 with %33 = %19 {
+                  %34 = load l0[(%11+ridx15+%30+(ridx18*132)+%15+%31)] : f32
+                  %35 = load l1[(%12+%13+ridx16+%30+(ridx18*132)+%16+%31)] : f32

@@ -33,19 +33,19 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void vf_max_where_f32(glob
   global const float *p1 = b1 + o1;
   global const uchar *p2 = b2 + o2;
   long begin = get_group_id(0) * grain, end = min(begin + grain, count);
-  char16 v0 = vload16(0, p2) != (uchar)0;
-  float16 v1 = vload16(0, p1 + 8).sfedcba9876543210;
-  float16 v2 = vload16(0, p1);
+  char16 v0 = VF_LOAD(global, uchar, 16, p2) != (uchar)0;
+  float16 v1 = VF_LOAD(global, float, 16, p1 + 8).sfedcba9876543210;
+  float16 v2 = VF_LOAD(global, float, 16, p1);
   float16 v3 = v2 <= 0.0f ? (float16)(0.0f) : v2;
   float16 v4 = convert_int16(v0) ? v1 : v3;
-  char8 v5 = vload8(0, p2 + 16) != (uchar)0;
-  float8 v6 = vload8(0, p1).s76543210;
-  float8 v7 = vload8(0, p1 + 16);
+  char8 v5 = VF_LOAD(global, uchar, 8, p2 + 16) != (uchar)0;
+  float8 v6 = VF_LOAD(global, float, 8, p1).s76543210;
+  float8 v7 = VF_LOAD(global, float, 8, p1 + 16);
   float8 v8 = v7 <= 0.0f ? (float8)(0.0f) : v7;
   float8 v9 = convert_int8(v5) ? v6 : v8;
   for (long ridx3 = begin; ridx3 < end; ridx3++) {
-    vstore16(v4, 0, p0);
-    vstore8(v9, 0, p0 + 16);
+    VF_STORE(global, float, 16, v4, p0);
+    VF_STORE(global, float, 8, v9, p0 + 16);
   }
 }
 
@@ -53,22 +53,21 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void vf_max_where_f32(glob
 $ viewfold dump --stage=opencl --target 'lanes=32 local=32768' rows.vf | sed -n '/^kernel/,$p' |
 > sed 's/_[0-9a-f]*(global/(global/'
 kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_add_i32(global int *restrict b0, long o0, global const int *restrict b1, long o1, global int *status, long count, long grain) {
-  local ulong exchange[16];
+  local ulong exchange0[16];
   global int *p0 = b0 + o0;
   global const int *p1 = b1 + o1;
   int lane = get_local_id(0);
-  int ridx4 = lane;
   long begin = get_group_id(0) * grain, end = min(begin + grain, count);
   for (int ridx3 = begin; ridx3 < end; ridx3++) {
-    int v0_0 = p1[ridx3*128 + ridx4];
-    int v0_1 = p1[ridx3*128 + 32 + ridx4];
-    int v0_2 = p1[ridx3*128 + 64 + ridx4];
-    int v0_3 = p1[ridx3*128 + 96 + ridx4];
+    int v0_0 = p1[ridx3*128 + lane];
+    int v0_1 = p1[ridx3*128 + 32 + lane];
+    int v0_2 = p1[ridx3*128 + 64 + lane];
+    int v0_3 = p1[ridx3*128 + 96 + lane];
     int v1 = as_int(as_uint(v0_0) + as_uint(v0_2));
     int v2 = as_int(as_uint(v0_1) + as_uint(v0_3));
     int v3 = as_int(as_uint(v1) + as_uint(v2));
     int v4 = as_int((uint)0 + as_uint(v3));
-    local int *x5 = (local int *)exchange;
+    local int *x5 = (local int *)exchange0;
     x5[lane] = v4;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (lane < 16) x5[lane] = as_int(as_uint(x5[lane]) + as_uint(x5[lane + 16]));
@@ -80,11 +79,60 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_add_i32(global in
   }
 }
 
+== in place where each work-item stores what it loads; beside a store of some, the others load as well
+$ for n in 8 5; do printf 'graph @p(%%x: f32[%s]) {\n  %%y = add %%x, 1.0\n  return %%y\n}\n' $n >p.vf
+>   viewfold dump --stage=opencl --target 'lanes=4 local=4096' p.vf | grep -o 'float \*restrict b0\|float \*b0'; done
+float *b0
+float *restrict b0
+
 == a compiler takes all of it, the prelude with it
 @needs clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only /dev/null
 $ for f in flip rows moves; do for t in lanes=0 'lanes=64 local=32768'; do
 > viewfold dump --stage=opencl --target "$t" $f.vf > $f.cl
 > clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only -Wno-unused-function -Werror $f.cl; done; done
+
+== what is read by the work-item alone that stored it is a variable
+<<< softmax.vf
+graph @softmax(%x: i32[64,64]) {
+  %f = cast %x dtype=f32
+  %s = sum %f axes=[1] keepdims=true
+  %y = div %f, %s
+  return %y
+}
+>>>
+$ viewfold dump --stage=opencl --target 'lanes=32 local=32768 vector_bytes=16 registers=32' softmax.vf | sed -n '/^kernel/,$p' | sed 's/_[0-9a-f]*(global/(global/'
+kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_add_div_f32(global float *b0, long o0, global const int *b1, long o1, global int *status, long count, long grain) {
+  float l0[1];
+  local ulong exchange0[16];
+  global float *p0 = b0 + o0;
+  global const int *p1 = b1 + o1;
+  int lane = get_local_id(0);
+  long begin = get_group_id(0) * grain, end = min(begin + grain, count);
+  for (int ridx4 = begin; ridx4 < end; ridx4++) {
+    int v0_0 = p1[ridx4*64 + lane];
+    int v0_1 = p1[ridx4*64 + 32 + lane];
+    float v1_0 = (float)v0_0;
+    float v1_1 = (float)v0_1;
+    float v2 = v1_0 + v1_1;
+    float v3 = 0.0f + v2;
+    local float *x4 = (local float *)exchange0;
+    x4[lane] = v3;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < 16) x4[lane] = x4[lane] + x4[lane + 16];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    float v5 = (((x4[0] + x4[8]) + (x4[4] + x4[12])) + ((x4[2] + x4[10]) + (x4[6] + x4[14]))) + (((x4[1] + x4[9]) + (x4[5] + x4[13])) + ((x4[3] + x4[11]) + (x4[7] + x4[15])));
+    float v6 = 0.0f + v5;
+    l0[0] = v6;
+    float v7_0 = (float)v0_0;
+    float v7_1 = (float)v0_1;
+    float v8 = l0[0];
+    float v9_0 = v7_0 / v8;
+    float v9_1 = v7_1 / v8;
+    p0[ridx4*64 + lane] = v9_0;
+    p0[ridx4*64 + 32 + lane] = v9_1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+}
 
 == a kernel without buffers: the word for its status stands before its sizes
 <<< nothing.vf
