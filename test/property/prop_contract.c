@@ -229,8 +229,10 @@ static bool record(problem *p) {
   p->bounded = one_in(p, 3);
   p->small = one_in(p, 3);
   p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 14)];
+  bool narrow = ir_dtypes[p->dtype].bytes <= 2 && !ir_is_float(p->dtype); /* large enough to go in pairs */
+  if (narrow) p->small = false;
   snprintf(p->what, sizeof p->what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
-  int kind = (int)pick(p, 0, 4);
+  int kind = (int)pick(p, 0, narrow ? 3 : 4);
   if (kind <= 2) matrices(p, kind == 2);
   else convolution(p);
   if (p->y[0] && !p->bounded) follow(p);
