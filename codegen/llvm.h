@@ -75,6 +75,8 @@ LLVMValueRef cg_unknown_op(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t wid
 
 /* llvm_scale.c: the product, if it is one with a power of two for which there is an instruction; NULL */
 LLVMValueRef cg_emit_scaled(cg_emitter *e, ir_ref ref);
+bool cg_visit_scaled(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand),
+                     void *user); /* and what it is made of then */
 
 /* llvm_convert.c: casts, narrow floats, storage forms */
 LLVMValueRef cg_cast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a);

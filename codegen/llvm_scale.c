@@ -61,14 +61,28 @@ static bool read_scaled(const ir_graph *g, ir_ref ref, scaled *out) {
   return ir_op_of(g, added) == IR_OP_CONST && ir_const_value(g, added).f == out->magic;
 }
 
+/* The intrinsic for a product, if it is one with a power of two and there is one. */
+static const char *find_scaled(const cg_emitter *e, ir_ref ref, scaled *out) {
+  ir_dtype dtype = ir_dtype_of(e->g, ref);
+  if (ir_op_of(e->g, ref) != IR_OP_MUL || (dtype != IR_F32 && dtype != IR_F64)) return NULL;
+  const char *name = cg_target_scale(e->target, (unsigned)ir_dtypes[dtype].bytes, e->nest->width[ref]);
+  return name && read_scaled(e->g, ref, out) ? name : NULL;
+}
+
+bool cg_visit_scaled(void *emitter, ir_ref ref, void (*visit)(void *, ir_ref), void *user) {
+  scaled found;
+  if (!find_scaled(emitter, ref, &found)) return false;
+  visit(user, found.p);
+  visit(user, found.s);
+  return true;
+}
+
 LLVMValueRef cg_emit_scaled(cg_emitter *e, ir_ref ref) {
   ir_dtype dtype = ir_dtype_of(e->g, ref);
   uint32_t width = e->nest->width[ref];
   scaled found;
-  const char *name = dtype == IR_F32 || dtype == IR_F64
-                         ? cg_target_scale(e->target, (unsigned)ir_dtypes[dtype].bytes, width)
-                         : NULL;
-  if (!name || !read_scaled(e->g, ref, &found)) return NULL;
+  const char *name = find_scaled(e, ref, &found);
+  if (!name) return NULL;
   LLVMTypeRef type = cg_type(e, dtype, 1), mask = LLVMIntTypeInContext(e->context, width < 8 ? 8 : width);
   LLVMValueRef p = cg_fetch(e, found.p, width), magic = cg_real_const(type, width, found.magic);
   LLVMValueRef n = LLVMBuildFSub(e->b, cg_fetch(e, found.s, width), magic, "");

@@ -73,23 +73,6 @@ static void store_alternating(cg_emitter *e, ir_ref ref, uint32_t loop, writes *
   }
 }
 
-/* A loop of unrolled copies whose elements alternate, or -1. */
-static int64_t alternating_loop(const cg_emitter *e, ir_ref ref) {
-  const cg_nest *nest = e->nest;
-  ir_ref index = ir_src(e->g, ref, 1);
-  cg_access access = cg_access_of(nest, index);
-  if (nest->width[index] == 1 || !access.affine) return -1;
-  const uint64_t *lanes = cg_lanes(nest, ref);
-  for (int64_t l = -1; (l = cg_set_next(nest, lanes, l)) >= 0;) {
-    const cg_loop *loop = &nest->loops[l];
-    int64_t step;
-    if (loop->binding == IR_UNROLL && loop->extent > 1 && loop->extent <= MOST_INTERLEAVED &&
-        access.stride == loop->extent && cg_stride(nest, index, (uint32_t)l, &step) && step == 1)
-      return l;
-  }
-  return -1;
-}
-
 /* Are all vectors aligned if the first one is? */
 static bool are_aligned_together(const cg_emitter *e, ir_ref ref, int64_t alternating, int64_t bytes,
                                  int64_t vector_bytes) {
@@ -170,7 +153,7 @@ void cg_emit_store(void *emitter, ir_ref ref) {
   cg_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   size_t copies = cg_copies(&e->order, lanes);
-  int64_t alternating = alternating_loop(e, ref);
+  int64_t alternating = cg_alternating_loop(e->nest, ref, MOST_INTERLEAVED);
   writes w = {.value = cg_array(&e->order, copies), .to = cg_array(&e->order, copies)};
   if (!w.value || !w.to) return;
   cg_first_lane(&e->order, lanes);

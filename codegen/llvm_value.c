@@ -73,7 +73,7 @@ static LLVMValueRef binary_node(cg_emitter *e, ir_ref ref) {
   uint32_t width = e->nest->width[ref];
   ir_dtype dtype = (ir_dtype)n->dtype;
   if (dtype == IR_INDEX) return index_binary(e, ref);
-  LLVMValueRef scaled = n->op == IR_OP_MUL ? cg_emit_scaled(e, ref) : NULL;
+  LLVMValueRef scaled = cg_emit_scaled(e, ref);
   if (scaled) return scaled;
   return cg_combine(e, (ir_op)n->op, dtype, width, cg_fetch(e, n->src[0], width),
                     cg_fetch(e, n->src[1], width));

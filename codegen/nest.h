@@ -93,6 +93,9 @@ typedef struct cg_tile {
 } cg_tile;
 bool cg_tile_of(const cg_nest *nest, ir_ref load, int vector_bytes, int64_t small_step, cg_tile *out);
 
+/* A loop of at most so many unrolled copies whose elements alternate with those of the lanes, or -1. */
+int64_t cg_alternating_loop(const cg_nest *nest, ir_ref store, int64_t most);
+
 /* What must have values before ref can be computed. Calls visit for each. When `inside`, what the body of a
  * loop that runs needs is included, and the first value of a RARE. */
 void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *user, ir_ref operand),

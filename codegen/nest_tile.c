@@ -1,4 +1,5 @@
-/* Loads of tiles: which copies of a load lie side by side where its lanes do not. */
+/* Tiles: which copies of a load lie side by side where its lanes do not, and which of a store fill the gaps
+ * between its lanes. */
 #include "codegen/nest.h"
 
 /* So many copies that a row is no longer than a vector and fits the number of rows. */
@@ -28,4 +29,19 @@ bool cg_tile_of(const cg_nest *nest, ir_ref load, int vector_bytes, int64_t smal
     if (out->count > 1) return true;
   }
   return false;
+}
+
+int64_t cg_alternating_loop(const cg_nest *nest, ir_ref store, int64_t most) {
+  ir_ref index = ir_src(&nest->graph, store, 1);
+  cg_access access = cg_access_of(nest, index);
+  if (nest->width[index] == 1 || !access.affine) return -1;
+  const uint64_t *lanes = cg_lanes(nest, store);
+  for (int64_t l = -1; (l = cg_set_next(nest, lanes, l)) >= 0;) {
+    const cg_loop *loop = &nest->loops[l];
+    int64_t step;
+    if (loop->binding == IR_UNROLL && loop->extent > 1 && loop->extent <= most &&
+        access.stride == loop->extent && cg_stride(nest, index, (uint32_t)l, &step) && step == 1)
+      return l;
+  }
+  return -1;
 }

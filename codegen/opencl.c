@@ -36,23 +36,22 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   int64_t params = ir_arg_int(kernel);
   ir_textf(&e->head, "kernel __attribute__((reqd_work_group_size(%u, 1, 1))) void %s(", e->group, symbol);
-  if (!params) ir_text_str(&e->head, "global int *status, ");
-  for (uint32_t i = 1; i < kernel->nsrc && !e->order.failed; i++) {
+  uint32_t first = (uint32_t)params + 1; /* of the variables */
+  for (uint32_t i = 1; i < first && !e->order.failed; i++) {
     ir_ref ref = kernel->src[i];
     const ir_node *n = ir_get(e->g, ref);
-    if (i <= params) {
-      put_param(e, ref, &e->head);
-      put_pointer(e, ref);
-      define_name(e, ref, oc_kind_of((ir_dtype)n->dtype), oc_text(e, "p%u", (unsigned)ir_arg_int(n)));
-      if (i == params) ir_text_str(&e->head, "global int *status, ");
-    } else {
-      ir_textf(&e->head, "long v%u, ", (unsigned)(i - params - 1));
-    }
+    put_param(e, ref, &e->head);
+    put_pointer(e, ref);
+    define_name(e, ref, oc_kind_of((ir_dtype)n->dtype), oc_text(e, "p%u", (unsigned)ir_arg_int(n)));
+  }
+  ir_text_str(&e->head, "global int *status, ");
+  for (uint32_t i = first; i < kernel->nsrc && !e->order.failed; i++) {
+    const char *name = oc_text(e, "v%u", (unsigned)(i - first));
+    ir_textf(&e->head, "long %s, ", name);
+    define_name(e, kernel->src[i], OC_LONG, name);
   }
   ir_text_str(&e->head, "long count, long grain) {\n");
-  for (uint32_t i = (uint32_t)params + 1; i < kernel->nsrc && !e->order.failed; i++)
-    define_name(e, kernel->src[i], OC_LONG, oc_text(e, "v%u", (unsigned)(i - params - 1)));
-  e->last_number = kernel->nsrc - 1 - (uint32_t)params;
+  e->last_number = kernel->nsrc - first;
 }
 
 /* The work-item's position in a vector of so many lanes: `lane`, or a name of its own of a shorter one. */
@@ -161,7 +160,7 @@ static ir_status copy_out(oc_emitter *e, cg_blob *out) {
 ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, const ir_target *target,
                     cg_blob *out, ir_error *error) {
   static const cg_emits emits = {oc_emit_copies, oc_emit_running, oc_emit_lanes, oc_before_effect,
-                                 oc_emit_store,  oc_emit_update,  true};
+                                 oc_emit_store,  oc_emit_update,  NULL,          true};
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;

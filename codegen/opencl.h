@@ -178,6 +178,9 @@ void oc_emit_update(void *emitter, ir_ref ref);
 /* opencl_tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
  * they do not */
 bool oc_emit_tile(oc_emitter *e, ir_ref load, void **copies);
+/* Elements of the vectors by turns, in as many vectors; count: a power of two. */
+enum { OC_MOST_INTERLEAVED = 4 };
+void oc_interleave(oc_emitter *e, oc_value *vectors, uint32_t count);
 
 /* opencl_wide.c: the same with lanes, where they lie side by side in a local */
 bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies);

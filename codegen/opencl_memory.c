@@ -204,10 +204,12 @@ static bool streams(const oc_emitter *e, ir_ref ref, const place *a, uint32_t la
 }
 
 /* "p0 != p1": the output lies where no input does; lines that were just read are written faster through the
- * caches. */
-static const char *apart(oc_emitter *e, const char *output) {
+ * caches. Where most of an output streams, what lies in every fourth part of memory does not. */
+static const char *apart(oc_emitter *e, ir_ref ref, const char *output, const char *to) {
+  enum { KEPT = 3 << 17 };
   const ir_node *kernel = ir_get(e->g, e->nest->kernel);
   const char *all = "";
+  if (ir_arg_mode(ir_get(e->g, ref)) == IR_STREAM_MOST) all = oc_text(e, "((size_t)(%s) & %d)", to, KEPT);
   for (uint32_t i = 1; i < kernel->nsrc && e->nest->in_place; i++) {
     const ir_node *n = ir_get(e->g, kernel->src[i]);
     int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
@@ -227,7 +229,28 @@ static void store_vector(oc_emitter *e, ir_ref ref, const place *a, uint32_t lan
   value = oc_temporary(e, value);
   e->streams = true;
   oc_line(e, "VF_STREAM(%s, %u, %s, %s, %s)", oc_type(a->kind, 1).text, a->width, value.text,
-          low_address(e, a), apart(e, a->memory));
+          low_address(e, a), apart(e, ref, a->memory, low_address(e, a)));
+}
+
+/* All copies along `loop`, whose elements alternate. */
+static void store_alternating(oc_emitter *e, ir_ref ref, uint32_t loop) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t lanes = e->nest->width[ref], width = oc_width(e, lanes),
+           count = (uint32_t)e->nest->loops[loop].extent;
+  oc_value v[OC_MOST_INTERLEAVED];
+  place a = place_of(e, n->src[0], n->src[1], lanes);
+  a.stride = 1;
+  for (uint32_t k = 0; k < count; k++) {
+    e->order.digit[loop] = k;
+    v[k] = oc_temporary(e, oc_splat(e, oc_to_storage(e, a.dtype, oc_at(e, n->src[2])), width));
+  }
+  e->order.digit[loop] = 0;
+  oc_interleave(e, v, count);
+  for (uint32_t k = 0; k < count && !e->order.failed; k++) {
+    place part = a;
+    part.base = oc_sum(e, a.base, oc_index_literal(e, (int64_t)k * width));
+    store_vector(e, ref, &part, lanes, v[k]);
+  }
 }
 
 static void store_piece(oc_emitter *e, ir_ref ref) {
@@ -259,10 +282,15 @@ static void store_piece(oc_emitter *e, ir_ref ref) {
 void oc_emit_store(void *emitter, ir_ref ref) {
   oc_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
-  uint32_t pieces = oc_pieces(e, e->nest->width[ref]);
+  uint32_t width = e->nest->width[ref], pieces = oc_pieces(e, width);
+  int64_t alternating = e->by_lanes ? -1 : cg_alternating_loop(e->nest, ref, OC_MOST_INTERLEAVED);
+  if (alternating >= 0 && (e->nest->loops[alternating].extent == 3 || (width & (width - 1))))
+    alternating = -1;
   cg_first_lane(&e->order, lanes);
   do {
-    for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++) store_piece(e, ref);
+    for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++)
+      if (alternating < 0) store_piece(e, ref);
+      else if (e->order.digit[alternating] == 0) store_alternating(e, ref, (uint32_t)alternating);
     e->piece = 0;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   oc_after_effect(e, ref);

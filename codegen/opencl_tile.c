@@ -4,6 +4,8 @@
 #include "codegen/opencl.h"
 #include "codegen/transpose.h"
 
+#include <string.h>
+
 static void *kept(oc_emitter *e, oc_value v) {
   oc_value *made = oc_values(e, 1);
   if (made) *made = oc_temporary(e, v);
@@ -18,6 +20,20 @@ static void *two_input(void *emitter, void *first, void *second, const uint32_t 
   for (uint32_t i = 0; i < width; i++) list = oc_text(e, "%s, %u", list, order[i]);
   return kept(e, oc_make(e, a->kind, width, OC_ATOM, "VF_SHUFFLE_%u(%s, %s, %s%s)", width,
                          oc_type(oc_unsigned(a->kind), width).text, a->text, b->text, list));
+}
+
+/* Each round turns all elements as a pack of cards is: one from the first half, one from the second. */
+void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
+  uint32_t width = v[0].width, half = width / 2, order[OC_WIDEST];
+  oc_value next[OC_MOST_INTERLEAVED];
+  for (uint32_t round = 1; round < count && !e->order.failed; round *= 2) {
+    for (uint32_t i = 0; i < count && !e->order.failed; i++) {
+      for (uint32_t k = 0; k < width; k++) order[k] = i % 2 * half + k / 2 + k % 2 * width;
+      const oc_value *made = two_input(e, &v[i / 2], &v[i / 2 + count / 2], order, width);
+      if (made) next[i] = *made;
+    }
+    if (!e->order.failed) memcpy(v, next, count * sizeof *v);
+  }
 }
 
 /* `columns` copies from the current digits on, of the current piece. */

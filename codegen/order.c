@@ -202,7 +202,8 @@ void cg_emit_visited(cg_order *o, bool reads) {
     bool now = is_ready(o, ref) && (reads || !o->nest->touches[ref]);
     if (now && !IR_RESERVE(o->nest->mem, o->list, o->list_cap, o->list_count + 1)) short_of_memory(o);
     else if (now) o->list[o->list_count++] = ref;
-    cg_operands(o->nest, ref, !now && !(reads && may_not_run(o, ref)), cg_visit, o);
+    if (!o->emits->instead || !o->emits->instead(o->emitter, ref, cg_visit, o))
+      cg_operands(o->nest, ref, !now && !(reads && may_not_run(o, ref)), cg_visit, o);
   }
   size_t end = o->list_count;
   if (end > first) qsort(o->list + first, end - first, sizeof *o->list, ascending);

@@ -27,6 +27,8 @@ typedef struct cg_emits {
   void (*before)(void *emitter, ir_ref effect);            /* of a store or update: NULL for nothing to do */
   void (*store)(void *emitter, ir_ref store);              /* all its copies */
   void (*update)(void *emitter, ir_ref update);            /* at the current digits */
+  /* Visits what a node is made of in place of its sources; false: of these. NULL: always. */
+  bool (*instead)(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand), void *user);
   bool threads_run; /* each call of a kernel does a round at least of its loop over threads */
 } cg_emits;
 

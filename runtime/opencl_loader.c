@@ -107,5 +107,8 @@ ir_status rt_cl_fail(ir_error *error, cl_int code, const char *format, ...) {
   va_end(args);
   const code_row *row = row_of(code);
   ir_status status = row ? row->status : IR_ERR_DEVICE;
-  return ir_fail(error, status, "OpenCL: %s: %s (%d)", what, rt_cl_error_name(code), (int)code);
+  bool lost = code == CL_INVALID_CONTEXT || code == CL_INVALID_COMMAND_QUEUE;
+  return ir_fail(error, status, "OpenCL: %s: %s (%d)%s", what, rt_cl_error_name(code), (int)code,
+                 lost ? "; the driver has given up what it had for this context, and a new one may work"
+                      : "");
 }

@@ -124,12 +124,7 @@ run_text_files() { # KIND DIR
   [ -s "$LOGS/all.result" ] || { cat "$LOGS/all.log"; echo 0 1 0 >"$LOGS/all.result"; }
 }
 
-# A Python that has the module: of the PATH, or the system's own, for which distributions package modules.
-python_with() { # MODULE
-  for python in ${PYTHON:-} python3 /usr/bin/python3; do
-    "$python" -c "import $1" >/dev/null 2>&1 && { echo "$python"; return; }
-  done
-}
+. test/python.sh
 
 run_conformance() { # KIND DIR
   for script in onnx_nodes:onnx numpy_oracle:numpy spec_rows:sys jax_compare:jax; do

@@ -2,12 +2,13 @@
  * test/README.md.
  *
  *   run_text [--bin DIR] [--accept] [--only TEXT] [--jobs N] [--keep] [--device NAME] [--except LIST]
- * FILE|FOLDER...
+ *            [--limit SECONDS] FILE|FOLDER...
  *
- * Commands see the device as VIEWFOLD_DEVICE; cases that are lines `FILE: TITLE` of LIST are skipped.
- * A file is read line by line and run as it is read. Every case gets a fresh directory, which is removed
- * afterwards. Files are run in N processes; what a file has to say is printed in one piece. The last line is
- * `N passed, N failed, N skipped`; exit status 1 when a case failed, 2 when a test file cannot be used. */
+ * Commands see the device as VIEWFOLD_DEVICE; cases that are lines `FILE: TITLE` of LIST are skipped; a
+ * command is stopped after two minutes, or the limit. A file is read line by line and run as it is read.
+ * Every case gets a fresh directory, which is removed afterwards. Files are run in N processes; what a file
+ * has to say is printed in one piece. The last line is `N passed, N failed, N skipped`; exit status 1 when a
+ * case failed, 2 when a test file cannot be used. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +24,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TIME_LIMIT = 120 }; /* seconds, per command */
 #define NO_NEWLINE "[no newline]"
 
 static struct {
   bool accept, keep;
   const char *only, *device;
+  int limit; /* of seconds that a command may take */
   char root[4096];
-} options;
+} options = {.limit = 120};
 
 static void *checked(void *pointer) {
   if (!pointer) {
@@ -182,7 +183,7 @@ static outcome run_command(const char *command, const char *directory) {
   }
   setpgid(child, child);
   alarmed = 0;
-  alarm(TIME_LIMIT);
+  alarm((unsigned)options.limit);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     if (alarmed) result.timed_out = !kill(-child, SIGKILL);
   alarm(0);
@@ -348,7 +349,7 @@ static int run_step(test_file *t, int at) {
     bool differs = !out_ok || !err_ok || got.status != status;
     if (differs && !options.accept) {
       fail(t, "  line %d: $ %s\n", begin + 1, command);
-      if (got.timed_out) printf("  stopped after %d seconds\n", TIME_LIMIT);
+      if (got.timed_out) printf("  stopped after %d seconds\n", options.limit);
       if (got.status != status) printf("  exit status %d, expected %d\n", got.status, status);
       if (!out_ok) show_difference("standard output", &out, &got.out);
       if (!err_ok) show_difference("standard error", &err, &got.err);
@@ -510,11 +511,12 @@ int main(int argc, char **argv) {
     else if (!strcmp(argv[i], "--jobs") && i + 1 < argc) jobs = atoi(argv[++i]);
     else if (!strcmp(argv[i], "--device") && i + 1 < argc) options.device = argv[++i];
     else if (!strcmp(argv[i], "--except") && i + 1 < argc) read_exceptions(argv[++i]);
+    else if (!strcmp(argv[i], "--limit") && i + 1 < argc) options.limit = atoi(argv[++i]);
     else break;
   }
   if (i == argc || argv[i][0] == '-') {
     fprintf(stderr, "usage: run_text [--bin DIR] [--accept] [--keep] [--only TEXT] [--jobs N] [--device "
-                    "NAME] [--except LIST]\n"
+                    "NAME] [--except LIST] [--limit SECONDS]\n"
                     "                FILE|FOLDER...\n");
     return 2;
   }

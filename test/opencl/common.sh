@@ -25,6 +25,6 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 export VIEWFOLD_CACHE_DIR="$work/cache" POCL_CACHE_DIR="$work/pocl"
 mkdir -p "$work/pocl"
-# Nice to others: a soak runs for long.
-prefix=
-[ "$soak" = 1 ] && prefix='nice -n 10'
+# Nice to others: a soak runs for long. limit: seconds that one program may take.
+prefix= limit=300
+[ "$soak" = 1 ] && prefix='nice -n 10' limit=28800

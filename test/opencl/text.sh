@@ -4,9 +4,10 @@
 . test/opencl/common.sh
 needs_pocl
 needs build/run_text "make build/run_text"
-folder=test/text
-[ "$soak" = 0 ] && folder=test/text/run
-$prefix build/run_text --bin "$build" --jobs "$(nproc)" --device opencl --except test/opencl/text.except "$folder" >"$work/log"
+folder=test/text limit=900
+[ "$soak" = 0 ] && folder=test/text/run limit=120
+$prefix build/run_text --bin "$build" --jobs "$(nproc)" --device opencl --except test/opencl/text.except --limit $limit \
+  "$folder" >"$work/log"
 status=$?
 sed '$d' "$work/log"
 echo "opencl text: $(tail -n 1 "$work/log")"

@@ -12,7 +12,7 @@
 #include "test/lib/opencl.h"
 #include "test/lib/plans.h"
 
-static int texts; /* kernels written so far */
+static _Atomic int texts; /* kernels written so far */
 static const char *break_with = "";
 
 /* OpenCL C of the kernels of p_scale_add: out[i] = a[i] * factor + (b ? b[i] : 0). */
@@ -167,6 +167,7 @@ static void messages(void **state) {
       {"log=line_7_is_no_good", IR_ERR_COMPILE, "graph @test: device ", "line 7 is no good"},
       {"fail=CreateContext:1:-2", IR_ERR_DEVICE, "opening device ", "CL_DEVICE_NOT_AVAILABLE"},
       {"fail=EnqueueNDRangeKernel:2:-5", IR_ERR_DEVICE, "graph @test: device ", "CL_OUT_OF_RESOURCES"},
+      {"fail=EnqueueNDRangeKernel:1+:-36", IR_ERR_DEVICE, "graph @test: device ", "a new one may work"},
       {"fail=EnqueueNDRangeKernel:1:-9999", IR_ERR_DEVICE, "graph @test: device ", "-9999"},
   };
   p_maker m;

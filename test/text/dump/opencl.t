@@ -133,3 +133,17 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_add_div_f32(
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
+
+== a kernel without buffers: the word for its status stands before its sizes
+<<< nothing.vf
+graph @nothing(%x: f64[n=1..4,1,1]) {
+  %y = expand %x shape=[n,1,n]
+  %i = data shape=[0] dtype=i64 values=[]
+  %g = gather %y, %i axis=1 mode=clip
+  %s = scatter %y, %i, %g axis=1 mode=clip
+  %t = trunc %s
+  return %t, %s
+}
+>>>
+$ viewfold dump --stage=opencl --target 'lanes=64 local=32768' nothing.vf | sed -n 's/.*copy_none_[0-9a-f]*//p'
+(global int *status, long v0, long count, long grain) {

@@ -1,0 +1,32 @@
+#!/bin/sh
+# The conformance tests on PoCL's device: ONNX's node tests, NumPy, and JAX where Python has it. Without a soak, one
+# operator of the first, one operation of the second.
+. test/opencl/common.sh
+. test/python.sh
+needs_pocl
+needs "$build/libviewfold.so.0" "make"
+export VIEWFOLD_DEVICE=opencl
+failed=0 ran=0
+conform() { # NAME MODULE ARGUMENT...
+  name=$1
+  python=$(python_with "$2")
+  shift 2
+  [ -n "$python" ] || { echo "skip: $name"; return; }
+  ran=$((ran + 1))
+  timeout "$limit" $prefix "$python" -B "test/conform/$name.py" --build "$build" "$@" >"$work/log" 2>&1
+  case $? in
+  0) tail -n 1 "$work/log" ;;
+  77) ran=$((ran - 1)) && tail -n 1 "$work/log" ;;
+  *) failed=$((failed + 1)) && tail -n 60 "$work/log" ;;
+  esac
+}
+if [ "$soak" = 1 ]; then
+  conform onnx_nodes onnx
+  conform numpy_oracle numpy --seed "$seed" --count 15
+  conform jax_compare jax --seed "$seed" --count 200
+else
+  conform onnx_nodes onnx --only softmax
+  conform numpy_oracle numpy --seed "$seed" --only dot2
+fi
+echo "opencl conformance: $ran programs, $failed failed, seed $seed"
+[ $failed = 0 ]
