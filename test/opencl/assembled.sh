@@ -1,0 +1,82 @@
+#!/bin/sh
+# Kernels for a GPU, translated and assembled for one that need not be here, where clang has the target nvptx64 and there is
+# ptxas: what only such devices get has the right syntax; sums of a large product and rows stay in registers, of which
+# there are enough for two groups of 256 work-items; locals are read 16 bytes at a time.
+. test/opencl/common.sh
+PATH=$PATH:/usr/local/cuda/bin
+command -v ptxas >/dev/null || skip "there is no ptxas"
+clang=
+for name in clang clang-19 clang-18 clang-17 clang-16 clang-15; do
+  "$name" --print-targets 2>/dev/null | grep -q nvptx64 && clang=$name
+done
+[ -n "$clang" ] || skip "there is no clang that knows nvptx64"
+target='lanes=256 local=32768 vector_bytes=16 together=32 fma=1 features=+ptx,+cl_khr_fp64'
+failed=0 done=0
+
+# What a driver's library would give, after the prelude.
+cat >"$work/library" <<'END'
+#define get_local_id(x) ((ulong)__nvvm_read_ptx_sreg_tid_x())
+#define get_group_id(x) ((ulong)__nvvm_read_ptx_sreg_ctaid_x())
+#define barrier(x) __syncthreads()
+#define fma(a, b, c) __builtin_fmaf(a, b, c)
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
+#define sqrt(a) __builtin_sqrtf(a)
+END
+
+# assemble NAME REGISTERS PATTERN...: the graph on standard input; the patterns are in its assembler.
+assemble() {
+  name=$1 most=$2
+  shift 2
+  cat >"$work/$name.vf"
+  "$build/viewfold" dump --stage=opencl --target "$target" "$work/$name.vf" >"$work/text" 2>"$work/out" &&
+    sed '/^kernel/,$d' "$work/text" >"$work/$name.cl" && cat "$work/library" >>"$work/$name.cl" &&
+    sed -n '/^kernel/,$p' "$work/text" >>"$work/$name.cl" &&
+    "$clang" -Dasm=__asm__ -target nvptx64-unknown-nvcl -Xclang -target-cpu -Xclang sm_80 -Xclang -target-feature \
+      -Xclang +ptx70 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -O3 -S "$work/$name.cl" -o "$work/$name.ptx" \
+      2>"$work/out" && ptxas -arch=sm_80 -v -c "$work/$name.ptx" -o "$work/$name.cubin" >"$work/out" 2>&1 ||
+    { echo "$name is not assembled:"; head -n 20 "$work/out"; failed=1; return; }
+  done=$((done + 1))
+  registers=$(sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' "$work/out" | sort -n | tail -n 1)
+  echo "$name: ${registers:-0} registers"
+  [ "${registers:-999}" -le "$most" ] || { echo "$name: more than $most registers"; failed=1; }
+  grep -q '0 bytes stack frame, 0 bytes spill' "$work/out" || { echo "$name: not all is in registers"; cat "$work/out"; failed=1; }
+  for pattern; do
+    grep -q "$pattern" "$work/$name.ptx" || { echo "$name: there is no $pattern"; failed=1; }
+  done
+}
+
+assemble product 128 'ld.shared.v4' 'fma.rn.f32' <<'END'
+graph @product(%a: f32[4096,4096], %b: f32[4096,4096]) {
+  %y = matmul %a, %b
+  return %y
+}
+END
+assemble softmax 64 'shfl.sync.bfly' <<'END'
+graph @softmax(%x: f32[262144,1024]) {
+  %y = softmax %x axis=-1
+  return %y
+}
+END
+assemble norm 64 'shfl.sync.bfly' <<'END'
+graph @norm(%x: f32[349536,768], %w: f32[768], %b: f32[768]) {
+  %n = layer_norm %x axis=-1 eps=1e-5
+  %s = mul %n, %w
+  %y = add %s, %b
+  return %y
+}
+END
+assemble transpose 64 <<'END'
+graph @transpose(%x: f32[16384,16384]) {
+  %y = permute %x order=[1,0]
+  return %y
+}
+END
+assemble columns 64 <<'END'
+graph @columns(%x: f32[16384,16384]) {
+  %y = sum %x axes=[0]
+  return %y
+}
+END
+echo "assembled: $done graphs"
+exit $failed
