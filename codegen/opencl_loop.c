@@ -186,8 +186,8 @@ void oc_emit_running(void *emitter, uint32_t number) {
   const char *first = thread ? "begin" : "0", *end = oc_in(e, extent, OC_SUM);
   void **arrays = open_carried(e, loop);
   if (e->order.failed) return;
+  oc_waits before = e->waits; /* what is hoisted may not be run either */
   bool guarded = hoist_guarded(e, loop, first, end);
-  oc_waits before = e->waits;
   put_unrolling(e, loop);
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
   oc_first outer = oc_begin_round(e);

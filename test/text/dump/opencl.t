@@ -147,3 +147,23 @@ graph @nothing(%x: f64[n=1..4,1,1]) {
 >>>
 $ viewfold dump --stage=opencl --target 'lanes=64 local=32768' nothing.vf | sed -n 's/.*copy_none_[0-9a-f]*//p'
 (global int *status, long v0, long count, long grain) {
+
+== work-items wait before they hand each other something else, whether a loop between has rounds or not
+<<< least.vf
+graph @least(%x: f64[m=2..4:2]) {
+  %e = exp2 %x
+  %i = argmin %e axis=0
+  return %i
+}
+>>>
+$ viewfold dump --stage=opencl --target 'lanes=64 local=32768' least.vf | sed -n '/^kernel/,$p' |
+> grep -e exchange -e 'barrier(' | sed 's/ *//; s/v[0-9]*;$//; s/x[0-9]* =/=/'
+local ulong exchange0[4];
+local ulong exchange1[4];
+local double *= (local double *)exchange0;
+barrier(CLK_LOCAL_MEM_FENCE);
+local double *= (local double *)exchange1;
+barrier(CLK_LOCAL_MEM_FENCE);
+barrier(CLK_LOCAL_MEM_FENCE);
+local long *= (local long *)exchange0;
+barrier(CLK_LOCAL_MEM_FENCE);
