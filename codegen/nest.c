@@ -371,6 +371,29 @@ bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride
   return true;
 }
 
+static bool is_multiple(const ir_graph *g, ir_ref ref, int64_t of) {
+  const ir_node *n = ir_get(g, ref);
+  int64_t value;
+  if (ir_is_const(g, ref, &value)) return value % of == 0;
+  for (uint32_t i = 0; n->op == IR_OP_MUL && i < n->nsrc; i++)
+    if (ir_is_const(g, n->src[i], &value) && value % of == 0) return true;
+  return false;
+}
+
+bool cg_is_multiple(const ir_graph *g, ir_ref index, ir_ref but, int64_t of) {
+  enum { DEEPEST = 32 };
+  ir_ref todo[DEEPEST] = {index};
+  uint32_t count = 1;
+  while (count) {
+    ir_ref ref = todo[--count];
+    const ir_node *n = ir_get(g, ref);
+    if (ref == but || is_multiple(g, ref, of)) continue;
+    if (n->op != IR_OP_ADD || count + 2 > DEEPEST) return false;
+    todo[count++] = n->src[0], todo[count++] = n->src[1];
+  }
+  return true;
+}
+
 ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot) {
   const ir_graph *g = &nest->graph;
   ir_ref next = ir_src(g, loop->node, 1 + loop->carries + slot), carry = loop->carry[slot];

@@ -83,6 +83,8 @@ cg_access cg_access_of(const cg_nest *nest, ir_ref index);
 
 /* How much an index grows with each iteration of a loop; false where that is no constant. */
 bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride);
+/* Is all that is added up in an index a multiple of this, apart from `but`? */
+bool cg_is_multiple(const ir_graph *g, ir_ref index, ir_ref but, int64_t of);
 
 /* nest_tile.c. How copies of a load lie along the unrolled loop `loop`: `count` of them, a power of two, side
  * by side, first to last or, if `falling`, last to first. False where they do not, or the lanes lie side by

@@ -8,21 +8,6 @@
  * floats */
 #include "codegen/opencl.h"
 
-static bool is_multiple(const ir_graph *g, ir_ref index, int64_t of) {
-  enum { DEEPEST = 32 };
-  ir_ref todo[DEEPEST] = {index};
-  uint32_t count = 1;
-  while (count) {
-    ir_ref ref = todo[--count];
-    const ir_node *n = ir_get(g, ref);
-    int64_t factor;
-    if (ir_is_const(g, n->op == IR_OP_MUL ? n->src[1] : ref, &factor) && factor % of == 0) continue;
-    if (n->op != IR_OP_ADD || count + 2 > DEEPEST) return false;
-    todo[count++] = n->src[0], todo[count++] = n->src[1];
-  }
-  return true;
-}
-
 /* Does the access keep to elements of its own work-item? */
 static bool is_own(const oc_emitter *e, ir_ref access) {
   const ir_node *n = ir_get(e->g, access);
@@ -33,7 +18,7 @@ static bool is_own(const oc_emitter *e, ir_ref access) {
   cg_access how = cg_access_of(e->nest, n->src[1]);
   uint32_t width = e->nest->width[n->src[1]];
   return how.affine && how.stride == 1 && (width == e->group || width == size % e->group) &&
-         e->nest->width[access] == width && (!how.base || is_multiple(e->g, how.base, e->group));
+         e->nest->width[access] == width && (!how.base || cg_is_multiple(e->g, how.base, 0, e->group));
 }
 
 void oc_find_own(oc_emitter *e, const ir_ref *live, size_t count) {

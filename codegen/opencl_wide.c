@@ -6,30 +6,6 @@ typedef struct wide {
   uint32_t loop, count; /* so many copies of this loop together */
 } wide;
 
-static bool is_multiple(const ir_graph *g, ir_ref ref, int64_t of) {
-  const ir_node *n = ir_get(g, ref);
-  int64_t value;
-  if (ir_is_const(g, ref, &value)) return value % of == 0;
-  for (uint32_t i = 0; n->op == IR_OP_MUL && i < n->nsrc; i++)
-    if (ir_is_const(g, n->src[i], &value) && value % of == 0) return true;
-  return false;
-}
-
-/* Is the index the range, and multiples? */
-static bool is_aligned(const ir_graph *g, ir_ref index, ir_ref range, int64_t of) {
-  enum { DEEPEST = 32 };
-  ir_ref todo[DEEPEST] = {index};
-  uint32_t count = 1;
-  while (count) {
-    ir_ref ref = todo[--count];
-    const ir_node *n = ir_get(g, ref);
-    if (ref == range || is_multiple(g, ref, of)) continue;
-    if (n->op != IR_OP_ADD || count + 2 > DEEPEST) return false;
-    todo[count++] = n->src[0], todo[count++] = n->src[1];
-  }
-  return true;
-}
-
 static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
   enum { BYTES = 16, MOST = 4 };
   const ir_node *n = ir_get(e->g, load);
@@ -43,7 +19,7 @@ static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
     int64_t stride;
     if (loop->binding != IR_UNROLL || loop->extent % out->count != 0 ||
         !cg_stride(e->nest, n->src[1], (uint32_t)l, &stride) || stride != 1 ||
-        !is_aligned(e->g, n->src[1], loop->range, out->count))
+        !cg_is_multiple(e->g, n->src[1], loop->range, out->count))
       continue;
     out->loop = (uint32_t)l;
     return true;
