@@ -108,13 +108,17 @@ static bool lies_well(const pass_contraction *c, const pass_operand *o, const sc
   return index && near == 1;
 }
 
-/* The panels are a copy for this product alone. */
-static bool is_own(const turning *t, const slab_member *m, const slab_item *item, ir_ref panels) {
+/* What the member reads that is a copy in panels for it alone, the same in all rounds; 0: nothing. */
+static ir_ref own_panels(const turning *t, const slab_member *m, const slab_item *item) {
   const slab_plan *p = t->p;
-  const slab_item *copy = item_of(p, panels);
-  const slab_read *read = read_of(p, item, panels);
-  return copy && read && copy->readers == 1 && !copy->result &&
-         p->group_of[copy - p->items] == SLAB_NO_GROUP && !is_walked(t->group, m, read);
+  for (uint32_t k = 0; k < item->read_count; k++) {
+    const slab_read *read = &p->reads[item->first_read + k];
+    const slab_item *copy = is_panels(p->s->g, read->node) ? item_of(p, read->node) : NULL;
+    if (copy && copy->readers == 1 && !copy->result && p->group_of[copy - p->items] == SLAB_NO_GROUP &&
+        !is_walked(t->group, m, read))
+      return read->node;
+  }
+  return 0;
 }
 
 static bool find_product(turning *t, uint32_t member, const slab_item *item) {
@@ -122,16 +126,17 @@ static bool find_product(turning *t, uint32_t member, const slab_item *item) {
   ir_graph *g = p->s->g;
   const slab_member *m = &t->group->members[member];
   pass_contraction c;
-  if (item->products || !pass_contraction_of(g, item->product, &c)) return false;
-  int first = is_panels(g, c.operand[0].base) ? 0 : 1;
+  ir_ref panels = item->products ? 0 : own_panels(t, m, item);
+  if (!panels || !pass_contraction_of(g, item->product, &c)) return false;
+  int first = c.operand[0].base == panels ? 0 : 1;
   const pass_operand *weights = &c.operand[first], *down = &c.operand[1 - first];
-  product found = {.member = member, .sum = item->product, .panels = weights->base, .rows = down->base};
-  if (!is_panels(g, weights->base) || is_panels(g, down->base) || c.term == IR_OP_DOT2 ||
+  product found = {.member = member, .sum = item->product, .panels = panels, .rows = down->base};
+  if (weights->base != panels || is_panels(g, down->base) || c.term == IR_OP_DOT2 ||
       ir_dtypes[c.dtype].bytes < 4 || t->group->rows * (int64_t)ir_dtypes[c.dtype].bytes < LANES_BYTES)
     return false;
   const slab_read *rows = slab_in_memory(p->s, down->base) ? read_of(p, item, down->base) : NULL;
   if (!rows || !ir_is_true(g, down->valid) || !walked_axes(t->group, m, &rows->axes, found.axis) ||
-      !is_own(t, m, item, weights->base) || !lies_well(&c, weights, p->s))
+      !lies_well(&c, weights, p->s))
     return false;
   for (uint32_t k = 0; k < item->read_count; k++) {
     const slab_read *read = &p->reads[item->first_read + k];
