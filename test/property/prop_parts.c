@@ -71,7 +71,7 @@ typedef struct problem {
   ir_ref input[INPUTS], result[RESULTS];
   uint32_t input_count, result_count;
   bool certain; /* some layer is to be computed in parts */
-  char what[6000];
+  char what[16000];
 } problem;
 
 static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
