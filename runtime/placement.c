@@ -18,6 +18,9 @@ typedef struct placer {
   uint32_t *heir;   /* by temporary: the one whose memory it takes over, or itself */
   uint32_t *guest;  /* by temporary: the next that lies in the same result, or NONE */
   uint32_t *order;  /* temporaries, the largest first */
+  int64_t *grown;   /* by step: bytes of the arena that are taken before it and not before the one before */
+  bool lends_first; /* a result is lent before a kernel may write it in place */
+  bool took_result; /* some kernel writes a result in place */
 } placer;
 
 static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_inside(&p->plan.steps[step]); }
@@ -92,8 +95,10 @@ static bool inherit(placer *f, uint32_t step, uint32_t to, uint32_t from) {
     old->last = p->lives[number].last;
     return true;
   }
-  if (p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step || p->around[step] != NONE)
+  if (p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step ||
+      p->around[step] != NONE || f->lends_first)
     return false;
+  f->took_result = true;
   f->written[number].first = old->first;
   p->homes[root] = (uint32_t)IR_SLOT_OUTPUT << RT_SOURCE_SHIFT | number;
   return true;
@@ -196,11 +201,52 @@ static void settle(placer *f) {
   }
 }
 
+/* The most bytes, as far as sizes are known, that are taken of the arena at a time. */
+static int64_t most_taken(const placer *f) {
+  const rt_program *p = f->p;
+  uint32_t steps = p->plan.head->steps;
+  int64_t taken = 0, most = 0;
+  memset(f->grown, 0, ((size_t)steps + 1) * sizeof *f->grown);
+  for (uint32_t i = 0; i < p->temp_count; i++) {
+    const rt_span *life = &p->lives[i];
+    int64_t bytes = bytes_of(p, p->temps[i]);
+    if (f->heir[i] != i || p->homes[i] != own_home(i) || life->first == NONE || bytes < 0) continue;
+    if (bytes > INT64_MAX / IR_MAX_STEPS / 8) bytes = INT64_MAX / IR_MAX_STEPS / 8; /* sums fit */
+    f->grown[life->first] += bytes;
+    f->grown[life->last == NONE ? steps : life->last + 1] -= bytes;
+  }
+  for (uint32_t i = 0; i < steps; i++) {
+    taken += f->grown[i];
+    if (taken > most) most = taken;
+  }
+  return most;
+}
+
+static void place(placer *f, bool lends_first) {
+  rt_program *p = f->p;
+  f->lends_first = lends_first, f->took_result = false;
+  for (uint32_t i = 0; i < p->temp_count; i++) f->heir[i] = i, f->guest[i] = NONE, p->homes[i] = own_home(i);
+  find_lives(f);
+  write_in_place(f);
+  use_results(f);
+}
+
+/* A result that a kernel writes in place of an intermediate is not there for those before. */
+static void place_best(placer *f) {
+  place(f, false);
+  if (!f->took_result) return;
+  int64_t most = most_taken(f);
+  if (most < 2 * LEAST_LENT) return;
+  place(f, true);
+  if (most_taken(f) + LEAST_LENT > most) place(f, false);
+}
+
 static uintptr_t carve(placer *f, uintptr_t at) {
   f->written = rt_carve(&at, f->p->plan.head->results, sizeof *f->written);
   f->heir = rt_carve(&at, f->p->temp_count, sizeof *f->heir);
   f->guest = rt_carve(&at, f->p->temp_count, sizeof *f->guest);
   f->order = rt_carve(&at, f->p->temp_count, sizeof *f->order);
+  f->grown = rt_carve(&at, (size_t)f->p->plan.head->steps + 1, sizeof *f->grown);
   return at;
 }
 
@@ -211,11 +257,8 @@ ir_status rt_place(rt_program *p, ir_error *error) {
   void *memory = ir_alloc(mem, size);
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   carve(&f, (uintptr_t)memory);
-  for (uint32_t i = 0; i < p->temp_count; i++) f.heir[i] = i, f.guest[i] = NONE, p->homes[i] = own_home(i);
   find_around(p);
-  find_lives(&f);
-  write_in_place(&f);
-  use_results(&f);
+  place_best(&f);
   settle(&f);
   ir_free(mem, memory, size);
   return IR_OK;
