@@ -63,6 +63,8 @@ typedef enum ir_slab_role {
 typedef struct ir_slab_value {
   ir_ref value;
   bool local;                /* those behind it read it, from a local */
+  bool turned;               /* in which the rows of a round lie side by side, not one after the other */
+  bool copied;               /* the value lies in memory already, and is only taken into the local */
   uint32_t slot;             /* where it goes; UINT32_MAX: only there */
   uint8_t axes[IR_MAX_RANK]; /* of the value: the axis that walks each shared loop */
   uint8_t keys;              /* of a BLOCK or WEIGHT: that axis of the value; of a SUM: of its operand */
@@ -138,7 +140,7 @@ static inline uint32_t ir_written_slots(const ir_step *step) {
 /* Does the kernel of the step compute the value, as one of several? */
 static inline bool ir_in_slab(const ir_step *step, ir_ref value) {
   for (uint32_t i = 0; i < step->slab.count; i++)
-    if (step->slab.values[i].value == value) return true;
+    if (step->slab.values[i].value == value) return !step->slab.values[i].copied;
   return false;
 }
 

@@ -73,14 +73,14 @@ ir_ref fold_local_of(folder *f, const fold_slab *s, uint32_t number) {
 ir_ref fold_local_index(folder *f, const fold_slab *s, const ir_slab_value *v, const pass_position *p) {
   ir_graph *g = f->g;
   ir_ref flat = ir_index(g, 0);
-  int64_t stride = 1;
+  int64_t stride = v->turned ? s->slab->rows : 1;
   for (uint32_t a = p->rank; a-- > 0;) {
     uint32_t loop = loop_of(s, v, a);
     if (loop != UINT32_MAX && !is_innermost(s, loop)) continue;
-    bool row = loop != UINT32_MAX, keys = is_keys(v, a);
+    bool row = loop != UINT32_MAX, keys = is_keys(v, a), beside = row && v->turned;
     ir_ref at = row || keys ? pass_sub(g, p->at[a], row ? s->start[loop] : s->first) : p->at[a];
-    flat = pass_add(g, pass_mul_int(g, at, stride), flat);
-    stride *= row ? s->slab->rows : keys ? s->slab->block : most(g, ir_dim(g, v->value, a));
+    flat = pass_add(g, pass_mul_int(g, at, beside ? 1 : stride), flat);
+    if (!beside) stride *= row ? s->slab->rows : keys ? s->slab->block : most(g, ir_dim(g, v->value, a));
   }
   return flat;
 }
@@ -109,7 +109,9 @@ ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_position *p) 
   while (i < s->slab->count && s->slab->values[i].value != node) i++;
   if (i == s->slab->count || !(s->done >> i & 1) || !s->slab->values[i].local) return 0;
   const ir_slab_value *v = &s->slab->values[i];
-  if (!is_here(f, s, v, p)) {
+  bool here = is_here(f, s, v, p);
+  if (!here && v->copied) return 0; /* it is in memory as well */
+  if (!here) {
     ir_fail(g->error, IR_ERR_INTERNAL, "fold: a slab reads a value where another round computes it");
     f->failed = true;
     return 0;
@@ -152,7 +154,7 @@ bool fold_stored(folder *f, fold_slab *s, uint32_t i) {
 
 bool fold_value(folder *f, fold_slab *s, uint32_t i) {
   const ir_slab_value *v = &s->slab->values[i];
-  f->output = v->value;
+  f->output = v->copied ? 0 : v->value;
   fold_forget(f);
   if (v->local) {
     pass_position p = fold_own_position(f, s, v);

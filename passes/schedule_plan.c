@@ -193,6 +193,8 @@ static void add_slab(scheduler *s, const schedule_scope *f, const slab_group *gr
     ir_slab_value *v = &slab.values[m];
     *v = (ir_slab_value){.value = member->value,
                          .local = member->local,
+                         .turned = member->turned,
+                         .copied = member->copied,
                          .slot = UINT32_MAX,
                          .keys = (uint8_t)member->keys,
                          .role = member->role};

@@ -139,7 +139,11 @@ static bool read_item(slab_plan *p, slab_item *item) {
     }
     if (n->op == IR_OP_SUM && !add_sum(p, nodes[i])) return false;
     item->reduces |= ir_ops[n->op].cls == IR_CLASS_REDUCE;
-    item->contracts |= contracts(g, n);
+    if (contracts(g, n)) {
+      item->products |= item->contracts;
+      item->contracts = true;
+      item->product = nodes[i], item->product_axes = axes[i];
+    }
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       if (!ir_shape(g, n->src[k])) continue;
       ir_ref place = s->sharing.place[n->src[k]];
@@ -439,7 +443,7 @@ bool slab_find(slab_plan *p, scheduler *s) {
     p->before[group->before] = (int32_t)g;
   }
   for (size_t g = 0; g < p->group_count; g++)
-    if (!slab_stage(p, &p->groups[g])) return false;
+    if (!slab_stage(p, &p->groups[g]) || !slab_turn(p, &p->groups[g])) return false;
   return true;
 }
 

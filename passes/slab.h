@@ -35,7 +35,10 @@ typedef struct slab_item {
   bool result;  /* of the function */
   bool reduces; /* some reduction is fused into it */
   ir_apart apart;
-  bool contracts;   /* a sum of products is: it is computed in tiles of several rows */
+  bool contracts; /* a sum of products is: it is computed in tiles of several rows */
+  ir_ref product; /* that sum, the last one of several; and by axis of it: that of the item */
+  slab_axes product_axes;
+  bool products;    /* there are several */
   uint32_t readers; /* of its value, results too */
 } slab_item;
 
@@ -43,6 +46,7 @@ typedef struct slab_member {
   ir_ref value;
   bool local;               /* others of the slab read it */
   bool stored;              /* and others than those do */
+  bool turned, copied;      /* as in ir_slab_value */
   int8_t axis[IR_MAX_RANK]; /* by loop of the slab */
   ir_slab_role role;
   int8_t keys; /* as in ir_slab_value */
@@ -114,6 +118,10 @@ int64_t slab_bytes(const scheduler *s, ir_ref tensor);
 int64_t slab_read_bytes(const scheduler *s, const slab_read *read);
 /* slab_stage.c: values that several members would compute again, and that cost much, become members. */
 bool slab_stage(slab_plan *p, slab_group *group);
+
+/* slab_turn.c: products of the group read weights as they lie, from rows that lie side by side, where that
+ * saves copying more than it costs. */
+bool slab_turn(slab_plan *p, slab_group *group);
 
 /* slab_blocks.c: the group that computes sum number `sum` of the plan, and all others that go with it, in
  * blocks of keys. False where there is none; then nothing is changed. */

@@ -25,6 +25,25 @@ graph @causal(%q: f32[2,256,32], %k: f32[2,256,32], %v: f32[2,256,32]) {
   return %y
 }
 >>>
+<<< turned.vf
+graph @ffn(%h: f32[4,64,32], %w: f32[256,32], %b: f32[256], %v: f32[32,256]) {
+  %wt = permute %w order=[1,0]
+  %p = matmul %h, %wt
+  %q = add %p, %b
+  %u = relu %q
+  %vt = permute %v order=[1,0]
+  %d = matmul %u, %vt
+  %r = add %h, %d
+  return %r
+}
+graph @many(%h: f32[64,64,32], %w: f32[256,32], %v: f32[32,256]) {
+  %wt = permute %w order=[1,0]
+  %u = matmul %h, %wt
+  %vt = permute %v order=[1,0]
+  %d = matmul %u, %vt
+  return %d
+}
+>>>
 <<< apart.vf
 graph @columns(%x: f32[40,300]) {
   %m = max %x axes=[1] keepdims=true
@@ -92,3 +111,47 @@ $ viewfold dump --print-after=fold causal.vf | grep -e 'range.*0..(.*ridx0'
   range ridx[..] in 0..[..]ridx0[..]
   range ridx[..] in 0..[..]ridx0[..]
   range ridx[..] in 0..[..]ridx0[..]
+
+== rows of products lie side by side in locals, and weights are read as they lie
+$ viewfold dump --stage=index --graph ffn turned.vf
+index @ffn_0(p1: f32[8192], p3: f32[8192], p2: f32[256], p4: f32[8192], p0: f32[8192]) {
+  range ridx0 in 0..4
+  local l0: f32[2048] over ridx0
+  range ridx1 in 0..64
+  range ridx2 in 0..32
+  %0 = load p1[((ridx0*2048)+(ridx1*32)+ridx2)] : f32
+  store l0[(ridx1+(ridx2*64))] = %0
+  local l1: f32[16384] over ridx0
+  range ridx3 in 0..64
+  range ridx4 in 0..256
+  range ridx5 in 0..32
+  %1 = load l0[(ridx3+(ridx5*64))] : f32
+  %2 = load p3[((ridx4*32)+ridx5)] : f32
+  %3 = fma %1, %2, f32(0.0) : f32
+  %4 = reduce add %3 over ridx5 : f32
+  %5 = load p2[ridx4] : f32
+  %6 = add %4, %5 : f32
+  %7 = relu %6 : f32
+  store l1[(ridx3+(ridx4*64))] = %7
+  local l2: f32[2048] over ridx0
+  range ridx6 in 0..64
+  range ridx7 in 0..32
+  range ridx8 in 0..256
+  %8 = load l1[(ridx6+(ridx8*64))] : f32
+  %9 = load p4[((ridx7*256)+ridx8)] : f32
+  %10 = fma %8, %9, f32(0.0) : f32
+  %11 = reduce add %10 over ridx8 : f32
+  store l2[(ridx6+(ridx7*64))] = %11
+  range ridx9 in 0..64
+  range ridx10 in 0..32
+  %12 = load l0[(ridx9+(ridx10*64))] : f32
+  %13 = load l2[(ridx9+(ridx10*64))] : f32
+  %14 = add %12, %13 : f32
+  store p0[((ridx0*2048)+(ridx9*32)+ridx10)] = %14
+}
+
+== with many more rows than columns the weights are copied instead
+$ viewfold dump --stage=kernels --graph many turned.vf | grep -e '^kernel'
+kernel 0 -> temporary 0 f32[1,1,4,32,64]
+kernel 1 -> temporary 1 f32[1,1,1,256,32]
+kernel 2 -> %d f32[64,64,32]
