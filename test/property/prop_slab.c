@@ -329,8 +329,8 @@ static void record_layers(problem *p) {
   p->dtype = dtypes[pick(p, 0, 8)];
   p->special = ir_is_float(p->dtype) && pick(p, 0, 7) == 0;
   p->rank = (uint32_t)pick(p, 1, 2);
-  int64_t rows = counts[pick(p, 0, 3) ? pick(p, 10, 23) : pick(p, 0, 23)],
-          batch = p->rank == 2 ? pick(p, 1, 4) : 1;
+  int64_t batch = p->rank == 2 ? pick(p, 1, 4) : 1;
+  int64_t rows = counts[pick(p, 0, 3) ? pick(p, batch > 1 ? 10 : 18, 23) : pick(p, 0, 23)];
   if (batch > 1 && rows > 200) rows = (rows + 1) / 2;
   p->shape[0] = ir_index(g, batch), p->shape[p->rank - 1] = ir_index(g, rows);
   if (pick(p, 0, 5) == 0) p->shape[p->rank - 1] = p->var = ir_var(g, "n", 1, 1, rows, 1);
