@@ -66,6 +66,10 @@ ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target);
  * Returns the new TUPLE of results; 0 after failing. */
 ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
 
+/* parts.c: large products of which one element of a batch is needed at a time become scans over the batch.
+ * Returns the new TUPLE of results; 0 after failing. */
+ir_ref pass_parts(ir_graph *g, ir_ref results, const ir_target *target);
+
 /* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
  * tensor node, and steps for the nodes that call functions. */
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,

@@ -38,6 +38,8 @@ static void lower(pass_state *s) {
 
 static void pack(pass_state *s) { s->root = pass_pack(s->g, s->root, s->options->target); }
 
+static void parts(pass_state *s) { s->root = pass_parts(s->g, s->root, s->options->target); }
+
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
   if (pass_schedule(s->g, s->root, o->target, s->inputs, o->input_count, s->plan, s->error) != IR_OK)
@@ -100,15 +102,17 @@ static const struct {
   int scope, level; /* level of the verifier for what the pass leaves */
 } pass_functions[] = {
     {physicalize, ON_GRAPH, IR_LEVEL_TENSOR}, {lower, ON_GRAPH, IR_LEVEL_TENSOR},
-    {pack, ON_GRAPH, IR_LEVEL_TENSOR},        {schedule, ON_GRAPH, IR_LEVEL_TENSOR},
-    {fold, ON_KERNEL, IR_LEVEL_LOOP},         {elementary, ON_KERNEL, IR_LEVEL_LOOP},
-    {crop, ON_KERNEL, IR_LEVEL_LOOP},         {refine, ON_KERNEL, IR_LEVEL_LOOP},
-    {peel, ON_KERNEL, IR_LEVEL_LOOP},         {loops, ON_KERNEL, IR_LEVEL_LOOP},
+    {pack, ON_GRAPH, IR_LEVEL_TENSOR},        {parts, ON_GRAPH, IR_LEVEL_TENSOR},
+    {schedule, ON_GRAPH, IR_LEVEL_TENSOR},    {fold, ON_KERNEL, IR_LEVEL_LOOP},
+    {elementary, ON_KERNEL, IR_LEVEL_LOOP},   {crop, ON_KERNEL, IR_LEVEL_LOOP},
+    {refine, ON_KERNEL, IR_LEVEL_LOOP},       {peel, ON_KERNEL, IR_LEVEL_LOOP},
+    {loops, ON_KERNEL, IR_LEVEL_LOOP},
 };
 const pass_info pass_table[] = {
     {"physicalize", "recorded graph", "no batches: their axes are ordinary ones"},
     {"lower", "no batches", "primitive operations only"},
     {"pack", "primitive operations", "operands of contractions in the order of their tiles"},
+    {"parts", "primitive operations", "large products in one part for each element of their batch"},
     {"schedule", "primitive operations", "a step for each value that lives in memory"},
     {"fold", "one step", "one scalar expression; no views"},
     {"elementary", "scalar expression", "no elementary functions"},

@@ -1,6 +1,10 @@
 /* Where intermediates lie. Each has a home: memory of its own in the arena, that of another one which the
  * kernel that writes it reads for the last time (ir/in_place.h), or that of a result which nobody has touched
- * yet. */
+ * yet.
+ *
+ * A result that takes over the memory of what it is computed from is in use that much longer, and is lent to
+ * less. So both are tried, results that take over memory and results that do not, and where the latter needs
+ * clearly less at its worst step it is preferred. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +22,8 @@ typedef struct placer {
   uint32_t *heir;   /* by temporary: the one whose memory it takes over, or itself */
   uint32_t *guest;  /* by temporary: the next that lies in the same result, or NONE */
   uint32_t *order;  /* temporaries, the largest first */
+  int64_t *more;    /* by step: bytes that live from there on, less those that do not any more */
+  bool results;     /* results take over memory as well */
 } placer;
 
 static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_inside(&p->plan.steps[step]); }
@@ -92,7 +98,8 @@ static bool inherit(placer *f, uint32_t step, uint32_t to, uint32_t from) {
     old->last = p->lives[number].last;
     return true;
   }
-  if (p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step || p->around[step] != NONE)
+  if (!f->results || p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step ||
+      p->around[step] != NONE)
     return false;
   f->written[number].first = old->first;
   p->homes[root] = (uint32_t)IR_SLOT_OUTPUT << RT_SOURCE_SHIFT | number;
@@ -201,7 +208,41 @@ static uintptr_t carve(placer *f, uintptr_t at) {
   f->heir = rt_carve(&at, f->p->temp_count, sizeof *f->heir);
   f->guest = rt_carve(&at, f->p->temp_count, sizeof *f->guest);
   f->order = rt_carve(&at, f->p->temp_count, sizeof *f->order);
+  f->more = rt_carve(&at, (size_t)f->p->plan.head->steps + 1, sizeof *f->more);
   return at;
+}
+
+/* Bytes of temporaries with memory of their own, and of scratch memory, at the step that needs the most; -1
+ * where variables decide. */
+static int64_t most_at_once(placer *f) {
+  const rt_program *p = f->p;
+  uint32_t steps = p->plan.head->steps;
+  int64_t threads = rt_pool_threads(p->pool), now = 0, most = 0;
+  memset(f->more, 0, ((size_t)steps + 1) * sizeof *f->more);
+  for (uint32_t i = 0; i < p->temp_count; i++) {
+    int64_t bytes = bytes_of(p, p->temps[i]);
+    if (p->homes[root_of(f, i)] != own_home(i) || p->lives[i].first == NONE) continue;
+    if (bytes < 0 || bytes > INT64_MAX / 2 / (int64_t)p->temp_count) return -1;
+    f->more[p->lives[i].first] += bytes;
+    if (p->lives[i].last < steps) f->more[p->lives[i].last + 1] -= bytes;
+  }
+  for (uint32_t i = 0; i < steps; i++) {
+    int64_t scratch = p->plan.steps[i].kind == IR_STEP_KERNEL ? (int64_t)rt_scratch_of(p, i) : 0;
+    if (scratch > INT64_MAX / 2 / threads) return -1;
+    now += f->more[i];
+    if (now + scratch * threads > most) most = now + scratch * threads;
+  }
+  return most;
+}
+
+static int64_t try_to_place(placer *f, bool results) {
+  rt_program *p = f->p;
+  f->results = results;
+  for (uint32_t i = 0; i < p->temp_count; i++) f->heir[i] = i, f->guest[i] = NONE, p->homes[i] = own_home(i);
+  find_lives(f);
+  write_in_place(f);
+  use_results(f);
+  return most_at_once(f);
 }
 
 ir_status rt_place(rt_program *p, ir_error *error) {
@@ -211,11 +252,9 @@ ir_status rt_place(rt_program *p, ir_error *error) {
   void *memory = ir_alloc(mem, size);
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   carve(&f, (uintptr_t)memory);
-  for (uint32_t i = 0; i < p->temp_count; i++) f.heir[i] = i, f.guest[i] = NONE, p->homes[i] = own_home(i);
   find_around(p);
-  find_lives(&f);
-  write_in_place(&f);
-  use_results(&f);
+  int64_t usual = try_to_place(&f, true), other = usual > 0 ? try_to_place(&f, false) : -1;
+  if (usual > 0 && (other < 0 || other > usual / 8 * 7)) try_to_place(&f, true);
   settle(&f);
   ir_free(mem, memory, size);
   return IR_OK;

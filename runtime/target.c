@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PART_BYTES = 2 << 20 };
+
 static int64_t power_of_two_below(int64_t value) {
   int64_t power = 1;
   while (power <= value / 2) power *= 2;
@@ -210,6 +212,7 @@ ir_status rt_target_host(ir_target *out, ir_error *error) {
   processor(out, cache);
   if (!cache[1] || !cache[2]) caches_from_sysfs(cache);
   set_caches(out, cache);
+  out->part_bytes = PART_BYTES;
   return IR_OK;
 }
 
@@ -238,6 +241,7 @@ static const field fields[] = {
     FIELD("lanes", FIELD_LANES, lanes, "0 or a power of two up to 1024"),
     FIELD("together", FIELD_LANES, together, "0 or a power of two up to 1024"),
     FIELD("local", FIELD_LOCAL, local_bytes, "0 or a power of two"),
+    FIELD("parts", FIELD_LOCAL, part_bytes, "0 or a power of two"),
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
@@ -297,7 +301,8 @@ ir_status rt_target_override(ir_target *target, const char *settings, ir_error *
       return ir_fail(
           error, IR_ERR_INVALID,
           "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-          "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local",
+          "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local, "
+          "parts",
           (int)(length < 80 ? length : 80), at);
     if (!set_field(&made, &fields[row], at + name + 1, length - name - 1))
       return ir_fail(error, IR_ERR_INVALID, "target: '%.*s': %s must be %s", (int)(length < 80 ? length : 80),

@@ -97,7 +97,8 @@ static void every_field_is_in_the_text(void **state) {
                                          "l2=1",
                                          "l3=1",
                                          "lanes=1",
-                                         "local=1"};
+                                         "local=1",
+                                         "parts=1"};
   ir_target t = host();
   int other[] = {0,
                  0,
@@ -107,6 +108,7 @@ static void every_field_is_in_the_text(void **state) {
                  !t.has_f16c,
                  !t.has_masks,
                  !t.has_dot2,
+                 0,
                  0,
                  0,
                  0,
@@ -141,10 +143,12 @@ static void bad_settings_are_refused(void **state) {
       {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
-       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local"},
+       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local, "
+       "parts"},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-       "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local"},
+       "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local, "
+       "parts"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ir_target t = host(), before = t;

@@ -111,6 +111,7 @@ $ viewfold dump --print-after=all --graph pool pool.vf | grep '^# after'
 \# after physicalize
 \# after lower
 \# after pack
+\# after parts
 \# after schedule
 \# after fold
 \# after elementary
