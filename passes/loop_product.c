@@ -148,6 +148,23 @@ static ir_ref local_index(const product *s, int i, ir_ref slab, ir_ref term, ir_
   return pass_add(g, half, pass_add(g, pass_mul_int(g, term, pitch), across));
 }
 
+/* The loops around the group's tile, of which the nest's own are bound already: they are around what takes
+ * its operands as well. */
+static uint32_t tile_ranges(const loop_place *p, ir_ref out[MAX_DIGITS]) {
+  const loop_nest *n = p->n;
+  uint32_t count = 0;
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    ir_ref found[MAX_FOUND_RANGES];
+    uint32_t all = loop_find(n->g, p->tile_start[a], IR_OP_RANGE, found, MAX_FOUND_RANGES);
+    for (uint32_t i = 0; i < all; i++) {
+      bool bound = false;
+      for (uint32_t k = 0; k < n->bound_count; k++) bound |= n->bound[k] == found[i];
+      if (!bound && count < MAX_DIGITS) out[count++] = found[i];
+    }
+  }
+  return count;
+}
+
 /* Takes the operand's part of slab number `slab` into its local, to where that of number `place` is. */
 static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   loop_nest *n = s->n;
@@ -171,8 +188,8 @@ static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   ir_ref index = local_index(s, i, place, term, across);
   if (!value || !index) return 0;
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){s->side[i].local, index, value}, 3);
-  ir_ref bound[] = {s->range[0], n->bound_count ? n->bound[0] : s->range[0]};
-  return loop_inside_group(n, store, bound, 2, s->items);
+  ir_ref bound[MAX_DIGITS + 1] = {s->range[0]};
+  return loop_inside_group(n, store, bound, 1 + tile_ranges(s->p, bound + 1), s->items);
 }
 
 /* Of the work-item's row or column, at a term of the slab. */

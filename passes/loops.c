@@ -157,6 +157,7 @@ static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) 
 
 ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items) {
   ir_ref ranges[MAX_FOUND_RANGES];
+  if (n->bound_count + count > MAX_FOUND_RANGES) return 0;
   loop_nest inner = {.g = n->g,
                      .target = n->target,
                      .nests = n->nests,

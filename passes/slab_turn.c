@@ -30,9 +30,9 @@ enum {
 /* A product of the slab that could read its weights as they lie. */
 typedef struct product {
   uint32_t member;
-  ir_ref sum, panels, rows; /* rows: what they are read from, a value in memory */
-  int8_t axis[IR_MAX_RANK]; /* by loop of the slab: that of rows */
-  bool others;              /* what is done with the sum reads more by rows */
+  ir_ref sum, panels, weights, rows; /* rows: what they are read from, a value in memory */
+  int8_t axis[IR_MAX_RANK];          /* by loop of the slab: that of rows */
+  bool others;                       /* what is done with the sum reads more by rows */
 } product;
 
 typedef struct turning {
@@ -53,7 +53,7 @@ static const slab_item *item_of(const slab_plan *p, ir_ref value) {
   return item == SLAB_NO_ITEM ? NULL : &p->items[item];
 }
 
-static const slab_read *read_of(const slab_plan *p, const slab_item *item, ir_ref node) {
+static slab_read *read_of(const slab_plan *p, const slab_item *item, ir_ref node) {
   for (uint32_t k = 0; k < item->read_count; k++)
     if (p->reads[item->first_read + k].node == node) return &p->reads[item->first_read + k];
   return NULL;
@@ -82,30 +82,30 @@ static bool walked_axes(const slab_group *group, const slab_member *m, const sla
   return true;
 }
 
-/* Of the array that was copied in panels: do the terms of the product follow one another in memory, and do
- * all axes make equal steps? Nothing but views may stand between them. */
-static bool lies_well(const pass_contraction *c, const pass_operand *o, const scheduler *s) {
+/* The array that was copied in panels, where the terms of the product follow one another in it, and all axes
+ * make equal steps; 0: they do not, or it is no array in memory. Nothing but views may stand between. */
+static ir_ref behind_panels(const pass_contraction *c, const pass_operand *o, const scheduler *s) {
   ir_graph *g = c->g;
   ir_ref node = o->value;
   pass_position at = {.rank = c->rank};
   for (uint32_t i = 0; i < c->rank; i++) at.at[i] = c->range[i];
   for (uint32_t views = 0; node == o->base || !slab_in_memory(s, node); views++, node = ir_src(g, node, 0)) {
     const ir_node *n = ir_get(g, node);
-    if (views == MAX_VIEWS) return false;
+    if (views == MAX_VIEWS) return 0;
     if (n->op == IR_OP_STORED) continue;
-    if (ir_ops[n->op].cls != IR_CLASS_VIEW || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) return false;
+    if (ir_ops[n->op].cls != IR_CLASS_VIEW || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) return 0;
     ir_ref valid = pass_view_index(g, &pass_canonical, node, &at);
-    if (!valid || !(valid = pass_settle(g, valid)) || !ir_is_true(g, valid)) return false;
+    if (!valid || !(valid = pass_settle(g, valid)) || !ir_is_true(g, valid)) return 0;
   }
   ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, node), &at);
   int64_t step, longest = 0, near = 0;
   for (uint32_t i = 0; i < c->rank && index; i++) {
     if (c->size[i] == 1) continue;
-    if (!loop_stride(g, index, c->range[i], &step)) return false;
+    if (!loop_stride(g, index, c->range[i], &step)) return 0;
     if (!(c->reduced >> i & 1) || c->size[i] < longest) continue;
     longest = c->size[i], near = step;
   }
-  return index && near == 1;
+  return index && near == 1 ? node : 0;
 }
 
 /* What the member reads that is a copy in panels for it alone, the same in all rounds; 0: nothing. */
@@ -136,7 +136,7 @@ static bool find_product(turning *t, uint32_t member, const slab_item *item) {
     return false;
   const slab_read *rows = slab_in_memory(p->s, down->base) ? read_of(p, item, down->base) : NULL;
   if (!rows || !ir_is_true(g, down->valid) || !walked_axes(t->group, m, &rows->axes, found.axis) ||
-      !lies_well(&c, weights, p->s))
+      !(found.weights = behind_panels(&c, weights, p->s)))
     return false;
   for (uint32_t k = 0; k < item->read_count; k++) {
     const slab_read *read = &p->reads[item->first_read + k];
@@ -235,7 +235,11 @@ bool slab_turn(slab_plan *p, slab_group *group) {
     return s->g->error->status != IR_ERR_MEMORY;
   for (uint32_t i = 0; i < t.count; i++) copied += slab_elements(s->g, t.products[i].panels);
   if (measure(&t, &with, false) > copied || measure(&t, &with, true) > LOCAL_BYTES) return true;
-  for (uint32_t i = 0; i < t.count; i++) s->flags[t.products[i].panels] &= (uint8_t)~SCHEDULE_STORED;
+  for (uint32_t i = 0; i < t.count; i++) {
+    const product *k = &t.products[i];
+    s->flags[k->panels] &= (uint8_t)~SCHEDULE_STORED;
+    read_of(p, item_of(p, group->members[k->member].value), k->panels)->node = k->weights;
+  }
   *group = with;
   return true;
 }

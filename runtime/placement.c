@@ -1,6 +1,10 @@
 /* Where intermediates lie. Each has a home: memory of its own in the arena, that of another one which the
  * kernel that writes it reads for the last time (ir/in_place.h), or that of a result which nobody has touched
- * yet. */
+ * yet.
+ *
+ * A result that takes over the memory of what it is computed from is in use that much longer, and is lent to
+ * less. So both are tried, results that take over memory and results that do not, and where the latter needs
+ * clearly less at its worst step it is preferred. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +22,8 @@ typedef struct placer {
   uint32_t *heir;   /* by temporary: the one whose memory it takes over, or itself */
   uint32_t *guest;  /* by temporary: the next that lies in the same result, or NONE */
   uint32_t *order;  /* temporaries, the largest first */
-  int64_t *grown;   /* by step: bytes of the arena that are taken before it and not before the one before */
-  bool lends_first; /* a result is lent before a kernel may write it in place */
-  bool took_result; /* some kernel writes a result in place */
+  int64_t *more;    /* by step: bytes that live from there on, less those that do not any more */
+  bool results;     /* results take over memory as well */
 } placer;
 
 static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_inside(&p->plan.steps[step]); }
@@ -95,10 +98,9 @@ static bool inherit(placer *f, uint32_t step, uint32_t to, uint32_t from) {
     old->last = p->lives[number].last;
     return true;
   }
-  if (p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step ||
-      p->around[step] != NONE || f->lends_first)
+  if (!f->results || p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step ||
+      p->around[step] != NONE)
     return false;
-  f->took_result = true;
   f->written[number].first = old->first;
   p->homes[root] = (uint32_t)IR_SLOT_OUTPUT << RT_SOURCE_SHIFT | number;
   return true;
@@ -201,53 +203,46 @@ static void settle(placer *f) {
   }
 }
 
-/* The most bytes, as far as sizes are known, that are taken of the arena at a time. */
-static int64_t most_taken(const placer *f) {
-  const rt_program *p = f->p;
-  uint32_t steps = p->plan.head->steps;
-  int64_t taken = 0, most = 0;
-  memset(f->grown, 0, ((size_t)steps + 1) * sizeof *f->grown);
-  for (uint32_t i = 0; i < p->temp_count; i++) {
-    const rt_span *life = &p->lives[i];
-    int64_t bytes = bytes_of(p, p->temps[i]);
-    if (f->heir[i] != i || p->homes[i] != own_home(i) || life->first == NONE || bytes < 0) continue;
-    if (bytes > INT64_MAX / IR_MAX_STEPS / 8) bytes = INT64_MAX / IR_MAX_STEPS / 8; /* sums fit */
-    f->grown[life->first] += bytes;
-    f->grown[life->last == NONE ? steps : life->last + 1] -= bytes;
-  }
-  for (uint32_t i = 0; i < steps; i++) {
-    taken += f->grown[i];
-    if (taken > most) most = taken;
-  }
-  return most;
-}
-
-static void place(placer *f, bool lends_first) {
-  rt_program *p = f->p;
-  f->lends_first = lends_first, f->took_result = false;
-  for (uint32_t i = 0; i < p->temp_count; i++) f->heir[i] = i, f->guest[i] = NONE, p->homes[i] = own_home(i);
-  find_lives(f);
-  write_in_place(f);
-  use_results(f);
-}
-
-/* A result that a kernel writes in place of an intermediate is not there for those before. */
-static void place_best(placer *f) {
-  place(f, false);
-  if (!f->took_result) return;
-  int64_t most = most_taken(f);
-  if (most < 2 * LEAST_LENT) return;
-  place(f, true);
-  if (most_taken(f) + LEAST_LENT > most) place(f, false);
-}
-
 static uintptr_t carve(placer *f, uintptr_t at) {
   f->written = rt_carve(&at, f->p->plan.head->results, sizeof *f->written);
   f->heir = rt_carve(&at, f->p->temp_count, sizeof *f->heir);
   f->guest = rt_carve(&at, f->p->temp_count, sizeof *f->guest);
   f->order = rt_carve(&at, f->p->temp_count, sizeof *f->order);
-  f->grown = rt_carve(&at, (size_t)f->p->plan.head->steps + 1, sizeof *f->grown);
+  f->more = rt_carve(&at, (size_t)f->p->plan.head->steps + 1, sizeof *f->more);
   return at;
+}
+
+/* Bytes of temporaries with memory of their own, and of scratch memory, at the step that needs the most; -1
+ * where variables decide. */
+static int64_t most_at_once(placer *f) {
+  const rt_program *p = f->p;
+  uint32_t steps = p->plan.head->steps;
+  int64_t threads = rt_pool_threads(p->pool), now = 0, most = 0;
+  memset(f->more, 0, ((size_t)steps + 1) * sizeof *f->more);
+  for (uint32_t i = 0; i < p->temp_count; i++) {
+    int64_t bytes = bytes_of(p, p->temps[i]);
+    if (p->homes[root_of(f, i)] != own_home(i) || p->lives[i].first == NONE) continue;
+    if (bytes < 0 || bytes > INT64_MAX / 2 / (int64_t)p->temp_count) return -1;
+    f->more[p->lives[i].first] += bytes;
+    if (p->lives[i].last < steps) f->more[p->lives[i].last + 1] -= bytes;
+  }
+  for (uint32_t i = 0; i < steps; i++) {
+    int64_t scratch = p->plan.steps[i].kind == IR_STEP_KERNEL ? (int64_t)rt_scratch_of(p, i) : 0;
+    if (scratch > INT64_MAX / 2 / threads) return -1;
+    now += f->more[i];
+    if (now + scratch * threads > most) most = now + scratch * threads;
+  }
+  return most;
+}
+
+static int64_t try_to_place(placer *f, bool results) {
+  rt_program *p = f->p;
+  f->results = results;
+  for (uint32_t i = 0; i < p->temp_count; i++) f->heir[i] = i, f->guest[i] = NONE, p->homes[i] = own_home(i);
+  find_lives(f);
+  write_in_place(f);
+  use_results(f);
+  return most_at_once(f);
 }
 
 ir_status rt_place(rt_program *p, ir_error *error) {
@@ -258,7 +253,8 @@ ir_status rt_place(rt_program *p, ir_error *error) {
   if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
   carve(&f, (uintptr_t)memory);
   find_around(p);
-  place_best(&f);
+  int64_t usual = try_to_place(&f, true), other = usual > 0 ? try_to_place(&f, false) : -1;
+  if (usual > 0 && (other < 0 || other > usual / 8 * 7)) try_to_place(&f, true);
   settle(&f);
   ir_free(mem, memory, size);
   return IR_OK;

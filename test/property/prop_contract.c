@@ -12,12 +12,10 @@
  *   exact     equal to the evaluator's bit for bit: elements are small multiples of a power of two
  *   bounded   floats of any size: no farther from the sum in f64 than k u times the sum of magnitudes, k the
  *             number of terms, u half an ulp of the accumulator */
-#include "frontend/compile.h"
-#include "ir/eval.h"
 #include "passes/ops/compose.h"
 #include "passes/passes.h"
-#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,31 +35,25 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, "vector_bytes=16 lanes=64 local=32768"},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
 
-static rt_context *contexts[CONTEXTS];
 static double work;
 static long in_pairs; /* contractions of pairs of narrow integers */
 
 typedef struct problem {
-  uint64_t state;
-  ir_graph g;
-  ir_error error;
-  ir_ref x[INPUTS], y[RESULTS]; /* bounded: also the sum in f64, and that of magnitudes */
-  int count;                    /* of inputs */
+  trial t;
   ir_dtype dtype;
-  bool bounded, small;
+  bool bounded, small; /* bounded: results behind the first are the sum in f64, and that of magnitudes */
   int64_t terms;
-  char what[400];
 } problem;
 
-static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
 static bool one_in(problem *p, int64_t n) { return pick(p, 1, n) == 1; }
 
 static void say(problem *p, const char *word, const int64_t *size, uint32_t rank) {
-  size_t at = strlen(p->what), room = sizeof p->what;
-  at += (size_t)snprintf(p->what + at, room - at, " %s", word);
+  size_t at = strlen(p->t.what), room = sizeof p->t.what;
+  at += (size_t)snprintf(p->t.what + at, room - at, " %s", word);
   for (uint32_t i = 0; i < rank && at < room; i++)
-    at += (size_t)snprintf(p->what + at, room - at, "%s%" PRId64, i ? "," : "[", size[i]);
-  if (rank && at < room) snprintf(p->what + at, room - at, "]");
+    at += (size_t)snprintf(p->t.what + at, room - at, "%s%" PRId64, i ? "," : "[", size[i]);
+  if (rank && at < room) snprintf(p->t.what + at, room - at, "]");
 }
 
 static int64_t edge(problem *p, int64_t most) {
@@ -74,16 +66,16 @@ static int64_t edge(problem *p, int64_t most) {
 /* The last axis in blocks that lie far apart, and begins inside one of them. */
 static ir_ref in_blocks(problem *p, const int64_t *size, uint32_t rank) {
   enum { BLOCK = 32, FROM = 8 };
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   int64_t blocks = (size[rank - 1] + FROM + BLOCK - 1) / BLOCK;
   ir_ref dims[RANK + 1] = {ir_index(g, blocks)}, order[RANK + 1], bounds[2 * RANK];
-  char name[] = {"abc"[p->count]};
+  char name[] = {"abc"[p->t.input_count]};
   for (uint32_t i = 0; i + 1 < rank; i++) {
     dims[i + 1] = ir_index(g, size[i]), order[i] = ir_index(g, i + 1);
     bounds[2 * i] = ir_index(g, 0), bounds[2 * i + 1] = ir_index(g, size[i]);
   }
   dims[rank] = ir_index(g, BLOCK), order[rank - 1] = ir_index(g, 0), order[rank] = ir_index(g, rank);
-  ir_ref x = p->x[p->count++] = op_input(g, name, 1, p->dtype, dims, rank + 1);
+  ir_ref x = p->t.input[p->t.input_count++] = op_input(g, name, 1, p->dtype, dims, rank + 1);
   x = op_permute(g, x, order, rank + 1);
   for (uint32_t i = 0; i + 1 < rank; i++) dims[i] = dims[i + 1];
   dims[rank - 1] = ir_index(g, blocks * BLOCK);
@@ -95,7 +87,7 @@ static ir_ref in_blocks(problem *p, const int64_t *size, uint32_t rank) {
 
 /* A view of that shape of a new input. */
 static ir_ref operand(problem *p, const int64_t *size, uint32_t rank) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   ir_ref dims[RANK], back[RANK], bounds[2 * RANK], steps[RANK], x;
   int64_t whole[RANK], turn[RANK];
   int kind = (int)pick(p, 0, 7);
@@ -114,8 +106,8 @@ static ir_ref operand(problem *p, const int64_t *size, uint32_t rank) {
     back[turn[i]] = ir_index(g, i);
     dims[i] = ir_index(g, whole[turn[i]]);
   }
-  char name[] = {"abc"[p->count]};
-  x = p->x[p->count++] = op_input(g, name, 1, p->dtype, dims, rank);
+  char name[] = {"abc"[p->t.input_count]};
+  x = p->t.input[p->t.input_count++] = op_input(g, name, 1, p->dtype, dims, rank);
   if (kind == 1) x = op_permute(g, x, back, rank);
   if (kind == 2) x = op_stride(g, x, steps, rank);
   for (uint32_t i = 0; i < rank; i++) {
@@ -140,7 +132,7 @@ typedef struct pair {
 } pair;
 
 static pair in_all_forms(problem *p, ir_ref a, ir_ref b) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   pair q = {{a}, {b}};
   if (!p->bounded) return q;
   q.a[1] = op_cast(g, a, IR_F64), q.b[1] = op_cast(g, b, IR_F64);
@@ -159,7 +151,7 @@ static void choose_sizes(problem *p, int64_t *m, int64_t *n, int64_t *k) {
 }
 
 static void matrices(problem *p, bool written_out) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   int64_t m, n, k, batch = one_in(p, 3) ? pick(p, 2, 5) : 1;
   choose_sizes(p, &m, &n, &k);
   if (batch > 1 && !p->small) k = (k + batch - 1) / batch, p->terms = k;
@@ -171,17 +163,17 @@ static void matrices(problem *p, bool written_out) {
   pair q = in_all_forms(p, a, b);
   for (int i = 0; i < RESULTS && q.a[i]; i++) {
     if (!written_out) {
-      p->y[i] = op_matmul(g, q.a[i], q.b[i]);
+      p->t.result[i] = op_matmul(g, q.a[i], q.b[i]);
       continue;
     }
     ir_ref x = op_unsqueeze(g, q.a[i], -2), y = op_unsqueeze(g, op_swap_axes(g, q.b[i], -1, -2), -3);
     ir_ref axis = ir_index(g, 3 - skip);
-    p->y[i] = op_reduce(g, IR_OP_SUM, op_binary(g, IR_OP_MUL, x, y), &axis, 1, false);
+    p->t.result[i] = op_reduce(g, IR_OP_SUM, op_binary(g, IR_OP_MUL, x, y), &axis, 1, false);
   }
 }
 
 static void convolution(problem *p) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   int64_t groups = one_in(p, 4) ? pick(p, 2, 4) : 1, in = pick(p, 1, p->small ? 4 : 12), out = pick(p, 1, 20);
   if (!p->small && one_in(p, 2)) out = 16 * pick(p, 1, 3);
   bool apart = one_in(p, 4); /* channel by channel */
@@ -203,27 +195,28 @@ static void convolution(problem *p) {
   ir_ref a = operand(p, image, line ? 3 : 4), b = operand(p, weight, line ? 3 : 4);
   pair q = in_all_forms(p, a, b);
   for (int i = 0; i < RESULTS && q.a[i]; i++)
-    p->y[i] = op_conv(g, (ir_ref[]){q.a[i], q.b[i]}, 2, w, line ? 1 : 2, groups);
+    p->t.result[i] = op_conv(g, (ir_ref[]){q.a[i], q.b[i]}, 2, w, line ? 1 : 2, groups);
   work += (double)(image[0] * out * groups * size[0] * (line ? 1 : size[1]) * p->terms);
 }
 
 /* What follows an exact sum. */
 static void follow(problem *p) {
-  ir_graph *g = &p->g;
-  ir_dtype t = ir_dtype_of(g, p->y[0]);
-  uint32_t rank = ir_rank(g, p->y[0]);
+  ir_graph *g = &p->t.g;
+  ir_dtype t = ir_dtype_of(g, p->t.result[0]);
+  uint32_t rank = ir_rank(g, p->t.result[0]);
   int64_t last = 1;
-  ir_is_const(g, ir_dim(g, p->y[0], rank - 1), &last);
-  if (one_in(p, 2) && p->count < INPUTS && t == p->dtype) {
+  ir_is_const(g, ir_dim(g, p->t.result[0], rank - 1), &last);
+  if (one_in(p, 2) && p->t.input_count < INPUTS && t == p->dtype) {
     int64_t size[] = {last};
-    p->y[0] = op_binary(g, IR_OP_ADD, p->y[0], operand(p, size, 1));
+    p->t.result[0] = op_binary(g, IR_OP_ADD, p->t.result[0], operand(p, size, 1));
   }
-  if (one_in(p, 2)) p->y[0] = op_unary(g, IR_OP_RELU, p->y[0]);
-  if (one_in(p, 4)) p->y[0] = op_swap_axes(g, p->y[0], -1, 0);
-  if (one_in(p, 6)) p->y[0] = op_cast(g, p->y[0], IR_F64);
+  if (one_in(p, 2)) p->t.result[0] = op_unary(g, IR_OP_RELU, p->t.result[0]);
+  if (one_in(p, 4)) p->t.result[0] = op_swap_axes(g, p->t.result[0], -1, 0);
+  if (one_in(p, 6)) p->t.result[0] = op_cast(g, p->t.result[0], IR_F64);
 }
 
-static bool record(problem *p) {
+static bool record(trial *t) {
+  problem *p = (problem *)t;
   static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_F32, IR_F32, IR_F64, IR_F16, IR_BF16, IR_I8,
                                     IR_I8,  IR_U8,  IR_I16, IR_I16, IR_I32, IR_I64, IR_U16};
   p->bounded = one_in(p, 3);
@@ -231,12 +224,13 @@ static bool record(problem *p) {
   p->dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 14)];
   bool narrow = ir_dtypes[p->dtype].bytes <= 2 && !ir_is_float(p->dtype); /* large enough to go in pairs */
   if (narrow) p->small = false;
-  snprintf(p->what, sizeof p->what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
+  snprintf(p->t.what, sizeof p->t.what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
   int kind = (int)pick(p, 0, narrow ? 3 : 4);
   if (kind <= 2) matrices(p, kind == 2);
   else convolution(p);
-  if (p->y[0] && !p->bounded) follow(p);
-  return p->y[0] && (!p->bounded || p->y[2]);
+  if (p->t.result[0] && !p->bounded) follow(p);
+  p->t.result_count = 1, p->t.exact_count = p->bounded ? 2 : 0;
+  return p->t.result[0] && (!p->bounded || p->t.result[2]);
 }
 
 static double some_float(problem *p) {
@@ -244,107 +238,61 @@ static double some_float(problem *p) {
   return ldexp((double)pick(p, -4, 4), p->dtype == IR_F16 || p->dtype == IR_BF16 ? -2 : 3);
 }
 
-static unsigned char *data_of(problem *p, ir_ref x, size_t *count) {
-  ir_dtype t = ir_dtype_of(&p->g, x);
-  size_t size = ir_dtypes[t].bytes;
-  int64_t dim = 1;
-  *count = 1;
-  for (uint32_t k = 0; k < ir_rank(&p->g, x); k++)
-    if (ir_is_const(&p->g, ir_dim(&p->g, x, k), &dim)) *count *= (size_t)dim;
-  unsigned char *data = calloc(*count + 1, size);
-  for (size_t i = 0; i < *count; i++) {
-    ir_value v = {.i = (int64_t)random_next(&p->state)};
+static unsigned char *data_of(trial *given, ir_ref x, int64_t n) {
+  problem *p = (problem *)given;
+  ir_dtype t = ir_dtype_of(&p->t.g, x);
+  size_t size = ir_dtypes[t].bytes, count = trial_elements(given, x, n);
+  unsigned char *data = calloc(count + 1, size);
+  for (size_t i = 0; i < count; i++) {
+    ir_value v = {.i = (int64_t)random_next(&p->t.state)};
     if (ir_is_float(t)) v.f = some_float(p);
     ir_value_store(data + i * size, t, v);
   }
   return data;
 }
 
-static bool is_right(const problem *p, const ir_eval_result *want, size_t i, const unsigned char *got) {
-  size_t size = ir_dtypes[want[0].dtype].bytes;
-  if (!p->bounded) return memcmp((const unsigned char *)want[0].data + i * size, got + i * size, size) == 0;
-  double y = ir_value_load(got + i * size, want[0].dtype).f, exact = ((const double *)want[1].data)[i];
+static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
+                     const void *got) {
+  const problem *p = (const problem *)t;
+  size_t size = ir_dtypes[want->dtype].bytes, at = (size_t)i;
+  if (!p->bounded) return memcmp((const unsigned char *)want[result].data + at * size, got, size) == 0;
+  double y = ir_value_load(got, want->dtype).f, exact = ((const double *)want[1].data)[at];
   double bound = (double)p->terms * 0x1p-24 * (1 + 1e-6);
-  return fabs(y - exact) <= bound * ((const double *)want[2].data)[i];
-}
-
-static rt_program *compiled(problem *p, int k, ir_error *error) {
-  rt_program *program = NULL;
-  fe_request request = {.graph = &p->g,
-                        .results = ir_tuple(&p->g, p->y, 1),
-                        .inputs = p->x,
-                        .input_count = (size_t)p->count,
-                        .name = "contract"};
-  fe_compile(contexts[k], &request, &program, error);
-  return program;
-}
-
-static void run(problem *p, char *wrong, size_t room) {
-  unsigned char *x[INPUTS] = {NULL}, *out[CONTEXTS] = {NULL};
-  ir_binding_input bound[INPUTS];
-  size_t count;
-  for (int i = 0; i < p->count; i++)
-    bound[i] = (ir_binding_input){p->x[i], x[i] = data_of(p, p->x[i], &count)};
-  ir_eval_result want[RESULTS] = {{0}};
-  ir_error error = {0};
-  size_t results = p->bounded ? 3 : 1;
-  ir_eval(&p->g, p->y, results, bound, (size_t)p->count, NULL, 0, want, &error);
-  for (int k = 0; k < CONTEXTS && !error.status; k++) {
-    rt_program *program = compiled(p, k, &error);
-    out[k] = calloc(1, want[0].bytes + 1);
-    if (program) rt_program_run(program, (void **)x, (void *[]){out[k]}, NULL, &error);
-    if (program) rt_program_release(program);
-  }
-  if (error.status) snprintf(wrong, room, "%.150s", error.text);
-  for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (cases_same_order(&machines[k]) && memcmp(out[0], out[k], want[0].bytes))
-      cases_tell_bits(&machines[k], wrong, room);
-  for (int k = 0; k < CONTEXTS; k++)
-    for (int64_t i = 0; i < want[0].count && !*wrong && (k == 0 || !cases_same_order(&machines[k])); i++)
-      if (!is_right(p, want, (size_t)i, out[k]))
-        snprintf(wrong, room, "element %" PRId64 " of %" PRId64 " is wrong%s%s", i, want[0].count,
-                 k ? " with " : "", k ? machines[k].target : "");
-  ir_eval_free(&p->g, want, results);
-  for (int k = 0; k < CONTEXTS; k++) free(out[k]);
-  for (int i = 0; i < p->count; i++) free(x[i]);
+  return fabs(y - exact) <= bound * ((const double *)want[2].data)[at];
 }
 
 /* Is it made of pairs of narrow integers, as it is compiled for the machine that has them? */
-static bool has_pairs(problem *p, ir_error *error) {
+static bool has_pairs(trial *t) {
   ir_plan plan;
-  pass_options options = {
-      .target = rt_context_target(contexts[PAIRING], error), .inputs = p->x, .input_count = (size_t)p->count};
-  if (!options.target || pass_pipeline(&p->g, ir_tuple(&p->g, p->y, 1), &options, &plan, error) != IR_OK)
+  ir_error error = {0};
+  pass_options options = {.target = trial_target(PAIRING), .inputs = t->input, .input_count = t->input_count};
+  if (!options.target || pass_pipeline(&t->g, trial_results(t), &options, &plan, &error) != IR_OK) {
+    snprintf(t->wrong, sizeof t->wrong, "%.150s", error.text);
     return false;
+  }
   bool any = false;
-  for (ir_ref i = 1; i < p->g.count && !any; i++) any = ir_op_of(&p->g, i) == IR_OP_DOT2;
+  for (ir_ref i = 1; i < t->g.count && !any; i++) any = ir_op_of(&t->g, i) == IR_OP_DOT2;
   ir_plan_free(&plan);
   return any;
 }
 
-static bool check(uint64_t seed) {
-  problem p = {.state = seed};
-  char wrong[200] = "";
-  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
-  if (!record(&p)) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
-  else run(&p, wrong, sizeof wrong);
-  if (!*wrong) in_pairs += has_pairs(&p, &p.error);
-  if (!*wrong && p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
-  if (*wrong) fprintf(stderr, "%s: %s\n(prop_contract --case %" PRIu64 ")\n", p.what, wrong, seed);
-  ir_graph_free(&p.g);
-  return !*wrong;
+static void run(trial *t) {
+  trial_evaluate(t, &(trial_check){1, data_of, is_right});
+  if (!*t->wrong) in_pairs += has_pairs(t);
+}
+
+static void tell(const cases *c) {
+  printf("%ld contractions, %ld in pairs, %.0f million products", c->done, in_pairs, work / 1e6);
+}
+
+static bool enough(const cases *c) {
+  const ir_target *pairing = trial_target(PAIRING);
+  bool expects = pairing && pairing->has_dot2 && !pairing->lanes && c->done >= ENOUGH;
+  return !expects || in_pairs;
 }
 
 int main(int argc, char **argv) {
-  cases c = cases_read(argc, argv, 60);
-  if (!cases_open(machines, CONTEXTS, contexts)) return 1;
-  cases_run(&c, check);
-  ir_error error = {0};
-  const ir_target *pairing = rt_context_target(contexts[PAIRING], &error);
-  bool expects = pairing && pairing->has_dot2 && !pairing->lanes && c.done >= ENOUGH;
-  cases_close(contexts, CONTEXTS);
-  printf("prop_contract: %ld contractions, %ld in pairs, %.0f million products, %ld failed, seed %" PRIu64
-         "\n",
-         c.done, in_pairs, work / 1e6, c.failed, c.seed);
-  return c.failed != 0 || (expects && !in_pairs);
+  static const trial_property property = {"contract", 60,  machines, CONTEXTS, sizeof(problem),
+                                          record,     run, tell,     enough};
+  return trial_main(argc, argv, &property);
 }

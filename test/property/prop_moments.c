@@ -12,11 +12,9 @@
  *
  * Elements lie far from 0, or some blocks far from others, or one element far from all; squares may overflow,
  * and some may be NaN or infinite. */
-#include "frontend/compile.h"
 #include "passes/ops/ops.h"
 #include "passes/ops/compose.h"
-#include "test/lib/cases.h"
-#include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -32,22 +30,17 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, NULL},
                                                 {1, "vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
                                                 {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"}};
-static rt_context *contexts[CONTEXTS];
 static long elements, blocks;
 
 typedef struct problem {
-  uint64_t state;
-  ir_graph g;
-  ir_error error;
-  ir_ref x, y[RESULTS];
+  trial t;
   int64_t size[MAX_AXES];
   uint32_t rank, set; /* of the axes that go */
   bool wanted;        /* the third result: the greatest deviation, which makes others read x */
   size_t count, results;
-  char what[300];
 } problem;
 
-static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
 
 /* The last axes go, and perhaps others; there are from 2^14 to 2^18 elements for each result, or fewer. */
 static void choose_sizes(problem *p) {
@@ -71,8 +64,9 @@ static void choose_sizes(problem *p) {
   }
 }
 
-static bool record(problem *p) {
-  ir_graph *g = &p->g;
+static bool record(trial *t) {
+  problem *p = (problem *)t;
+  ir_graph *g = &p->t.g;
   ir_ref dims[MAX_AXES], axes[MAX_AXES];
   uint32_t count = 0;
   choose_sizes(p);
@@ -84,18 +78,20 @@ static bool record(problem *p) {
     else p->results *= (size_t)p->size[a];
   }
   p->wanted = pick(p, 0, 3) == 0;
-  p->x = op_input(g, "x", 1, IR_F32, dims, p->rank);
-  p->y[0] = op_reduce(g, IR_OP_MEAN, p->x, axes, count, false);
-  p->y[1] = op_var(g, p->x, axes, count, false, 0);
-  ir_ref off = op_binary(g, IR_OP_SUB, p->x, op_reduce(g, IR_OP_MEAN, p->x, axes, count, true));
-  p->y[2] = op_reduce(g, IR_OP_REDUCE_MAX, off, axes, count, false);
+  p->t.input_count = 1, p->t.result_count = p->wanted ? 3 : 2;
+  p->t.input[0] = op_input(g, "x", 1, IR_F32, dims, p->rank);
+  p->t.result[0] = op_reduce(g, IR_OP_MEAN, p->t.input[0], axes, count, false);
+  p->t.result[1] = op_var(g, p->t.input[0], axes, count, false, 0);
+  ir_ref off =
+      op_binary(g, IR_OP_SUB, p->t.input[0], op_reduce(g, IR_OP_MEAN, p->t.input[0], axes, count, true));
+  p->t.result[2] = op_reduce(g, IR_OP_REDUCE_MAX, off, axes, count, false);
   ir_text text;
   ir_text_init(&text, g->mem);
-  ir_print_type(g, p->x, &text);
-  snprintf(p->what, sizeof p->what, "moments of %s over the set %u%s", ir_text_get(&text), p->set,
+  ir_print_type(g, p->t.input[0], &text);
+  snprintf(p->t.what, sizeof p->t.what, "moments of %s over the set %u%s", ir_text_get(&text), p->set,
            p->wanted ? ", and the greatest deviation" : "");
   ir_text_free(&text);
-  return p->y[0] && p->y[1] && p->y[2];
+  return p->t.result[0] && p->t.result[1] && p->t.result[2];
 }
 
 /* data */
@@ -171,53 +167,32 @@ static const char *wrong_result(const problem *p, const float *x, const float *m
 
 /* running */
 
-static void run(problem *p, char *wrong, size_t room) {
+static void run(trial *t) {
+  problem *p = (problem *)t;
   float *x = malloc(p->count * sizeof *x), *out[CONTEXTS] = {NULL};
-  ir_error error = {0};
-  size_t n = p->results, results = p->wanted ? 3 : 2;
+  size_t n = p->results;
   fill(p, x);
-  for (int k = 0; k < CONTEXTS && !error.status; k++) {
-    rt_program *program = NULL;
-    fe_request request = {.graph = &p->g,
-                          .results = ir_tuple(&p->g, p->y, (uint32_t)results),
-                          .inputs = &p->x,
-                          .input_count = 1,
-                          .name = "moments"};
-    fe_compile(contexts[k], &request, &program, &error);
+  for (int k = 0; k < CONTEXTS && !*t->wrong; k++) {
     out[k] = calloc(RESULTS * n, sizeof *out[k]);
-    void *to[RESULTS] = {out[k], out[k] + n, out[k] + 2 * n};
-    if (program) rt_program_run(program, (void *[]){x}, to, NULL, &error);
-    if (program) rt_program_release(program);
+    trial_run_on(t, k, (void *[]){x}, (void *[]){out[k], out[k] + n, out[k] + 2 * n});
   }
-  if (error.status) snprintf(wrong, room, "%.150s", error.text);
-  for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (memcmp(out[0], out[k], RESULTS * n * sizeof **out)) cases_tell_bits(&machines[k], wrong, room);
-  const char *what = *wrong ? NULL : wrong_result(p, x, out[0], out[0] + n);
-  if (what) snprintf(wrong, room, "%s", what);
+  for (int k = 1; k < CONTEXTS && !*t->wrong; k++)
+    if (memcmp(out[0], out[k], RESULTS * n * sizeof **out))
+      cases_tell_bits(&machines[k], t->wrong, sizeof t->wrong);
+  const char *what = *t->wrong ? NULL : wrong_result(p, x, out[0], out[0] + n);
+  if (what) snprintf(t->wrong, sizeof t->wrong, "%s", what);
   elements += (long)p->count;
   blocks += p->count / n >= 1 << 14;
   for (int k = 0; k < CONTEXTS; k++) free(out[k]);
   free(x);
 }
 
-static bool check(uint64_t seed) {
-  problem p = {.state = seed};
-  char wrong[200] = "";
-  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
-  if (!record(&p)) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
-  else run(&p, wrong, sizeof wrong);
-  if (*wrong) fprintf(stderr, "%s: %s\n(prop_moments --case %" PRIu64 ")\n", p.what, wrong, seed);
-  ir_graph_free(&p.g);
-  return !*wrong;
+static void tell(const cases *c) {
+  printf("%ld cases, %ld with many elements for each result, %ld elements", c->done, blocks, elements);
 }
 
 int main(int argc, char **argv) {
-  cases c = cases_read(argc, argv, 60);
-  if (!cases_open(machines, CONTEXTS, contexts)) return 1;
-  cases_run(&c, check);
-  cases_close(contexts, CONTEXTS);
-  printf("prop_moments: %ld cases, %ld with many elements for each result, %ld elements, %ld failed, seed "
-         "%" PRIu64 "\n",
-         c.done, blocks, elements, c.failed, c.seed);
-  return c.failed != 0;
+  static const trial_property property = {"moments", 60,  machines, CONTEXTS, sizeof(problem),
+                                          record,    run, tell,     NULL};
+  return trial_main(argc, argv, &property);
 }

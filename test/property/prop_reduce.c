@@ -11,11 +11,9 @@
  * ones, so that extrema have ties, and floats to be added or multiplied give the same in any order
  *   bounded   sums and means of floats of any size: no farther from the sum in f64 than 128 u times the sum
  *             of magnitudes */
-#include "frontend/compile.h"
-#include "ir/eval.h"
 #include "passes/ops/ops.h"
-#include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXTS = 7, RESULTS = 3 };
+enum { CONTEXTS = 7 };
 static const double BOUND = 128 * 0x1p-24;
 
 static const case_machine machines[CONTEXTS] = {{1, NULL},
@@ -33,20 +31,15 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"},
                                                 {2, "vector_bytes=16 lanes=64 local=32768"},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
-static rt_context *contexts[CONTEXTS];
 static long elements;
 
 typedef struct problem {
-  uint64_t state;
-  ir_graph g;
-  ir_error error;
-  ir_ref x, y[RESULTS]; /* bounded: also the sum in f64, and that of magnitudes */
+  trial t;
   ir_op op;
-  bool bounded;
-  char what[400];
+  bool bounded; /* results behind the first: the sum in f64, and that of magnitudes */
 } problem;
 
-static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
 
 static int64_t some_size(problem *p) {
   static const int64_t edges[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129, 1000};
@@ -79,7 +72,7 @@ static void choose_sizes(problem *p, uint32_t rank, int64_t *size) {
 }
 
 static ir_ref viewed(problem *p, ir_ref x) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   uint32_t rank = ir_rank(g, x);
   ir_ref order[3];
   for (uint32_t k = 0; k < rank; k++) order[k] = ir_index(g, rank - 1 - k);
@@ -92,13 +85,14 @@ static ir_ref viewed(problem *p, ir_ref x) {
 
 static bool is_positional(ir_op op) { return op == IR_OP_ARGMAX || op == IR_OP_ARGMIN; }
 
-static bool record(problem *p) {
+static bool record(trial *t) {
+  problem *p = (problem *)t;
   static const ir_dtype dtypes[] = {IR_BOOL, IR_I8,  IR_U8,  IR_I16,  IR_U16, IR_I32, IR_U32,
                                     IR_I64,  IR_U64, IR_F16, IR_BF16, IR_F32, IR_F64, IR_F32};
   static const ir_op ops[] = {IR_OP_SUM,    IR_OP_PROD,   IR_OP_REDUCE_MAX, IR_OP_REDUCE_MIN,
                               IR_OP_ANY,    IR_OP_ALL,    IR_OP_SUM,        IR_OP_ARGMAX,
                               IR_OP_ARGMIN, IR_OP_ARGMAX, IR_OP_MEAN,       IR_OP_SUM};
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   p->op = ops[pick(p, 0, 11)];
   p->bounded = (p->op == IR_OP_SUM || p->op == IR_OP_MEAN) && pick(p, 0, 1);
   ir_dtype dtype = p->bounded ? IR_F32 : dtypes[pick(p, 0, 13)];
@@ -108,28 +102,29 @@ static bool record(problem *p) {
   choose_sizes(p, rank, size);
   ir_ref dims[3], axes[3];
   for (uint32_t k = 0; k < rank; k++) dims[k] = ir_index(g, size[k]);
-  p->x = op_input(g, "x", 1, dtype, dims, rank);
-  ir_ref x = viewed(p, p->x);
+  p->t.input_count = p->t.result_count = 1, p->t.exact_count = p->bounded ? 2 : 0;
+  p->t.input[0] = op_input(g, "x", 1, dtype, dims, rank);
+  ir_ref x = viewed(p, p->t.input[0]);
   uint32_t count = 0, set = (uint32_t)pick(p, 1, (1 << rank) - 1);
   int64_t axis = pick(p, 0, rank - 1);
   for (uint32_t k = 0; k < rank; k++)
     if (set >> k & 1) axes[count++] = ir_index(g, k);
   bool keepdims = pick(p, 0, 1);
-  p->y[0] = is_positional(p->op) ? op_argreduce(g, p->op, x, pick(p, 0, 3) ? &axis : NULL, keepdims)
-                                 : op_reduce(g, p->op, x, axes, count, keepdims);
+  p->t.result[0] = is_positional(p->op) ? op_argreduce(g, p->op, x, pick(p, 0, 3) ? &axis : NULL, keepdims)
+                                        : op_reduce(g, p->op, x, axes, count, keepdims);
   if (p->bounded) {
     ir_ref wide = op_cast(g, x, IR_F64);
-    p->y[1] = op_reduce(g, p->op, wide, axes, count, keepdims);
-    p->y[2] = op_reduce(g, p->op, op_unary(g, IR_OP_ABS, wide), axes, count, keepdims);
+    p->t.result[1] = op_reduce(g, p->op, wide, axes, count, keepdims);
+    p->t.result[2] = op_reduce(g, p->op, op_unary(g, IR_OP_ABS, wide), axes, count, keepdims);
   }
   ir_text text;
   ir_text_init(&text, g->mem);
   ir_print_type(g, x, &text);
-  snprintf(p->what, sizeof p->what, "%s of %s%s, %s %u%s", ir_ops[p->op].text, ir_text_get(&text),
-           x == p->x ? "" : ", a view", is_positional(p->op) ? "axis" : "axes of the set",
+  snprintf(p->t.what, sizeof p->t.what, "%s of %s%s, %s %u%s", ir_ops[p->op].text, ir_text_get(&text),
+           x == p->t.input[0] ? "" : ", a view", is_positional(p->op) ? "axis" : "axes of the set",
            is_positional(p->op) ? (uint32_t)axis : set, p->bounded ? ", bounded" : "");
   ir_text_free(&text);
-  return p->y[0] != 0;
+  return p->t.result[0] != 0;
 }
 
 static double some_float(problem *p) {
@@ -153,94 +148,39 @@ static void sprinkle(problem *p, unsigned char *data, size_t count, ir_dtype t) 
                    (ir_value){.f = specials[pick(p, 0, 7)]});
 }
 
-static unsigned char *data_of(problem *p, size_t count) {
-  ir_dtype t = ir_dtype_of(&p->g, p->x);
+static unsigned char *data_of(trial *given, ir_ref input, int64_t n) {
+  problem *p = (problem *)given;
+  ir_dtype t = ir_dtype_of(&p->t.g, input);
+  size_t count = trial_elements(given, input, n);
   size_t size = ir_dtypes[t].bytes;
   unsigned char *data = calloc(count + 1, size);
   bool wide = pick(p, 0, 1);
   for (size_t i = 0; i < count; i++) {
     ir_value v = {.i = t == IR_BOOL ? pick(p, 0, 99) == 0 : pick(p, -5, 5)};
     if (ir_is_float(t)) v.f = some_float(p);
-    else if (t != IR_BOOL && wide) v.i = (int64_t)random_next(&p->state) >> pick(p, 0, 63);
+    else if (t != IR_BOOL && wide) v.i = (int64_t)random_next(&p->t.state) >> pick(p, 0, 63);
     ir_value_store(data + i * size, t, v);
   }
   sprinkle(p, data, count, t);
+  elements += (long)count;
   return data;
 }
 
-static bool same_element(const unsigned char *a, const unsigned char *b, ir_dtype t) {
-  if (memcmp(a, b, ir_dtypes[t].bytes) == 0) return true;
-  return ir_is_float(t) && isnan(ir_value_load(a, t).f) && isnan(ir_value_load(b, t).f);
-}
-
-static bool is_right(const problem *p, const ir_eval_result *want, int64_t i, const unsigned char *got) {
-  size_t size = ir_dtypes[want[0].dtype].bytes, at = (size_t)i;
-  if (!p->bounded)
-    return same_element((const unsigned char *)want[0].data + at * size, got + at * size, want[0].dtype);
-  double y = ir_value_load(got + at * size, want[0].dtype).f, exact = ((const double *)want[1].data)[at];
+static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
+                     const void *got) {
+  size_t size = ir_dtypes[want->dtype].bytes, at = (size_t)i;
+  if (!((const problem *)t)->bounded)
+    return trial_same((const unsigned char *)want[result].data + at * size, got, want->dtype);
+  double y = ir_value_load(got, want->dtype).f, exact = ((const double *)want[1].data)[at];
   return fabs(y - exact) <= BOUND * ((const double *)want[2].data)[at];
 }
 
-static rt_program *compiled(problem *p, int k, ir_error *error) {
-  rt_program *program = NULL;
-  fe_request request = {.graph = &p->g,
-                        .results = ir_tuple(&p->g, p->y, 1),
-                        .inputs = &p->x,
-                        .input_count = 1,
-                        .name = "reduce"};
-  fe_compile(contexts[k], &request, &program, error);
-  return program;
-}
+static void run(trial *t) { trial_evaluate(t, &(trial_check){1, data_of, is_right}); }
 
-static void run(problem *p, char *wrong, size_t room) {
-  size_t count = 1;
-  int64_t size = 1;
-  for (uint32_t k = 0; k < ir_rank(&p->g, p->x); k++)
-    if (ir_is_const(&p->g, ir_dim(&p->g, p->x, k), &size)) count *= (size_t)size;
-  unsigned char *x = data_of(p, count), *out[CONTEXTS] = {NULL};
-  ir_binding_input bound = {p->x, x};
-  ir_eval_result want[RESULTS] = {{0}};
-  ir_error error = {0};
-  size_t results = p->bounded ? 3 : 1;
-  ir_eval(&p->g, p->y, results, &bound, 1, NULL, 0, want, &error);
-  for (int k = 0; k < CONTEXTS && !error.status; k++) {
-    rt_program *program = compiled(p, k, &error);
-    out[k] = calloc(1, want[0].bytes + 1);
-    if (program) rt_program_run(program, (void *[]){x}, (void *[]){out[k]}, NULL, &error);
-    if (program) rt_program_release(program);
-  }
-  if (error.status) snprintf(wrong, room, "%.150s", error.text);
-  for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (cases_same_order(&machines[k]) && memcmp(out[0], out[k], want[0].bytes))
-      cases_tell_bits(&machines[k], wrong, room);
-  for (int k = 0; k < CONTEXTS; k++)
-    for (int64_t i = 0; i < want[0].count && !*wrong && (k == 0 || !cases_same_order(&machines[k])); i++)
-      if (!is_right(p, want, i, out[k]))
-        snprintf(wrong, room, "element %" PRId64 " of %" PRId64 " is wrong%s%s", i, want[0].count,
-                 k ? " with " : "", k ? machines[k].target : "");
-  elements += (long)count;
-  ir_eval_free(&p->g, want, results);
-  for (int k = 0; k < CONTEXTS; k++) free(out[k]);
-  free(x);
-}
-
-static bool check(uint64_t seed) {
-  problem p = {.state = seed};
-  char wrong[200] = "";
-  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
-  if (!record(&p)) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
-  else run(&p, wrong, sizeof wrong);
-  if (*wrong) fprintf(stderr, "%s: %s\n(prop_reduce --case %" PRIu64 ")\n", p.what, wrong, seed);
-  ir_graph_free(&p.g);
-  return !*wrong;
-}
+static void tell(const cases *c) { printf("%ld reductions, %ld elements", c->done, elements); }
 
 int main(int argc, char **argv) {
-  cases c = cases_read(argc, argv, 60);
-  if (!cases_open(machines, CONTEXTS, contexts)) return 1;
-  cases_run(&c, check);
-  cases_close(contexts, CONTEXTS);
-  printf("prop_reduce: %ld reductions, %ld elements, %ld failed, seed %" PRIu64 "\n", c.done, elements,
-         c.failed, c.seed);
-  return c.failed != 0;
+  static const trial_property property = {"reduce", 60,  machines, CONTEXTS, sizeof(problem),
+                                          record,   run, tell,     NULL};
+  return trial_main(argc, argv, &property);
 }

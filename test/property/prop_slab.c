@@ -10,21 +10,13 @@
  * an attention with sizes around those of its blocks, perhaps causal, with a mask, or with NaN and infinities
  * here and there. Integers must be right to the bit, floats close to what the evaluator has, NaN where it has
  * NaN; and the bits the same for 1, 2 and 4 threads. Says how many kernels were slabs. */
-#include "frontend/compile.h"
-#include "frontend/reader.h"
-#include "ir/eval.h"
-#include "ir/parse.h"
 #include "passes/ops/compose.h"
-#include "passes/ops/ops.h"
-#include "passes/passes.h"
-#include "test/lib/cases.h"
-#include "test/lib/random_graph.h"
+#include "test/lib/slabs.h"
+#include "test/lib/trial.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { CONTEXTS = 7, INPUTS = 4, VALUES = 24, RESULTS = 3, RUNS = 2 };
 
@@ -35,22 +27,17 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"},
                                                 {2, "vector_bytes=16 lanes=64 local=32768"},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
-static rt_context *contexts[CONTEXTS];
 static long elements, slabs, kernels;
 
 typedef struct problem {
-  uint64_t state;
-  ir_graph g;
-  ir_error error;
+  trial t;
   ir_dtype dtype;
-  ir_ref input[INPUTS], value[VALUES], result[RESULTS], var, shape[IR_MAX_RANK];
-  uint32_t input_count, value_count, result_count, rank, reduced; /* reduced: the set of axes mostly taken */
-  bool special;                                                   /* NaN and infinities among the data */
-  double tolerance;
-  char what[4000];
+  ir_ref value[VALUES], shape[IR_MAX_RANK];
+  uint32_t value_count, rank, reduced; /* reduced: the set of axes mostly taken */
+  bool special;                        /* NaN and infinities among the data */
 } problem;
 
-static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
 
 static int64_t some_size(problem *p) {
   static const int64_t edges[] = {1, 2, 3, 5, 8, 15, 16, 17, 24, 31, 33, 48, 63, 64, 65, 100, 128, 130, 600};
@@ -58,8 +45,8 @@ static int64_t some_size(problem *p) {
 }
 
 static ir_ref add_input(problem *p, ir_dtype dtype, const ir_ref *shape, uint32_t rank) {
-  char name[2] = {(char)('a' + (int)p->input_count), 0};
-  return p->input[p->input_count++] = op_input(&p->g, name, 1, dtype, shape, rank);
+  char name[2] = {(char)('a' + (int)p->t.input_count), 0};
+  return p->t.input[p->t.input_count++] = op_input(&p->t.g, name, 1, dtype, shape, rank);
 }
 
 static ir_ref some_value(problem *p) {
@@ -74,13 +61,13 @@ static ir_ref reduction(problem *p, ir_ref x) {
   ir_ref axes[IR_MAX_RANK];
   uint32_t count = 0, set = pick(p, 0, 3) ? p->reduced : (uint32_t)pick(p, 1, (1 << p->rank) - 1);
   for (uint32_t a = 0; a < p->rank; a++)
-    if (set >> a & 1) axes[count++] = ir_index(&p->g, a);
-  return op_reduce(&p->g, ops[pick(p, 0, is_float(p) ? 3 : 2)], x, axes, count, true);
+    if (set >> a & 1) axes[count++] = ir_index(&p->t.g, a);
+  return op_reduce(&p->t.g, ops[pick(p, 0, is_float(p) ? 3 : 2)], x, axes, count, true);
 }
 
 /* Of numbers that stay small. */
 static ir_ref elementwise(problem *p, ir_ref x) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   static const ir_op ops[] = {IR_OP_ADD, IR_OP_SUB, IR_OP_MIN, IR_OP_MAX, IR_OP_SUB};
   if (pick(p, 0, 2)) return op_binary(g, ops[pick(p, 0, 4)], x, some_value(p));
   if (!is_float(p)) return op_unary(g, pick(p, 0, 1) ? IR_OP_NEG : IR_OP_ABS, x);
@@ -94,7 +81,7 @@ static ir_ref elementwise(problem *p, ir_ref x) {
 
 /* The same type, other positions. */
 static ir_ref view(problem *p, ir_ref x) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   uint32_t rank = ir_rank(g, x), axis = (uint32_t)pick(p, 0, rank - 1);
   ir_ref at = ir_index(g, axis), shape[IR_MAX_RANK], flat = ir_index(g, -1);
   for (uint32_t a = 0; a < rank; a++) shape[a] = ir_dim(g, x, a);
@@ -113,11 +100,11 @@ static ir_ref view(problem *p, ir_ref x) {
 }
 
 static ir_ref below_diagonal(problem *p, ir_ref x) {
-  return p->rank >= 2 && !p->var ? op_tril(&p->g, x, pick(p, -3, 3)) : x;
+  return p->rank >= 2 && !p->t.var ? op_tril(&p->t.g, x, pick(p, -3, 3)) : x;
 }
 
 static ir_ref next_value(problem *p) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   ir_ref x = some_value(p);
   bool full = true;
   for (uint32_t a = 0; a < p->rank; a++) full &= ir_dim(g, x, a) == p->shape[a];
@@ -132,7 +119,7 @@ static ir_ref next_value(problem *p) {
 }
 
 static void record_rows(problem *p) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   static const ir_dtype dtypes[] = {IR_F32, IR_F64, IR_I32, IR_I64, IR_F32};
   p->dtype = dtypes[pick(p, 0, 4)];
   p->rank = (uint32_t)pick(p, 2, 4);
@@ -142,27 +129,27 @@ static void record_rows(problem *p) {
     while (all * size > 40000) size = (size + 1) / 2;
     all *= size;
     p->shape[a] = ir_index(g, size);
-    if (a == symbolic) p->shape[a] = p->var = ir_var(g, "n", 1, pick(p, 0, 1), size, 1);
+    if (a == symbolic) p->shape[a] = p->t.var = ir_var(g, "n", 1, pick(p, 0, 1), size, 1);
   }
   p->reduced = (uint32_t)pick(p, 1, (1 << p->rank) - 1);
   if (p->reduced == (1u << p->rank) - 1) p->reduced &= ~(1u << pick(p, 0, p->rank - 1));
   p->value[p->value_count++] = add_input(p, p->dtype, p->shape, p->rank);
   ir_ref last = p->shape[p->rank - 1];
   if (pick(p, 0, 1)) p->value[p->value_count++] = add_input(p, p->dtype, p->shape, p->rank);
-  if (pick(p, 0, 1)) p->input_count < INPUTS ? (void)add_input(p, p->dtype, &last, 1) : (void)0;
+  if (pick(p, 0, 1)) p->t.input_count < INPUTS ? (void)add_input(p, p->dtype, &last, 1) : (void)0;
   for (int64_t steps = pick(p, 3, 12); steps > 0 && p->value_count < VALUES; steps--) {
     ir_ref made = next_value(p);
     if (made) p->value[p->value_count++] = made;
-    else if (p->var) ir_error_clear(&p->error); /* an extremum of what may be empty */
+    else if (p->t.var) ir_error_clear(&p->t.error); /* an extremum of what may be empty */
     else break;
   }
-  p->result_count = (uint32_t)pick(p, 1, RESULTS);
-  for (uint32_t k = 0; k < p->result_count; k++)
-    p->result[k] = k ? some_value(p) : p->value[p->value_count - 1];
+  p->t.result_count = (uint32_t)pick(p, 1, RESULTS);
+  for (uint32_t k = 0; k < p->t.result_count; k++)
+    p->t.result[k] = k ? some_value(p) : p->value[p->value_count - 1];
 }
 
 static void record_attention(problem *p) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   static const int64_t counts[] = {1, 3, 16, 63, 64, 65, 96, 128, 192, 256};
   p->dtype = pick(p, 0, 3) ? IR_F32 : IR_F64;
   int64_t queries = counts[pick(p, 0, 9)], keys = pick(p, 0, 1) ? queries : counts[pick(p, 0, 9)],
@@ -176,31 +163,20 @@ static void record_attention(problem *p) {
   size_t n = 3;
   if (pick(p, 0, 2) == 0)
     x[n++] = add_input(p, pick(p, 0, 1) ? IR_BOOL : p->dtype, (ir_ref[]){q[2], k[2]}, 2);
-  p->result[p->result_count++] = op_attention(g, x, n, 0, pick(p, 0, 3) > 0);
+  p->t.result[p->t.result_count++] = op_attention(g, x, n, 0, pick(p, 0, 3) > 0);
 }
 
-static void describe(problem *p) {
-  ir_text text;
-  ir_text_init(&text, p->g.mem);
-  ir_print_graph(&p->g, "slab", ir_tuple(&p->g, p->result, p->result_count), &text);
-  snprintf(p->what, sizeof p->what, "%s", ir_text_get(&text));
-  ir_text_free(&text);
+static bool record(trial *t) {
+  if (trial_pick(t, 0, 3)) record_rows((problem *)t);
+  else record_attention((problem *)t);
+  return !t->error.status;
 }
 
-static size_t count_of(problem *p, ir_ref tensor, int64_t n) {
-  size_t count = 1;
-  for (uint32_t a = 0; a < ir_rank(&p->g, tensor); a++) {
-    int64_t size = n;
-    ir_is_const(&p->g, ir_dim(&p->g, tensor, a), &size);
-    count *= (size_t)size;
-  }
-  return count;
-}
-
-static unsigned char *data_of(problem *p, ir_ref input, int64_t n) {
+static unsigned char *data_of(trial *given, ir_ref input, int64_t n) {
   static const double specials[] = {NAN, INFINITY, -INFINITY, 1e30};
-  ir_dtype t = ir_dtype_of(&p->g, input);
-  size_t size = ir_dtypes[t].bytes, count = count_of(p, input, n);
+  problem *p = (problem *)given;
+  ir_dtype t = ir_dtype_of(&p->t.g, input);
+  size_t size = ir_dtypes[t].bytes, count = trial_elements(given, input, n);
   unsigned char *data = calloc(count + 1, size);
   for (size_t i = 0; i < count; i++) {
     ir_value v = {.i = t == IR_BOOL ? pick(p, 0, 4) > 0 : pick(p, -9, 9)};
@@ -213,151 +189,30 @@ static unsigned char *data_of(problem *p, ir_ref input, int64_t n) {
   return data;
 }
 
-static bool is_close(const problem *p, const unsigned char *want, const unsigned char *got, ir_dtype t) {
-  if (!ir_is_float(t)) return memcmp(want, got, ir_dtypes[t].bytes) == 0;
-  double a = ir_value_load(want, t).f, b = ir_value_load(got, t).f;
-  if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
-  if (isinf(a) || isinf(b)) return a == b;
-  return fabs(a - b) <= p->tolerance * (1 + fabs(a));
+static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
+                     const void *got) {
+  ir_dtype dtype = want[result].dtype;
+  const void *at = (const unsigned char *)want[result].data + (size_t)i * ir_dtypes[dtype].bytes;
+  if (trial_same(at, got, dtype)) return true;
+  if (!ir_is_float(dtype)) return false;
+  double a = ir_value_load(at, dtype).f, b = ir_value_load(got, dtype).f;
+  double tolerance = ((const problem *)t)->dtype == IR_F64 ? 1e-8 : 2e-3;
+  return isfinite(a) && isfinite(b) ? fabs(a - b) <= tolerance * (1 + fabs(a)) : a == b;
 }
 
-static void compare(problem *p, const ir_eval_result *want, unsigned char *const got[CONTEXTS], char *wrong,
-                    size_t room) {
-  size_t size = ir_dtypes[want->dtype].bytes;
-  for (int k = 1; k < CONTEXTS && !*wrong; k++)
-    if (cases_same_order(&machines[k]) && memcmp(got[0], got[k], want->bytes))
-      cases_tell_bits(&machines[k], wrong, room);
-  for (int k = 0; k < CONTEXTS; k++)
-    for (int64_t i = 0; i < want->count && !*wrong && (k == 0 || !cases_same_order(&machines[k])); i++) {
-      const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size;
-      if (is_close(p, w, got[k] + (size_t)i * size, want->dtype)) continue;
-      snprintf(wrong, room, "element %" PRId64 " of %" PRId64 " is %.9g, expected %.9g%s%s", i, want->count,
-               ir_value_load(got[k] + (size_t)i * size, want->dtype).f, ir_value_load(w, want->dtype).f,
-               k ? " with " : "", k ? machines[k].target : "");
-    }
-  elements += want->count;
+static void run(trial *t) {
+  elements += (long)trial_evaluate(t, &(trial_check){RUNS, data_of, is_right});
+  if (*t->wrong) return;
+  slab_counts counts = slabs_of(t);
+  slabs += counts.slabs, kernels += counts.kernels;
 }
 
-static void run_once(problem *p, rt_program *const programs[CONTEXTS], char *wrong, size_t room) {
-  ir_error error = {0};
-  ir_eval_result want[RESULTS] = {{0}};
-  ir_binding_input bound[INPUTS];
-  void *inputs[INPUTS];
-  unsigned char *out[RESULTS][CONTEXTS] = {{NULL}};
-  int64_t n = p->var ? pick(p, ir_bounds_of(&p->g, p->var).lo, ir_bounds_of(&p->g, p->var).hi) : 0;
-  ir_var_value value = {p->var, n};
-  for (uint32_t k = 0; k < p->input_count; k++)
-    bound[k] = (ir_binding_input){p->input[k], inputs[k] = data_of(p, p->input[k], n)};
-  ir_status status =
-      ir_eval(&p->g, p->result, p->result_count, bound, p->input_count, &value, p->var != 0, want, &error);
-  for (int c = 0; c < CONTEXTS && status == IR_OK; c++) {
-    void *outputs[RESULTS];
-    for (uint32_t k = 0; k < p->result_count; k++) outputs[k] = out[k][c] = calloc(1, want[k].bytes + 1);
-    status = rt_program_run(programs[c], inputs, outputs, &n, &error);
-  }
-  if (status != IR_OK) snprintf(wrong, room, "%.150s", error.text);
-  for (uint32_t k = 0; k < p->result_count && status == IR_OK; k++) compare(p, &want[k], out[k], wrong, room);
-  ir_eval_free(&p->g, want, p->result_count);
-  for (uint32_t k = 0; k < p->input_count; k++) free(inputs[k]);
-  for (uint32_t k = 0; k < p->result_count; k++)
-    for (int c = 0; c < CONTEXTS; c++) free(out[k][c]);
+static void tell(const cases *c) {
+  printf("%ld graphs, %ld slabs among %ld kernels, %ld elements", c->done, slabs, kernels, elements);
 }
-
-/* The listing of a kernel parses back to the same listing. */
-static void check_text(problem *p, ir_ref kernel, char *wrong, size_t room) {
-  ir_text first, second;
-  ir_text_init(&first, &ir_mem_libc), ir_text_init(&second, &ir_mem_libc);
-  ir_print_graph(&p->g, "k", kernel, &first);
-  ir_graph again;
-  ir_error error = {0};
-  ir_module module = {0};
-  ir_graph_init(&again, &ir_mem_libc, &error);
-  if (ir_parse_module(&again, &fe_builder, "k", ir_text_get(&first), first.len, &module) != IR_OK) {
-    snprintf(wrong, room, "a listing does not parse: %.150s", error.text);
-  } else {
-    ir_print_graph(&again, "k", module.graphs[0].root, &second);
-    if (strcmp(ir_text_get(&first), ir_text_get(&second)) != 0)
-      snprintf(wrong, room, "a listing changes when parsed");
-  }
-  ir_module_free(&module);
-  ir_graph_free(&again);
-  ir_text_free(&first), ir_text_free(&second);
-}
-
-static void count_slabs(problem *p, const ir_target *target, char *wrong, size_t room) {
-  ir_plan plan;
-  ir_error error = {0};
-  pass_options options = {
-      .target = target, .inputs = p->input, .input_count = p->input_count, .verify = true};
-  ir_ref results = ir_tuple(&p->g, p->result, p->result_count);
-  if (pass_pipeline(&p->g, results, &options, &plan, &error) != IR_OK) {
-    snprintf(wrong, room, "%.150s", error.text);
-    return;
-  }
-  for (size_t i = 0; i < plan.step_count; i++) {
-    kernels += plan.steps[i].kind == IR_STEP_KERNEL;
-    slabs += plan.steps[i].slab.count > 0;
-    if (plan.steps[i].slab.count && !*wrong) check_text(p, plan.steps[i].kernel, wrong, room);
-  }
-  ir_plan_free(&plan);
-}
-
-static void run(problem *p, char *wrong, size_t room) {
-  rt_program *programs[CONTEXTS] = {NULL};
-  ir_error error = {0};
-  fe_request request = {.graph = &p->g,
-                        .results = ir_tuple(&p->g, p->result, p->result_count),
-                        .inputs = p->input,
-                        .input_count = p->input_count,
-                        .vars = &p->var,
-                        .var_count = p->var != 0,
-                        .name = "slab"};
-  for (int c = 0; c < CONTEXTS && !*wrong; c++)
-    if (fe_compile(contexts[c], &request, &programs[c], &error) != IR_OK)
-      snprintf(wrong, room, "%.150s", error.text);
-  for (int k = 0; k < RUNS && !*wrong; k++) run_once(p, programs, wrong, room);
-  for (int c = 0; c < CONTEXTS; c++)
-    if (programs[c]) rt_program_release(programs[c]);
-}
-
-static bool check(uint64_t seed, bool shown, const ir_target *target) {
-  problem p = {.state = seed};
-  char wrong[200] = "";
-  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
-  if (pick(&p, 0, 3)) record_rows(&p);
-  else record_attention(&p);
-  p.tolerance = p.dtype == IR_F64 ? 1e-8 : 2e-3;
-  if (shown) {
-    describe(&p);
-    printf("%s", p.what);
-    ir_graph_free(&p.g);
-    return true;
-  }
-  if (p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
-  else run(&p, wrong, sizeof wrong);
-  if (!*wrong) count_slabs(&p, target, wrong, sizeof wrong);
-  if (*wrong) describe(&p);
-  if (*wrong) fprintf(stderr, "%s%s\n(prop_slab --case %" PRIu64 ")\n", p.what, wrong, seed);
-  ir_graph_free(&p.g);
-  return !*wrong;
-}
-
-static bool shows;
-static const ir_target *described; /* this machine */
-
-static bool check_case(uint64_t seed) { return check(seed, shows, described); }
 
 int main(int argc, char **argv) {
-  cases c = cases_read(argc, argv, 60);
-  ir_error error = {0};
-  for (int i = 1; i + 1 < argc; i += 2)
-    if (strcmp(argv[i], "--show") == 0)
-      c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.again = shows = true;
-  if (!cases_open(machines, CONTEXTS, contexts)) return 1;
-  described = rt_context_target(contexts[0], &error);
-  cases_run(&c, check_case);
-  cases_close(contexts, CONTEXTS);
-  printf("prop_slab: %ld graphs, %ld slabs among %ld kernels, %ld elements, %ld failed, seed %" PRIu64 "\n",
-         c.done, slabs, kernels, elements, c.failed, c.seed);
-  return c.failed != 0;
+  static const trial_property property = {"slab", 60,  machines, CONTEXTS, sizeof(problem),
+                                          record, run, tell,     NULL};
+  return trial_main(argc, argv, &property);
 }

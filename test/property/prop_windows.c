@@ -6,10 +6,8 @@
  * A case moves an image of rows that are mostly short by a few rows and columns, fills what that uncovers,
  * perhaps computes something, and stacks the results: rows of which masks cut off a column or two. Where the
  * caches of a machine are small, its stores go past them. */
-#include "frontend/compile.h"
 #include "passes/ops/ops.h"
-#include "test/lib/cases.h"
-#include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,33 +21,28 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {1, "vector_bytes=32 l1=4096 l2=8192 l3=16384"},
                                                 {2, "vector_bytes=32 masks=0"},
                                                 {1, "vector_bytes=16 registers=16 masks=0"}};
-static rt_context *contexts[CONTEXTS];
 static long elements;
 
 typedef enum work { MOVED, NEGATED, ADDED, WORKS } work; /* as it is; negated; plus the image where it is */
 
 typedef struct problem {
-  uint64_t state;
-  ir_graph g;
-  ir_error error;
-  ir_ref x, y;
+  trial t;
   ir_dtype dtype;
   int64_t size[RANK], down[MOST_WINDOWS], along[MOST_WINDOWS], fill;
   int windows, axis; /* of the stack */
   work work;
-  char what[300];
 } problem;
 
-static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
 
 static ir_ref constant(problem *p, int64_t value) {
   bool floats = ir_is_float(p->dtype);
-  return ir_const(&p->g, p->dtype, floats ? (ir_value){.f = (double)value} : (ir_value){.i = value});
+  return ir_const(&p->t.g, p->dtype, floats ? (ir_value){.f = (double)value} : (ir_value){.i = value});
 }
 
 /* The image moved: element [c, i, j] is [c, i+down, j+along] of the image, the fill outside. */
 static ir_ref moved(problem *p, int64_t down, int64_t along) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   ir_ref pads[2 * RANK], bounds[2 * RANK];
   int64_t by[RANK] = {0, down, along};
   for (int a = 0; a < RANK; a++) {
@@ -57,34 +50,37 @@ static ir_ref moved(problem *p, int64_t down, int64_t along) {
     pads[2 * a] = ir_index(g, before), pads[2 * a + 1] = ir_index(g, after);
     bounds[2 * a] = ir_index(g, after), bounds[2 * a + 1] = ir_index(g, after + p->size[a]);
   }
-  return op_shrink(g, op_pad(g, p->x, pads, RANK, constant(p, p->fill), IR_PAD_CONSTANT), bounds, RANK);
+  return op_shrink(g, op_pad(g, p->t.input[0], pads, RANK, constant(p, p->fill), IR_PAD_CONSTANT), bounds,
+                   RANK);
 }
 
-static bool record(problem *p) {
+static bool record(trial *t) {
+  problem *p = (problem *)t;
   static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_I32, IR_F64, IR_I64, IR_I16, IR_U8};
   static const int64_t widths[] = {14, 16, 24, 28, 40, 48, 56, 57, 64, 80, 112, 224};
   ir_ref dims[RANK], made[MOST_WINDOWS];
   p->dtype = dtypes[pick(p, 0, 6)];
   p->size[0] = pick(p, 1, 3), p->size[1] = pick(p, 1, 60);
   p->size[2] = pick(p, 0, 2) ? widths[pick(p, 0, 11)] : pick(p, 1, 120);
-  for (int a = 0; a < RANK; a++) dims[a] = ir_index(&p->g, p->size[a]);
-  p->x = op_input(&p->g, "x", 1, p->dtype, dims, RANK);
+  for (int a = 0; a < RANK; a++) dims[a] = ir_index(&p->t.g, p->size[a]);
+  p->t.input_count = p->t.result_count = 1;
+  p->t.input[0] = op_input(&p->t.g, "x", 1, p->dtype, dims, RANK);
   p->windows = (int)pick(p, 1, MOST_WINDOWS), p->axis = (int)pick(p, 0, 2);
   p->work = p->dtype == IR_U8 ? MOVED : (work)pick(p, 0, WORKS - 1);
   p->fill = pick(p, 0, 1) ? 0 : pick(p, 0, MOST_FILL);
   for (int k = 0; k < p->windows; k++) {
     p->down[k] = pick(p, -MOST_MOVED, MOST_MOVED), p->along[k] = pick(p, -MOST_MOVED, MOST_MOVED);
     made[k] = moved(p, p->down[k], p->along[k]);
-    if (p->work == NEGATED) made[k] = op_unary(&p->g, IR_OP_NEG, made[k]);
-    if (p->work == ADDED) made[k] = op_binary(&p->g, IR_OP_ADD, made[k], p->x);
+    if (p->work == NEGATED) made[k] = op_unary(&p->t.g, IR_OP_NEG, made[k]);
+    if (p->work == ADDED) made[k] = op_binary(&p->t.g, IR_OP_ADD, made[k], p->t.input[0]);
   }
-  p->y = op_stack(&p->g, made, (size_t)p->windows, p->axis);
-  snprintf(p->what, sizeof p->what,
+  p->t.result[0] = op_stack(&p->t.g, made, (size_t)p->windows, p->axis);
+  snprintf(p->t.what, sizeof p->t.what,
            "%d windows of [%" PRId64 ",%" PRId64 ",%" PRId64 "], first by %" PRId64 ", %" PRId64
            ", work %d, dtype %d, axis %d",
            p->windows, p->size[0], p->size[1], p->size[2], p->down[0], p->along[0], p->work, p->dtype,
            p->axis);
-  return p->y != 0;
+  return p->t.result[0] != 0;
 }
 
 /* elements, whatever their dtype */
@@ -139,48 +135,27 @@ static bool is_right(const problem *p, const void *x, const void *y) {
   return true;
 }
 
-static void run(problem *p, char *wrong, size_t room) {
-  size_t count = (size_t)(p->size[0] * p->size[1] * p->size[2]), bytes = (size_t)ir_dtypes[p->dtype].bytes;
+static void run(trial *t) {
+  problem *p = (problem *)t;
+  size_t count = trial_elements(t, t->input[0], 0), bytes = (size_t)ir_dtypes[p->dtype].bytes;
   void *x = malloc(count * bytes), *y = malloc(count * (size_t)p->windows * bytes);
   for (size_t i = 0; i < count; i++) write_at(p, x, i, pick(p, 0, MOST_FILL));
-  for (int k = 0; k < CONTEXTS && !*wrong; k++) {
-    rt_program *program = NULL;
-    ir_error error = {0};
-    fe_request request = {.graph = &p->g,
-                          .results = ir_tuple(&p->g, &p->y, 1),
-                          .inputs = &p->x,
-                          .input_count = 1,
-                          .name = "windows"};
+  for (int k = 0; k < CONTEXTS && !*t->wrong; k++) {
     memset(y, 0xa5, count * (size_t)p->windows * bytes);
-    fe_compile(contexts[k], &request, &program, &error);
-    if (program) rt_program_run(program, (void *[]){x}, (void *[]){y}, NULL, &error);
-    if (program) rt_program_release(program);
-    if (error.status) snprintf(wrong, room, "%.150s", error.text);
-    else if (!is_right(p, x, y))
-      snprintf(wrong, room, "wrong with %s", machines[k].target ? machines[k].target : "this machine");
+    trial_run_on(t, k, (void *[]){x}, (void *[]){y});
+    if (!*t->wrong && !is_right(p, x, y))
+      snprintf(t->wrong, sizeof t->wrong, "wrong with %s",
+               machines[k].target ? machines[k].target : "this machine");
   }
   elements += (long)count * p->windows;
   free(x);
   free(y);
 }
 
-static bool check(uint64_t seed) {
-  problem p = {.state = seed};
-  char wrong[200] = "";
-  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
-  if (!record(&p)) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
-  else run(&p, wrong, sizeof wrong);
-  if (*wrong) fprintf(stderr, "%s: %s\n(prop_windows --case %" PRIu64 ")\n", p.what, wrong, seed);
-  ir_graph_free(&p.g);
-  return !*wrong;
-}
+static void tell(const cases *c) { printf("%ld cases, %ld elements", c->done, elements); }
 
 int main(int argc, char **argv) {
-  cases c = cases_read(argc, argv, 100);
-  if (!cases_open(machines, CONTEXTS, contexts)) return 1;
-  cases_run(&c, check);
-  cases_close(contexts, CONTEXTS);
-  printf("prop_windows: %ld cases, %ld elements, %ld failed, seed %" PRIu64 "\n", c.done, elements, c.failed,
-         c.seed);
-  return c.failed != 0;
+  static const trial_property property = {"windows", 100, machines, CONTEXTS, sizeof(problem),
+                                          record,    run, tell,     NULL};
+  return trial_main(argc, argv, &property);
 }

@@ -109,6 +109,20 @@ static void results_are_lent_until_they_are_written(void **state) {
   assert_int_equal(check(&m, LARGE, 0, 32), rounded(LARGE));
 }
 
+/* What the result is computed from could lie in it; but then what is needed together with something larger,
+ * before, could not. */
+static void results_are_lent_where_that_saves_more(void **state) {
+  p_maker m;
+  slots s = begin(&m, LARGE, 2);
+  uint32_t large = p_slot(&m, IR_SLOT_TEMP, "t", IR_F32, ir_index(&m.g, (int64_t)2 * LARGE));
+  turn(&m, large, s.x, 2, s.size);
+  turn(&m, s.t[0], large, 2, s.size);
+  turn(&m, s.t[1], s.t[0], 2, s.size);
+  p_scale_add(&m, s.out, s.t[1], -1, 3, s.size);
+  assert_int_equal(check(&m, LARGE, 0, 24), rounded((int64_t)2 * LARGE));
+  (void)state;
+}
+
 static void small_ones_are_not_worth_it(void **state) {
   p_maker m;
   slots s = begin(&m, SMALL, 2);
@@ -165,6 +179,7 @@ int main(void) {
       cmocka_unit_test(what_is_read_again_stays),
       cmocka_unit_test(what_is_read_elsewhere_is_not_overwritten),
       cmocka_unit_test(results_are_lent_until_they_are_written),
+      cmocka_unit_test(results_are_lent_where_that_saves_more),
       cmocka_unit_test(small_ones_are_not_worth_it),
       cmocka_unit_test(the_result_of_a_loop_is_not_lent),
       cmocka_unit_test(replays_allocate_nothing),

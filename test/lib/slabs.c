@@ -1,0 +1,90 @@
+#include "test/lib/slabs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/reader.h"
+#include "ir/parse.h"
+#include "passes/passes.h"
+
+enum { MOST_FUSED = 600 };
+
+/* The listing of a kernel parses back to the same listing. */
+static void check_text(trial *t, ir_ref kernel) {
+  ir_text first, second;
+  ir_text_init(&first, &ir_mem_libc), ir_text_init(&second, &ir_mem_libc);
+  ir_print_graph(&t->g, "k", kernel, &first);
+  ir_graph again;
+  ir_error error = {0};
+  ir_module module = {0};
+  ir_graph_init(&again, &ir_mem_libc, &error);
+  if (ir_parse_module(&again, &fe_builder, "k", ir_text_get(&first), first.len, &module) != IR_OK) {
+    snprintf(t->wrong, sizeof t->wrong, "a listing does not parse: %.150s", error.text);
+  } else {
+    ir_print_graph(&again, "k", module.graphs[0].root, &second);
+    if (strcmp(ir_text_get(&first), ir_text_get(&second)) != 0)
+      snprintf(t->wrong, sizeof t->wrong, "a listing changes when parsed");
+  }
+  ir_module_free(&module);
+  ir_graph_free(&again);
+  ir_text_free(&first), ir_text_free(&second);
+}
+
+static bool is_in_memory(const ir_plan *plan, ir_ref node) {
+  for (size_t i = 0; i < plan->stored_count; i++)
+    if (plan->stored[i].node == node) return true;
+  return false;
+}
+
+/* Is there a sum of products in what computes the value from memory and other members of the slab? */
+static bool has_product(const ir_graph *g, const ir_plan *plan, const ir_slab *slab, ir_ref value) {
+  ir_ref todo[MOST_FUSED] = {value};
+  uint32_t count = 1;
+  for (uint32_t next = 0; next < count; next++) {
+    const ir_node *n = ir_get(g, todo[next]);
+    bool stops = next && is_in_memory(plan, todo[next]);
+    for (uint32_t i = 0; i < slab->count && next; i++) stops |= slab->values[i].value == todo[next];
+    if (stops) continue;
+    const ir_node *term = n->op == IR_OP_SUM ? ir_get(g, n->src[0]) : NULL;
+    bool of_two =
+        term && term->nsrc > 1 && term->src[0] != term->src[1] && ir_op_of(g, term->src[1]) != IR_OP_CONST;
+    if (of_two && (term->op == IR_OP_FMA || term->op == IR_OP_MUL || term->op == IR_OP_DOT2)) return true;
+    for (uint32_t i = 0; i < ir_operand_count(n) && count < MOST_FUSED; i++) todo[count++] = n->src[i];
+  }
+  return false;
+}
+
+static uint32_t products(const ir_graph *g, const ir_plan *plan, const ir_slab *slab) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < slab->count; i++) count += has_product(g, plan, slab, slab->values[i].value);
+  return count;
+}
+
+static bool turns(const ir_slab *slab) {
+  bool any = false;
+  for (uint32_t i = 0; i < slab->count; i++) any |= slab->values[i].turned;
+  return any;
+}
+
+slab_counts slabs_of(trial *t) {
+  ir_plan plan;
+  ir_error error = {0};
+  slab_counts counts = {0};
+  pass_options options = {
+      .target = trial_target(0), .inputs = t->input, .input_count = t->input_count, .verify = true};
+  if (!options.target || pass_pipeline(&t->g, trial_results(t), &options, &plan, &error) != IR_OK) {
+    snprintf(t->wrong, sizeof t->wrong, "%.150s", error.text);
+    return counts;
+  }
+  for (size_t i = 0; i < plan.step_count; i++) {
+    const ir_step *step = &plan.steps[i];
+    uint32_t here = products(&t->g, &plan, &step->slab);
+    if (here > counts.products) counts.products = here;
+    counts.kernels += step->kind == IR_STEP_KERNEL;
+    counts.slabs += step->slab.count > 0;
+    counts.turned += turns(&step->slab);
+    if (step->slab.count && !*t->wrong) check_text(t, step->kernel);
+  }
+  ir_plan_free(&plan);
+  return counts;
+}

@@ -1,0 +1,181 @@
+#include "test/lib/trial.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/compile.h"
+#include "test/lib/random_graph.h"
+
+static const trial_property *the;
+static rt_context *contexts[TRIAL_MACHINES];
+static bool shows;
+
+int64_t trial_pick(trial *t, int64_t lo, int64_t hi) { return random_between(&t->state, lo, hi); }
+
+const ir_target *trial_target(int machine) {
+  ir_error error = {0};
+  return rt_context_target(contexts[machine], &error);
+}
+
+size_t trial_elements(const trial *t, ir_ref tensor, int64_t n) {
+  size_t count = 1;
+  for (uint32_t a = 0; a < ir_rank(&t->g, tensor); a++) {
+    int64_t size = n;
+    ir_is_const(&t->g, ir_dim(&t->g, tensor, a), &size);
+    count *= (size_t)size;
+  }
+  return count;
+}
+
+ir_ref trial_results(trial *t) { return ir_tuple(&t->g, t->result, t->result_count); }
+
+bool trial_same(const void *a, const void *b, ir_dtype dtype) {
+  if (memcmp(a, b, ir_dtypes[dtype].bytes) == 0) return true;
+  return ir_is_float(dtype) && isnan(ir_value_load(a, dtype).f) && isnan(ir_value_load(b, dtype).f);
+}
+
+static void fail(trial *t, const ir_error *error) {
+  snprintf(t->wrong, sizeof t->wrong, "%.150s", error->text);
+}
+
+static rt_program *compiled(trial *t, int machine) {
+  rt_program *program = NULL;
+  ir_error error = {0};
+  fe_request request = {.graph = &t->g,
+                        .results = trial_results(t),
+                        .inputs = t->input,
+                        .input_count = t->input_count,
+                        .vars = &t->var,
+                        .var_count = t->var != 0,
+                        .name = the->name};
+  if (fe_compile(contexts[machine], &request, &program, &error) != IR_OK) fail(t, &error);
+  return program;
+}
+
+void trial_run_on(trial *t, int machine, void *const *inputs, void *const *outputs) {
+  ir_error error = {0};
+  rt_program *program = compiled(t, machine);
+  if (!program) return;
+  if (rt_program_run(program, inputs, outputs, NULL, &error) != IR_OK) fail(t, &error);
+  rt_program_release(program);
+}
+
+/* against the evaluator */
+
+static bool same_bits(const unsigned char *a, const unsigned char *b, const ir_eval_result *type) {
+  size_t size = ir_dtypes[type->dtype].bytes;
+  if (memcmp(a, b, type->bytes) == 0) return true;
+  for (size_t i = 0; i < type->bytes; i += size)
+    if (!trial_same(a + i, b + i, type->dtype)) return false;
+  return true;
+}
+
+static void compare(trial *t, const trial_check *check, const ir_eval_result *want, uint32_t result,
+                    unsigned char *const got[TRIAL_MACHINES]) {
+  const case_machine *machines = the->machines;
+  const ir_eval_result *w = &want[result];
+  size_t size = ir_dtypes[w->dtype].bytes;
+  for (int k = 1; k < the->machine_count && !*t->wrong; k++)
+    if (cases_same_order(&machines[k]) && !same_bits(got[0], got[k], w))
+      cases_tell_bits(&machines[k], t->wrong, sizeof t->wrong);
+  for (int k = 0; k < the->machine_count; k++) {
+    if (k && cases_same_order(&machines[k])) continue;
+    for (int64_t i = 0; i < w->count && !*t->wrong; i++) {
+      const unsigned char *at = got[k] + (size_t)i * size,
+                          *expected = (const unsigned char *)w->data + (size_t)i * size;
+      if (check->is_right(t, want, result, i, at)) continue;
+      ir_value a = ir_value_load(at, w->dtype), b = ir_value_load(expected, w->dtype);
+      bool real = ir_is_float(w->dtype);
+      snprintf(t->wrong, sizeof t->wrong, "element %" PRId64 " of %" PRId64 " is %.9g, expected %.9g%s%s", i,
+               w->count, real ? a.f : (double)a.i, real ? b.f : (double)b.i, k ? " with " : "",
+               k ? machines[k].target : "");
+    }
+  }
+}
+
+static int64_t run_once(trial *t, const trial_check *check, rt_program *const *programs) {
+  ir_error error = {0};
+  ir_eval_result want[TRIAL_RESULTS] = {{0}};
+  ir_binding_input bound[TRIAL_INPUTS];
+  void *inputs[TRIAL_INPUTS];
+  unsigned char *out[TRIAL_RESULTS][TRIAL_MACHINES] = {{NULL}};
+  uint32_t all = t->result_count + t->exact_count;
+  int64_t n = 0, elements = 0;
+  if (t->var) n = trial_pick(t, ir_bounds_of(&t->g, t->var).lo, ir_bounds_of(&t->g, t->var).hi);
+  ir_var_value value = {t->var, n};
+  for (uint32_t i = 0; i < t->input_count; i++)
+    bound[i] = (ir_binding_input){t->input[i], inputs[i] = check->data(t, t->input[i], n)};
+  ir_eval(&t->g, t->result, all, bound, t->input_count, &value, t->var != 0, want, &error);
+  for (int k = 0; k < the->machine_count && !error.status; k++) {
+    void *outputs[TRIAL_RESULTS];
+    for (uint32_t i = 0; i < t->result_count; i++) outputs[i] = out[i][k] = calloc(1, want[i].bytes + 1);
+    rt_program_run(programs[k], inputs, outputs, &n, &error);
+  }
+  if (error.status) fail(t, &error);
+  for (uint32_t i = 0; i < t->result_count; elements += want[i++].count)
+    if (!error.status) compare(t, check, want, i, out[i]);
+  ir_eval_free(&t->g, want, all);
+  for (uint32_t i = 0; i < t->input_count; i++) free(inputs[i]);
+  for (uint32_t i = 0; i < t->result_count; i++)
+    for (int k = 0; k < the->machine_count; k++) free(out[i][k]);
+  return elements;
+}
+
+int64_t trial_evaluate(trial *t, const trial_check *check) {
+  rt_program *programs[TRIAL_MACHINES] = {NULL};
+  int64_t elements = 0;
+  for (int k = 0; k < the->machine_count && !*t->wrong; k++) programs[k] = compiled(t, k);
+  for (int i = 0; i < check->runs && !*t->wrong; i++) elements += run_once(t, check, programs);
+  for (int k = 0; k < the->machine_count; k++)
+    if (programs[k]) rt_program_release(programs[k]);
+  return elements;
+}
+
+/* the program */
+
+static void print_graph(trial *t, FILE *out) {
+  ir_text text;
+  ir_text_init(&text, t->g.mem);
+  ir_print_graph(&t->g, the->name, trial_results(t), &text);
+  fputs(ir_text_get(&text), out);
+  ir_text_free(&text);
+}
+
+static void report(trial *t, uint64_t seed) {
+  if (*t->what) fprintf(stderr, "%s: ", t->what);
+  else print_graph(t, stderr);
+  fprintf(stderr, "%s\n(prop_%s --case %" PRIu64 ")\n", t->wrong, the->name, seed);
+}
+
+static bool check(uint64_t seed) {
+  trial *t = calloc(1, the->size);
+  t->state = seed;
+  ir_graph_init(&t->g, &ir_mem_libc, &t->error);
+  if (!the->record(t)) snprintf(t->wrong, sizeof t->wrong, "refused: %.150s", t->error.text);
+  else if (shows) print_graph(t, stdout);
+  else the->run(t);
+  bool good = !*t->wrong;
+  if (!good) report(t, seed);
+  ir_graph_free(&t->g);
+  free(t);
+  return good;
+}
+
+int trial_main(int argc, char **argv, const trial_property *property) {
+  cases c = cases_read(argc, argv, property->count);
+  for (int i = 1; i + 1 < argc; i += 2)
+    if (strcmp(argv[i], "--show") == 0)
+      c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.again = shows = true;
+  the = property;
+  if (!cases_open(property->machines, property->machine_count, contexts)) return 1;
+  cases_run(&c, check);
+  bool enough = shows || !property->enough || property->enough(&c);
+  cases_close(contexts, property->machine_count);
+  printf("prop_%s: ", property->name);
+  property->tell(&c);
+  printf(", %ld failed, seed %" PRIu64 "\n", c.failed, c.seed);
+  return c.failed != 0 || !enough;
+}
