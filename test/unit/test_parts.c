@@ -49,7 +49,8 @@ static void begin(made *m, const char *text, const ir_mem *mem) {
   ir_module module = {0};
   *m = (made){0};
   ir_graph_init(&m->g, mem, &m->error);
-  if (ir_parse_module(&m->g, &fe_builder, "test", text, strlen(text), &module) != IR_OK) fail_msg("%s", m->error.text);
+  if (ir_parse_module(&m->g, &fe_builder, "test", text, strlen(text), &module) != IR_OK)
+    fail_msg("%s", m->error.text);
   m->before = module.graphs[0].root;
   ir_module_free(&module);
 }
