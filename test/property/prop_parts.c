@@ -12,8 +12,8 @@
  * the same bits, close to what the evaluator has, integers its very bits. In half of the cases something
  * stands in the way: the product is a result too, or used by one; the batch lies along another axis, is
  * turned round, merged with the rows, padded, joined, added up; is of too few or too many elements, or of any
- * number. Then results must be right all the same. Where nothing does, the layer has to have become a scan
- * over the batch; where the whole product is wanted, it must not. */
+ * number. Then results must be right all the same. Where nothing does, some layer has to have become a scan
+ * over the batch; where the batch has too few or too many elements, none may have. */
 #include "frontend/compile.h"
 #include "ir/eval.h"
 #include "passes/ops/compose.h"
@@ -343,7 +343,7 @@ static void check_plan(problem *p, char *wrong, size_t room) {
     return;
   }
   uint32_t made = 0;
-  bool never = p->hindrance == KEPT || p->hindrance == FEW || p->hindrance == MANY || p->hindrance == ANY;
+  bool never = p->hindrance == FEW || p->hindrance == MANY || p->hindrance == ANY;
   for (size_t i = 0; i < plan.step_count; i++) made += plan.steps[i].kind == IR_STEP_SCAN;
   if (!described->lanes && p->certain && !made) snprintf(wrong, room, "no layer is computed in parts");
   if (never && made) snprintf(wrong, room, "a layer is computed in parts that may not be");
