@@ -3,7 +3,6 @@
  * of every value that varies along it. */
 #include "parts.h"
 
-#include "contract.h"
 #include "ir/elementary.h"
 #include "loops.h"
 #include "slab.h"
@@ -104,17 +103,16 @@ static bool axis_below(ir_graph *g, ir_ref node, uint32_t k, int8_t axis, int8_t
   }
 }
 
-/* Is it given to the region, or computed in there? What depends on the product is computed. */
+/* Is it given to the region, or computed in there? What depends on the product is computed, and elementwise
+ * what only the region uses; a reduction belongs to what comes before, which may be one kernel with it. */
 static bool is_given(const tracer *t, const reached *r) {
-  const ir_graph *g = t->s->g;
-  const ir_node *n = ir_get(g, r->node);
-  pass_contraction c;
-  if (t->s->uses.walk[r->node] == t->s->walk || n->op == IR_OP_CONST || n->op == IR_OP_IOTA) return false;
-  if (ir_ops[n->op].cls == IR_CLASS_VIEW) return false;
-  bool own = t->s->uses.count[r->node] == r->uses;
-  if (pass_is_elementwise(n)) return r->axis < 0 ? ir_is_elementary((ir_op)n->op) : !own;
-  bool contracts = n->op == IR_OP_SUM && pass_contraction_of(t->s->g, r->node, &c);
-  return ir_ops[n->op].cls != IR_CLASS_REDUCE || r->axis < 0 || !own || contracts;
+  const parts_uses *u = &t->s->uses;
+  const ir_node *n = ir_get(t->s->g, r->node);
+  if (u->walk[r->node] == t->s->walk || n->op == IR_OP_CONST || n->op == IR_OP_IOTA ||
+      ir_ops[n->op].cls == IR_CLASS_VIEW)
+    return false;
+  if (!pass_is_elementwise(n)) return true;
+  return r->axis < 0 ? ir_is_elementary((ir_op)n->op) : u->count[r->node] != r->uses;
 }
 
 static bool give(tracer *t, const reached *r) {
