@@ -60,6 +60,12 @@ static uint32_t products(const ir_graph *g, const ir_plan *plan, const ir_slab *
   return count;
 }
 
+static bool turns(const ir_slab *slab) {
+  bool any = false;
+  for (uint32_t i = 0; i < slab->count; i++) any |= slab->values[i].turned;
+  return any;
+}
+
 slab_counts slabs_of(trial *t) {
   ir_plan plan;
   ir_error error = {0};
@@ -76,6 +82,7 @@ slab_counts slabs_of(trial *t) {
     if (here > counts.products) counts.products = here;
     counts.kernels += step->kind == IR_STEP_KERNEL;
     counts.slabs += step->slab.count > 0;
+    counts.turned += turns(&step->slab);
     if (step->slab.count && !*t->wrong) check_text(t, step->kernel);
   }
   ir_plan_free(&plan);

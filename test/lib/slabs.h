@@ -5,8 +5,8 @@
 #include "test/lib/trial.h"
 
 typedef struct slab_counts {
-  long kernels, slabs;
-  uint32_t products; /* sums of products in the slab that has most of them */
+  long kernels, slabs, turned; /* turned: slabs with rows side by side in some local */
+  uint32_t products;           /* sums of products in the slab that has most of them */
 } slab_counts;
 
 /* For the first machine. Every slab's listing has to parse back to the same listing. */

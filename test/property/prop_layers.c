@@ -27,7 +27,7 @@ static const case_machine machines[CONTEXTS] = {{1, NULL},
                                                 {2, "vector_bytes=32 registers=16 l1=32768 l2=262144"},
                                                 {2, "vector_bytes=16 lanes=64 local=32768"},
                                                 {1, "vector_bytes=16 lanes=16 local=4096"}};
-static long elements, shared;
+static long elements, shared, turned;
 
 typedef struct weight { /* seen as [in, out] */
   ir_ref tensor;
@@ -40,6 +40,7 @@ typedef struct problem {
   ir_ref value[VALUES], shape[2]; /* every value has the axes `shape` and a last one */
   weight weights[WEIGHTS];
   uint32_t value_count, weight_count, rank; /* of shape */
+  bool hidden;                              /* more units between two products than there are rows */
   bool special;                             /* NaN and infinities among the data */
   bool exact, exact_result[TRIAL_RESULTS];  /* whatever the order of additions: so far, and of each result */
 } problem;
@@ -53,11 +54,12 @@ static ir_ref add_input(problem *p, ir_dtype dtype, const ir_ref *shape, uint32_
 
 /* Of a product with so many rows and terms. */
 static int64_t some_width(problem *p, int64_t rows, int64_t terms, int64_t least, int64_t most) {
-  static const int64_t edges[] = {1,  2,  3,  7,  8,   15,  16,  17,  24,  31,  32,  33,  48,  63,
-                                  64, 65, 80, 96, 100, 112, 127, 128, 129, 144, 160, 192, 200, 256};
+  static const int64_t edges[] = {1,   2,   3,   7,   8,   15,  16,  17,  24,  31,  32,
+                                  33,  48,  63,  64,  65,  80,  96,  100, 112, 127, 128,
+                                  129, 144, 160, 192, 200, 256, 257, 300, 384, 512};
   int64_t size = 0;
   for (int tries = 0; tries < 20 && (size < least || size > most); tries++)
-    size = edges[pick(p, 0, 3) ? pick(p, 6, 27) : pick(p, 0, 27)];
+    size = edges[pick(p, 0, 3) ? pick(p, 6, 31) : pick(p, 0, 31)];
   while (rows * size * terms > 6 << 20) size = (size + 1) / 2;
   return size;
 }
@@ -94,7 +96,7 @@ static ir_ref some_weight(problem *p, int64_t in, int64_t out) {
     bool same = w->in == in && w->out == out, turned = w->in == out && w->out == in;
     if ((same || turned) && pick(p, 0, 1)) return same ? w->tensor : swapped(p, w->tensor);
   }
-  bool by_columns = pick(p, 0, 3) > 0, in_batches = p->rank == 2 && pick(p, 0, 7) == 0;
+  bool by_columns = pick(p, 0, p->hidden ? 15 : 3) > 0, in_batches = p->rank == 2 && pick(p, 0, 7) == 0;
   ir_ref sizes[] = {p->shape[0], ir_index(g, by_columns ? out : in), ir_index(g, by_columns ? in : out)};
   ir_ref w = maybe_computed(p, add_input(p, p->dtype, sizes + !in_batches, 2 + in_batches));
   if (by_columns) w = swapped(p, w);
@@ -176,15 +178,19 @@ static bool record(trial *t) {
                                    129, 150, 191, 192, 200, 255, 256, 257, 300, 320, 384, 400};
   ir_graph *g = &p->t.g;
   p->exact = true;
-  p->dtype = dtypes[pick(p, 0, 8)];
+  p->hidden = pick(p, 0, 1);
+  p->dtype = dtypes[pick(p, 0, p->hidden ? 4 : 8)];
   p->special = ir_is_float(p->dtype) && pick(p, 0, 7) == 0;
   p->rank = (uint32_t)pick(p, 1, 2);
   int64_t batch = p->rank == 2 ? pick(p, 1, 4) : 1;
   int64_t rows = counts[pick(p, 0, 5) ? pick(p, batch > 1 ? 10 : 18, 23) : pick(p, 0, 23)];
   if (batch > 1 && rows > 200) rows = (rows + 1) / 2;
   p->shape[0] = ir_index(g, batch), p->shape[p->rank - 1] = ir_index(g, rows);
-  if (pick(p, 0, 5) == 0) p->shape[p->rank - 1] = p->t.var = ir_var(g, "n", 1, 1, rows, 1);
-  int64_t width = some_width(p, batch * rows, 16, 1, pick(p, 0, 3) ? 64 : 200);
+  if (!p->hidden && pick(p, 0, 4) == 0) p->shape[p->rank - 1] = p->t.var = ir_var(g, "n", 1, 1, rows, 1);
+  int64_t width = some_width(p, batch * rows, 16, p->hidden ? 16 : 1,
+                             p->hidden       ? 33
+                             : pick(p, 0, 3) ? 64
+                                             : 200);
   int64_t layers = pick(p, 0, 2) ? 2 : pick(p, 1, 4);
   ir_ref shape[] = {p->shape[0], p->rank == 2 ? p->shape[1] : ir_index(g, width), ir_index(g, width)};
   ir_ref x = maybe_computed(p, add_input(p, p->dtype, shape, p->rank + 1));
@@ -194,8 +200,8 @@ static bool record(trial *t) {
     bool last = i == layers - 1;
     int64_t in = width_of(p, x);
     bool wide = pick(p, 0, 6) ? i % 2 == 0 : pick(p, 0, 1); /* what is handed on is more than what is read */
-    int64_t out =
-        last && pick(p, 0, 1) ? width : some_width(p, batch * rows, in, wide ? 2 * in : 1, wide ? 256 : in);
+    int64_t least = !wide ? 1 : p->hidden && batch * rows <= 512 ? batch * rows : 2 * in;
+    int64_t out = last && pick(p, 0, 1) ? width : some_width(p, batch * rows, in, least, wide ? 512 : in);
     x = layer(p, x, out, last);
     if (!x) return false;
     p->value[p->value_count++] = x;
@@ -236,11 +242,14 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
 
 static void run(trial *t) {
   elements += (long)trial_evaluate(t, &(trial_check){t->var ? 2 : 1, data_of, is_right});
-  if (!*t->wrong) shared += slabs_of(t).products > 1;
+  if (*t->wrong) return;
+  slab_counts slabs = slabs_of(t);
+  shared += slabs.products > 1, turned += slabs.turned > 0;
 }
 
 static void tell(const cases *c) {
-  printf("%ld graphs, %ld with several products in one kernel, %ld elements", c->done, shared, elements);
+  printf("%ld graphs, %ld with several products in one kernel, %ld with rows turned, %ld elements", c->done,
+         shared, turned, elements);
 }
 
 int main(int argc, char **argv) {
