@@ -51,6 +51,9 @@ void cg_nest_free(cg_nest *nest);
 ir_status cg_nest_rewrite(cg_nest *nest, const cg_nest *old, const ir_graph *g, ir_ref kernel,
                           ir_error *error);
 
+/* Has it a value before all loops, and no operands that emitters ask for? */
+static inline bool cg_is_leaf(ir_op op) { return op == IR_OP_CONST || op == IR_OP_VAR || op == IR_OP_PARAM; }
+
 static inline bool cg_set_has(const uint64_t *set, uint32_t loop) { return set[loop / 64] >> loop % 64 & 1; }
 static inline const uint64_t *cg_lanes(const cg_nest *nest, ir_ref ref) {
   return nest->lanes + (size_t)ref * nest->words;
@@ -70,7 +73,9 @@ static inline bool cg_is_lane(const cg_loop *loop) {
 /* The loop after `loop` (from -1) in a set, or -1. */
 int64_t cg_set_next(const cg_nest *nest, const uint64_t *set, int64_t loop);
 
-/* How an index moves along the vector lane: base + stride * lane, or else base + part. The base is the same
+/* nest_query.c, and what follows unless it says otherwise.
+ *
+ * How an index moves along the vector lane: base + stride * lane, or else base + part. The base is the same
  * for all lanes, 0 where it is zero; what it takes away, the part need not hold. Where the part is a multiple
  * of the lane that is known when the kernel runs, `factor` is what is multiplied with, the same for all lanes
  * and copies. */

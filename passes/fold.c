@@ -37,7 +37,7 @@ static ir_ref demand_key(folder *f, ir_ref node, ir_ref valid, const pass_positi
   return ir_tuple(f->g, items, p->rank + 2);
 }
 
-static void ask(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
+void fold_ask(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_ref key = demand_key(f, node, valid, p);
   if (!key || !IR_RESERVE(f->g->mem, f->keys, f->key_cap, f->key_count + 1)) {
     out_of_memory(f);
@@ -47,11 +47,11 @@ static void ask(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass
   fr->awaited++;
 }
 
-static ir_ref reply(const folder *f, const fold_frame *fr, uint32_t i) {
+ir_ref fold_reply(const folder *f, const fold_frame *fr, uint32_t i) {
   return answer_of(f, f->keys[fr->first_key + i]);
 }
 
-static ir_ref zero_of(folder *f, ir_dtype dtype) {
+ir_ref fold_zero(folder *f, ir_dtype dtype) {
   return ir_is_float(dtype) ? ir_float(f->g, dtype, 0) : ir_int(f->g, dtype, 0);
 }
 
@@ -79,7 +79,7 @@ ir_ref fold_param(folder *f, ir_ref node, uint32_t slot) {
 /* No lane reads the node. */
 static ir_ref never(folder *f, ir_ref node) {
   f->leaf_index = ir_index(f->g, 0), f->leaf_valid = ir_bool(f->g, false);
-  return zero_of(f, ir_dtype_of(f->g, node));
+  return fold_zero(f, ir_dtype_of(f->g, node));
 }
 
 static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_position *p) {
@@ -90,7 +90,7 @@ static ir_ref access(folder *f, ir_ref node, ir_ref valid, const pass_position *
   f->leaf_index = flat = pass_simplify_given(g, flat, valid);
   f->leaf_valid = valid;
   ir_ref src[] = {fold_param(f, node, f->slots->slot_of[node] - 1), flat, valid,
-                  zero_of(f, ir_dtype_of(g, node))};
+                  fold_zero(f, ir_dtype_of(g, node))};
   return ir_make(g, IR_OP_LOAD, ir_dtype_of(g, node), 0, src, 4);
 }
 
@@ -98,11 +98,10 @@ static bool in_memory(const folder *f, ir_ref node) {
   return node != f->output && node < f->slots->count && f->slots->slot_of[node];
 }
 
-/* A value that exists only where `inside` holds, fill elsewhere. A load that already answers with the fill
- * value where it is not valid needs no choice around it. */
-static ir_ref filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill) {
+ir_ref fold_filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, value);
+  /* a load that already answers with the fill value where it is not valid needs no choice around it */
   if (n->op == IR_OP_LOAD && n->src[3] == fill && !ir_is_true(g, n->src[2])) return value;
   if (n->op == IR_OP_LOAD && n->src[2] == inside)
     return ir_make(g, IR_OP_LOAD, (ir_dtype)n->dtype, 0, (ir_ref[]){n->src[0], n->src[1], inside, fill}, 4);
@@ -118,10 +117,10 @@ static ir_ref fold_view(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pa
   ir_ref fill = fills ? ir_src(g, node, 1) : 0;
   if (inside && ir_is_false(g, inside)) return fill;
   if (fr->stage++ == 0) {
-    ask(f, fr, operand, pass_both(g, valid, inside), p);
+    fold_ask(f, fr, operand, pass_both(g, valid, inside), p);
     return 0;
   }
-  return fills ? filled(f, inside, reply(f, fr, 0), fill) : reply(f, fr, 0);
+  return fills ? fold_filled(f, inside, fold_reply(f, fr, 0), fill) : fold_reply(f, fr, 0);
 }
 
 /* Where a position along the joined axis falls in part i, which starts at `start`. */
@@ -145,14 +144,14 @@ static ir_ref fold_join(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, pa
         part.rank--;
         for (uint32_t k = axis; k < part.rank; k++) part.at[k] = p->at[k + 1];
       }
-      ask(f, fr, n->src[i], here, &part);
+      fold_ask(f, fr, n->src[i], here, &part);
     } else if (here && !ir_is_false(g, here)) {
-      ir_ref one = reply(f, fr, replies++);
+      ir_ref one = fold_reply(f, fr, replies++);
       value = value ? pass_where(g, pass_compare(g, IR_OP_LT, at, start), value, one) : one;
     }
     start = end;
   }
-  return ask_now && fr->awaited ? 0 : value ? value : zero_of(f, (ir_dtype)n->dtype);
+  return ask_now && fr->awaited ? 0 : value ? value : fold_zero(f, (ir_dtype)n->dtype);
 }
 
 /* An integer that is a position: the index that it was cast from, or that is the same number; 0: it is none.
@@ -182,12 +181,12 @@ static ir_ref fold_elementwise(folder *f, fold_frame *fr, ir_ref node, ir_ref va
     for (uint32_t i = 0; i < n->nsrc; i++) {
       pass_position here = *p;
       if (ir_rank(g, n->src[i]) == 0) here.rank = 0; /* a constant serves every position */
-      ask(f, fr, n->src[i], valid, &here);
+      fold_ask(f, fr, n->src[i], valid, &here);
     }
     return 0;
   }
   ir_ref src[3] = {0};
-  for (uint32_t i = 0; i < n->nsrc; i++) src[i] = reply(f, fr, i);
+  for (uint32_t i = 0; i < n->nsrc; i++) src[i] = fold_reply(f, fr, i);
   if (n->op == IR_OP_STORED) return src[0];
   if (n->op == IR_OP_WHERE) return pass_where(g, src[0], src[1], src[2]);
   if (ir_ops[n->op].cls == IR_CLASS_COMPARE) return compared(g, n, src);
@@ -231,11 +230,11 @@ static ir_ref fold_reduce(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, 
       inner.at[i] =
           reduced ? fr->ranges[fr->range_count++] = fold_range(f, ir_dim(g, n->src[0], i)) : p->at[kept++];
     }
-    ask(f, fr, n->src[0], valid, &inner);
+    fold_ask(f, fr, n->src[0], valid, &inner);
     return 0;
   }
   bool positional = n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN;
-  ir_ref src[IR_MAX_RANK + 2] = {reply(f, fr, 0)};
+  ir_ref src[IR_MAX_RANK + 2] = {fold_reply(f, fr, 0)};
   uint32_t count = 1;
   if (positional && ir_op_of(g, fr->ranges[0]) != IR_OP_RANGE) return ir_int(g, (ir_dtype)n->dtype, 0);
   if (positional) src[count++] = fr->ranges[0];
@@ -243,68 +242,9 @@ static ir_ref fold_reduce(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, 
     if (ir_op_of(g, fr->ranges[i]) == IR_OP_RANGE) src[count++] = fr->ranges[i];
   if (count == 1) { /* every reduced axis has one element; a float sum still starts from +0 */
     bool adds = combining(n) == IR_OP_ADD && ir_is_float((ir_dtype)n->dtype);
-    return adds ? ir_binary(g, IR_OP_ADD, src[0], zero_of(f, (ir_dtype)n->dtype)) : src[0];
+    return adds ? ir_binary(g, IR_OP_ADD, src[0], fold_zero(f, (ir_dtype)n->dtype)) : src[0];
   }
   return ir_make(g, IR_OP_REDUCE, (ir_dtype)n->dtype, ir_pack_arg(combining(n), 0), src, count);
-}
-
-/* Is an integer read at run time a position of an axis, from the end when negative? */
-static ir_ref in_axis(folder *f, ir_ref index, ir_ref size) {
-  ir_graph *g = f->g;
-  ir_dtype wide = ir_dtype_of(g, index) == IR_U64 ? IR_U64 : IR_I64;
-  ir_ref at = ir_cast(g, index, wide), end = ir_cast(g, size, wide), below = ir_binary(g, IR_OP_LT, at, end);
-  if (wide == IR_U64) return below;
-  return ir_binary(g, IR_OP_AND, ir_binary(g, IR_OP_GE, at, ir_unary(g, IR_OP_NEG, end)), below);
-}
-
-/* Where an index tensor with `batch` leading axes of the data is read, for position p of what is at the
- * indices. */
-static pass_position index_position(const folder *f, const ir_node *n, const pass_position *p) {
-  uint32_t axis = (uint32_t)ir_arg_int(n), batch = (uint32_t)ir_arg_small(n);
-  pass_position where = {.rank = ir_rank(f->g, n->src[1])};
-  for (uint32_t i = 0; i < where.rank; i++) where.at[i] = p->at[i < batch ? i : axis + i - batch];
-  return where;
-}
-
-/* The position in the data, given that along the axis. */
-static pass_position data_position(const folder *f, const ir_node *n, const pass_position *p, ir_ref at) {
-  uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
-  pass_position from = {.rank = ir_rank(f->g, n->src[0])};
-  for (uint32_t i = 0; i < from.rank; i++) from.at[i] = i == axis ? at : p->at[i < axis ? i : i + taken - 1];
-  return from;
-}
-
-static ir_ref bound(folder *f, const ir_node *n, ir_ref index, ir_ref size, ir_ref valid) {
-  return ir_make(f->g, IR_OP_BOUND, IR_INDEX, ir_pack_arg(0, ir_arg_mode(n)), (ir_ref[]){index, size, valid},
-                 3);
-}
-
-/* Has the axis a place for the index? Nothing is in an axis that may be empty when it is. */
-static ir_ref has_place(folder *f, const ir_node *n, ir_ref index, ir_ref size) {
-  ir_ref inside = ir_arg_mode(n) == IR_GATHER_FILL ? in_axis(f, index, size) : ir_bool(f->g, true);
-  if (ir_bounds_of(f->g, size).lo >= 1) return inside;
-  return pass_and(f->g, inside, pass_compare(f->g, IR_OP_GT, size, ir_index(f->g, 0)));
-}
-
-static ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
-  ir_graph *g = f->g;
-  const ir_node *n = ir_get(g, node);
-  if (fr->stage == 0) {
-    pass_position where = index_position(f, n, p);
-    fr->stage = 1;
-    ask(f, fr, n->src[1], valid, &where);
-    return 0;
-  }
-  ir_ref index = reply(f, fr, 0), size = ir_dim(g, n->src[0], (uint32_t)ir_arg_int(n)),
-         inside = has_place(f, n, index, size);
-  if (fr->stage == 1) {
-    pass_position from = data_position(f, n, p, bound(f, n, index, size, valid));
-    fr->stage = 2;
-    ask(f, fr, n->src[0], pass_and(g, valid, inside), &from);
-    return 0;
-  }
-  ir_ref value = reply(f, fr, 1);
-  return !ir_is_true(g, inside) ? filled(f, inside, value, zero_of(f, (ir_dtype)n->dtype)) : value;
 }
 
 static ir_ref fold_demand(folder *f, fold_frame *fr) {
@@ -425,45 +365,6 @@ ir_ref pass_drop_params(ir_graph *g, ir_ref store, pass_slots *slots) {
     store = move_params_up(g, store, slots);
   } while (store && slots->param_count < before);
   return store;
-}
-
-/* Ranges over the updates of a scatter; those over indices go to `over` as well. An axis that threads can
- * share comes first, since effects along indices stay in order: one before them, or else the first one
- * behind. */
-static pass_position update_position(folder *f, const ir_node *n, ir_ref *over, uint32_t *over_count) {
-  ir_ref updates = n->src[2];
-  uint32_t axis = (uint32_t)ir_arg_int(n), taken = ir_rank(f->g, n->src[1]) - (uint32_t)ir_arg_small(n);
-  pass_position p = {.rank = ir_rank(f->g, updates)};
-  uint32_t first = 0;
-  while (first < p.rank && (ir_bounds_of(f->g, ir_dim(f->g, updates, first)).hi == 1 ||
-                            (first >= axis && first < axis + taken)))
-    first++;
-  if (first < p.rank) p.at[first] = fold_range(f, ir_dim(f->g, updates, first));
-  for (uint32_t i = 0; i < p.rank; i++) {
-    if (i != first) p.at[i] = fold_range(f, ir_dim(f->g, updates, i));
-    if (i >= axis && i < axis + taken && ir_op_of(f->g, p.at[i]) == IR_OP_RANGE)
-      over[(*over_count)++] = p.at[i];
-  }
-  return p;
-}
-
-/* The updates of a scatter, whose buffer holds its first operand by now. */
-static ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param) {
-  ir_graph *g = f->g;
-  const ir_node *n = ir_get(g, node);
-  ir_ref src[4 + IR_MAX_RANK];
-  uint32_t over = 0;
-  pass_position p = update_position(f, n, src + 4, &over), where = index_position(f, n, &p);
-  ir_ref index = fold_at(f, n->src[1], &where), value = index ? fold_at(f, n->src[2], &p) : 0,
-         size = ir_dim(g, node, (uint32_t)ir_arg_int(n));
-  if (!value) return 0;
-  ir_ref some = pass_compare(g, IR_OP_GT, size, ir_index(g, 0)); /* of no elements, none is out of range */
-  pass_position to = data_position(f, n, &p, bound(f, n, index, size, some));
-  src[0] = param;
-  src[1] = pass_flatten(g, &pass_canonical, ir_shape(g, node), &to);
-  src[2] = has_place(f, n, index, size);
-  src[3] = value;
-  return ir_make(g, IR_OP_UPDATE, IR_NONE, n->op == IR_OP_SCATTER_ADD ? IR_OP_ADD : 0, src, 4 + over);
 }
 
 static ir_ref fold_store(folder *f, ir_ref value, ir_ref param) {

@@ -1,4 +1,5 @@
-/* Inside folding: the folder, for kernels of one value (fold.c) and of several (fold_slab.c). */
+/* Inside folding: the folder, for kernels of one value (fold.c, fold_indirect.c) and of several
+ * (fold_slab.c). */
 #ifndef VIEWFOLD_PASSES_FOLD_H
 #define VIEWFOLD_PASSES_FOLD_H
 
@@ -41,6 +42,19 @@ ir_ref fold_param(folder *f, ir_ref node, uint32_t slot);
 ir_ref fold_range(folder *f, ir_ref extent);
 void fold_forget(folder *f); /* all answers so far */
 void folder_free(folder *f);
+
+/* Inside the demand on top of the stack: asks for the value of a node at a position, needed where `valid`
+ * holds; the answer to what it asked for as number i, once all are in. */
+void fold_ask(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p);
+ir_ref fold_reply(const folder *f, const fold_frame *fr, uint32_t i);
+ir_ref fold_zero(folder *f, ir_dtype dtype);
+/* A value that exists only where `inside` holds, fill elsewhere. */
+ir_ref fold_filled(folder *f, ir_ref inside, ir_ref value, ir_ref fill);
+
+/* fold_indirect.c: a gather's demand, answered, or 0 after asking for what is missing; */
+ir_ref fold_gather(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p);
+/* the UPDATE of a scatter, whose buffer holds its first operand by now. */
+ir_ref fold_scatter(folder *f, ir_ref node, ir_ref param);
 
 /* fold_slab.c: the element of a value that an earlier effect of the slab has put into its local; 0: the node
  * is none, or on failure. */

@@ -2,6 +2,7 @@
  *
  *   mean            sum of the accumulator's dtype, divided by the count
  *   scatter_add     of f16 and bf16: in f32, rounded once
+ *   scatter, scatter_add   of no updates: what they would change
  *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype
  *                   first
  *   any, all        max, min of bool
@@ -181,6 +182,16 @@ static ir_ref lower_scatter_add(ir_graph *g, ir_ref old, ir_ref x, ir_ref indice
                  (ir_dtype)n->dtype);
 }
 
+/* Is this a scatter whose updates are known to be none? */
+static bool scatters_nothing(const ir_graph *g, const ir_node *n) {
+  if (n->op != IR_OP_SCATTER && n->op != IR_OP_SCATTER_ADD) return false;
+  for (uint32_t a = 0; a < ir_rank(g, n->src[2]); a++) {
+    int64_t size;
+    if (ir_is_const(g, ir_dim(g, n->src[2], a), &size) && size == 0) return true;
+  }
+  return false;
+}
+
 static ir_ref lower_node(lowering *l, ir_ref old) {
   ir_graph *g = l->g;
   const ir_node *n = ir_get(g, old);
@@ -188,6 +199,7 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   if (n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT) return pass_lower_sort(g, old, l->map[n->src[0]]);
   if (ir_ops[n->op].cls == IR_CLASS_ORDERED) return pass_lower_cumulative(g, old, l->map[n->src[0]]);
   if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
+  if (scatters_nothing(g, n)) return l->map[n->src[0]];
   if (n->op == IR_OP_SCATTER_ADD && (n->dtype == IR_F16 || n->dtype == IR_BF16))
     return lower_scatter_add(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);
   bool wide = (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) && n->nsrc > 2 * JOIN_PARTS, changed = wide;

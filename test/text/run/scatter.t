@@ -11,6 +11,15 @@ graph @v23(%x: i32[4,2], %u: i32[2,2], %z: i32[2,4], %w: i32[2,2], %t: i32[3], %
   return %a, %b, %c, %d
 }
 >>>
+<<< none.vf
+graph @none(%x: f16[2,3], %i: i32[0], %u: f16[2,0]) {
+  %a = scatter_add %x, %i, %u axis=1
+  %b = scatter %x, %i, %u axis=1
+  %c = neg %a
+  %d = sub %b, %c
+  return %d
+}
+>>>
 <<< one.vf
 graph @one(%x: f32[4,2], %i: i64[3], %u: f32[3,2]) {
   %a = scatter_add %x, %i, %u
@@ -134,3 +143,11 @@ graph @truth(%t: bool[1,1]) {
 $ viewfold run truth.vf --in t=[[true]] --check
 s: bool[1,2,2] = [[[true, true], [true, true]]]
 check s: 4 elements, bit-equal
+
+== of no updates: what they would change, without a launch of its own
+$ viewfold dump --stage=kernels none.vf
+graph @none: 1 kernel, 0 temporaries
+[...]
+$ viewfold run none.vf --in x=[[0,1,2],[3,4,5]] --in i=[] --in u=[[],[]] --check
+d: f16[2,3] = [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
+check d: 6 elements, bit-equal
