@@ -28,13 +28,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXTS = 4, INPUTS = 16, RESULTS = 4, RUNS = 2, MOST_LAYERS = 3 };
+enum { CONTEXTS = 5, INPUTS = 16, RESULTS = 4, RUNS = 2, MOST_LAYERS = 3 };
 
 static const case_machine machines[CONTEXTS] = {
     {1, "parts=1024"},
     {2, "parts=0"},
     {2, "parts=1024"},
-    {1, "parts=512 vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"}};
+    {1, "parts=512 vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
+    {2, "parts=1024 vector_bytes=16 lanes=16 local=4096"}};
 static rt_context *contexts[CONTEXTS];
 static const ir_target *described; /* the first machine */
 static bool shows;
