@@ -154,6 +154,27 @@ static void put_share(const char *name, double ms, double limit_ms, ir_text *out
   ir_textf(out, "  %-7s %.4g ms, %.0f %% of the limit", name, ms, 100 * limit_ms / ms);
 }
 
+/* How often a run of the graph runs the step; 0: that is not known. */
+static double rounds_of(const fe_explained *e, size_t number, const sizes *s) {
+  double rounds = 1;
+  for (size_t i = 0; i < number; i++) {
+    const ir_step *around = &e->plan->steps[i];
+    size_t end = i + around->inside[0] + around->inside[1];
+    if (end < number) i = end;
+    else if (around->kind == IR_STEP_SCAN) rounds *= number_of(e->g, around->count, s);
+    else if (around->kind == IR_STEP_WHILE) return 0;
+  }
+  return rounds;
+}
+
+static void put_taken(double ms, double rounds, double limit_ms, ir_text *out) {
+  if (ms <= 0) ir_text_str(out, "  took    no time: it did not run");
+  else if (rounds < 1) ir_textf(out, "  took    %.4g ms in all rounds", ms);
+  else put_share("took", ms / rounds, limit_ms, out);
+  if (ms > 0 && rounds > 1) ir_textf(out, ", in each of %.0f rounds", rounds);
+  ir_text_str(out, "\n");
+}
+
 void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
   explain_run *r = run;
   sizes s = {0};
@@ -168,9 +189,7 @@ void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
     put_limit(&x, e);
     put_share("expects", x.predicted_ms, x.limit_ms, e->out);
     ir_textf(e->out, ", by %d thread%s\n", x.threads, x.threads == 1 ? "" : "s");
-    if (r->ns[number] > 0) put_share("took", (double)r->ns[number] * 1e-6, x.limit_ms, e->out);
-    else ir_text_str(e->out, "  took    no time: it did not run");
-    ir_text_str(e->out, "\n");
+    put_taken((double)r->ns[number] * 1e-6, rounds_of(e, number, &s), x.limit_ms, e->out);
   } else {
     e->out->failed = true;
   }

@@ -7,16 +7,18 @@
  * element, which also stays in the caches.
  *
  *   begin   a contraction of many bytes and of much work in each part, so that each is worth all threads
- *   end     the first value behind it that everything made of it goes into, at most half as large, its first
- *           axis the batch; or the copy that is made of that
+ *   end     the first value behind it that everything made of it goes into and that lies in memory anyway, at
+ *           most half as large, its first axis the batch
  *   region  what is between them, with what only it uses (parts_trace.c). The batch stays one axis throughout
  *
- * Each element is computed by the same operations as in one go. Copies that packing has made for all parts
- * stay outside, as everything that lies in memory does. */
+ * What comes to lie in memory does so anyway, so that the kernels are those that there would be in one go, of
+ * one element: they add up the same terms in the same order. Copies that packing has made for all parts stay
+ * outside. */
 #include "parts.h"
 
 #include "contract.h"
 #include "ir/arith.h"
+#include "tails.h"
 
 #include <string.h>
 
@@ -25,6 +27,7 @@ enum {
   MOST_TRIES = 3,    /* ends of one product */
   MOST_PARTS = 64,
   LEAST_PARTS = 4,
+  TABLES = 4,
   WORK = 8 /* multiplications in each part, for each byte that the whole has at least */
 };
 
@@ -48,6 +51,15 @@ static bool is_large(const ir_graph *g, ir_ref node, int64_t bytes) {
   return ir_op_of(g, node) == IR_OP_SUM && ir_rank(g, node) > 1 && parts_bytes(g, node) >= bytes;
 }
 
+bool parts_in_memory(const parts_search *s, ir_ref node, bool again) {
+  ir_op op = ir_op_of(s->g, node);
+  if (op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT ||
+      op == IR_OP_STORED || ir_scatters(op) || s->uses.last[node] == s->results)
+    return true;
+  bool reduced = ir_ops[op].cls == IR_CLASS_REDUCE || s->tails[node] & PASS_TAIL;
+  return reduced && (again || s->uses.count[node] > 1);
+}
+
 /* finding */
 
 static void count_uses(parter *p) {
@@ -58,36 +70,20 @@ static void count_uses(parter *p) {
   }
 }
 
-/* The copy that is made of the end and of nothing else, through views that keep the batch in front. */
-static ir_ref copy_of(const parts_search *s, ir_ref end) {
-  const ir_graph *g = s->g;
-  for (ir_ref at = end; s->uses.count[at] == 1;) {
-    ir_ref user = s->uses.last[at];
-    const ir_node *n = ir_get(g, user);
-    bool view = ir_ops[n->op].cls == IR_CLASS_VIEW && ir_operand_count(n) == 1;
-    if ((!view && n->op != IR_OP_STORED) || parts_bytes(g, user) > parts_bytes(g, end) ||
-        ir_rank(g, user) == 0 || ir_dim(g, user, 0) != ir_dim(g, end, 0))
-      return end;
-    s->uses.walk[user] = s->walk;
-    if (n->op == IR_OP_STORED) return user;
-    at = user;
-  }
-  return end;
-}
-
-/* Does it pay to compute the product in as many parts as the first axis of `end` has positions? */
+/* Does the value lie in memory, and does it pay to compute the product in as many parts as its first axis has
+ * positions? */
 static bool may_end(parter *p, const pass_contraction *c, ir_ref end) {
   const ir_graph *g = p->search.g;
   int64_t bytes = parts_bytes(g, end), count;
-  return bytes && bytes <= parts_bytes(g, c->sum) / 2 && ir_rank(g, end) > 0 &&
-         ir_is_const(g, ir_dim(g, end, 0), &count) && count >= LEAST_PARTS && count <= MOST_PARTS &&
-         pass_contraction_size(c, UINT32_MAX) / count / WORK >= p->bytes;
+  return parts_in_memory(&p->search, end, false) && bytes && bytes <= parts_bytes(g, c->sum) / 2 &&
+         ir_rank(g, end) > 0 && ir_is_const(g, ir_dim(g, end, 0), &count) && count >= LEAST_PARTS &&
+         count <= MOST_PARTS && pass_contraction_size(c, UINT32_MAX) / count / WORK >= p->bytes;
 }
 
 static bool add_region(parter *p, ir_ref end) {
   parts_search *s = &p->search;
   size_t first = s->node_count;
-  s->end = copy_of(s, end);
+  s->end = end;
   ir_is_const(s->g, ir_dim(s->g, end, 0), &s->count);
   if (!parts_trace(s) || !IR_RESERVE(s->g->mem, p->regions, p->region_cap, p->region_count + 1)) return false;
   p->regions[p->region_count++] = (parts_region){first, s->node_count - first, s->end, s->count};
@@ -160,9 +156,12 @@ static bool make_all(parter *p, ir_ref *map) {
 
 static ir_ref in_parts(parter *p, ir_ref results, uint32_t *tables, size_t nodes) {
   ir_graph *g = p->search.g;
-  memset(tables, 0, 3 * nodes * sizeof *tables);
+  memset(tables, 0, TABLES * nodes * sizeof *tables);
   p->search.uses = (parts_uses){tables, tables + nodes, tables + 2 * nodes};
+  p->search.tails = (uint8_t *)(tables + 3 * nodes);
+  p->search.results = results;
   if (ir_reachable(g, &results, 1, &p->live, &p->count, &p->cap) != IR_OK) return 0;
+  pass_tails(g, p->live, p->count, NULL, 0, p->search.tails);
   count_uses(p);
   find_regions(p);
   if (g->error->status) return 0;
@@ -178,10 +177,10 @@ ir_ref pass_parts(ir_graph *g, ir_ref results, const ir_target *target) {
   if (!p.bytes || target->lanes) return results;
   while (r < results && !is_large(g, r, p.bytes)) r++;
   if (r == results) return results;
-  uint32_t *tables = ir_alloc(g->mem, 3 * nodes * sizeof *tables);
+  uint32_t *tables = ir_alloc(g->mem, TABLES * nodes * sizeof *tables);
   ir_ref made = tables ? in_parts(&p, results, tables, nodes) : 0;
   if (!made) ir_fail(g->error, IR_ERR_MEMORY, "out of memory computing a product in parts");
-  ir_free(g->mem, tables, tables ? 3 * nodes * sizeof *tables : 0);
+  ir_free(g->mem, tables, tables ? TABLES * nodes * sizeof *tables : 0);
   ir_free(g->mem, p.live, p.cap * sizeof *p.live);
   ir_free(g->mem, p.regions, p.region_cap * sizeof *p.regions);
   ir_free(g->mem, p.search.nodes, p.search.node_cap * sizeof *p.search.nodes);

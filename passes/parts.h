@@ -31,12 +31,18 @@ typedef struct parts_uses {
 typedef struct parts_search {
   ir_graph *g;
   parts_uses uses;
+  uint8_t *tails; /* as pass_tails leaves them */
+  ir_ref results; /* of the graph */
   uint32_t walk;
   ir_ref begin, end;
   int64_t count;
   parts_node *nodes; /* found so far, for all regions */
   size_t node_count, node_cap;
 } parts_search;
+
+/* Will scheduling have the value in memory, whatever is done in parts? again: it is used at repeated
+ * positions, or inside a reduction. */
+bool parts_in_memory(const parts_search *s, ir_ref node, bool again);
 
 /* Appends the nodes between end and what it is made of, begin among them. False when they cannot be computed
  * in parts, or need not be (then nothing is appended), or after failing, which the graph's error says. */

@@ -30,13 +30,9 @@ static ir_ref shape_of(const maker *m, ir_ref node, int8_t axis) {
   return ir_tuple(m->g, dims, shape->nsrc);
 }
 
-/* x, of one position along its first axis, without that; or with it. */
-static ir_ref reshaped(const maker *m, ir_ref x, ir_ref shape) {
-  ir_ref src[IR_MAX_RANK + 1] = {x};
-  if (!x || !shape) return 0;
-  const ir_node *n = ir_get(m->g, shape);
-  for (uint32_t i = 0; i < n->nsrc; i++) src[1 + i] = n->src[i];
-  return ir_make_tensor(m->g, IR_OP_RESHAPE, ir_dtype_of(m->g, x), shape, 0, src, n->nsrc + 1);
+/* x with a first axis of one position, or without it. No reshape, of which scheduling counts each as work. */
+static ir_ref first_axis(const maker *m, ir_op op, ir_ref x, ir_ref shape) {
+  return x && shape ? ir_make_tensor(m->g, op, ir_dtype_of(m->g, x), shape, ir_pack_arg(0, 0), &x, 1) : 0;
 }
 
 static ir_ref slice_shape(const maker *m, ir_ref node) {
@@ -51,7 +47,7 @@ static bool make_params(maker *m, const ir_ref *map, bool sliced) {
     if (!n->given || (n->axis == 0) != sliced) continue;
     ir_ref shape = sliced ? slice_shape(m, n->node) : ir_shape(g, n->node),
            param = shape ? ir_leaf(g, IR_OP_BUFFER, ir_dtype_of(g, n->node), 0, shape, g->next_serial++) : 0;
-    m->made[i] = sliced ? reshaped(m, param, shape_of(m, n->node, 0)) : param;
+    m->made[i] = sliced ? first_axis(m, IR_OP_UNSQUEEZE, param, shape_of(m, n->node, 0)) : param;
     if (!m->made[i]) return false;
     m->operand[m->operands] = map[n->node];
     m->param[m->operands++] = param;
@@ -86,7 +82,7 @@ static ir_ref in_part(const maker *m, const parts_node *n) {
 /* What a part returns lies in memory, the copy that the end may be as well. */
 static ir_ref part_of(const maker *m, ir_ref end) {
   ir_ref value = ir_op_of(m->g, end) == IR_OP_STORED ? ir_src(m->g, end, 0) : end;
-  return reshaped(m, mapped(m, value), slice_shape(m, end));
+  return first_axis(m, IR_OP_SQUEEZE, mapped(m, value), slice_shape(m, end));
 }
 
 ir_ref parts_make(ir_graph *g, const parts_region *region, const parts_node *nodes, const ir_ref *map) {

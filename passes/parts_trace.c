@@ -15,7 +15,7 @@
 typedef struct reached {
   ir_ref node;
   int8_t axis;
-  uint32_t uses;  /* by nodes of the region */
+  bool summed;    /* below a reduction */
   slab_axes axes; /* which axes of the end walk its own */
 } reached;
 
@@ -23,16 +23,15 @@ typedef struct tracer {
   parts_search *s;
   reached wait[PARTS_NODES]; /* ascending: the last one is used by nothing that waits */
   uint32_t waiting, met;
-  int64_t stored; /* bytes of what would come to lie in memory only to be given */
 } tracer;
 
-static bool reach(tracer *t, ir_ref node, int8_t axis, const slab_axes *axes) {
+static bool reach(tracer *t, ir_ref node, int8_t axis, bool summed, const slab_axes *axes) {
   uint32_t at = t->waiting;
   int64_t size;
   while (at > 0 && t->wait[at - 1].node > node) at--;
   if (at > 0 && t->wait[at - 1].node == node) {
     reached *same = &t->wait[at - 1];
-    same->uses++;
+    same->summed |= summed;
     slab_axes_join(&same->axes, axes);
     return same->axis == axis;
   }
@@ -41,7 +40,7 @@ static bool reach(tracer *t, ir_ref node, int8_t axis, const slab_axes *axes) {
     return false;
   if (t->met++ == PARTS_NODES) return false;
   memmove(t->wait + at + 1, t->wait + at, (t->waiting++ - at) * sizeof *t->wait);
-  t->wait[at] = (reached){node, axis, 1, *axes};
+  t->wait[at] = (reached){node, axis, summed, *axes};
   return true;
 }
 
@@ -104,35 +103,37 @@ static bool axis_below(ir_graph *g, ir_ref node, uint32_t k, int8_t axis, int8_t
 }
 
 /* Is it given to the region, or computed in there? What depends on the product is computed, and elementwise
- * what only the region uses; a reduction belongs to what comes before, which may be one kernel with it. */
+ * what is not in memory. */
 static bool is_given(const tracer *t, const reached *r) {
-  const parts_uses *u = &t->s->uses;
   const ir_node *n = ir_get(t->s->g, r->node);
-  if (u->walk[r->node] == t->s->walk || n->op == IR_OP_CONST || n->op == IR_OP_IOTA ||
+  if (t->s->uses.walk[r->node] == t->s->walk || n->op == IR_OP_CONST || n->op == IR_OP_IOTA ||
       ir_ops[n->op].cls == IR_CLASS_VIEW)
     return false;
-  if (!pass_is_elementwise(n)) return true;
-  return r->axis < 0 ? ir_is_elementary((ir_op)n->op) : u->count[r->node] != r->uses;
+  return !pass_is_elementwise(n) || (r->axis < 0 && ir_is_elementary((ir_op)n->op)) ||
+         parts_in_memory(t->s, r->node, r->summed || r->axis < 0);
 }
 
+/* Dear elementwise operations that all parts repeat are stored for that. */
 static bool give(tracer *t, const reached *r) {
-  const ir_graph *g = t->s->g;
-  if (!ir_shape(g, r->node) || r->axis > 0) return false;
-  if (pass_is_elementwise(ir_get(g, r->node))) t->stored += parts_bytes(g, r->node);
-  return true;
+  bool repeated = r->axis < 0;
+  return ir_shape(t->s->g, r->node) && r->axis <= 0 &&
+         (parts_in_memory(t->s, r->node, r->summed || repeated) ||
+          (repeated && pass_is_elementwise(ir_get(t->s->g, r->node))));
 }
 
 static bool compute(tracer *t, const reached *r) {
   ir_graph *g = t->s->g;
   const ir_node *n = ir_get(g, r->node);
-  if (r->axis < 0 && t->s->uses.walk[r->node] == t->s->walk) return false;
+  bool made = t->s->uses.walk[r->node] == t->s->walk, shared = t->s->uses.count[r->node] > 1;
+  if (r->axis < 0 && made) return false;
+  if (!made && shared && ir_is_elementary((ir_op)n->op)) return false; /* others may need it in memory */
   if (r->axis >= 0 && ir_ops[n->op].cls == IR_CLASS_LEAF && n->op != IR_OP_CONST) return false;
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     slab_axes axes = slab_no_axes;
     int8_t below;
     if (!axis_below(g, r->node, k, r->axis, &below)) return false;
     if (r->axis >= 0 && !slab_axes_below(g, r->node, k, &r->axes, &axes)) return false;
-    if (!reach(t, n->src[k], below, &axes)) return false;
+    if (!reach(t, n->src[k], below, r->summed || ir_ops[n->op].cls == IR_CLASS_REDUCE, &axes)) return false;
   }
   return true;
 }
@@ -152,7 +153,7 @@ static bool trace(tracer *t) {
   slab_axes axes = slab_no_axes;
   bool met = false;
   for (uint32_t a = 0; a < ir_rank(s->g, s->end); a++) axes.loop[a] = (int8_t)a;
-  if (!reach(t, s->end, 0, &axes)) return false;
+  if (!reach(t, s->end, 0, false, &axes)) return false;
   while (t->waiting) {
     reached r = t->wait[--t->waiting];
     bool given = is_given(t, &r);
@@ -165,7 +166,7 @@ static bool trace(tracer *t) {
     }
     s->nodes[s->node_count++] = (parts_node){r.node, r.axis, given};
   }
-  return met && t->stored <= parts_bytes(s->g, s->begin) / 2;
+  return met;
 }
 
 bool parts_trace(parts_search *s) {

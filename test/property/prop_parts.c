@@ -28,14 +28,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXTS = 5, INPUTS = 16, RESULTS = 4, RUNS = 2, MOST_LAYERS = 3 };
+enum { CONTEXTS = 4, INPUTS = 16, RESULTS = 4, RUNS = 2, MOST_LAYERS = 3 };
 
 static const case_machine machines[CONTEXTS] = {
     {1, "parts=1024"},
     {2, "parts=0"},
     {2, "parts=1024"},
-    {1, "parts=512 vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
-    {2, "parts=1024 vector_bytes=16 lanes=16 local=4096"}};
+    {1, "parts=512 vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"}};
 static rt_context *contexts[CONTEXTS];
 static const ir_target *described; /* the first machine */
 static bool shows;
@@ -71,8 +70,8 @@ typedef struct problem {
   int64_t row_count, heads, each; /* width = heads * each */
   ir_ref input[INPUTS], result[RESULTS];
   uint32_t input_count, result_count;
-  uint32_t least; /* layers that must be computed in parts */
-  char what[6000];
+  bool certain; /* some layer is to be computed in parts */
+  char what[16000];
 } problem;
 
 static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
@@ -250,7 +249,7 @@ static void record(problem *p) {
     meeting how = (meeting)pick(p, 0, MEETINGS - 1);
     int64_t bytes = p->size * p->row_count * 3 * p->heads * p->each * ir_dtypes[p->dtype].bytes,
             work = p->row_count * 3 * p->heads * p->each * p->heads * p->each;
-    p->least += p->hindrance == NOTHING && how == ATTENTION && bytes >= 1024 && work >= 8 * 1024;
+    p->certain |= p->hindrance == NOTHING && how == ATTENTION && bytes >= 1024 && work >= 8 * 1024;
     x = layer(p, x, how);
   }
   add_result(p, x);
@@ -346,10 +345,9 @@ static void check_plan(problem *p, char *wrong, size_t room) {
   uint32_t made = 0;
   bool never = p->hindrance == KEPT || p->hindrance == FEW || p->hindrance == MANY || p->hindrance == ANY;
   for (size_t i = 0; i < plan.step_count; i++) made += plan.steps[i].kind == IR_STEP_SCAN;
-  if (!described->lanes && made < p->least)
-    snprintf(wrong, room, "%u layers are computed in parts, of %u that are to be", made, p->least);
+  if (!described->lanes && p->certain && !made) snprintf(wrong, room, "no layer is computed in parts");
   if (never && made) snprintf(wrong, room, "a layer is computed in parts that may not be");
-  scans += made, certain += p->least;
+  scans += made, certain += p->certain;
   ir_plan_free(&plan);
 }
 
@@ -404,9 +402,8 @@ int main(int argc, char **argv) {
   if (none) fprintf(stderr, "in none of the cases was there anything to compute in parts\n");
   cases_close(contexts, CONTEXTS);
   if (shows) return c.failed != 0;
-  printf(
-      "prop_parts: %ld graphs, %ld scans over a batch, %ld of them asked for, %ld elements, %ld failed, seed "
-      "%" PRIu64 "\n",
-      c.done, scans, certain, elements, c.failed, c.seed);
+  printf("prop_parts: %ld graphs, %ld scans over a batch, in %ld asked for, %ld elements, %ld failed, seed "
+         "%" PRIu64 "\n",
+         c.done, scans, certain, elements, c.failed, c.seed);
   return c.failed != 0 || none;
 }
