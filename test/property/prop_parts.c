@@ -14,21 +14,16 @@
  * turned round, merged with the rows, padded, joined, added up; is of too few or too many elements, or of any
  * number. Then results must be right all the same. Where nothing does, some layer has to have become a scan
  * over the batch; where the batch has too few or too many elements, none may have. */
-#include "frontend/compile.h"
-#include "ir/eval.h"
 #include "passes/ops/compose.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
-#include "test/lib/cases.h"
-#include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { CONTEXTS = 5, INPUTS = 16, RESULTS = 4, RUNS = 2, MOST_LAYERS = 3 };
+enum { CONTEXTS = 5, RUNS = 2, MOST_LAYERS = 3, CASES = 20 };
 
 static const case_machine machines[CONTEXTS] = {
     {1, "parts=1024"},
@@ -36,9 +31,6 @@ static const case_machine machines[CONTEXTS] = {
     {2, "parts=1024"},
     {1, "parts=512 vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
     {2, "parts=1024 vector_bytes=16 lanes=16 local=4096"}};
-static rt_context *contexts[CONTEXTS];
-static const ir_target *described; /* the first machine */
-static bool shows;
 static long elements, scans, certain;
 
 /* What stands in the way of computing in parts. */
@@ -61,72 +53,67 @@ typedef enum hindrance {
 typedef enum meeting { ATTENTION, GRAM, WEIGHED, WINDOWS, MEETINGS } meeting;
 
 typedef struct problem {
-  uint64_t state;
-  ir_graph g;
-  ir_error error;
+  trial t;
   ir_dtype dtype;
   hindrance hindrance;
   int64_t size; /* of the batch; at most, of a variable one */
-  ir_ref batch, rows, width, var;
+  ir_ref batch, rows, width;
   int64_t row_count, heads, each; /* width = heads * each */
-  ir_ref input[INPUTS], result[RESULTS];
-  uint32_t input_count, result_count;
-  bool certain; /* some layer is to be computed in parts */
-  char what[16000];
+  bool certain;                   /* some layer is to be computed in parts */
 } problem;
 
-static int64_t pick(problem *p, int64_t lo, int64_t hi) { return random_between(&p->state, lo, hi); }
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
 
-static ir_ref number(problem *p, int64_t value) { return ir_index(&p->g, value); }
+static ir_ref number(problem *p, int64_t value) { return ir_index(&p->t.g, value); }
 
 static ir_ref add_input(problem *p, const ir_ref *shape, uint32_t rank) {
-  char name[2] = {(char)('a' + (int)p->input_count), 0};
-  return p->input[p->input_count++] = op_input(&p->g, name, 1, p->dtype, shape, rank);
+  char name[2] = {(char)('a' + (int)p->t.input_count), 0};
+  return p->t.input[p->t.input_count++] = op_input(&p->t.g, name, 1, p->dtype, shape, rank);
 }
 
-static void add_result(problem *p, ir_ref x) { p->result[p->result_count++] = x; }
+static void add_result(problem *p, ir_ref x) { p->t.result[p->t.result_count++] = x; }
 
 static bool is_float(const problem *p) { return ir_is_float(p->dtype); }
 
 static ir_ref literal(problem *p, double value) {
-  return is_float(p) ? ir_float(&p->g, p->dtype, value) : ir_int(&p->g, p->dtype, (int64_t)value);
+  return is_float(p) ? ir_float(&p->t.g, p->dtype, value) : ir_int(&p->t.g, p->dtype, (int64_t)value);
 }
 
 static ir_ref permuted(problem *p, ir_ref x, const int *order, uint32_t rank) {
   ir_ref axes[IR_MAX_RANK];
   for (uint32_t i = 0; i < rank; i++) axes[i] = number(p, order[i]);
-  return op_permute(&p->g, x, axes, rank);
+  return op_permute(&p->t.g, x, axes, rank);
 }
 
 #define PERMUTED(p, x, ...) permuted(p, x, (int[]){__VA_ARGS__}, sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 
 static ir_ref part_of(problem *p, ir_ref x, uint32_t axis, ir_ref from, ir_ref to) {
   ir_ref bounds[2 * IR_MAX_RANK];
-  for (uint32_t a = 0; a < ir_rank(&p->g, x); a++) {
+  for (uint32_t a = 0; a < ir_rank(&p->t.g, x); a++) {
     bounds[2 * a] = a == axis ? from : number(p, 0);
-    bounds[2 * a + 1] = a == axis ? to : ir_dim(&p->g, x, a);
+    bounds[2 * a + 1] = a == axis ? to : ir_dim(&p->t.g, x, a);
   }
-  return op_shrink(&p->g, x, bounds, ir_rank(&p->g, x));
+  return op_shrink(&p->t.g, x, bounds, ir_rank(&p->t.g, x));
 }
 
 static ir_ref padded(problem *p, ir_ref x, uint32_t axis, int64_t before, int64_t behind) {
   ir_ref pads[2 * IR_MAX_RANK];
-  for (uint32_t a = 0; a < ir_rank(&p->g, x); a++) {
+  for (uint32_t a = 0; a < ir_rank(&p->t.g, x); a++) {
     pads[2 * a] = number(p, a == axis ? before : 0);
     pads[2 * a + 1] = number(p, a == axis ? behind : 0);
   }
-  return op_pad(&p->g, x, pads, ir_rank(&p->g, x), 0, IR_PAD_CONSTANT);
+  return op_pad(&p->t.g, x, pads, ir_rank(&p->t.g, x), 0, IR_PAD_CONSTANT);
 }
 
 static ir_ref sum_over(problem *p, ir_ref x, int64_t axis, bool keepdims) {
   ir_ref at = number(p, axis);
-  return op_reduce(&p->g, IR_OP_SUM, x, &at, 1, keepdims);
+  return op_reduce(&p->t.g, IR_OP_SUM, x, &at, 1, keepdims);
 }
 
 /* a layer */
 
 static ir_ref made_ready(problem *p, ir_ref x) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   switch (pick(p, 0, 4)) {
   case 0: return is_float(p) ? op_layer_norm(g, &x, 1, -1, 1e-3) : op_unary(g, IR_OP_NEG, x);
   case 1: return op_binary(g, IR_OP_ADD, x, add_input(p, (ir_ref[]){p->width}, 1));
@@ -138,7 +125,7 @@ static ir_ref made_ready(problem *p, ir_ref x) {
 
 /* [batch, rows, width] times weights of so many columns */
 static ir_ref product(problem *p, ir_ref x, ir_ref columns) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   bool turned = pick(p, 0, 1);
   ir_ref shape[] = {turned ? columns : p->width, turned ? p->width : columns}, w = add_input(p, shape, 2), y;
   if (turned) w = op_swap_axes(g, w, 0, 1);
@@ -155,7 +142,7 @@ static ir_ref product(problem *p, ir_ref x, ir_ref columns) {
 }
 
 static ir_ref hindered(problem *p, ir_ref v) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   ir_ref zero = number(p, 0), half = number(p, p->size / 2);
   switch ((int)p->hindrance) {
   case KEPT: add_result(p, v); return v;
@@ -173,14 +160,14 @@ static ir_ref hindered(problem *p, ir_ref v) {
 
 /* Piece of that number of [batch, rows, pieces * width], as [batch, heads, rows, each]. */
 static ir_ref piece(problem *p, ir_ref v, int64_t pieces, int64_t at) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   ir_ref shape[] = {p->batch, p->rows, number(p, pieces), number(p, p->heads), number(p, p->each)};
   ir_ref all = op_reshape(g, v, shape, 5);
   return PERMUTED(p, op_point(g, all, number(p, at), 2), 0, 2, 1, 3);
 }
 
 static ir_ref attended(problem *p, ir_ref v) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   ir_ref x[3];
   for (int i = 0; i < 3; i++) x[i] = piece(p, v, 3, i);
   ir_ref y = is_float(p) ? op_attention(g, x, 3, 0, pick(p, 0, 1))
@@ -191,7 +178,7 @@ static ir_ref attended(problem *p, ir_ref v) {
 
 /* What is left has the rows' shape, so that layers follow one another. */
 static ir_ref met(problem *p, ir_ref v, meeting how) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   ir_ref shape[] = {p->batch, p->rows, p->width}, x[3], y;
   if (how == ATTENTION) return attended(p, v);
   for (int i = 0; i < 3; i++) x[i] = op_swap_axes(g, op_swap_axes(g, piece(p, v, 3, i), 1, 2), 2, 3);
@@ -215,7 +202,7 @@ static ir_ref met(problem *p, ir_ref v, meeting how) {
 }
 
 static ir_ref layer(problem *p, ir_ref x, meeting how) {
-  ir_graph *g = &p->g;
+  ir_graph *g = &p->t.g;
   ir_ref rows = made_ready(p, x), columns = number(p, 3 * p->heads * p->each);
   ir_ref y = met(p, hindered(p, product(p, rows, columns)), how);
   if (pick(p, 0, 1)) y = product(p, y, p->width);
@@ -226,11 +213,12 @@ static ir_ref layer(problem *p, ir_ref x, meeting how) {
 /* Rows as the first layer finds them; of a batch behind, an input that has it there. */
 static ir_ref first_rows(problem *p) {
   ir_ref shape[] = {p->batch, p->rows, p->width}, behind[] = {p->rows, p->batch, p->width};
-  if (p->hindrance == BEHIND) return op_swap_axes(&p->g, add_input(p, behind, 3), 0, 1);
+  if (p->hindrance == BEHIND) return op_swap_axes(&p->t.g, add_input(p, behind, 3), 0, 1);
   return add_input(p, shape, 3);
 }
 
-static void record(problem *p) {
+static bool record(trial *t) {
+  problem *p = (problem *)t;
   static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_F64, IR_I32};
   static const int64_t few[] = {2, 3}, usual[] = {4, 5, 6, 8, 12};
   p->dtype = dtypes[pick(p, 0, 3)];
@@ -242,7 +230,7 @@ static void record(problem *p) {
   p->row_count = p->hindrance == MANY ? pick(p, 8, 12) : large ? pick(p, 40, 72) : pick(p, 12, 33);
   p->heads = pick(p, 1, 3), p->each = large ? pick(p, 12, 24) : pick(p, 8, 14);
   p->batch = number(p, p->size);
-  if (p->hindrance == ANY) p->batch = p->var = ir_var(&p->g, "n", 1, pick(p, 0, 4), p->size, 1);
+  if (p->hindrance == ANY) p->batch = p->t.var = ir_var(&p->t.g, "n", 1, pick(p, 0, 4), p->size, 1);
   p->rows = number(p, p->row_count), p->width = number(p, p->heads * p->each);
   uint32_t layers = large ? 1 : (uint32_t)pick(p, 1, MOST_LAYERS);
   ir_ref x = first_rows(p);
@@ -254,157 +242,71 @@ static void record(problem *p) {
     x = layer(p, x, how);
   }
   add_result(p, x);
+  return !t->error.status;
 }
 
-static void describe(problem *p) {
-  ir_text text;
-  ir_text_init(&text, p->g.mem);
-  ir_print_graph(&p->g, "parts", ir_tuple(&p->g, p->result, p->result_count), &text);
-  snprintf(p->what, sizeof p->what, "%s", ir_text_get(&text));
-  ir_text_free(&text);
-}
-
-/* running */
-
-static unsigned char *data_of(problem *p, ir_ref input, int64_t n) {
-  size_t count = 1, size = ir_dtypes[p->dtype].bytes;
-  for (uint32_t a = 0; a < ir_rank(&p->g, input); a++) {
-    int64_t extent = n;
-    ir_is_const(&p->g, ir_dim(&p->g, input, a), &extent);
-    count *= (size_t)extent;
-  }
+static unsigned char *data_of(trial *t, ir_ref input, int64_t n) {
+  ir_dtype dtype = ir_dtype_of(&t->g, input);
+  size_t size = ir_dtypes[dtype].bytes, count = trial_elements(t, input, n);
   unsigned char *data = calloc(count + 1, size);
   for (size_t i = 0; i < count; i++) {
-    int64_t drawn = pick(p, -1000, 1000);
-    ir_value v = {.f = (double)drawn / 500};
-    if (!is_float(p)) v.i = drawn;
-    ir_value_store(data + i * size, p->dtype, v);
+    ir_value v = {.i = trial_pick(t, -1000, 1000)};
+    if (ir_is_float(dtype)) v.f = (double)v.i / 500;
+    ir_value_store(data + i * size, dtype, v);
   }
   return data;
 }
 
-static bool is_close(const problem *p, const unsigned char *want, const unsigned char *got) {
-  double a = ir_value_load(want, p->dtype).f, b = ir_value_load(got, p->dtype).f;
-  return fabs(a - b) <= (p->dtype == IR_F64 ? 1e-9 : 1e-3) * (1 + fabs(a));
-}
-
-static void compare(const problem *p, const ir_eval_result *want, unsigned char *const got[CONTEXTS],
-                    char *wrong, size_t room) {
-  size_t size = ir_dtypes[want->dtype].bytes;
-  for (int k = 0; k < CONTEXTS && !*wrong; k++)
-    if (!is_float(p) ? memcmp(want->data, got[k], want->bytes) != 0
-                     : cases_same_order(&machines[k]) && memcmp(got[0], got[k], want->bytes) != 0)
-      cases_tell_bits(&machines[k], wrong, room);
-  for (int k = 0; k < CONTEXTS && is_float(p); k++)
-    for (int64_t i = 0; i < want->count && !*wrong && (k == 0 || !cases_same_order(&machines[k])); i++) {
-      const unsigned char *w = (const unsigned char *)want->data + (size_t)i * size,
-                          *x = got[k] + (size_t)i * size;
-      if (!is_close(p, w, x))
-        snprintf(wrong, room, "element %" PRId64 " of %" PRId64 " is %.9g, expected %.9g, with %s", i,
-                 want->count, ir_value_load(x, want->dtype).f, ir_value_load(w, want->dtype).f,
-                 machines[k].target);
-    }
-  elements += want->count;
-}
-
-static void run_once(problem *p, rt_program *const programs[CONTEXTS], char *wrong, size_t room) {
-  ir_error error = {0};
-  ir_eval_result want[RESULTS] = {{0}};
-  ir_binding_input bound[INPUTS];
-  void *inputs[INPUTS];
-  unsigned char *out[RESULTS][CONTEXTS] = {{NULL}};
-  int64_t n = p->var ? pick(p, ir_bounds_of(&p->g, p->var).lo, p->size) : 0;
-  ir_var_value value = {p->var, n};
-  for (uint32_t k = 0; k < p->input_count; k++)
-    bound[k] = (ir_binding_input){p->input[k], inputs[k] = data_of(p, p->input[k], n)};
-  ir_status status =
-      ir_eval(&p->g, p->result, p->result_count, bound, p->input_count, &value, p->var != 0, want, &error);
-  for (int c = 0; c < CONTEXTS && status == IR_OK; c++) {
-    void *outputs[RESULTS];
-    for (uint32_t k = 0; k < p->result_count; k++) outputs[k] = out[k][c] = calloc(1, want[k].bytes + 1);
-    status = rt_program_run(programs[c], inputs, outputs, &n, &error);
-  }
-  if (status != IR_OK) snprintf(wrong, room, "%.150s", error.text);
-  for (uint32_t k = 0; k < p->result_count && status == IR_OK; k++) compare(p, &want[k], out[k], wrong, room);
-  ir_eval_free(&p->g, want, p->result_count);
-  for (uint32_t k = 0; k < p->input_count; k++) free(inputs[k]);
-  for (uint32_t k = 0; k < p->result_count; k++)
-    for (int c = 0; c < CONTEXTS; c++) free(out[k][c]);
+static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
+                     const void *got) {
+  ir_dtype dtype = want[result].dtype;
+  const void *at = (const unsigned char *)want[result].data + (size_t)i * ir_dtypes[dtype].bytes;
+  (void)t;
+  if (!ir_is_float(dtype)) return trial_same(at, got, dtype);
+  double a = ir_value_load(at, dtype).f, b = ir_value_load(got, dtype).f;
+  return fabs(a - b) <= (dtype == IR_F64 ? 1e-9 : 1e-3) * (1 + fabs(a));
 }
 
 /* Scans over the batch, of the first machine. */
-static void check_plan(problem *p, char *wrong, size_t room) {
+static void check_plan(trial *t) {
+  const problem *p = (const problem *)t;
+  const ir_target *target = trial_target(0);
   ir_plan plan;
   ir_error error = {0};
   pass_options options = {
-      .target = described, .inputs = p->input, .input_count = p->input_count, .verify = true};
-  ir_ref results = ir_tuple(&p->g, p->result, p->result_count);
-  if (pass_pipeline(&p->g, results, &options, &plan, &error) != IR_OK) {
-    snprintf(wrong, room, "%.150s", error.text);
+      .target = target, .inputs = t->input, .input_count = t->input_count, .verify = true};
+  if (pass_pipeline(&t->g, trial_results(t), &options, &plan, &error) != IR_OK) {
+    snprintf(t->wrong, sizeof t->wrong, "%.150s", error.text);
     return;
   }
   uint32_t made = 0;
   bool never = p->hindrance == FEW || p->hindrance == MANY || p->hindrance == ANY;
   for (size_t i = 0; i < plan.step_count; i++) made += plan.steps[i].kind == IR_STEP_SCAN;
-  if (!described->lanes && p->certain && !made) snprintf(wrong, room, "no layer is computed in parts");
-  if (never && made) snprintf(wrong, room, "a layer is computed in parts that may not be");
+  if (!target->lanes && p->certain && !made)
+    snprintf(t->wrong, sizeof t->wrong, "no layer is computed in parts");
+  if (never && made) snprintf(t->wrong, sizeof t->wrong, "a layer is computed in parts that may not be");
   scans += made, certain += p->certain;
   ir_plan_free(&plan);
 }
 
-static void run(problem *p, char *wrong, size_t room) {
-  rt_program *programs[CONTEXTS] = {NULL};
-  ir_error error = {0};
-  fe_request request = {.graph = &p->g,
-                        .results = ir_tuple(&p->g, p->result, p->result_count),
-                        .inputs = p->input,
-                        .input_count = p->input_count,
-                        .vars = &p->var,
-                        .var_count = p->var != 0,
-                        .name = "parts"};
-  for (int c = 0; c < CONTEXTS && !*wrong; c++)
-    if (fe_compile(contexts[c], &request, &programs[c], &error) != IR_OK)
-      snprintf(wrong, room, "%.150s", error.text);
-  for (int k = 0; k < RUNS && !*wrong; k++) run_once(p, programs, wrong, room);
-  for (int c = 0; c < CONTEXTS; c++)
-    if (programs[c]) rt_program_release(programs[c]);
+static void run(trial *t) {
+  elements += (long)trial_evaluate(t, &(trial_check){RUNS, data_of, is_right});
+  if (!*t->wrong) check_plan(t);
 }
 
-static bool check_case(uint64_t seed) {
-  problem p = {.state = seed};
-  char wrong[200] = "";
-  ir_graph_init(&p.g, &ir_mem_libc, &p.error);
-  record(&p);
-  if (shows) {
-    describe(&p);
-    printf("%s", p.what);
-    ir_graph_free(&p.g);
-    return true;
-  }
-  if (p.error.status) snprintf(wrong, sizeof wrong, "%.150s", p.error.text);
-  else run(&p, wrong, sizeof wrong);
-  if (!*wrong) check_plan(&p, wrong, sizeof wrong);
-  if (*wrong) describe(&p);
-  if (*wrong) fprintf(stderr, "%s%s\n(prop_parts --case %" PRIu64 ")\n", p.what, wrong, seed);
-  ir_graph_free(&p.g);
-  return !*wrong;
+static void tell(const cases *c) {
+  printf("%ld graphs, %ld scans over a batch, in %ld asked for, %ld elements", c->done, scans, certain,
+         elements);
+}
+
+static bool enough(const cases *c) {
+  bool none = !c->again && c->done >= CASES && !certain;
+  if (none) fprintf(stderr, "in none of the cases was there anything to compute in parts\n");
+  return !none;
 }
 
 int main(int argc, char **argv) {
-  cases c = cases_read(argc, argv, 60);
-  ir_error error = {0};
-  for (int i = 1; i + 1 < argc; i += 2)
-    if (strcmp(argv[i], "--show") == 0)
-      c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.again = shows = true;
-  if (!cases_open(machines, CONTEXTS, contexts)) return 1;
-  described = rt_context_target(contexts[0], &error);
-  cases_run(&c, check_case);
-  bool none = !c.again && c.done >= 20 && !certain;
-  if (none) fprintf(stderr, "in none of the cases was there anything to compute in parts\n");
-  cases_close(contexts, CONTEXTS);
-  if (shows) return c.failed != 0;
-  printf("prop_parts: %ld graphs, %ld scans over a batch, in %ld asked for, %ld elements, %ld failed, seed "
-         "%" PRIu64 "\n",
-         c.done, scans, certain, elements, c.failed, c.seed);
-  return c.failed != 0 || none;
+  static const trial_property property = {"parts", 60,  machines, CONTEXTS, sizeof(problem),
+                                          record,  run, tell,     enough};
+  return trial_main(argc, argv, &property);
 }
