@@ -42,6 +42,7 @@ typedef enum hindrance {
   BEHIND,   /* the batch is the second axis of what the product is made of */
   MERGED,   /* the product is of rows of all elements of the batch, one behind the other */
   TURNED,   /* its elements come in the opposite order */
+  BESIDE,   /* so do those of what is added to it */
   PADDED,   /* it is padded, and the pads are taken away again */
   JOINED,   /* its halves change places */
   FEW,      /* of two or three elements */
@@ -149,6 +150,10 @@ static ir_ref hindered(problem *p, ir_ref v) {
   case USED: add_result(p, sum_over(p, v, pick(p, 1, 2), false)); return v;
   case ADDED_UP: add_result(p, sum_over(p, v, 0, false)); return v;
   case TURNED: return op_flip(g, v, &zero, 1);
+  case BESIDE: {
+    ir_ref dims[] = {p->batch, p->rows, ir_dim(g, v, 2)};
+    return op_binary(g, IR_OP_ADD, v, op_flip(g, add_input(p, dims, 3), &zero, 1));
+  }
   case PADDED: return part_of(p, padded(p, v, 0, 1, 2), 0, zero, p->batch);
   case JOINED: {
     ir_ref halves[] = {part_of(p, v, 0, half, p->batch), part_of(p, v, 0, zero, half)};

@@ -17,7 +17,7 @@ enum { MOST = 4000 };
 
 /* A product [B,R,C], whose B is an axis of everything up to its Gram matrices, which are a result. */
 #define HEAD                                                                                                 \
-  "graph @g(%x: f32[8,16,16], %w: f32[48,16], %t: f32[8,16,48]) {\n"                                         \
+  "graph @g(%x: f32[8,16,16], %w: f32[48,16], %t: f32[8,16,48], %h: f32[8,8]) {\n"                           \
   "  %a = reshape %x shape=[8,16,1,16]\n"                                                                    \
   "  %ax = expand %a shape=[8,16,48,16]\n"                                                                   \
   "  %b = reshape %w shape=[1,1,48,16]\n"                                                                    \
@@ -36,6 +36,14 @@ enum { MOST = 4000 };
   "  %kx = expand %kr shape=[8,16,16,16]\n"                                                                  \
   "  %n = fma %qx, %kx, 0.0\n"                                                                               \
   "  %y = sum %n axes=[3]\n"
+
+/* to = from + the first column of a value [8,8], for all rows and columns */
+#define ADDED(from, value, at, to)                                                                           \
+  "  " at " = shrink " value " bounds=[[0,8],[0,1]]\n"                                                       \
+  "  " at "r = reshape " at " shape=[8,1,1]\n"                                                               \
+  "  " at "x = expand " at "r shape=[8,16,48]\n"                                                             \
+  "  " to " = add " from ", " at "x\n"
+#define ROW(value, at, to) ADDED("%p", value, at, to)
 
 static const ir_target target = {.vector_bytes = 64, .registers = 32, .part_bytes = 1024};
 
@@ -114,6 +122,23 @@ static void what_goes_in_parts(void **state) {
        "  %d = reshape %p shape=[16,8,48]\n  %c = permute %d order=[1,0,2]\n" TAIL("%c") "  return %y\n}\n",
        0, 0},
       {"added up", HEAD TAIL("%p") "  %z = sum %y axes=[0]\n  return %z\n}\n", 0, 0},
+      {"something else in the opposite order",
+       HEAD "  %f = flip %t axes=[0]\n  %c = add %p, %f\n" TAIL("%c") "  return %y\n}\n", 0, 0},
+      {"what varies along one of two axes", HEAD ROW("%h", "%a1", "%c") TAIL("%c") "  return %y\n}\n", 1, 2},
+      {"and along the other",
+       HEAD "  %v = permute %h order=[1,0]\n" ROW("%h", "%a1", "%c") ADDED("%c", "%v", "%a2", "%e")
+           TAIL("%e") "  return %y\n}\n",
+       0, 0},
+      {"or along neither",
+       HEAD ROW("%h", "%a1", "%c") "  %v = shrink %h bounds=[[0,1],[0,1]]\n  %w1 = reshape %v shape=[1,1,1]\n"
+                                   "  %w2 = expand %w1 shape=[8,16,48]\n  %e = add %c, %w2\n" TAIL(
+                                       "%e") "  return %y\n}\n",
+       0, 0},
+      {"what is put together for each element",
+       HEAD "  %s = stack %h, %h, %h, %h, %h, %h, %h, %h axis=0\n"
+            "  %v = shrink %s bounds=[[0,8],[0,8],[0,1]]\n  %z = reshape %v shape=[8,8]\n" ROW(
+                "%z", "%a1", "%c") TAIL("%c") "  return %y\n}\n",
+       0, 0},
       {"positions of elements",
        HEAD "  %i = iota shape=[8,16,48] axis=0 dtype=f32\n  %c = add %p, %i\n" TAIL("%c") "  return %y\n}\n",
        0, 0},
