@@ -122,6 +122,11 @@ static void put_kernel(oc_emitter *e, const char *symbol) {
     if (words) ir_textf(&e->head, "  local ulong exchange%u[%llu];\n", area, words);
     e->nest->scratch += words * 8;
   }
+  if (e->has_matrix) {
+    enum { REGISTERS = 6 }; /* of a fragment of rows and one of columns */
+    ir_textf(&e->head, "  VF_MATRIX_ROOM(%u)\n", REGISTERS * e->group);
+    if (!strstr(e->target->features, "+ptx")) e->nest->scratch += (uint64_t)REGISTERS * e->group * 4;
+  }
   if (e->has_flag) {
     ir_text_str(&e->head, "  local int some;\n");
     e->nest->scratch += 8;

@@ -93,6 +93,7 @@ typedef struct oc_emitter {
   uint64_t exchange[2]; /* bytes that the areas of the group's exchange need */
   oc_first first;       /* of the round at hand */
   bool has_flag;
+  bool has_matrix; /* some sums are computed by matrix instructions */
   uint64_t outputs; /* parameters, by slot, to which something is stored */
   oc_read read[OC_READS];
   uint32_t reads;          /* so far */
@@ -172,6 +173,8 @@ oc_value oc_emit_bound(oc_emitter *e, ir_ref ref);
 oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane, uint32_t count);
 /* With lanes: `count` stored elements from the current digits' on, which lie at a multiple of so many. */
 oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count);
+/* Where the element of this work-item's is, at the current digits: `l0 + i`. */
+const char *oc_address(oc_emitter *e, ir_ref param, ir_ref index);
 void oc_emit_store(void *emitter, ir_ref ref);
 void oc_emit_update(void *emitter, ir_ref ref);
 
@@ -184,6 +187,10 @@ void oc_interleave(oc_emitter *e, oc_value *vectors, uint32_t count);
 
 /* opencl_wide.c: the same with lanes, where they lie side by side in a local */
 bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies);
+
+/* opencl_matrix.c: a loop that adds up products, by matrix instructions of the target's, to the variables
+ * sums[] of its carried value's copies; false where it is none that these can do */
+bool oc_emit_matrix(oc_emitter *e, const cg_loop *loop, void **sums);
 
 /* opencl_loop.c */
 void oc_emit_running(void *emitter, uint32_t loop);

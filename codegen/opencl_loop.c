@@ -186,6 +186,12 @@ void oc_emit_running(void *emitter, uint32_t number) {
   const char *first = thread ? "begin" : "0", *end = oc_in(e, extent, OC_SUM);
   void **arrays = open_carried(e, loop);
   if (e->order.failed) return;
+  if (oc_emit_matrix(e, loop, arrays ? arrays[0] : NULL)) {
+    cg_forget_since(&e->order, scope);
+    e->order.finals[number] = arrays;
+    e->order.nesting--;
+    return;
+  }
   oc_waits before = e->waits; /* what is hoisted may not be run either */
   bool guarded = hoist_guarded(e, loop, first, end);
   put_unrolling(e, loop);

@@ -171,6 +171,11 @@ oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t cou
                  address(e, &a));
 }
 
+const char *oc_address(oc_emitter *e, ir_ref param, ir_ref index) {
+  place a = place_of(e, param, index, e->nest->width[index]);
+  return address(e, &a);
+}
+
 oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
   const ir_node *n = ir_get(e->g, ref);
   uint32_t moved = e->nest->width[n->src[1]];

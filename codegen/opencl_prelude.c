@@ -263,8 +263,44 @@ static const char *const prelude[] = {
     "#endif\n",
 };
 
+/* Matrix instructions. Otherwise each work-item shows the others its registers, and adds up its own four sums. */
+static const char matrix[] =
+    "/* adds to the sums of rows g and g + 8 and columns 2t and 2t + 1 of work-item g*4 + t 16 products each: a has "
+    "terms 2t, 2t + 1 of\n   both rows, then 2t + 8, 2t + 9; b likewise of column g */\n"
+    "#ifdef VF_PTX\n"
+    "#define VF_MATRIX_ROOM(words)\n"
+    "#define VF_MATRIX(T, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1) \\\n"
+    "  asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.\" #T \".\" #T \".f32 \" \\\n"
+    "    \"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\" \\\n"
+    "    : \"+f\"(c0), \"+f\"(c1), \"+f\"(c2), \"+f\"(c3) \\\n"
+    "    : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1))\n"
+    "#else\n"
+    "#define VF_MATRIX_ROOM(words) local uint registers[words];\n"
+    "static float vf_half_bf16(uint pair, int high) { return vf_from_bf16_ushort((ushort)(pair >> 16*high)); }\n"
+    "static float vf_half_f16(uint pair, int high) {\n"
+    "  ushort bits = (ushort)(pair >> 16*high);\n"
+    "  return vf_from_f16_ushort(bits);\n"
+    "}\n"
+    "/* element k of row or column i, whose registers for low and for high k are these */\n"
+    "#define VF_MATRIX_AT(T, i, k, low, high) \\\n"
+    "  vf_half_##T(registers[6*((lane & ~31) + 4*(i) + ((k) >> 1 & 3)) + ((k) < 8 ? (low) : (high))], (k) & 1)\n"
+    "#define VF_MATRIX_SUM(T, c, row, column) \\\n"
+    "  for (int k = 0; k < 16; k++) \\\n"
+    "    c = fma(VF_MATRIX_AT(T, (row) & 7, k, (row) >> 3, ((row) >> 3) + 2), VF_MATRIX_AT(T, column, k, 4, 5), c);\n"
+    "#define VF_MATRIX(T, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1) do { \\\n"
+    "  uint own[6] = {a0, a1, a2, a3, b0, b1}; \\\n"
+    "  int g = lane >> 2 & 7, t = lane & 3; \\\n"
+    "  barrier(CLK_LOCAL_MEM_FENCE); \\\n"
+    "  for (int i = 0; i < 6; i++) registers[6*lane + i] = own[i]; \\\n"
+    "  barrier(CLK_LOCAL_MEM_FENCE); \\\n"
+    "  VF_MATRIX_SUM(T, c0, g, 2*t) VF_MATRIX_SUM(T, c1, g, 2*t + 1) \\\n"
+    "  VF_MATRIX_SUM(T, c2, g + 8, 2*t) VF_MATRIX_SUM(T, c3, g + 8, 2*t + 1) \\\n"
+    "} while (0)\n"
+    "#endif\n\n";
+
 ir_status cg_opencl_prelude(const ir_target *target, ir_text *out) {
   if (strstr(target->features, "+ptx")) ir_text_str(out, "#define VF_PTX\n");
   for (size_t i = 0; i < sizeof prelude / sizeof *prelude; i++) ir_text_str(out, prelude[i]);
+  if (target->matrix) ir_text_str(out, matrix);
   return out->failed ? IR_ERR_MEMORY : IR_OK;
 }

@@ -18,6 +18,8 @@ typedef struct ir_target {
                 work-items, a power of two, which share the kernel's locals and wait for each other */
   int together; /* so many neighbouring work-items run in step, and hand each other values in registers; 0:
                    none */
+  int matrix; /* so many terms of products of f16 or bf16 one instruction of those that run together adds up;
+                 0: none does */
   int64_t part_bytes;  /* products of so many bytes are computed in parts, where they can be; 0: none is */
   int64_t local_bytes; /* of a kernel's locals together, a power of two; 0: as many as stay in the caches */
 } ir_target;

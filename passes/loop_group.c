@@ -200,8 +200,9 @@ static bool choose_product(loop_nest *n, ir_ref reduce) {
   int64_t batch = 1;
   for (const loop_axis *a = n->axes; a < n->axes + n->axis_count; a++)
     if (a != row && a != column) batch = saturated(batch, most(n, a));
-  group_tile t = choose_group_tile(n, most(n, row), most(n, column), batch);
   n->along = along;
+  if (loop_choose_matrix(n, reduce, row, column, batch)) return true;
+  group_tile t = choose_group_tile(n, most(n, row), most(n, column), batch);
   column->lanes = t.column_items, column->unroll = t.column_copies;
   row->lanes = t.row_items, row->unroll = t.row_copies;
   column->overlaps = row->overlaps = loop_is_repeatable(n);

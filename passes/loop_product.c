@@ -25,13 +25,14 @@ typedef struct product {
   ir_ref terms;
   int64_t slab;     /* of so many terms */
   bool ahead;       /* slabs are taken a round ahead */
+  bool matrix;      /* by matrix instructions: f16 or bf16, of each row and column terms side by side */
   ir_ref range[2];  /* over slabs, over the terms of one */
   const ir_ref *at; /* by axis: the position of a work-item */
   ir_ref position;  /* a term's */
   struct {
     ir_ref value, local;
     uint32_t axis;
-    int64_t width, pitch; /* of the tile along it; from one term to the next */
+    int64_t width, pitch; /* of the tile along it; from one term, or row, to the next */
   } side[2];
 } product;
 
@@ -56,6 +57,25 @@ static bool is_indirect(const loop_nest *n, ir_ref value) {
   for (uint32_t i = 0; i < count && !indirect; i++)
     indirect = loop_find(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1;
   return indirect;
+}
+
+/* So that 32 bits of eight rows and eight terms at a time are in different banks. */
+enum { MATRIX_PAD = 8 };
+
+/* Operands by matrix instructions: terms are side by side in their locals. */
+static bool plan_matrix(product *s) {
+  loop_nest *n = s->n;
+  uint32_t column = s->side[0].axis == n->along ? 0 : 1;
+  const loop_axis *a = &n->axes[s->side[!column].axis], *b = &n->axes[s->side[column].axis];
+  if (!loop_suits_matrix(n, s->reduce) || !loop_is_matrix_tile(n, a, b)) return false;
+  int64_t pitch = MATRIX_TERMS + MATRIX_PAD, size = (s->side[0].width + s->side[1].width) * pitch;
+  if (size * ir_dtypes[IR_BF16].bytes > n->target->local_bytes) return false;
+  for (int i = 0; i < 2; i++) {
+    s->side[i].value = loop_narrow(n->g, s->side[i].value);
+    s->side[i].pitch = pitch;
+  }
+  s->slab = MATRIX_TERMS;
+  return true;
 }
 
 /* Bytes of one term in both locals. */
@@ -119,9 +139,12 @@ static bool plan(product *s) {
   int64_t items = (int64_t)n->axes[s->side[0].axis].lanes * n->axes[s->side[1].axis].lanes;
   if (s->side[0].axis == s->side[1].axis || items != s->items || known(n->g, s->terms) < FEWEST_TERMS)
     return false;
-  s->slab = slab_ahead(s);
-  s->ahead = s->slab > 0;
-  if (!s->ahead) s->slab = slab_of(s);
+  s->matrix = plan_matrix(s);
+  if (!s->matrix) {
+    s->slab = slab_ahead(s);
+    s->ahead = s->slab > 0;
+    if (!s->ahead) s->slab = slab_of(s);
+  }
   bool even = known(n->g, s->terms) % s->slab == 0;
   for (int i = 0; i < 2 && !even; i++)
     if (is_indirect(n, s->side[i].value)) return false;
@@ -144,6 +167,7 @@ static void positions_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *
 static ir_ref local_index(const product *s, int i, ir_ref slab, ir_ref term, ir_ref across) {
   ir_graph *g = s->n->g;
   int64_t pitch = s->side[i].pitch;
+  if (s->matrix) return pass_add(g, pass_mul_int(g, across, pitch), term);
   ir_ref half = s->ahead ? pass_mul_int(g, pass_mod_int(g, slab, 2), s->slab * pitch) : ir_index(g, 0);
   return pass_add(g, half, pass_add(g, pass_mul_int(g, term, pitch), across));
 }
@@ -184,7 +208,7 @@ static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   positions_of(s, position, from + count, to + count);
   value = pass_substitute(g, value, from, to, count + terms);
   value = loop_only_where(g, value, pass_compare(g, IR_OP_LT, position, s->terms),
-                          pass_identity(g, IR_OP_ADD, ir_dtype_of(g, s->reduce)));
+                          pass_identity(g, IR_OP_ADD, ir_dtype_of(g, value)));
   ir_ref index = local_index(s, i, place, term, across);
   if (!value || !index) return 0;
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){s->side[i].local, index, value}, 3);
@@ -199,8 +223,9 @@ static ir_ref factor(const product *s, int i) {
   ir_dtype t = ir_dtype_of(g, s->side[i].value);
   ir_ref index =
       local_index(s, i, s->range[0], s->range[1], pass_sub(g, s->at[axis], s->p->tile_start[axis]));
-  return ir_make(g, IR_OP_LOAD, t, 0,
-                 (ir_ref[]){s->side[i].local, index, ir_bool(g, true), pass_identity(g, IR_OP_ADD, t)}, 4);
+  ir_ref load = ir_make(g, IR_OP_LOAD, t, 0,
+                        (ir_ref[]){s->side[i].local, index, ir_bool(g, true), pass_identity(g, IR_OP_ADD, t)}, 4);
+  return s->matrix && load ? ir_make(g, IR_OP_CAST, IR_F32, 0, &load, 1) : load;
 }
 
 static ir_ref carried(const product *s, int loop) {
@@ -213,7 +238,7 @@ static ir_ref local_of(product *s, int i) {
   loop_nest *n = s->n;
   ir_graph *g = n->g;
   ir_ref over = s->ahead ? n->bound[0] : s->range[0];
-  int64_t size = (s->ahead ? 2 : 1) * s->slab * s->side[i].pitch;
+  int64_t size = (s->ahead ? 2 : 1) * (s->matrix ? s->side[i].width : s->slab) * s->side[i].pitch;
   return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s->side[i].value),
                  ir_pack_arg((*n->locals)++, s->ahead ? IR_LOCAL_AHEAD : IR_LOCAL_ONCE),
                  (ir_ref[]){ir_index(g, size), over}, 2);
@@ -243,9 +268,11 @@ ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at) {
     if (!effects[i] || !factors[i]) return 0;
   }
   ir_dtype t = ir_dtype_of(g, reduce);
-  ir_ref next = loop_add_product(n, ir_src(g, reduce, 0), factors, carried(&s, 1)), first = carried(&s, 0);
+  ir_ref next = loop_add_product(n, ir_src(g, reduce, 0), factors, carried(&s, 1)), first = carried(&s, 0), so_far = first;
+  if (s.matrix) first = pass_identity(g, IR_OP_ADD, t);
   ir_ref inner[] = {s.range[1], first, next};
   ir_ref sum = next ? ir_make(g, IR_OP_LOOP, t, ir_pack_arg(1, IR_SERIAL), inner, 3) : 0;
+  if (s.matrix && sum) sum = ir_binary(g, IR_OP_ADD, so_far, sum);
   ir_ref outer[] = {s.range[0], pass_identity(g, IR_OP_ADD, t), sum,
                     ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, 2)};
   return sum ? ir_make(g, IR_OP_LOOP, t, ir_pack_arg(1, IR_SERIAL), outer, 4) : 0;

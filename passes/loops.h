@@ -113,6 +113,16 @@ int loop_group_size(const loop_nest *n); /* so many work-items work together whe
 /* The outermost digits become groups. */
 void loop_bind_groups(loop_nest *n);
 
+/* loop_matrix.c: products by matrix instructions. The f16 or bf16 value that an f32 is a cast of; 0: it is
+ * none. */
+enum { MATRIX_TERMS = 32, MATRIX_FEWEST_TERMS = 128 }; /* of a slab; of a sum */
+ir_ref loop_narrow(const ir_graph *g, ir_ref value);
+bool loop_suits_matrix(const loop_nest *n, ir_ref reduce);
+/* Sets lanes and copies of both; false, and nothing else than `overlaps` set, where it has no such tile. */
+bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *column, int64_t batch);
+/* Has each work-item the sums there that the instruction gives it? */
+bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_axis *column);
+
 /* loop_copies.c: of stores without reductions */
 enum { LOOP_MOST_REPEATED = 16 }; /* copies, after which quotients of lanes repeat */
 /* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that

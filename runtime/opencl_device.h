@@ -19,6 +19,7 @@ typedef struct rt_cl_facts {
   bool f64, denormals, divides;                       /* correctly rounded division and square root of f32 */
   bool ptx;                                           /* kernels may hold instructions of PTX */
   uint32_t together;                                  /* work-items that run in step */
+  uint32_t matrix;                                    /* terms of one matrix instruction; 0: there is none */
   bool fma;                                           /* in hardware */
   uint32_t units, address_bits, group, vector_floats; /* group: most work-items of one */
   uint64_t memory, buffer, local, cache;              /* bytes; buffer: most in one piece */

@@ -97,9 +97,12 @@ static void look_at(const rt_cl *cl, cl_platform_id platform, cl_device_id id, c
   out->divides = (f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   out->fma = (f32 & CL_FP_FMA) != 0;
   if (has_word(extensions, "cl_nv_device_attribute_query")) {
-    enum { WARP_SIZE = 0x4003, CAPABILITY_MAJOR = 0x4000, SINCE = 7 }; /* of cl_ext.h; SINCE: PTX 6 */
-    if (number(cl, id, CAPABILITY_MAJOR) >= SINCE) out->together = number(cl, id, WARP_SIZE);
+    enum { WARP_SIZE = 0x4003, CAPABILITY_MAJOR = 0x4000 }; /* of cl_ext.h */
+    enum { SINCE = 7, MATRIX_SINCE = 8, MATRIX_ITEMS = 32, MATRIX_TERMS = 16 }; /* SINCE: PTX 6 */
+    uint32_t capability = number(cl, id, CAPABILITY_MAJOR);
+    if (capability >= SINCE) out->together = number(cl, id, WARP_SIZE);
     out->ptx = out->together > 0;
+    if (capability >= MATRIX_SINCE && out->together == MATRIX_ITEMS) out->matrix = MATRIX_TERMS;
   }
   out->units = number(cl, id, CL_DEVICE_MAX_COMPUTE_UNITS);
   out->address_bits = number(cl, id, CL_DEVICE_ADDRESS_BITS);
@@ -191,5 +194,6 @@ void rt_cl_describe(const rt_cl_facts *f, ir_target *out) {
   out->has_f16c = true; /* f16 is read and written by functions that every device has */
   out->lanes = f->cpu ? 0 : (int)power_of_two_below(f->group < LANES ? f->group : LANES);
   out->together = f->cpu ? 0 : (int)f->together;
+  out->matrix = f->cpu ? 0 : (int)f->matrix;
   out->local_bytes = f->local ? power_of_two_below(f->local) : 0;
 }

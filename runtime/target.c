@@ -217,7 +217,7 @@ ir_status rt_target_host(ir_target *out, ir_error *error) {
 }
 
 /* The text form: one row per field. */
-enum { FIELD_TEXT, FIELD_INT, FIELD_BOOL, FIELD_BYTES, FIELD_LANES, FIELD_LOCAL };
+enum { FIELD_TEXT, FIELD_INT, FIELD_BOOL, FIELD_BYTES, FIELD_LANES, FIELD_MATRIX, FIELD_LOCAL };
 typedef struct field {
   const char *name;
   int kind;
@@ -240,6 +240,7 @@ static const field fields[] = {
     FIELD("l3", FIELD_BYTES, l3_bytes, "a power of two"),
     FIELD("lanes", FIELD_LANES, lanes, "0 or a power of two up to 1024"),
     FIELD("together", FIELD_LANES, together, "0 or a power of two up to 1024"),
+    FIELD("matrix", FIELD_MATRIX, matrix, "0 or 16"),
     FIELD("local", FIELD_LOCAL, local_bytes, "0 or a power of two"),
     FIELD("parts", FIELD_LOCAL, part_bytes, "0 or a power of two"),
 };
@@ -252,6 +253,7 @@ void rt_target_text(const ir_target *target, ir_text *text) {
     switch (fields[i].kind) {
     case FIELD_TEXT: ir_text_str(text, at); break;
     case FIELD_LANES:
+    case FIELD_MATRIX:
     case FIELD_INT: ir_textf(text, "%d", *(const int *)(const void *)at); break;
     case FIELD_BOOL: ir_textf(text, "%d", *(const bool *)at); break;
     default: ir_textf(text, "%lld", (long long)*(const int64_t *)(const void *)at); break;
@@ -280,6 +282,9 @@ static bool set_field(ir_target *target, const field *f, const char *value, size
   } else if (f->kind == FIELD_LANES) {
     if ((number && !power) || number > 1024) return false;
     *(int *)(void *)at = (int)number;
+  } else if (f->kind == FIELD_MATRIX) {
+    if (number != 0 && number != 16) return false;
+    *(int *)(void *)at = (int)number;
   } else if (f->kind == FIELD_BYTES || f->kind == FIELD_LOCAL) {
     if (!power && !(f->kind == FIELD_LOCAL && number == 0)) return false;
     *(int64_t *)(void *)at = number;
@@ -301,7 +306,7 @@ ir_status rt_target_override(ir_target *target, const char *settings, ir_error *
       return ir_fail(
           error, IR_ERR_INVALID,
           "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-          "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local, "
+          "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, matrix, local, "
           "parts",
           (int)(length < 80 ? length : 80), at);
     if (!set_field(&made, &fields[row], at + name + 1, length - name - 1))

@@ -143,11 +143,11 @@ static void bad_settings_are_refused(void **state) {
       {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
-       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local, "
+       "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, matrix, local, "
        "parts"},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
-       "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, local, "
+       "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, matrix, local, "
        "parts"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -1,0 +1,74 @@
+/* Products of f16 or bf16 on targets with matrix instructions: the tile of a group. Work-items that run
+ * together are rows of four: each has rows of the tile as far apart as there are such rows, and pairs of
+ * neighbouring columns, so that of every 16 rows and 8 columns each work-item has the four sums that the
+ * instruction gives it (codegen/opencl_matrix.c).
+ *
+ * The instruction may cut off what it adds up where the f32 sum it gives ends, at terms as large as the
+ * largest: an error of up to 2u of it for each term, and 2u of each sum. So a slab's sum begins with zero,
+ * and is added to that of the slabs before, rounded to nearest: of k terms, slabs of s of them, the error is
+ * below (2.25 s + k/s) u of the sum of absolute products, and within k u of it where k is at least
+ * MATRIX_FEWEST_TERMS and s at most MATRIX_TERMS. */
+#include "loops.h"
+
+enum { ITEMS = 32, COLUMN_ITEMS = 4, ROW_ITEMS = ITEMS / COLUMN_ITEMS, PAIR = 2 };
+
+ir_ref loop_narrow(const ir_graph *g, ir_ref value) {
+  if (ir_op_of(g, value) != IR_OP_CAST || ir_dtype_of(g, value) != IR_F32) return 0;
+  ir_ref from = ir_src(g, value, 0);
+  ir_dtype t = ir_dtype_of(g, from);
+  return t == IR_F16 || t == IR_BF16 ? from : 0;
+}
+
+bool loop_suits_matrix(const loop_nest *n, ir_ref reduce) {
+  const ir_node *r = ir_get(n->g, reduce), *term = ir_get(n->g, r->src[0]);
+  int64_t terms = 1, size;
+  if (!n->target->matrix || n->target->together != ITEMS || !n->target->has_fma || r->dtype != IR_F32 ||
+      !loop_is_product(n->g, r->src[0]))
+    return false;
+  ir_ref a = loop_narrow(n->g, term->src[0]), b = loop_narrow(n->g, term->src[1]);
+  for (uint32_t i = 1; i < r->nsrc; i++) {
+    if (!ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size) || size < 1 || size > LOOP_MUCH) return false;
+    terms = terms * size < LOOP_MUCH ? terms * size : LOOP_MUCH;
+  }
+  return a && b && ir_dtype_of(n->g, a) == ir_dtype_of(n->g, b) && terms >= MATRIX_FEWEST_TERMS;
+}
+
+bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_axis *column) {
+  return column == &n->axes[n->along] && column->lanes == COLUMN_ITEMS && row->lanes % ROW_ITEMS == 0 &&
+         row->unroll % PAIR == 0 && column->unroll % PAIR == 0;
+}
+
+/* Is the tile whole everywhere? */
+static bool is_whole(const loop_nest *n, const loop_axis *a, int64_t tile) {
+  int64_t size;
+  return ir_is_const(n->g, a->extent, &size) && size >= tile && (a->overlaps || size % tile == 0);
+}
+
+bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *column, int64_t batch) {
+  enum { ROW_COPIES = 4, COLUMN_COPIES = 16, FEW_COLUMN_COPIES = 8, ENOUGH = 256 };
+  int64_t rows = ir_bounds_of(n->g, row->extent).hi, columns = ir_bounds_of(n->g, column->extent).hi;
+  int items = loop_group_size(n), row_copies = ROW_COPIES, column_copies = COLUMN_COPIES;
+  if (items < ITEMS || !loop_suits_matrix(n, reduce)) return false;
+  int row_items = items / COLUMN_ITEMS;
+  while (row_items > ROW_ITEMS && rows < row_items * row_copies)
+    if (row_copies > PAIR) row_copies /= 2;
+    else row_items /= 2;
+  if (rows < row_items * row_copies) row_copies = PAIR;
+  while (column_copies > PAIR && columns < COLUMN_ITEMS * column_copies) column_copies /= 2;
+  for (;;) { /* smaller while there are few groups */
+    int64_t tile = (int64_t)row_items * row_copies * COLUMN_ITEMS * column_copies;
+    if (rows * columns / tile >= ENOUGH / batch) break;
+    if (column_copies > FEW_COLUMN_COPIES) column_copies /= 2;
+    else if (row_copies > PAIR) row_copies /= 2;
+    else break;
+  }
+  bool overlaps = loop_is_repeatable(n);
+  row->overlaps = column->overlaps = overlaps;
+  if (!is_whole(n, row, (int64_t)row_items * row_copies) ||
+      !is_whole(n, column, (int64_t)COLUMN_ITEMS * column_copies))
+    return false;
+  row->lanes = row_items, row->unroll = row_copies;
+  column->lanes = COLUMN_ITEMS, column->unroll = column_copies;
+  column->beside = PAIR;
+  return true;
+}
