@@ -24,13 +24,21 @@ cat >"$work/library" <<'END'
 #define sqrt(a) __builtin_sqrtf(a)
 END
 
+# The same for the prelude's own functions.
+cat >"$work/conversions" <<'END'
+#define convert_uint(x) ((uint)(x))
+#define convert_ushort(x) ((ushort)(x))
+#define vload_half(at, p) __builtin_astype((uint)*(const ushort *)(p) << 16, float)
+#define vstore_half_rte(x, at, p) (*(ushort *)(p) = (ushort)(__builtin_astype(x, uint) >> 16))
+END
+
 # assemble NAME REGISTERS PATTERN...: the graph on standard input; the patterns are in its assembler.
 assemble() {
   name=$1 most=$2
   shift 2
   cat >"$work/$name.vf"
   "$build/viewfold" dump --stage=opencl --target "$target" "$work/$name.vf" >"$work/text" 2>"$work/out" &&
-    sed '/^kernel/,$d' "$work/text" >"$work/$name.cl" && cat "$work/library" >>"$work/$name.cl" &&
+    { cat "$work/conversions" && sed '/^kernel/,$d' "$work/text"; } >"$work/$name.cl" && cat "$work/library" >>"$work/$name.cl" &&
     sed -n '/^kernel/,$p' "$work/text" >>"$work/$name.cl" &&
     "$clang" -Dasm=__asm__ -target nvptx64-unknown-nvcl -Xclang -target-cpu -Xclang sm_80 -Xclang -target-feature \
       -Xclang +ptx70 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -O3 -S "$work/$name.cl" -o "$work/$name.ptx" \
@@ -78,5 +86,15 @@ graph @columns(%x: f32[16384,16384]) {
   return %y
 }
 END
+target="$target matrix=16"
+for dtype in bf16 f16; do
+  sed "s/DTYPE/$dtype/g" <<'END' >"$work/graph"
+graph @product(%a: DTYPE[4096,4096], %b: DTYPE[4096,4096]) {
+  %y = matmul %a, %b
+  return %y
+}
+END
+  assemble "product_$dtype" 168 "mma.sync.aligned.m16n8k16.row.col.f32.$dtype.$dtype.f32" <"$work/graph"
+done
 echo "assembled: $done graphs"
 exit $failed
