@@ -46,6 +46,7 @@ typedef struct oc_value {
   uint8_t width; /* elements */
   bool literal;
   int64_t number;   /* of an integer literal */
+  const char *stored; /* NULL, or: the element of a narrow float as it lies in memory */
   const char *bare; /* as_TYPE(bare): an expression of kind and level ... */
   uint8_t bare_kind, bare_level;
 } oc_value;
@@ -191,6 +192,11 @@ bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies);
 /* opencl_matrix.c: a loop that adds up products, by matrix instructions of the target's, to the variables
  * sums[] of its carried value's copies; false where it is none that these can do */
 bool oc_emit_matrix(oc_emitter *e, const cg_loop *loop, void **sums);
+
+/* opencl_pair.c: narrow floats of input and of locals by pairs, for targets with matrix instructions; false
+ * where none lie side by side */
+bool oc_emit_pairs(oc_emitter *e, ir_ref load, void **copies);
+bool oc_store_pairs(oc_emitter *e, ir_ref store);
 
 /* opencl_loop.c */
 void oc_emit_running(void *emitter, uint32_t loop);

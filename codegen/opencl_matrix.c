@@ -80,6 +80,7 @@ static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *
   if (!lane_parts(e, index, vector, parts, &part_count) || !part_count) return false;
   int64_t *value = ir_alloc(e->nest->mem, bytes);
   bool known = value && ir_reachable(e->g, parts, part_count, &live, &count, &cap) == IR_OK;
+  if (!known) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   for (uint32_t lane = 0; lane < e->group && known; lane++) {
     for (size_t i = 0; i < count && known; i++) {
       if (live[i] == range) value[range] = lane;
@@ -172,6 +173,7 @@ static bool find_matrix(oc_emitter *e, const cg_loop *loop, matrix *m) {
   if (!find_form(e, loop, m) || !find_lanes(e, m)) return false;
   size_t bytes = 2 * e->group * sizeof(int64_t);
   int64_t *offsets[2] = {ir_alloc(e->nest->mem, bytes)};
+  if (!offsets[0]) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
   if (!offsets[0]) return false;
   offsets[1] = offsets[0] + e->group;
   bool fits = true;

@@ -288,6 +288,10 @@ void oc_emit_store(void *emitter, ir_ref ref) {
   oc_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   uint32_t width = e->nest->width[ref], pieces = oc_pieces(e, width);
+  if (oc_store_pairs(e, ref)) {
+    oc_after_effect(e, ref);
+    return;
+  }
   int64_t alternating = e->by_lanes ? -1 : cg_alternating_loop(e->nest, ref, OC_MOST_INTERLEAVED);
   if (alternating >= 0 && (e->nest->loops[alternating].extent == 3 || (width & (width - 1))))
     alternating = -1;

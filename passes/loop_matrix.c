@@ -10,6 +10,8 @@
  * MATRIX_FEWEST_TERMS and s at most MATRIX_TERMS. */
 #include "loops.h"
 
+#include "index.h"
+
 enum { ITEMS = 32, COLUMN_ITEMS = 4, ROW_ITEMS = ITEMS / COLUMN_ITEMS, PAIR = 2 };
 
 ir_ref loop_narrow(const ir_graph *g, ir_ref value) {
@@ -71,4 +73,24 @@ bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *
   column->lanes = COLUMN_ITEMS, column->unroll = column_copies;
   column->beside = PAIR;
   return true;
+}
+
+/* Work-items that run together take 16 pairs of a row and 16 of another one, four rows further on where there
+ * are so many; or two pairs of 16 columns each. So what they read are whole sectors of 32 bytes, and what they
+ * store, rows being 20 words apart, is in different banks, or at most two of it are in one. */
+ir_ref loop_matrix_pair(ir_graph *g, ir_ref copy, ir_ref item, int items, bool along, ir_ref *across) {
+  enum { ROWS = 8, APART = 4 };
+  int64_t blocks = items / MATRIX_BLOCK; /* that one copy takes */
+  ir_ref block = pass_div_int(g, item, MATRIX_BLOCK), inside = pass_mod_int(g, item, MATRIX_BLOCK);
+  if (along) {
+    if (blocks % ROWS == 0)
+      block = pass_add(g, pass_mul_int(g, pass_mod_int(g, block, 2), APART),
+                       pass_add(g, pass_mod_int(g, pass_div_int(g, block, 2), APART),
+                                pass_mul_int(g, pass_div_int(g, block, ROWS), ROWS)));
+    *across = pass_add(g, pass_mul_int(g, copy, blocks), block);
+    return inside;
+  }
+  block = pass_add(g, pass_mul_int(g, copy, blocks), block);
+  *across = pass_add(g, pass_mul_int(g, pass_div_int(g, block, MATRIX_BLOCK), MATRIX_BLOCK), inside);
+  return pass_mod_int(g, block, MATRIX_BLOCK);
 }

@@ -189,6 +189,24 @@ static uint32_t tile_ranges(const loop_place *p, ir_ref out[MAX_DIGITS]) {
   return count;
 }
 
+/* Each work-item takes pairs of terms, which lie side by side in the local. */
+typedef struct pairs {
+  ir_ref copy, item, pair; /* ranges; 0: it goes otherwise */
+} pairs;
+
+/* The same number of pairs for each work-item? Then where they are. `along`: the terms lie side by side. */
+static pairs in_pairs(product *s, int i, bool along, ir_ref *term, ir_ref *across) {
+  loop_nest *n = s->n;
+  int64_t all = s->side[i].width * (s->slab / 2);
+  if (!s->matrix || all % s->items != 0 || s->side[i].width % MATRIX_BLOCK != 0) return (pairs){0};
+  pairs p = {.copy = loop_fresh_range(n, ir_index(n->g, all / s->items)),
+             .item = loop_fresh_range(n, ir_index(n->g, s->items)),
+             .pair = loop_fresh_range(n, ir_index(n->g, 2))};
+  ir_ref pair = loop_matrix_pair(n->g, p.copy, p.item, s->items, along, across);
+  *term = pass_add(n->g, pass_mul_int(n->g, pair, 2), p.pair);
+  return p;
+}
+
 /* Takes the operand's part of slab number `slab` into its local, to where that of number `place` is. */
 static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   loop_nest *n = s->n;
@@ -197,7 +215,8 @@ static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   uint32_t axis = s->side[i].axis, count = n->axis_count, terms = ir_get(g, s->reduce)->nsrc - 1;
   ir_ref last = ir_src(g, s->reduce, terms);
   bool along = loop_lane_score(n, value, last, 1) > loop_lane_score(n, value, n->axes[axis].range, 1);
-  for (int turn = 0; turn < 2; turn++) /* the inner one is numbered last */
+  pairs own = in_pairs(s, i, along, &term, &across);
+  for (int turn = 0; turn < 2 && !own.pair; turn++) /* the inner one is numbered last */
     if (turn == along) term = loop_fresh_range(n, ir_index(g, s->slab));
     else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
   ir_ref position = pass_add(g, pass_mul_int(g, slab, s->slab), term);
@@ -212,6 +231,9 @@ static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   ir_ref index = local_index(s, i, place, term, across);
   if (!value || !index) return 0;
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){s->side[i].local, index, value}, 3);
+  if (own.pair)
+    return loop_wrap(g, own.copy, IR_UNROLL,
+                     loop_wrap(g, own.item, IR_VECTOR, loop_wrap(g, own.pair, IR_UNROLL, store)));
   ir_ref bound[MAX_DIGITS + 1] = {s->range[0]};
   return loop_inside_group(n, store, bound, 1 + tile_ranges(s->p, bound + 1), s->items);
 }

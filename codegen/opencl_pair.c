@@ -1,0 +1,65 @@
+/* Elements of f16 and bf16 by pairs, where lanes are work-items and the target has matrix instructions: what a
+ * slab takes goes from an input to a local 32 bits at a time, and as it lies in memory. */
+#include "codegen/opencl.h"
+
+/* The loop of copies of which two lie side by side from an even element on, or -1. */
+static int64_t pair_loop(const oc_emitter *e, ir_ref access, ir_op space) {
+  const ir_node *n = ir_get(e->g, access);
+  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
+  const uint64_t *lanes = cg_lanes(e->nest, access);
+  if (!e->by_lanes || !e->target->matrix || (dtype != IR_F16 && dtype != IR_BF16) ||
+      ir_op_of(e->g, n->src[0]) != space)
+    return -1;
+  for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
+    const cg_loop *loop = &e->nest->loops[l];
+    int64_t stride;
+    if (loop->binding == IR_UNROLL && loop->extent % 2 == 0 &&
+        cg_stride(e->nest, n->src[1], (uint32_t)l, &stride) && stride == 1 &&
+        cg_is_multiple(e->g, n->src[1], loop->range, 2))
+      return l;
+  }
+  return -1;
+}
+
+bool oc_emit_pairs(oc_emitter *e, ir_ref load, void **copies) {
+  const ir_node *n = ir_get(e->g, load);
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  int64_t loop = ir_is_true(e->g, n->src[2]) ? pair_loop(e, load, IR_OP_PARAM) : -1;
+  if (loop < 0) return false;
+  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
+  cg_first_lane(&e->order, lanes);
+  do {
+    if (e->order.digit[loop] % 2 != 0) continue;
+    const char *both = oc_text(e, "v%u", e->last_number++);
+    oc_line(e, "ushort2 %s = vf_pair(%s)", both, oc_address(e, n->src[0], n->src[1]));
+    for (int k = 0; k < 2 && !e->order.failed; k++, e->order.digit[loop]++) {
+      oc_value *value = copies[cg_copy_at(&e->order, lanes)] = oc_values(e, 1);
+      if (!value) return true;
+      const char *stored = oc_text(e, "%s.s%d", both, k);
+      *value = oc_temporary(e, oc_from_storage(e, dtype, oc_make(e, OC_USHORT, 1, OC_ATOM, "%s", stored)));
+      value->stored = stored;
+    }
+    e->order.digit[loop] -= 2;
+  } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  return true;
+}
+
+bool oc_store_pairs(oc_emitter *e, ir_ref store) {
+  const ir_node *n = ir_get(e->g, store);
+  const uint64_t *lanes = cg_lanes(e->nest, store);
+  int64_t loop = pair_loop(e, store, IR_OP_LOCAL);
+  if (loop < 0 || oc_is_own(e, n->src[0]) || oc_is_ahead(e, store) || e->nest->width[store] != e->group)
+    return false;
+  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
+  cg_first_lane(&e->order, lanes);
+  do {
+    if (e->order.digit[loop] % 2 != 0) continue;
+    const char *to = oc_address(e, n->src[0], n->src[1]);
+    oc_value low = oc_to_storage(e, dtype, oc_at(e, n->src[2]));
+    e->order.digit[loop]++;
+    oc_value high = oc_to_storage(e, dtype, oc_at(e, n->src[2]));
+    e->order.digit[loop]--;
+    oc_line(e, "*(local ushort2 *)(%s) = (ushort2)(%s, %s)", to, low.text, high.text);
+  } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  return true;
+}
