@@ -21,25 +21,44 @@ static int64_t pair_loop(const oc_emitter *e, ir_ref access, ir_op space) {
   return -1;
 }
 
+/* The pairs of all copies, each into its variable. */
+static void read_pairs(oc_emitter *e, ir_ref load, int64_t loop, uint32_t first, const char *how) {
+  const ir_node *n = ir_get(e->g, load);
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  cg_first_lane(&e->order, lanes);
+  do
+    if (e->order.digit[loop] % 2 == 0)
+      oc_line(e, "v%u = %s(%s)", first++, how, oc_address(e, n->src[0], n->src[1]));
+  while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+}
+
+/* What a buffer begins with may lie across two words; then all pairs do. */
 bool oc_emit_pairs(oc_emitter *e, ir_ref load, void **copies) {
   const ir_node *n = ir_get(e->g, load);
   const uint64_t *lanes = cg_lanes(e->nest, load);
   int64_t loop = ir_is_true(e->g, n->src[2]) ? pair_loop(e, load, IR_OP_PARAM) : -1;
   if (loop < 0) return false;
-  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
+  uint32_t first = e->last_number, count = (uint32_t)cg_copies(&e->order, lanes) / 2;
+  for (uint32_t i = 0; i < count; i++) oc_line(e, "uint v%u", e->last_number++);
+  oc_open(e, "if (VF_IN_WORDS(%s))", oc_at(e, n->src[0]).text);
+  read_pairs(e, load, loop, first, "VF_WORD");
+  oc_close(e);
+  oc_open(e, "else");
+  read_pairs(e, load, loop, first, "VF_TWO");
+  oc_close(e);
   cg_first_lane(&e->order, lanes);
   do {
     if (e->order.digit[loop] % 2 != 0) continue;
-    const char *both = oc_text(e, "v%u", e->last_number++);
-    oc_line(e, "ushort2 %s = vf_pair(%s)", both, oc_address(e, n->src[0], n->src[1]));
     for (int k = 0; k < 2 && !e->order.failed; k++, e->order.digit[loop]++) {
       oc_value *value = copies[cg_copy_at(&e->order, lanes)] = oc_values(e, 1);
       if (!value) return true;
-      const char *stored = oc_text(e, "%s.s%d", both, k);
-      *value = oc_temporary(e, oc_from_storage(e, dtype, oc_make(e, OC_USHORT, 1, OC_ATOM, "%s", stored)));
+      const char *stored = oc_text(e, "as_ushort2(v%u).s%d", first, k);
+      *value = oc_temporary(
+          e, oc_from_storage(e, (ir_dtype)n->dtype, oc_make(e, OC_USHORT, 1, OC_ATOM, "%s", stored)));
       value->stored = stored;
     }
     e->order.digit[loop] -= 2;
+    first++;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   return true;
 }

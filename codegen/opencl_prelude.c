@@ -265,10 +265,10 @@ static const char *const prelude[] = {
 
 /* Matrix instructions. Otherwise each work-item shows the others its registers, and adds up its own four sums. */
 static const char matrix[] =
-    "/* two neighbours in memory, at once unless they lie across two words */\n"
-    "static ushort2 vf_pair(global const ushort *p) {\n"
-    "  return (size_t)p & 2 ? (ushort2)(p[0], p[1]) : *(global const ushort2 *)p;\n"
-    "}\n\n"
+    "/* two neighbours in memory, in one word or in two */\n"
+    "#define VF_IN_WORDS(p) (((size_t)(p) & 2) == 0)\n"
+    "#define VF_WORD(p)     (*(global const uint *)(p))\n"
+    "#define VF_TWO(p)      as_uint((ushort2)((p)[0], (p)[1]))\n\n"
     "/* adds to the sums of rows g and g + 8 and columns 2t and 2t + 1 of work-item g*4 + t 16 products each: a has "
     "terms 2t, 2t + 1 of\n   both rows, then 2t + 8, 2t + 9; b likewise of column g */\n"
     "#ifdef VF_PTX\n"
