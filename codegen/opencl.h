@@ -45,9 +45,9 @@ typedef struct oc_value {
   uint8_t kind, level;
   uint8_t width; /* elements */
   bool literal;
-  int64_t number;   /* of an integer literal */
+  int64_t number;     /* of an integer literal */
   const char *stored; /* NULL, or: the element of a narrow float as it lies in memory */
-  const char *bare; /* as_TYPE(bare): an expression of kind and level ... */
+  const char *bare;   /* as_TYPE(bare): an expression of kind and level ... */
   uint8_t bare_kind, bare_level;
 } oc_value;
 
@@ -94,7 +94,7 @@ typedef struct oc_emitter {
   uint64_t exchange[2]; /* bytes that the areas of the group's exchange need */
   oc_first first;       /* of the round at hand */
   bool has_flag;
-  bool has_matrix; /* some sums are computed by matrix instructions */
+  bool has_matrix;  /* some sums are computed by matrix instructions */
   uint64_t outputs; /* parameters, by slot, to which something is stored */
   oc_read read[OC_READS];
   uint32_t reads;          /* so far */

@@ -17,13 +17,13 @@ enum { TERMS = 16, ITEMS = 32, COLUMN_ITEMS = 4, MOST_CHUNKS = 4, MOST_COPIES = 
 
 typedef struct side {
   ir_ref load, index;
-  int64_t pair; /* the loop of which two copies make a fragment */
+  int64_t pair;  /* the loop of which two copies make a fragment */
   int64_t apart; /* elements from one of these to the next */
 } side;
 
 typedef struct matrix {
   const cg_loop *loop;
-  side side[2]; /* rows, columns */
+  side side[2];   /* rows, columns */
   int64_t chunks; /* of 16 terms */
   int64_t step;   /* elements from a work-item's column to its neighbour's */
   uint32_t vector;
@@ -141,10 +141,10 @@ static bool find_lanes(const oc_emitter *e, matrix *m) {
   bool found = false;
   for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
     const cg_loop *loop = &e->nest->loops[l];
-    if (loop->binding == IR_VECTOR && loop->extent == (int64_t)e->group) found = true, m->vector = (uint32_t)l;
-    else if (loop->binding != IR_UNROLL ||
-             (!cg_set_has(cg_lanes(e->nest, m->side[0].index), (uint32_t)l) &&
-              !cg_set_has(cg_lanes(e->nest, m->side[1].index), (uint32_t)l)))
+    if (loop->binding == IR_VECTOR && loop->extent == (int64_t)e->group)
+      found = true, m->vector = (uint32_t)l;
+    else if (loop->binding != IR_UNROLL || (!cg_set_has(cg_lanes(e->nest, m->side[0].index), (uint32_t)l) &&
+                                            !cg_set_has(cg_lanes(e->nest, m->side[1].index), (uint32_t)l)))
       return false;
   }
   return found;
@@ -246,7 +246,8 @@ static void read_registers(oc_emitter *e, const matrix *m, const side *s, fragme
     }
 }
 
-static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums, int64_t row, int64_t column) {
+static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums, int64_t row,
+                          int64_t column) {
   const uint64_t *lanes = cg_carry_lanes(&e->order, m->loop, 0);
   e->order.digit[m->side[0].pair] += row, e->order.digit[m->side[1].pair] += column;
   const char *text = sums[cg_copy_at(&e->order, lanes)]->text;

@@ -1,5 +1,5 @@
-/* Elements of f16 and bf16 by pairs, where lanes are work-items and the target has matrix instructions: what a
- * slab takes goes from an input to a local 32 bits at a time, and as it lies in memory. */
+/* Elements of f16 and bf16 by pairs, where lanes are work-items and the target has matrix instructions: what
+ * a slab takes goes from an input to a local 32 bits at a time, and as it lies in memory. */
 #include "codegen/opencl.h"
 
 /* The loop of copies of which two lie side by side from an even element on, or -1. */

@@ -263,13 +263,15 @@ static const char *const prelude[] = {
     "#endif\n",
 };
 
-/* Matrix instructions. Otherwise each work-item shows the others its registers, and adds up its own four sums. */
+/* Matrix instructions. Otherwise each work-item shows the others its registers, and adds up its own four
+ * sums. */
 static const char matrix[] =
     "/* two neighbours in memory, in one word or in two */\n"
     "#define VF_IN_WORDS(p) (((size_t)(p) & 2) == 0)\n"
     "#define VF_WORD(p)     (*(global const uint *)(p))\n"
     "#define VF_TWO(p)      as_uint((ushort2)((p)[0], (p)[1]))\n\n"
-    "/* adds to the sums of rows g and g + 8 and columns 2t and 2t + 1 of work-item g*4 + t 16 products each: a has "
+    "/* adds to the sums of rows g and g + 8 and columns 2t and 2t + 1 of work-item g*4 + t 16 products "
+    "each: a has "
     "terms 2t, 2t + 1 of\n   both rows, then 2t + 8, 2t + 9; b likewise of column g */\n"
     "#ifdef VF_PTX\n"
     "#define VF_MATRIX_ROOM(words)\n"
@@ -280,17 +282,20 @@ static const char matrix[] =
     "    : \"r\"(a0), \"r\"(a1), \"r\"(a2), \"r\"(a3), \"r\"(b0), \"r\"(b1))\n"
     "#else\n"
     "#define VF_MATRIX_ROOM(words) local uint registers[words];\n"
-    "static float vf_half_bf16(uint pair, int high) { return vf_from_bf16_ushort((ushort)(pair >> 16*high)); }\n"
+    "static float vf_half_bf16(uint pair, int high) { return vf_from_bf16_ushort((ushort)(pair >> 16*high)); "
+    "}\n"
     "static float vf_half_f16(uint pair, int high) {\n"
     "  ushort bits = (ushort)(pair >> 16*high);\n"
     "  return vf_from_f16_ushort(bits);\n"
     "}\n"
     "/* element k of row or column i, whose registers for low and for high k are these */\n"
     "#define VF_MATRIX_AT(T, i, k, low, high) \\\n"
-    "  vf_half_##T(registers[6*((lane & ~31) + 4*(i) + ((k) >> 1 & 3)) + ((k) < 8 ? (low) : (high))], (k) & 1)\n"
+    "  vf_half_##T(registers[6*((lane & ~31) + 4*(i) + ((k) >> 1 & 3)) + ((k) < 8 ? (low) : (high))], (k) & "
+    "1)\n"
     "#define VF_MATRIX_SUM(T, c, row, column) \\\n"
     "  for (int k = 0; k < 16; k++) \\\n"
-    "    c = fma(VF_MATRIX_AT(T, (row) & 7, k, (row) >> 3, ((row) >> 3) + 2), VF_MATRIX_AT(T, column, k, 4, 5), c);\n"
+    "    c = fma(VF_MATRIX_AT(T, (row) & 7, k, (row) >> 3, ((row) >> 3) + 2), VF_MATRIX_AT(T, column, k, 4, "
+    "5), c);\n"
     "#define VF_MATRIX(T, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1) do { \\\n"
     "  uint own[6] = {a0, a1, a2, a3, b0, b1}; \\\n"
     "  int g = lane >> 2 & 7, t = lane & 3; \\\n"

@@ -76,8 +76,8 @@ bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *
 }
 
 /* Work-items that run together take 16 pairs of a row and 16 of another one, four rows further on where there
- * are so many; or two pairs of 16 columns each. So what they read are whole sectors of 32 bytes, and what they
- * store, rows being 20 words apart, is in different banks, or at most two of it are in one. */
+ * are so many; or two pairs of 16 columns each. So what they read are whole sectors of 32 bytes, and what
+ * they store, rows being 20 words apart, is in different banks, or at most two of it are in one. */
 ir_ref loop_matrix_pair(ir_graph *g, ir_ref copy, ir_ref item, int items, bool along, ir_ref *across) {
   enum { ROWS = 8, APART = 4 };
   int64_t blocks = items / MATRIX_BLOCK; /* that one copy takes */

@@ -245,8 +245,9 @@ static ir_ref factor(const product *s, int i) {
   ir_dtype t = ir_dtype_of(g, s->side[i].value);
   ir_ref index =
       local_index(s, i, s->range[0], s->range[1], pass_sub(g, s->at[axis], s->p->tile_start[axis]));
-  ir_ref load = ir_make(g, IR_OP_LOAD, t, 0,
-                        (ir_ref[]){s->side[i].local, index, ir_bool(g, true), pass_identity(g, IR_OP_ADD, t)}, 4);
+  ir_ref load =
+      ir_make(g, IR_OP_LOAD, t, 0,
+              (ir_ref[]){s->side[i].local, index, ir_bool(g, true), pass_identity(g, IR_OP_ADD, t)}, 4);
   return s->matrix && load ? ir_make(g, IR_OP_CAST, IR_F32, 0, &load, 1) : load;
 }
 
@@ -290,7 +291,8 @@ ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at) {
     if (!effects[i] || !factors[i]) return 0;
   }
   ir_dtype t = ir_dtype_of(g, reduce);
-  ir_ref next = loop_add_product(n, ir_src(g, reduce, 0), factors, carried(&s, 1)), first = carried(&s, 0), so_far = first;
+  ir_ref next = loop_add_product(n, ir_src(g, reduce, 0), factors, carried(&s, 1)), first = carried(&s, 0),
+         so_far = first;
   if (s.matrix) first = pass_identity(g, IR_OP_ADD, t);
   ir_ref inner[] = {s.range[1], first, next};
   ir_ref sum = next ? ir_make(g, IR_OP_LOOP, t, ir_pack_arg(1, IR_SERIAL), inner, 3) : 0;

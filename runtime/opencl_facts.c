@@ -97,7 +97,7 @@ static void look_at(const rt_cl *cl, cl_platform_id platform, cl_device_id id, c
   out->divides = (f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   out->fma = (f32 & CL_FP_FMA) != 0;
   if (has_word(extensions, "cl_nv_device_attribute_query")) {
-    enum { WARP_SIZE = 0x4003, CAPABILITY_MAJOR = 0x4000 }; /* of cl_ext.h */
+    enum { WARP_SIZE = 0x4003, CAPABILITY_MAJOR = 0x4000 };                     /* of cl_ext.h */
     enum { SINCE = 7, MATRIX_SINCE = 8, MATRIX_ITEMS = 32, MATRIX_TERMS = 16 }; /* SINCE: PTX 6 */
     uint32_t capability = number(cl, id, CAPABILITY_MAJOR);
     if (capability >= SINCE) out->together = number(cl, id, WARP_SIZE);

@@ -50,7 +50,8 @@ static ir_ref input(problem *p, const int64_t *size, uint32_t rank) {
   return p->t.input[p->t.input_count++] = op_input(&p->t.g, name, 1, p->dtype, dims, rank);
 }
 
-/* A matrix of that shape, in a batch if there is one: as it is, its axes turned, a part of another, reversed. */
+/* A matrix of that shape, in a batch if there is one: as it is, its axes turned, a part of another, reversed.
+ */
 static ir_ref operand(problem *p, int64_t batch, int64_t rows, int64_t columns) {
   ir_graph *g = &p->t.g;
   int kind = (int)pick(p, 0, 4);
@@ -69,8 +70,8 @@ static ir_ref operand(problem *p, int64_t batch, int64_t rows, int64_t columns) 
   if (kind == 3) x = op_stride(g, x, steps, rank);
   static const char *const kinds[] = {"plain", "turned", "cut", "reversed", "plain"};
   size_t at = strlen(p->t.what);
-  snprintf(p->t.what + at, sizeof p->t.what - at, " %s[%" PRId64 ",%" PRId64 ",%" PRId64 "]", kinds[kind], batch,
-           rows, columns);
+  snprintf(p->t.what + at, sizeof p->t.what - at, " %s[%" PRId64 ",%" PRId64 ",%" PRId64 "]", kinds[kind],
+           batch, rows, columns);
   return x;
 }
 
@@ -92,7 +93,8 @@ static bool record(trial *t) {
   p->bounded = one_in(p, 3);
   p->dtype = one_in(p, 2) ? IR_F16 : IR_BF16;
   snprintf(t->what, sizeof t->what, "%s %s:", p->bounded ? "bounded" : "exact", ir_dtypes[p->dtype].name);
-  int64_t batch = one_in(p, 4) ? pick(p, 2, 3) : 1, rows = size_near(p, 16, 288), columns = size_near(p, 8, 96);
+  int64_t batch = one_in(p, 4) ? pick(p, 2, 3) : 1, rows = size_near(p, 16, 288),
+          columns = size_near(p, 8, 96);
   p->terms = one_in(p, 2) ? 32 * pick(p, 4, 7) : pick(p, 120, 230);
   ir_ref a = operand(p, batch, rows, p->terms), b = operand(p, batch, p->terms, columns);
   for (int i = 0; i < (p->bounded ? RESULTS : 1); i++) {
@@ -119,7 +121,8 @@ static unsigned char *data_of(trial *given, ir_ref x, int64_t n) {
   return data;
 }
 
-static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i, const void *got) {
+static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
+                     const void *got) {
   const problem *p = (const problem *)t;
   size_t size = ir_dtypes[want->dtype].bytes, at = (size_t)i;
   if (!p->bounded) return memcmp((const unsigned char *)want[result].data + at * size, got, size) == 0;
@@ -139,7 +142,8 @@ static bool has_matrix(trial *t) {
   bool any = false;
   for (ir_ref i = 1, count = t->g.count; i < count && !any; i++) {
     cg_blob blob;
-    if (ir_op_of(&t->g, i) != IR_OP_KERNEL || cg_opencl(&t->g, i, "k", options.target, &blob, &error) != IR_OK)
+    if (ir_op_of(&t->g, i) != IR_OP_KERNEL ||
+        cg_opencl(&t->g, i, "k", options.target, &blob, &error) != IR_OK)
       continue;
     any = strstr(blob.bytes, "VF_MATRIX(") != NULL;
     cg_blob_free(&blob);

@@ -30,37 +30,42 @@ kernel @m_0(p0: f16[128], p1: f16[1024], p2: f16[2048]) {
           %7 = for ridx13 in 0..4 with %8 = f32(0.0) {
             local l0: f16[640] over ridx13
             %9 = (ridx13*32) : index
-            for ridx17 in 0..16 {
-              %10 = (ridx17*40) : index
-              %11 = (ridx17*128) : index
-              for ridx19 in 0..32 vector {
-                %12 = load p2[(%9+%11+ridx19)] : f16
-                store l0[(%10+ridx19)] = %12
+            for ridx15 in 0..8 unroll {
+              %10 = (ridx15*80) : index
+              %11 = (ridx15*256) : index
+              for ridx16 in 0..32 vector {
+                %12 = (ridx16*2) : index
+                %13 = ((ridx16//16)*8) : index
+                %14 = ((ridx16//16)*96) : index
+                for ridx17 in 0..2 unroll {
+                  %15 = load p2[(%9+%11+%12+ridx17+%14)] : f16
+                  store l0[(%10+%12+ridx17+%13)] = %15
+                }
               }
             }
             local l1: f16[320] over ridx13
-            %13 = (ridx13*256) : index
-            for ridx24 in 0..8 unroll {
-              %14 = (ridx24*4) : index
-              %15 = (ridx24*32) : index
-              for ridx25 in 0..32 vector {
-                %16 = load p1[(%13+%15+ridx25)] : f16
-                store l1[(%14+(ridx25*40)+((ridx25//8)*-319))] = %16
+            %16 = (ridx13*256) : index
+            for ridx22 in 0..8 unroll {
+              %17 = (ridx22*4) : index
+              %18 = (ridx22*32) : index
+              for ridx23 in 0..32 vector {
+                %19 = load p1[(%16+%18+ridx23)] : f16
+                store l1[(%17+(ridx23*40)+((ridx23//8)*-319))] = %19
               }
             }
-            %17 = for ridx14 in 0..32 with %18 = f32(0.0) {
-              %19 = load l0[(%1+ridx14+%3)] : f16
-              %20 = cast %19 dtype=f32 : f32
-              %21 = load l1[(%4+%6+ridx14+%5)] : f16
-              %22 = cast %21 dtype=f32 : f32
-              %23 = fma %20, %22, %18 : f32
-              next %23
+            %20 = for ridx14 in 0..32 with %21 = f32(0.0) {
+              %22 = load l0[(%1+ridx14+%3)] : f16
+              %23 = cast %22 dtype=f32 : f32
+              %24 = load l1[(%4+%6+ridx14+%5)] : f16
+              %25 = cast %24 dtype=f32 : f32
+              %26 = fma %23, %25, %21 : f32
+              next %26
             }
-            %24 = add %8, %17 : f32
-            next %24
+            %27 = add %8, %20 : f32
+            next %27
           }
-          %25 = cast %7 dtype=f16 : f16
-          store p0[(%0+%2+ridx12)] = %25
+          %28 = cast %7 dtype=f16 : f16
+          store p0[(%0+%2+ridx12)] = %28
         }
       }
     }
@@ -83,67 +88,114 @@ kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_fma_add_f16(
   float v0_1 = 0.0f;
   float v0_3 = 0.0f;
   for (int ridx13 = 0; ridx13 < 4; ridx13++) {
-    int v1 = ridx13*32;
-    for (int ridx17 = 0; ridx17 < 16; ridx17++) {
-      float v2 = vf_from_f16_ushort(p2[v1 + ridx17*128 + lane]);
-      l0[ridx17*40 + lane] = vf_to_f16_float(v2);
+    uint v1;
+    uint v2;
+    uint v3;
+    uint v4;
+    uint v5;
+    uint v6;
+    uint v7;
+    uint v8;
+    if (VF_IN_WORDS(p2)) {
+      v1 = VF_WORD(p2 + (ridx13*32 + 2*lane + 96*(lane >> 4)));
+      v2 = VF_WORD(p2 + (ridx13*32 + 256 + 2*lane + 96*(lane >> 4)));
+      v3 = VF_WORD(p2 + (ridx13*32 + 512 + 2*lane + 96*(lane >> 4)));
+      v4 = VF_WORD(p2 + (ridx13*32 + 768 + 2*lane + 96*(lane >> 4)));
+      v5 = VF_WORD(p2 + (ridx13*32 + 1024 + 2*lane + 96*(lane >> 4)));
+      v6 = VF_WORD(p2 + (ridx13*32 + 1280 + 2*lane + 96*(lane >> 4)));
+      v7 = VF_WORD(p2 + (ridx13*32 + 1536 + 2*lane + 96*(lane >> 4)));
+      v8 = VF_WORD(p2 + (ridx13*32 + 1792 + 2*lane + 96*(lane >> 4)));
     }
-    float v3_0 = vf_from_f16_ushort(p1[ridx13*256 + lane]);
-    float v3_1 = vf_from_f16_ushort(p1[ridx13*256 + 32 + lane]);
-    float v3_2 = vf_from_f16_ushort(p1[ridx13*256 + 64 + lane]);
-    float v3_3 = vf_from_f16_ushort(p1[ridx13*256 + 96 + lane]);
-    float v3_4 = vf_from_f16_ushort(p1[ridx13*256 + 128 + lane]);
-    float v3_5 = vf_from_f16_ushort(p1[ridx13*256 + 160 + lane]);
-    float v3_6 = vf_from_f16_ushort(p1[ridx13*256 + 192 + lane]);
-    float v3_7 = vf_from_f16_ushort(p1[ridx13*256 + 224 + lane]);
-    l1[40*lane + -319*(lane >> 3)] = vf_to_f16_float(v3_0);
-    l1[4 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v3_1);
-    l1[8 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v3_2);
-    l1[12 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v3_3);
-    l1[16 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v3_4);
-    l1[20 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v3_5);
-    l1[24 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v3_6);
-    l1[28 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v3_7);
+    else {
+      v1 = VF_TWO(p2 + (ridx13*32 + 2*lane + 96*(lane >> 4)));
+      v2 = VF_TWO(p2 + (ridx13*32 + 256 + 2*lane + 96*(lane >> 4)));
+      v3 = VF_TWO(p2 + (ridx13*32 + 512 + 2*lane + 96*(lane >> 4)));
+      v4 = VF_TWO(p2 + (ridx13*32 + 768 + 2*lane + 96*(lane >> 4)));
+      v5 = VF_TWO(p2 + (ridx13*32 + 1024 + 2*lane + 96*(lane >> 4)));
+      v6 = VF_TWO(p2 + (ridx13*32 + 1280 + 2*lane + 96*(lane >> 4)));
+      v7 = VF_TWO(p2 + (ridx13*32 + 1536 + 2*lane + 96*(lane >> 4)));
+      v8 = VF_TWO(p2 + (ridx13*32 + 1792 + 2*lane + 96*(lane >> 4)));
+    }
+    float v9 = vf_from_f16_ushort(as_ushort2(v1).s0);
+    float v10 = vf_from_f16_ushort(as_ushort2(v1).s1);
+    float v11 = vf_from_f16_ushort(as_ushort2(v2).s0);
+    float v12 = vf_from_f16_ushort(as_ushort2(v2).s1);
+    float v13 = vf_from_f16_ushort(as_ushort2(v3).s0);
+    float v14 = vf_from_f16_ushort(as_ushort2(v3).s1);
+    float v15 = vf_from_f16_ushort(as_ushort2(v4).s0);
+    float v16 = vf_from_f16_ushort(as_ushort2(v4).s1);
+    float v17 = vf_from_f16_ushort(as_ushort2(v5).s0);
+    float v18 = vf_from_f16_ushort(as_ushort2(v5).s1);
+    float v19 = vf_from_f16_ushort(as_ushort2(v6).s0);
+    float v20 = vf_from_f16_ushort(as_ushort2(v6).s1);
+    float v21 = vf_from_f16_ushort(as_ushort2(v7).s0);
+    float v22 = vf_from_f16_ushort(as_ushort2(v7).s1);
+    float v23 = vf_from_f16_ushort(as_ushort2(v8).s0);
+    float v24 = vf_from_f16_ushort(as_ushort2(v8).s1);
+    *(local ushort2 *)(l0 + (2*lane + 8*(lane >> 4))) = (ushort2)(as_ushort2(v1).s0, as_ushort2(v1).s1);
+    *(local ushort2 *)(l0 + (80 + 2*lane + 8*(lane >> 4))) = (ushort2)(as_ushort2(v2).s0, as_ushort2(v2).s1);
+    *(local ushort2 *)(l0 + (160 + 2*lane + 8*(lane >> 4))) = (ushort2)(as_ushort2(v3).s0, as_ushort2(v3).s1);
+    *(local ushort2 *)(l0 + (240 + 2*lane + 8*(lane >> 4))) = (ushort2)(as_ushort2(v4).s0, as_ushort2(v4).s1);
+    *(local ushort2 *)(l0 + (320 + 2*lane + 8*(lane >> 4))) = (ushort2)(as_ushort2(v5).s0, as_ushort2(v5).s1);
+    *(local ushort2 *)(l0 + (400 + 2*lane + 8*(lane >> 4))) = (ushort2)(as_ushort2(v6).s0, as_ushort2(v6).s1);
+    *(local ushort2 *)(l0 + (480 + 2*lane + 8*(lane >> 4))) = (ushort2)(as_ushort2(v7).s0, as_ushort2(v7).s1);
+    *(local ushort2 *)(l0 + (560 + 2*lane + 8*(lane >> 4))) = (ushort2)(as_ushort2(v8).s0, as_ushort2(v8).s1);
+    float v25_0 = vf_from_f16_ushort(p1[ridx13*256 + lane]);
+    float v25_1 = vf_from_f16_ushort(p1[ridx13*256 + 32 + lane]);
+    float v25_2 = vf_from_f16_ushort(p1[ridx13*256 + 64 + lane]);
+    float v25_3 = vf_from_f16_ushort(p1[ridx13*256 + 96 + lane]);
+    float v25_4 = vf_from_f16_ushort(p1[ridx13*256 + 128 + lane]);
+    float v25_5 = vf_from_f16_ushort(p1[ridx13*256 + 160 + lane]);
+    float v25_6 = vf_from_f16_ushort(p1[ridx13*256 + 192 + lane]);
+    float v25_7 = vf_from_f16_ushort(p1[ridx13*256 + 224 + lane]);
+    l1[40*lane + -319*(lane >> 3)] = vf_to_f16_float(v25_0);
+    l1[4 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v25_1);
+    l1[8 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v25_2);
+    l1[12 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v25_3);
+    l1[16 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v25_4);
+    l1[20 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v25_5);
+    l1[24 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v25_6);
+    l1[28 + 40*lane + -319*(lane >> 3)] = vf_to_f16_float(v25_7);
     barrier(CLK_LOCAL_MEM_FENCE);
-    float v4_0 = 0.0f;
-    float v4_2 = 0.0f;
-    float v4_1 = 0.0f;
-    float v4_3 = 0.0f;
-    int v5 = 2*(lane & 3);
-    int v6 = v5 + 80*((lane >> 3 & 3) - (lane & 3)) + 40*(lane >> 2 & 1);
-    uint v7 = as_uint(*(local ushort2 *)(l0 + 40*(lane >> 2) + v5));
-    uint v8 = as_uint(*(local ushort2 *)(l0 + 40*(lane >> 2) + v5 + 8));
-    uint v9 = as_uint(*(local ushort2 *)(l0 + (16 + 40*(lane >> 2)) + v5));
-    uint v10 = as_uint(*(local ushort2 *)(l0 + (16 + 40*(lane >> 2)) + v5 + 8));
-    uint v11 = as_uint(*(local ushort2 *)(l0 + (320 + 40*(lane >> 2)) + v5));
-    uint v12 = as_uint(*(local ushort2 *)(l0 + (320 + 40*(lane >> 2)) + v5 + 8));
-    uint v13 = as_uint(*(local ushort2 *)(l0 + (336 + 40*(lane >> 2)) + v5));
-    uint v14 = as_uint(*(local ushort2 *)(l0 + (336 + 40*(lane >> 2)) + v5 + 8));
-    uint v15 = as_uint(*(local ushort2 *)(l1 + (80*lane + -320*(lane >> 2)) + v6));
-    uint v16 = as_uint(*(local ushort2 *)(l1 + (80*lane + -320*(lane >> 2)) + v6 + 8));
-    uint v17 = as_uint(*(local ushort2 *)(l1 + (16 + 80*lane + -320*(lane >> 2)) + v6));
-    uint v18 = as_uint(*(local ushort2 *)(l1 + (16 + 80*lane + -320*(lane >> 2)) + v6 + 8));
-    VF_MATRIX(f16, v4_0, v4_2, v4_1, v4_3, v7, v11, v8, v12, v15, v16);
-    VF_MATRIX(f16, v4_0, v4_2, v4_1, v4_3, v9, v13, v10, v14, v17, v18);
-    float v19_0 = v0_0 + v4_0;
-    float v19_2 = v0_2 + v4_2;
-    float v19_1 = v0_1 + v4_1;
-    float v19_3 = v0_3 + v4_3;
-    v0_0 = v19_0;
-    v0_2 = v19_2;
-    v0_1 = v19_1;
-    v0_3 = v19_3;
+    float v26_0 = 0.0f;
+    float v26_2 = 0.0f;
+    float v26_1 = 0.0f;
+    float v26_3 = 0.0f;
+    int v27 = 2*(lane & 3);
+    int v28 = v27 + 80*((lane >> 3 & 3) - (lane & 3)) + 40*(lane >> 2 & 1);
+    uint v29 = as_uint(*(local ushort2 *)(l0 + 40*(lane >> 2) + v27));
+    uint v30 = as_uint(*(local ushort2 *)(l0 + 40*(lane >> 2) + v27 + 8));
+    uint v31 = as_uint(*(local ushort2 *)(l0 + (16 + 40*(lane >> 2)) + v27));
+    uint v32 = as_uint(*(local ushort2 *)(l0 + (16 + 40*(lane >> 2)) + v27 + 8));
+    uint v33 = as_uint(*(local ushort2 *)(l0 + (320 + 40*(lane >> 2)) + v27));
+    uint v34 = as_uint(*(local ushort2 *)(l0 + (320 + 40*(lane >> 2)) + v27 + 8));
+    uint v35 = as_uint(*(local ushort2 *)(l0 + (336 + 40*(lane >> 2)) + v27));
+    uint v36 = as_uint(*(local ushort2 *)(l0 + (336 + 40*(lane >> 2)) + v27 + 8));
+    uint v37 = as_uint(*(local ushort2 *)(l1 + (80*lane + -320*(lane >> 2)) + v28));
+    uint v38 = as_uint(*(local ushort2 *)(l1 + (80*lane + -320*(lane >> 2)) + v28 + 8));
+    uint v39 = as_uint(*(local ushort2 *)(l1 + (16 + 80*lane + -320*(lane >> 2)) + v28));
+    uint v40 = as_uint(*(local ushort2 *)(l1 + (16 + 80*lane + -320*(lane >> 2)) + v28 + 8));
+    VF_MATRIX(f16, v26_0, v26_2, v26_1, v26_3, v29, v33, v30, v34, v37, v38);
+    VF_MATRIX(f16, v26_0, v26_2, v26_1, v26_3, v31, v35, v32, v36, v39, v40);
+    float v41_0 = v0_0 + v26_0;
+    float v41_2 = v0_2 + v26_2;
+    float v41_1 = v0_1 + v26_1;
+    float v41_3 = v0_3 + v26_3;
+    v0_0 = v41_0;
+    v0_2 = v41_2;
+    v0_1 = v41_1;
+    v0_3 = v41_3;
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  float v20_0 = vf_round_f16_float(v0_0);
-  float v20_2 = vf_round_f16_float(v0_2);
-  float v20_1 = vf_round_f16_float(v0_1);
-  float v20_3 = vf_round_f16_float(v0_3);
+  float v42_0 = vf_round_f16_float(v0_0);
+  float v42_2 = vf_round_f16_float(v0_2);
+  float v42_1 = vf_round_f16_float(v0_1);
+  float v42_3 = vf_round_f16_float(v0_3);
   for (int ridx5 = begin; ridx5 < end; ridx5++) {
-    p0[lane*2] = vf_to_f16_float(v20_0);
-    p0[1 + lane*2] = vf_to_f16_float(v20_2);
-    p0[64 + lane*2] = vf_to_f16_float(v20_1);
-    p0[65 + lane*2] = vf_to_f16_float(v20_3);
+    p0[lane*2] = vf_to_f16_float(v42_0);
+    p0[1 + lane*2] = vf_to_f16_float(v42_2);
+    p0[64 + lane*2] = vf_to_f16_float(v42_1);
+    p0[65 + lane*2] = vf_to_f16_float(v42_3);
   }
 }
 
