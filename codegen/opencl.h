@@ -45,9 +45,8 @@ typedef struct oc_value {
   uint8_t kind, level;
   uint8_t width; /* elements */
   bool literal;
-  int64_t number;     /* of an integer literal */
-  const char *stored; /* NULL, or: the element of a narrow float as it lies in memory */
-  const char *bare;   /* as_TYPE(bare): an expression of kind and level ... */
+  int64_t number;   /* of an integer literal */
+  const char *bare; /* as_TYPE(bare): an expression of kind and level ... */
   uint8_t bare_kind, bare_level;
 } oc_value;
 

@@ -7,7 +7,6 @@ static oc_value helper(oc_emitter *e, const char *name, unsigned kind, oc_value 
 }
 
 oc_value oc_to_storage(oc_emitter *e, ir_dtype dtype, oc_value a) {
-  if (a.stored) return oc_make(e, OC_USHORT, 1, OC_ATOM, "%s", a.stored);
   if (dtype == IR_F16) return helper(e, "vf_to_f16", OC_USHORT, a);
   if (dtype == IR_BF16) return helper(e, "vf_to_bf16", OC_USHORT, a);
   if (dtype != IR_BOOL) return a;

@@ -2,6 +2,8 @@
  * a slab takes goes from an input to a local 32 bits at a time, and as it lies in memory. */
 #include "codegen/opencl.h"
 
+#include <string.h>
+
 /* The loop of copies of which two lie side by side from an even element on, or -1. */
 static int64_t pair_loop(const oc_emitter *e, ir_ref access, ir_op space) {
   const ir_node *n = ir_get(e->g, access);
@@ -52,15 +54,23 @@ bool oc_emit_pairs(oc_emitter *e, ir_ref load, void **copies) {
     for (int k = 0; k < 2 && !e->order.failed; k++, e->order.digit[loop]++) {
       oc_value *value = copies[cg_copy_at(&e->order, lanes)] = oc_values(e, 1);
       if (!value) return true;
-      const char *stored = oc_text(e, "as_ushort2(v%u).s%d", first, k);
-      *value = oc_temporary(
-          e, oc_from_storage(e, (ir_dtype)n->dtype, oc_make(e, OC_USHORT, 1, OC_ATOM, "%s", stored)));
-      value->stored = stored;
+      oc_value stored = oc_make(e, OC_USHORT, 1, OC_ATOM, "as_ushort2(v%u).s%d", first, k);
+      *value = oc_from_storage(e, (ir_dtype)n->dtype, stored);
     }
     e->order.digit[loop] -= 2;
     first++;
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   return true;
+}
+
+/* The value of a load, or anything, as it lies in memory: of vf_from_bf16_ushort(x) that is x. */
+static const char *stored(oc_emitter *e, ir_ref ref, ir_dtype dtype) {
+  oc_value v = oc_at(e, ref);
+  const char *from = dtype == IR_F16 ? "vf_from_f16_ushort(" : "vf_from_bf16_ushort(";
+  size_t length = strlen(v.text), before = strlen(from);
+  if (ir_op_of(e->g, ref) == IR_OP_LOAD && ir_dtype_of(e->g, ref) == dtype && !strncmp(v.text, from, before))
+    return oc_text(e, "%.*s", (int)(length - before - 1), v.text + before);
+  return oc_to_storage(e, dtype, v).text;
 }
 
 bool oc_store_pairs(oc_emitter *e, ir_ref store) {
@@ -74,11 +84,11 @@ bool oc_store_pairs(oc_emitter *e, ir_ref store) {
   do {
     if (e->order.digit[loop] % 2 != 0) continue;
     const char *to = oc_address(e, n->src[0], n->src[1]);
-    oc_value low = oc_to_storage(e, dtype, oc_at(e, n->src[2]));
+    const char *low = stored(e, n->src[2], dtype);
     e->order.digit[loop]++;
-    oc_value high = oc_to_storage(e, dtype, oc_at(e, n->src[2]));
+    const char *high = stored(e, n->src[2], dtype);
     e->order.digit[loop]--;
-    oc_line(e, "*(local ushort2 *)(%s) = (ushort2)(%s, %s)", to, low.text, high.text);
+    oc_line(e, "*(local ushort2 *)(%s) = (ushort2)(%s, %s)", to, low, high);
   } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
   return true;
 }

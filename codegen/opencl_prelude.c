@@ -268,7 +268,7 @@ static const char *const prelude[] = {
 static const char matrix[] =
     "/* two neighbours in memory, in one word or in two */\n"
     "#define VF_IN_WORDS(p) (((size_t)(p) & 2) == 0)\n"
-    "#define VF_WORD(p)     (*(global const uint *)(p))\n"
+    "#define VF_WORD(p)     as_uint(*(global const ushort2 *)(p))\n"
     "#define VF_TWO(p)      as_uint((ushort2)((p)[0], (p)[1]))\n\n"
     "/* adds to the sums of rows g and g + 8 and columns 2t and 2t + 1 of work-item g*4 + t 16 products "
     "each: a has "
