@@ -15,6 +15,7 @@
  * number. Then results must be right all the same. Where nothing does, some layer has to have become a scan
  * over the batch; where the batch has too few or too many elements, none may have. */
 #include "passes/ops/compose.h"
+#include "passes/ops/control.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
 #include "test/lib/trial.h"
@@ -222,6 +223,20 @@ static ir_ref first_rows(problem *p) {
   return add_input(p, shape, 3);
 }
 
+/* One of two functions of it. */
+static ir_ref called(problem *p, ir_ref x) {
+  ir_graph *g = &p->t.g;
+  ir_ref number = add_input(p, NULL, 0), func[2];
+  ir_ref either = op_binary(g, IR_OP_GT, number, op_literal_int(g, 0));
+  for (int i = 0; i < 2; i++) {
+    ir_ref param = ir_leaf(g, IR_OP_BUFFER, ir_dtype_of(g, x), 0, ir_shape(g, x), g->next_serial++),
+           result = op_unary(g, i ? IR_OP_ABS : IR_OP_NEG, param);
+    func[i] = ir_func(g, &result, 1, &param, 1);
+  }
+  ir_ref made = op_cond(g, either, &x, 1, func[0], func[1]);
+  return made ? ir_src(g, made, 0) : 0;
+}
+
 static bool record(trial *t) {
   problem *p = (problem *)t;
   static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_F64, IR_I32};
@@ -245,6 +260,8 @@ static bool record(trial *t) {
             work = p->row_count * 3 * p->heads * p->each * p->heads * p->each;
     p->certain |= p->hindrance == NOTHING && how == ATTENTION && bytes >= 1024 && work >= 8 * 1024;
     x = layer(p, x, how);
+    if (x && pick(p, 0, 4) == 0) x = called(p, x);
+    if (!x) return false;
   }
   add_result(p, x);
   return !t->error.status;
