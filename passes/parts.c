@@ -12,8 +12,8 @@
  *   region  what is between them, with what only it uses (parts_trace.c). The batch stays one axis throughout
  *
  * What comes to lie in memory does so anyway, so that the kernels are those that there would be in one go, of
- * one element: they add up the same terms in the same order. Copies that packing has made for all parts stay
- * outside. */
+ * one element. Products add up their terms in the same order; other sums in that of their own, smaller
+ * shapes. Copies that packing has made for all parts stay outside. */
 #include "parts.h"
 
 #include "contract.h"

@@ -8,12 +8,13 @@
  * A case is one to three layers, each a product that is larger than what becomes of it: rows of a batch, made
  * ready by a norm or a sum with a row, times weights; cut into pieces that meet in an attention, in products
  * over the rows, in sums that weigh rows, in windows along them; perhaps a product behind it, and the rows
- * added again. Machines here compute products of a few bytes in parts, and one of them none: all must have
- * the same bits, close to what the evaluator has, integers its very bits. In half of the cases something
- * stands in the way: the product is a result too, or used by one; the batch lies along another axis, is
- * turned round, merged with the rows, padded, joined, added up; is of too few or too many elements, or of any
- * number. Then results must be right all the same. Where nothing does, some layer has to have become a scan
- * over the batch; where the batch has too few or too many elements, none may have. */
+ * added again. Machines here compute products of a few bytes in parts, and one of them none: results must be
+ * close to what the evaluator has, integers its very bits, and the same bits on all machines that compute the
+ * same in parts. In half of the cases something stands in the way: the product is a result too, or used by
+ * one; the batch lies along another axis, is turned round, merged with the rows, padded, joined, added up; is
+ * of too few or too many elements, or of any number. Then results must be right all the same. Where nothing
+ * does, some layer has to have become a scan over the batch; where the batch has too few or too many
+ * elements, none may have. */
 #include "passes/ops/compose.h"
 #include "passes/ops/control.h"
 #include "passes/ops/ops.h"
@@ -30,7 +31,7 @@ static const case_machine machines[CONTEXTS] = {
     {1, "parts=1024"},
     {2, "parts=0"},
     {2, "parts=1024"},
-    {1, "parts=512 vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
+    {1, "parts=1024 vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
     {2, "parts=1024 vector_bytes=16 lanes=16 local=4096"}};
 static long elements, scans, certain;
 
