@@ -170,6 +170,11 @@ static ir_ref product_of(pass_build *b, const ir_ref *src, uint32_t nsrc) {
   return r;
 }
 
+/* A loop over lanes combines what it carries with one other value: the two stay apart. */
+static bool is_carried(const ir_graph *g, const ir_ref *src, uint32_t nsrc) {
+  return nsrc == 2 && (ir_op_of(g, src[0]) == IR_OP_CARRY || ir_op_of(g, src[1]) == IR_OP_CARRY);
+}
+
 ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t nsrc) {
   const ir_node *n = ir_get(b->g, node);
   ir_op op = (ir_op)n->op;
@@ -190,7 +195,8 @@ ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t ns
     if (op == IR_OP_MIN || op == IR_OP_MAX) return pass_make_minmax(b, op, src[0], src[1]);
   }
   if (boolean) {
-    if (op == IR_OP_AND || op == IR_OP_OR) return pass_make_junction(b, op, src, nsrc);
+    bool junction = op == IR_OP_AND || op == IR_OP_OR;
+    if (junction && !is_carried(b->g, src, nsrc)) return pass_make_junction(b, op, src, nsrc);
     if (op == IR_OP_NOT) return pass_make_not(b, src[0]);
     if (ir_ops[op].cls == IR_CLASS_COMPARE && ir_dtype_of(b->g, src[0]) == IR_INDEX)
       return pass_make_compare(b, op, src[0], src[1]);

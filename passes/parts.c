@@ -12,8 +12,8 @@
  *   region  what is between them, with what only it uses (parts_trace.c). The batch stays one axis throughout
  *
  * What comes to lie in memory does so anyway, so that the kernels are those that there would be in one go, of
- * one element: they add up the same terms in the same order. Copies that packing has made for all parts stay
- * outside. */
+ * one element. Products add up their terms in the same order; other sums in that of their own, smaller
+ * shapes. Copies that packing has made for all parts stay outside. */
 #include "parts.h"
 
 #include "contract.h"
@@ -53,8 +53,10 @@ static bool is_large(const ir_graph *g, ir_ref node, int64_t bytes) {
 
 bool parts_in_memory(const parts_search *s, ir_ref node, bool again) {
   ir_op op = ir_op_of(s->g, node);
+  ir_ref last = s->uses.last[node];
   if (op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT ||
-      op == IR_OP_STORED || ir_scatters(op) || s->uses.last[node] == s->results)
+      op == IR_OP_STORED || ir_scatters(op) ||
+      (last && (last == s->results || ir_has_results(ir_op_of(s->g, last)))))
     return true;
   bool reduced = ir_ops[op].cls == IR_CLASS_REDUCE || s->tails[node] & PASS_TAIL;
   return reduced && (again || s->uses.count[node] > 1);
@@ -165,8 +167,9 @@ static ir_ref in_parts(parter *p, ir_ref results, uint32_t *tables, size_t nodes
   count_uses(p);
   find_regions(p);
   if (g->error->status) return 0;
-  ir_ref *map = tables; /* uses are not needed any more */
   if (!p->region_count) return results;
+  ir_ref *map = tables;                                  /* uses are not needed any more */
+  for (size_t i = 0; i < nodes; i++) map[i] = (ir_ref)i; /* functions, which are not listed, stay */
   return make_all(p, map) ? map[results] : 0;
 }
 

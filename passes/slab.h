@@ -135,6 +135,12 @@ int64_t slab_item_of(const slab_plan *p, ir_ref node);
 /* The member of that value; -1: none. */
 int64_t slab_member_of(const slab_group *group, ir_ref value);
 
+/* slab_items.c: the items of the function, in order of their nodes, and who takes them. False when memory is
+ * short. */
+bool slab_find_items(slab_plan *p);
+/* Is it a copy in panels? Slabs must be the same on all machines, and panels are as wide as a machine wants
+ * them. */
+bool slab_is_panels(const ir_graph *g, ir_ref r);
 /* The nodes that are fused into the value, the value first, descending; 0: very many, or memory is short. */
 size_t slab_fused(scheduler *s, ir_ref value, ir_ref *out, size_t room);
 

@@ -44,10 +44,6 @@ typedef struct turning {
 
 /* finding */
 
-static bool is_panels(const ir_graph *g, ir_ref r) {
-  return ir_op_of(g, r) == IR_OP_STORED && ir_get(g, r)->arg == PASS_PANELS;
-}
-
 static const slab_item *item_of(const slab_plan *p, ir_ref value) {
   int64_t item = slab_item_of(p, value);
   return item == SLAB_NO_ITEM ? NULL : &p->items[item];
@@ -113,7 +109,7 @@ static ir_ref own_panels(const turning *t, const slab_member *m, const slab_item
   const slab_plan *p = t->p;
   for (uint32_t k = 0; k < item->read_count; k++) {
     const slab_read *read = &p->reads[item->first_read + k];
-    const slab_item *copy = is_panels(p->s->g, read->node) ? item_of(p, read->node) : NULL;
+    const slab_item *copy = slab_is_panels(p->s->g, read->node) ? item_of(p, read->node) : NULL;
     if (copy && copy->readers == 1 && !copy->result && p->group_of[copy - p->items] == SLAB_NO_GROUP &&
         !is_walked(t->group, m, read))
       return read->node;
@@ -131,7 +127,7 @@ static bool find_product(turning *t, uint32_t member, const slab_item *item) {
   int first = c.operand[0].base == panels ? 0 : 1;
   const pass_operand *weights = &c.operand[first], *down = &c.operand[1 - first];
   product found = {.member = member, .sum = item->product, .panels = panels, .rows = down->base};
-  if (weights->base != panels || is_panels(g, down->base) || c.term == IR_OP_DOT2 ||
+  if (weights->base != panels || slab_is_panels(g, down->base) || c.term == IR_OP_DOT2 ||
       ir_dtypes[c.dtype].bytes < 4 || t->group->rows * (int64_t)ir_dtypes[c.dtype].bytes < LANES_BYTES)
     return false;
   const slab_read *rows = slab_in_memory(p->s, down->base) ? read_of(p, item, down->base) : NULL;

@@ -50,16 +50,22 @@ void cases_close(rt_context **contexts, int count) {
   for (int k = 0; k < count; k++) rt_context_destroy(contexts[k]);
 }
 
-/* Up to a blank; those of a machine of which nothing is said are its own. */
-static size_t lanes_in(const char *target, const char **lanes) {
-  *lanes = target ? strstr(target, "lanes=") : NULL;
-  return *lanes ? strcspn(*lanes, " ") : 0;
+/* What the target says of the setting, up to a blank; its length, 0: nothing. */
+static size_t said_of(const char *setting, const char *target, const char **out) {
+  *out = target ? strstr(target, setting) : NULL;
+  return *out ? strcspn(*out, " ") : 0;
 }
 
-bool cases_same_order(const case_machine *machine) {
+static bool same_setting(const char *setting, const char *a, const char *b) {
   const char *here, *there;
-  size_t own = lanes_in(getenv("VIEWFOLD_TEST_TARGET"), &here), other = lanes_in(machine->target, &there);
-  return !machine->target || (own == other && (!own || memcmp(here, there, own) == 0));
+  size_t own = said_of(setting, a, &here), other = said_of(setting, b, &there);
+  return own == other && (!own || memcmp(here, there, own) == 0);
+}
+
+bool cases_same_order(const case_machine *first, const case_machine *machine) {
+  const char *forced = getenv("VIEWFOLD_TEST_TARGET"), *here = forced ? forced : first->target;
+  return !machine->target ||
+         (same_setting("lanes=", here, machine->target) && same_setting("parts=", here, machine->target));
 }
 
 void cases_tell_bits(const case_machine *machine, char *text, size_t room) {

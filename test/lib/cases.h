@@ -24,9 +24,9 @@ typedef struct case_machine {
   int threads;
   const char *target;
 } case_machine;
-/* Are terms added in the order of the first machine? Not where lanes are, or are not, work-items of a group.
- */
-bool cases_same_order(const case_machine *machine);
+/* Are terms added in the order of the first machine? Not where lanes are, or are not, work-items of a group,
+ * nor where other products are computed in parts. */
+bool cases_same_order(const case_machine *first, const case_machine *machine);
 /* A context without a disk for each; false, and said why on standard error, when one cannot be made. */
 bool cases_open(const case_machine *machines, int count, rt_context **contexts);
 void cases_close(rt_context **contexts, int count);

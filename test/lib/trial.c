@@ -79,10 +79,10 @@ static void compare(trial *t, const trial_check *check, const ir_eval_result *wa
   const ir_eval_result *w = &want[result];
   size_t size = ir_dtypes[w->dtype].bytes;
   for (int k = 1; k < the->machine_count && !*t->wrong; k++)
-    if (cases_same_order(&machines[k]) && !same_bits(got[0], got[k], w))
+    if (cases_same_order(machines, &machines[k]) && !same_bits(got[0], got[k], w))
       cases_tell_bits(&machines[k], t->wrong, sizeof t->wrong);
   for (int k = 0; k < the->machine_count; k++) {
-    if (k && cases_same_order(&machines[k])) continue;
+    if (k && cases_same_order(machines, &machines[k])) continue;
     for (int64_t i = 0; i < w->count && !*t->wrong; i++) {
       const unsigned char *at = got[k] + (size_t)i * size,
                           *expected = (const unsigned char *)w->data + (size_t)i * size;

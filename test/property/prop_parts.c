@@ -8,13 +8,15 @@
  * A case is one to three layers, each a product that is larger than what becomes of it: rows of a batch, made
  * ready by a norm or a sum with a row, times weights; cut into pieces that meet in an attention, in products
  * over the rows, in sums that weigh rows, in windows along them; perhaps a product behind it, and the rows
- * added again. Machines here compute products of a few bytes in parts, and one of them none: all must have
- * the same bits, close to what the evaluator has, integers its very bits. In half of the cases something
- * stands in the way: the product is a result too, or used by one; the batch lies along another axis, is
- * turned round, merged with the rows, padded, joined, added up; is of too few or too many elements, or of any
- * number. Then results must be right all the same. Where nothing does, some layer has to have become a scan
- * over the batch; where the batch has too few or too many elements, none may have. */
+ * added again. Machines here compute products of a few bytes in parts, and one of them none: results must be
+ * close to what the evaluator has, integers its very bits, and the same bits on all machines that compute the
+ * same in parts. In half of the cases something stands in the way: the product is a result too, or used by
+ * one; the batch lies along another axis, is turned round, merged with the rows, padded, joined, added up; is
+ * of too few or too many elements, or of any number. Then results must be right all the same. Where nothing
+ * does, some layer has to have become a scan over the batch; where the batch has too few or too many
+ * elements, none may have. */
 #include "passes/ops/compose.h"
+#include "passes/ops/control.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
 #include "test/lib/trial.h"
@@ -29,7 +31,7 @@ static const case_machine machines[CONTEXTS] = {
     {1, "parts=1024"},
     {2, "parts=0"},
     {2, "parts=1024"},
-    {1, "parts=512 vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
+    {1, "parts=1024 vector_bytes=16 registers=16 l1=8192 l2=32768 l3=65536"},
     {2, "parts=1024 vector_bytes=16 lanes=16 local=4096"}};
 static long elements, scans, certain;
 
@@ -222,6 +224,20 @@ static ir_ref first_rows(problem *p) {
   return add_input(p, shape, 3);
 }
 
+/* One of two functions of it. */
+static ir_ref called(problem *p, ir_ref x) {
+  ir_graph *g = &p->t.g;
+  ir_ref number = add_input(p, NULL, 0), func[2];
+  ir_ref either = op_binary(g, IR_OP_GT, number, op_literal_int(g, 0));
+  for (int i = 0; i < 2; i++) {
+    ir_ref param = ir_leaf(g, IR_OP_BUFFER, ir_dtype_of(g, x), 0, ir_shape(g, x), g->next_serial++),
+           result = op_unary(g, i ? IR_OP_ABS : IR_OP_NEG, param);
+    func[i] = ir_func(g, &result, 1, &param, 1);
+  }
+  ir_ref made = op_cond(g, either, &x, 1, func[0], func[1]);
+  return made ? ir_src(g, made, 0) : 0;
+}
+
 static bool record(trial *t) {
   problem *p = (problem *)t;
   static const ir_dtype dtypes[] = {IR_F32, IR_F32, IR_F64, IR_I32};
@@ -245,6 +261,8 @@ static bool record(trial *t) {
             work = p->row_count * 3 * p->heads * p->each * p->heads * p->each;
     p->certain |= p->hindrance == NOTHING && how == ATTENTION && bytes >= 1024 && work >= 8 * 1024;
     x = layer(p, x, how);
+    if (x && pick(p, 0, 4) == 0) x = called(p, x);
+    if (!x) return false;
   }
   add_result(p, x);
   return !t->error.status;

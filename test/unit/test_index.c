@@ -400,6 +400,31 @@ static void test_rule_table(void **state) {
   }
 }
 
+/* carried or (a or b), of another loop: what is carried stays an operand of its own. */
+static void test_carried(void **state) {
+  bench b;
+  start(&b);
+  ir_graph *g = &b.g;
+  ir_ref size = ir_index(g, 4), range[2], carry[2], param = ir_make(g, IR_OP_PARAM, IR_I64, 0, &size, 1);
+  for (int i = 0; i < 2; i++) {
+    range[i] = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &size, 1);
+    carry[i] = ir_make(g, IR_OP_CARRY, IR_BOOL, 0, &range[i], 1);
+  }
+  ir_ref src[] = {param, range[0], ir_bool(g, true), ir_int(g, IR_I64, 0)};
+  ir_ref load = ir_make(g, IR_OP_LOAD, IR_I64, 0, src, 4);
+  ir_ref either = ir_binary(g, IR_OP_OR, ir_binary(g, IR_OP_LT, load, ir_int(g, IR_I64, 3)),
+                            ir_binary(g, IR_OP_LT, ir_int(g, IR_I64, 5), load));
+  ir_ref next = ir_make(g, IR_OP_OR, IR_BOOL, 0, (ir_ref[]){carry[0], either}, 2);
+  ir_ref from[] = {range[0], carry[0]}, to[] = {range[1], carry[1]};
+  ir_ref made = pass_substitute(g, next, from, to, 2);
+  assert_int_not_equal(made, 0);
+  assert_int_equal(ir_op_of(g, made), IR_OP_OR);
+  assert_int_equal(ir_get(g, made)->nsrc, 2);
+  assert_true(ir_src(g, made, 0) == carry[1] || ir_src(g, made, 1) == carry[1]);
+  ir_graph_free(g);
+  (void)state;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sums),
@@ -416,6 +441,7 @@ int main(void) {
       cmocka_unit_test(test_index_given_its_validity),
       cmocka_unit_test(test_overflow),
       cmocka_unit_test(test_bad_divisor),
+      cmocka_unit_test(test_carried),
       cmocka_unit_test(test_size),
       cmocka_unit_test(test_observer),
       cmocka_unit_test(test_memory_runs_out),

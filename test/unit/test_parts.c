@@ -37,6 +37,13 @@ enum { MOST = 4000 };
   "  %n = fma %qx, %kx, 0.0\n"                                                                               \
   "  %y = sum %n axes=[3]\n"
 
+#define STEP                                                                                                 \
+  "graph @step(%s: f32[8,16,16], %r: f32[16,16]) {\n"                                                        \
+  "  %a = reshape %r shape=[1,16,16]\n"                                                                      \
+  "  %b = expand %a shape=[8,16,16]\n"                                                                       \
+  "  %n = sub %s, %b\n"                                                                                      \
+  "  return %n\n}\n"
+
 /* to = from + the first column of a value [8,8], for all rows and columns */
 #define ADDED(from, value, at, to)                                                                           \
   "  " at " = shrink " value " bounds=[[0,8],[0,1]]\n"                                                       \
@@ -59,7 +66,7 @@ static void begin(made *m, const char *text, const ir_mem *mem) {
   ir_graph_init(&m->g, mem, &m->error);
   if (ir_parse_module(&m->g, &fe_builder, "test", text, strlen(text), &module) != IR_OK)
     fail_msg("%s", m->error.text);
-  m->before = module.graphs[0].root;
+  m->before = module.graphs[module.count - 1].root; /* functions come first */
   ir_module_free(&module);
 }
 
@@ -139,6 +146,14 @@ static void what_goes_in_parts(void **state) {
             "  %v = shrink %s bounds=[[0,8],[0,8],[0,1]]\n  %z = reshape %v shape=[8,8]\n" ROW(
                 "%z", "%a1", "%c") TAIL("%c") "  return %y\n}\n",
        0, 0},
+      {"a function is called with the end",
+       STEP HEAD TAIL("%p") "  %z = scan %y, %x do=@step carries=1 sliced=1\n"
+                            "  return %z, %y\n}\n",
+       2, 1},
+      {"and with what the product is made of",
+       STEP HEAD TAIL("%p") "  %u = scan %x, %x do=@step carries=1 sliced=1\n  %z = add %u, %y\n"
+                            "  return %z\n}\n",
+       2, 2},
       {"positions of elements",
        HEAD "  %i = iota shape=[8,16,48] axis=0 dtype=f32\n  %c = add %p, %i\n" TAIL("%c") "  return %y\n}\n",
        0, 0},
