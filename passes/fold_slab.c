@@ -24,6 +24,16 @@ static int64_t most(ir_graph *g, ir_ref size) {
   return hi > 1 ? hi : 1;
 }
 
+static bool divides(ir_graph *g, ir_ref size, int64_t rows) {
+  int64_t left_over;
+  return ir_is_const(g, pass_mod_int(g, size, rows), &left_over) && left_over == 0;
+}
+
+bool pass_slab_is_even(ir_graph *g, ir_ref size, int64_t rows) {
+  int64_t all;
+  return divides(g, size, rows) || (ir_is_const(g, size, &all) && all >= MOST_AGAIN * rows);
+}
+
 /* Rounds, and what the digits of their number are. */
 static bool start_rounds(folder *f, fold_slab *s) {
   ir_graph *g = f->g;
@@ -44,11 +54,10 @@ static bool start_rounds(folder *f, fold_slab *s) {
   uint32_t inner = s->slab->loops - 1;
   ir_ref size = ir_dim(g, v->value, v->axes[inner]), rows = ir_index(g, s->slab->rows);
   s->start[inner] = pass_mul_int(g, s->start[inner], s->slab->rows);
-  int64_t all, left_over;
-  bool known = ir_is_const(g, size, &all), again = known && all >= MOST_AGAIN * s->slab->rows;
-  bool even = ir_is_const(g, pass_mod_int(g, size, s->slab->rows), &left_over) && left_over == 0;
-  if (again && !even) s->start[inner] = pass_min(g, s->start[inner], pass_sub(g, size, rows));
-  s->rows = even || again ? rows : pass_min(g, pass_sub(g, size, s->start[inner]), rows);
+  bool even = pass_slab_is_even(g, size, s->slab->rows);
+  if (even && !divides(g, size, s->slab->rows))
+    s->start[inner] = pass_min(g, s->start[inner], pass_sub(g, size, rows));
+  s->rows = even ? rows : pass_min(g, pass_sub(g, size, s->start[inner]), rows);
   return s->round && s->rows;
 }
 

@@ -106,6 +106,8 @@ ir_ref pass_slab_range(ir_graph *g, ir_ref effect);
  * one. Returns how many. */
 enum { PASS_SLAB_RANGES = 2 };
 uint32_t pass_slab_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_SLAB_RANGES]);
+/* Have all rounds over so many positions the same number of rows, the last one doing some again? */
+bool pass_slab_is_even(ir_graph *g, ir_ref size, int64_t rows);
 
 /* slab_mask.c: a slab without what lies beyond the last position that its rows look at. */
 ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);

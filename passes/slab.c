@@ -21,6 +21,15 @@ int64_t slab_member_of(const slab_group *group, ir_ref value) {
   return -1;
 }
 
+bool slab_insert(slab_group *group, const slab_member *m) {
+  uint32_t at = group->count;
+  if (at == SLAB_MOST) return false;
+  for (; at > 0 && group->members[at - 1].value > m->value; at--) group->members[at] = group->members[at - 1];
+  group->members[at] = *m;
+  group->count++;
+  return true;
+}
+
 static void start_group(const slab_plan *p, uint32_t i, slab_group *out) {
   ir_graph *g = p->s->g;
   ir_ref value = p->items[i].node;

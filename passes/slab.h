@@ -36,9 +36,8 @@ typedef struct slab_item {
   bool reduces; /* some reduction is fused into it */
   ir_apart apart;
   bool contracts; /* a sum of products is: it is computed in tiles of several rows */
-  ir_ref product; /* that sum, the last one of several; and by axis of it: that of the item */
+  ir_ref product; /* that sum, where there is one; and by axis of it: that of the item */
   slab_axes product_axes;
-  bool products;    /* there are several */
   uint32_t readers; /* of its value, results too */
 } slab_item;
 
@@ -134,6 +133,11 @@ enum { SLAB_NO_ITEM = -1 };
 int64_t slab_item_of(const slab_plan *p, ir_ref node);
 /* The member of that value; -1: none. */
 int64_t slab_member_of(const slab_group *group, ir_ref value);
+/* The axis of an array that each shared loop walks, -1: none, given by axis of it that of the member. Has
+ * each one? (slab_axes.c) */
+bool slab_walked(const slab_group *group, const slab_member *member, const slab_axes *axes, int8_t *out);
+/* Adds a member, in order of the nodes; false where there is no room. */
+bool slab_insert(slab_group *group, const slab_member *member);
 
 /* slab_items.c: the items of the function, in order of their nodes, and who takes them. False when memory is
  * short. */

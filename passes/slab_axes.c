@@ -13,6 +13,17 @@ void slab_axes_join(slab_axes *axes, const slab_axes *other) {
   axes->parts &= other->parts;
 }
 
+bool slab_walked(const slab_group *group, const slab_member *m, const slab_axes *axes, int8_t *out) {
+  bool all = true;
+  for (int8_t l = 0; l < group->loops; l++) {
+    out[l] = SLAB_NO_LOOP;
+    for (int8_t a = 0; a < IR_MAX_RANK && group->shared[l]; a++)
+      if (axes->loop[a] >= 0 && axes->loop[a] == m->axis[l]) out[l] = a;
+    all &= !group->shared[l] || out[l] >= 0;
+  }
+  return all;
+}
+
 /* Of an axis that has been cut, the digits of which are walked by loops */
 static uint32_t parts_of(ir_graph *g, ir_ref position, const ir_ref *at, uint32_t rank,
                          const slab_axes *above) {

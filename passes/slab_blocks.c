@@ -116,12 +116,8 @@ static const traced *traced_node(const builder *b, ir_ref node) {
 /* In order of their nodes. */
 static bool add_member(builder *b, const slab_member *m) {
   slab_group *group = b->group;
-  uint32_t at = group->count;
   if (slab_member_of(group, m->value) >= 0) return true;
-  if (group->count == MOST_MEMBERS) return false;
-  for (; at > 0 && group->members[at - 1].value > m->value; at--) group->members[at] = group->members[at - 1];
-  group->members[at] = *m;
-  group->count++;
+  if (group->count == MOST_MEMBERS || !slab_insert(group, m)) return false;
   int64_t item = slab_item_of(b->p, m->value);
   if (item >= 0 && (uint32_t)item > group->last) group->last = (uint32_t)item;
   return true;

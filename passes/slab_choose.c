@@ -76,16 +76,6 @@ int64_t slab_read_bytes(const scheduler *s, const slab_read *read) {
   return times(read->elements, ir_dtypes[ir_dtype_of(s->g, read->node)].bytes);
 }
 
-/* The axis of what the item reads that each shared loop walks; -1: none. */
-static void walked_axes(const slab_plan *p, const slab_group *group, const slab_member *m,
-                        const slab_read *read, int8_t *at) {
-  for (int8_t l = 0; l < group->loops; l++) {
-    at[l] = -1;
-    for (uint32_t a = 0; a < ir_rank(p->s->g, read->node); a++)
-      if (group->shared[l] && read->axes.loop[a] >= 0 && read->axes.loop[a] == m->axis[l]) at[l] = (int8_t)a;
-  }
-}
-
 /* Does the shared loop take parts of what is read, no whole axis of it? */
 static bool in_parts(const slab_member *m, const slab_read *read, int8_t loop) {
   return read->axes.parts >> m->axis[loop] & 1;
@@ -125,12 +115,6 @@ typedef struct row {
   bool neighbours, tiled;
 } row;
 
-static bool is_member(const slab_group *group, ir_ref node) {
-  for (uint32_t m = 0; m < group->count; m++)
-    if (group->members[m].value == node) return true;
-  return false;
-}
-
 static row measure(const slab_plan *p, const slab_group *group) {
   enum { ROOM = 64 };
   ir_graph *g = p->s->g;
@@ -148,12 +132,12 @@ static row measure(const slab_plan *p, const slab_group *group) {
     if (item->contracts && elements < r.contracted) r.contracted = elements;
     for (uint32_t k = 0; k < item->read_count; k++) {
       const slab_read *read = &p->reads[item->first_read + k];
-      bool again = is_member(group, read->node);
+      bool again = slab_member_of(group, read->node) >= 0;
       for (uint32_t j = 0; j < count; j++) again |= met[j] == read->node;
       if (again || !ir_shape(g, read->node)) continue;
       if (count < ROOM) met[count++] = read->node;
       int8_t at[IR_MAX_RANK];
-      walked_axes(p, group, m, read, at);
+      slab_walked(group, m, &read->axes, at);
       int64_t bytes = row_bytes(p, group, m, read, at, &r.neighbours);
       r.again += again_bytes(p, group, m, read, at);
       int64_t length = bytes / (ir_dtypes[ir_dtype_of(g, read->node)].bytes);

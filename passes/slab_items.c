@@ -127,9 +127,9 @@ static bool read_item(slab_plan *p, slab_item *item) {
     if (n->op == IR_OP_SUM && !add_sum(p, nodes[i])) return false;
     item->reduces |= ir_ops[n->op].cls == IR_CLASS_REDUCE;
     if (contracts(g, n)) {
-      item->products |= item->contracts;
+      item->product = item->contracts ? 0 : nodes[i];
+      item->product_axes = axes[i];
       item->contracts = true;
-      item->product = nodes[i], item->product_axes = axes[i];
     }
     for (uint32_t k = 0; k < ir_operand_count(n); k++) {
       if (!ir_shape(g, n->src[k])) continue;

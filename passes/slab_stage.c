@@ -51,12 +51,6 @@ static bool collect(sweep *w) {
   return true;
 }
 
-static int64_t member_of(const slab_group *group, ir_ref node) {
-  for (uint32_t m = 0; m < group->count; m++)
-    if (group->members[m].value == node) return m;
-  return -1;
-}
-
 static bool is_costly(const ir_graph *g, ir_ref node) {
   return ir_is_elementary(ir_op_of(g, node)) && ir_op_of(g, node) != IR_OP_RELU;
 }
@@ -72,15 +66,9 @@ static bool axes_of(const sweep *w, const swept *s, slab_member *out) {
   return true;
 }
 
-/* Members stay in order of their nodes. */
 static bool add_member(sweep *w, const slab_member *member) {
   slab_group with = *w->group;
-  uint32_t at = with.count;
-  if (with.count == SLAB_MOST) return false;
-  for (; at > 0 && with.members[at - 1].value > member->value; at--) with.members[at] = with.members[at - 1];
-  with.members[at] = *member;
-  with.count++;
-  if (!slab_fits(w->p, &with)) return false;
+  if (!slab_insert(&with, member) || !slab_fits(w->p, &with)) return false;
   *w->group = with;
   return true;
 }
@@ -98,7 +86,7 @@ static bool is_single(uint64_t set) { return (set & (set - 1)) == 0; }
 static bool sweep_node(sweep *w, swept *s) {
   scheduler *sc = w->p->s;
   ir_graph *g = sc->g;
-  int64_t m = member_of(w->group, s->node);
+  int64_t m = slab_member_of(w->group, s->node);
   if (m >= 0) start_member(w, &w->group->members[m], s);
   else if (schedule_is_leaf(ir_op_of(g, s->node)) || sc->flags[s->node] & SCHEDULE_STORED) return true;
   slab_member made = {.value = s->node, .local = true};
@@ -123,9 +111,9 @@ static bool is_copy(const slab_plan *p, const slab_group *group, const slab_memb
   ir_ref r = m->value;
   if (m->stored || ir_op_of(g, r) != IR_OP_STORED) return false;
   do r = ir_src(g, r, 0);
-  while (member_of(group, r) < 0 && ir_ops[ir_op_of(g, r)].cls == IR_CLASS_VIEW &&
+  while (slab_member_of(group, r) < 0 && ir_ops[ir_op_of(g, r)].cls == IR_CLASS_VIEW &&
          ir_op_of(g, r) != IR_OP_CONCAT && ir_op_of(g, r) != IR_OP_STACK && ir_op_of(g, r) != IR_OP_PAD);
-  int64_t of = member_of(group, r);
+  int64_t of = slab_member_of(group, r);
   return of >= 0 && group->members[of].local;
 }
 

@@ -23,7 +23,6 @@
 enum {
   LANES_BYTES = 256,       /* side by side: a tile of four of the longest vectors */
   LOCAL_BYTES = 768 << 10, /* of all locals: they share the second cache with what passes through it */
-  EVEN_ROUNDS = 4,         /* of so many the last one may do rows again (fold_slab.c) */
   MAX_VIEWS = 64
 };
 
@@ -64,18 +63,6 @@ static bool is_walked(const slab_group *group, const slab_member *m, const slab_
       if (read->axes.loop[a] == m->axis[l]) return true;
   }
   return false;
-}
-
-/* The axis of an array that each shared loop walks, given by axis of it that of the member; false where one
- * walks none. */
-static bool walked_axes(const slab_group *group, const slab_member *m, const slab_axes *axes, int8_t *out) {
-  for (int8_t l = 0; l < group->loops; l++) {
-    out[l] = -1;
-    for (int8_t a = 0; a < IR_MAX_RANK && group->shared[l]; a++)
-      if (axes->loop[a] == m->axis[l]) out[l] = a;
-    if (group->shared[l] && out[l] < 0) return false;
-  }
-  return true;
 }
 
 /* The array that was copied in panels, where the terms of the product follow one another in it, and all axes
@@ -122,7 +109,7 @@ static bool find_product(turning *t, uint32_t member, const slab_item *item) {
   ir_graph *g = p->s->g;
   const slab_member *m = &t->group->members[member];
   pass_contraction c;
-  ir_ref panels = item->products ? 0 : own_panels(t, m, item);
+  ir_ref panels = item->product ? own_panels(t, m, item) : 0;
   if (!panels || !pass_contraction_of(g, item->product, &c)) return false;
   int first = c.operand[0].base == panels ? 0 : 1;
   const pass_operand *weights = &c.operand[first], *down = &c.operand[1 - first];
@@ -131,7 +118,7 @@ static bool find_product(turning *t, uint32_t member, const slab_item *item) {
       ir_dtypes[c.dtype].bytes < 4 || t->group->rows * (int64_t)ir_dtypes[c.dtype].bytes < LANES_BYTES)
     return false;
   const slab_read *rows = slab_in_memory(p->s, down->base) ? read_of(p, item, down->base) : NULL;
-  if (!rows || !ir_is_true(g, down->valid) || !walked_axes(t->group, m, &rows->axes, found.axis) ||
+  if (!rows || !ir_is_true(g, down->valid) || !slab_walked(t->group, m, &rows->axes, found.axis) ||
       !(found.weights = behind_panels(&c, weights, p->s)))
     return false;
   for (uint32_t k = 0; k < item->read_count; k++) {
@@ -158,7 +145,7 @@ static bool is_even(ir_graph *g, const slab_group *group) {
   for (int8_t l = 0; l < group->loops; l++)
     if (group->shared[l]) inner = l;
   return inner >= 0 && ir_is_const(g, group->extent[inner], &rows) &&
-         (rows % group->rows == 0 || rows >= EVEN_ROUNDS * group->rows);
+         pass_slab_is_even(g, group->extent[inner], group->rows);
 }
 
 /* turning */
@@ -176,16 +163,9 @@ static bool hands_on(const turning *t, const product *k) {
 }
 
 static bool add(slab_group *group, const slab_member *m) {
-  uint32_t at = group->count;
   int64_t known = slab_member_of(group, m->value);
-  if (known >= 0) {
-    group->members[known].local = group->members[known].turned = true;
-    return true;
-  }
-  if (group->count == SLAB_MOST) return false;
-  for (; at > 0 && group->members[at - 1].value > m->value; at--) group->members[at] = group->members[at - 1];
-  group->members[at] = *m;
-  group->count++;
+  if (known < 0) return slab_insert(group, m);
+  group->members[known].local = group->members[known].turned = true;
   return true;
 }
 
@@ -198,7 +178,7 @@ static bool turn(const turning *t, slab_group *with) {
     slab_member rows = {.value = k->rows, .local = true, .turned = true, .copied = true},
                 sum = {.value = k->sum, .local = true, .turned = true};
     for (int8_t l = 0; l < with->loops; l++) rows.axis[l] = k->axis[l];
-    if (!walked_axes(with, m, &item_of(t->p, m->value)->product_axes, sum.axis)) return false;
+    if (!slab_walked(with, m, &item_of(t->p, m->value)->product_axes, sum.axis)) return false;
     if (!add(with, &rows) || (!hands_on(t, k) && !add(with, &sum))) return false;
   }
   return true;
