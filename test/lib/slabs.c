@@ -68,14 +68,8 @@ static bool turns(const ir_slab *slab) {
 
 slab_counts slabs_of(trial *t) {
   ir_plan plan;
-  ir_error error = {0};
   slab_counts counts = {0};
-  pass_options options = {
-      .target = trial_target(0), .inputs = t->input, .input_count = t->input_count, .verify = true};
-  if (!options.target || pass_pipeline(&t->g, trial_results(t), &options, &plan, &error) != IR_OK) {
-    snprintf(t->wrong, sizeof t->wrong, "%.150s", error.text);
-    return counts;
-  }
+  if (!trial_plan(t, 0, &plan)) return counts;
   for (size_t i = 0; i < plan.step_count; i++) {
     const ir_step *step = &plan.steps[i];
     uint32_t here = products(&t->g, &plan, &step->slab);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "frontend/compile.h"
+#include "passes/passes.h"
 #include "test/lib/random_graph.h"
 
 static const trial_property *the;
@@ -39,6 +40,21 @@ bool trial_same(const void *a, const void *b, ir_dtype dtype) {
 
 static void fail(trial *t, const ir_error *error) {
   snprintf(t->wrong, sizeof t->wrong, "%.150s", error->text);
+}
+
+bool trial_plan(trial *t, int machine, ir_plan *plan) {
+  ir_error error = {0};
+  pass_options options = {
+      .target = trial_target(machine), .inputs = t->input, .input_count = t->input_count, .verify = true};
+  if (options.target && pass_pipeline(&t->g, trial_results(t), &options, plan, &error) == IR_OK) return true;
+  fail(t, &error);
+  return false;
+}
+
+bool trial_is_near(const ir_eval_result *want, int64_t i, const void *got, int64_t terms) {
+  double y = ir_value_load(got, want->dtype).f, exact = ((const double *)want[1].data)[i];
+  double bound = (double)terms * 0x1p-24 * (1 + 1e-6);
+  return fabs(y - exact) <= bound * ((const double *)want[2].data)[i];
 }
 
 static rt_program *compiled(trial *t, int machine) {

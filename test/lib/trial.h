@@ -45,6 +45,13 @@ ir_ref trial_results(trial *t); /* those that are compiled, as a TUPLE */
 /* Compiles for the machine and runs once; a failure is said. */
 void trial_run_on(trial *t, int machine, void *const *inputs, void *const *outputs);
 
+/* The plan for the machine, verified, to be freed; false after a failure, which is said. */
+bool trial_plan(trial *t, int machine, ir_plan *plan);
+
+/* Is element i of result 0, a sum of so many products in f32, as near as the contract asks to result 1, the
+ * same in f64? Result 2 is the sum of the absolute products. */
+bool trial_is_near(const ir_eval_result *want, int64_t i, const void *got, int64_t terms);
+
 /* Are elements the same, NaNs as a class? */
 bool trial_same(const void *a, const void *b, ir_dtype dtype);
 

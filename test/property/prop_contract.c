@@ -256,20 +256,13 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
   const problem *p = (const problem *)t;
   size_t size = ir_dtypes[want->dtype].bytes, at = (size_t)i;
   if (!p->bounded) return memcmp((const unsigned char *)want[result].data + at * size, got, size) == 0;
-  double y = ir_value_load(got, want->dtype).f, exact = ((const double *)want[1].data)[at];
-  double bound = (double)p->terms * 0x1p-24 * (1 + 1e-6);
-  return fabs(y - exact) <= bound * ((const double *)want[2].data)[at];
+  return trial_is_near(want, i, got, p->terms);
 }
 
 /* Is it made of pairs of narrow integers, as it is compiled for the machine that has them? */
 static bool has_pairs(trial *t) {
   ir_plan plan;
-  ir_error error = {0};
-  pass_options options = {.target = trial_target(PAIRING), .inputs = t->input, .input_count = t->input_count};
-  if (!options.target || pass_pipeline(&t->g, trial_results(t), &options, &plan, &error) != IR_OK) {
-    snprintf(t->wrong, sizeof t->wrong, "%.150s", error.text);
-    return false;
-  }
+  if (!trial_plan(t, PAIRING, &plan)) return false;
   bool any = false;
   for (ir_ref i = 1; i < t->g.count && !any; i++) any = ir_op_of(&t->g, i) == IR_OP_DOT2;
   ir_plan_free(&plan);

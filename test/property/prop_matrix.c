@@ -125,24 +125,19 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
   const problem *p = (const problem *)t;
   size_t size = ir_dtypes[want->dtype].bytes, at = (size_t)i;
   if (!p->bounded) return memcmp((const unsigned char *)want[result].data + at * size, got, size) == 0;
-  double y = ir_value_load(got, want->dtype).f, exact = ((const double *)want[1].data)[at];
-  return fabs(y - exact) <= (double)p->terms * 0x1p-24 * (1 + 1e-6) * ((const double *)want[2].data)[at];
+  return trial_is_near(want, i, got, p->terms);
 }
 
 /* Are there matrix instructions in what is compiled for the machine that has them? */
 static bool has_matrix(trial *t) {
   ir_plan plan;
   ir_error error = {0};
-  pass_options options = {.target = trial_target(MATRIX), .inputs = t->input, .input_count = t->input_count};
-  if (!options.target || pass_pipeline(&t->g, trial_results(t), &options, &plan, &error) != IR_OK) {
-    snprintf(t->wrong, sizeof t->wrong, "%.150s", error.text);
-    return false;
-  }
+  if (!trial_plan(t, MATRIX, &plan)) return false;
   bool any = false;
   for (ir_ref i = 1, count = t->g.count; i < count && !any; i++) {
     cg_blob blob;
     if (ir_op_of(&t->g, i) != IR_OP_KERNEL ||
-        cg_opencl(&t->g, i, "k", options.target, &blob, &error) != IR_OK)
+        cg_opencl(&t->g, i, "k", trial_target(MATRIX), &blob, &error) != IR_OK)
       continue;
     any = strstr(blob.bytes, "VF_MATRIX(") != NULL;
     cg_blob_free(&blob);

@@ -293,19 +293,12 @@ static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result
 /* Scans over the batch, of the first machine. */
 static void check_plan(trial *t) {
   const problem *p = (const problem *)t;
-  const ir_target *target = trial_target(0);
   ir_plan plan;
-  ir_error error = {0};
-  pass_options options = {
-      .target = target, .inputs = t->input, .input_count = t->input_count, .verify = true};
-  if (pass_pipeline(&t->g, trial_results(t), &options, &plan, &error) != IR_OK) {
-    snprintf(t->wrong, sizeof t->wrong, "%.150s", error.text);
-    return;
-  }
+  if (!trial_plan(t, 0, &plan)) return;
   uint32_t made = 0;
   bool never = p->hindrance == FEW || p->hindrance == MANY || p->hindrance == ANY;
   for (size_t i = 0; i < plan.step_count; i++) made += plan.steps[i].kind == IR_STEP_SCAN;
-  if (!target->lanes && p->certain && !made)
+  if (!trial_target(0)->lanes && p->certain && !made)
     snprintf(t->wrong, sizeof t->wrong, "no layer is computed in parts");
   if (never && made) snprintf(t->wrong, sizeof t->wrong, "a layer is computed in parts that may not be");
   scans += made, certain += p->certain;
