@@ -175,14 +175,16 @@ static LLVMValueRef read_stepping(cg_emitter *e, const cg_place *a) {
   return all;
 }
 
-/* Asks for the memory of elements further on. What lies there need not belong to the buffer. */
-static void fetch_ahead(cg_emitter *e, const cg_place *a, int64_t elements) {
+/* Asks for the memory of elements further on, for all caches or past them. What lies there need not belong to
+ * the buffer. */
+static void fetch_ahead(cg_emitter *e, const cg_place *a, int64_t elements, bool past) {
   LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
   LLVMValueRef at = LLVMConstInt(e->i64, (unsigned long long)(elements * a->bytes), 0);
   LLVMValueRef from =
       LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->context), cg_low_address(e, a), &at, 1, "");
-  LLVMValueRef args[] = {from, LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, 3, 0), LLVMConstInt(i32, 1, 0)};
-  cg_intrinsic(e, "llvm.prefetch", &e->pointer, 1, args, 4); /* to read, into all caches, of data */
+  LLVMValueRef args[] = {from, LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, past ? 0 : 3, 0),
+                         LLVMConstInt(i32, 1, 0)};
+  cg_intrinsic(e, "llvm.prefetch", &e->pointer, 1, args, 4); /* to read, how local, of data */
 }
 
 LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
@@ -194,7 +196,7 @@ LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
   cg_place a = cg_place_of(e, n->src[0], n->src[1], moved);
   LLVMValueRef valid = cg_value(e, valid_ref), stored;
   if (cg_is_true(valid)) valid = NULL;
-  if (ir_arg_int(n) && a.affine) fetch_ahead(e, &a, ir_arg_int(n));
+  if (ir_arg_int(n) && a.affine) fetch_ahead(e, &a, ir_arg_int(n), ir_arg_mode(n) == IR_STREAM);
   if (moved == 1 || (a.affine && a.stride == 0)) {
     a.width = moved = 1;
     stored = read_scalar(e, &a, valid, valid_width);

@@ -160,9 +160,10 @@ oc_value oc_read_along(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lane,
 }
 
 /* Asks for the memory of elements further on. What lies there need not belong to the buffer. */
-static void fetch_ahead(oc_emitter *e, const place *a, int64_t elements) {
+static void fetch_ahead(oc_emitter *e, const place *a, int64_t elements, bool past) {
   int64_t bytes = elements * (int64_t)oc_bytes(a->kind);
-  oc_line(e, "VF_AHEAD(%s, %s)", low_address(e, a), oc_literal(e, OC_LONG, bytes).text);
+  oc_line(e, "%s(%s, %s)", past ? "VF_AHEAD_PAST" : "VF_AHEAD", low_address(e, a),
+          oc_literal(e, OC_LONG, bytes).text);
 }
 
 oc_value oc_read_aligned(oc_emitter *e, ir_ref param, ir_ref index, uint32_t count) {
@@ -183,7 +184,8 @@ oc_value oc_emit_load(oc_emitter *e, ir_ref ref) {
   oc_value valid = oc_at(e, n->src[2]), other = oc_at(e, n->src[3]);
   place a = place_of(e, n->src[0], n->src[1], moved);
   const oc_value *where = ir_is_true(e->g, n->src[2]) ? NULL : &valid;
-  if (ir_arg_int(n) && a.affine && !e->by_lanes) fetch_ahead(e, &a, ir_arg_int(n));
+  if (ir_arg_int(n) && a.affine && !e->by_lanes)
+    fetch_ahead(e, &a, ir_arg_int(n), ir_arg_mode(n) == IR_STREAM);
   oc_value v = a.width == 1 || (a.affine && a.stride == 0) ? load_scalar(e, &a, where, other)
                                                            : load_vector(e, &a, where, other);
   return v;

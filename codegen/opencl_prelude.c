@@ -24,8 +24,10 @@ static const char *const prelude[] = {
     "#endif\n"
     "#if __has_builtin(__builtin_prefetch)\n"
     "#define VF_AHEAD(p, bytes) __builtin_prefetch((const void *)((size_t)(p) + (bytes)))\n"
+    "#define VF_AHEAD_PAST(p, bytes) __builtin_prefetch((const void *)((size_t)(p) + (bytes)), 0, 0)\n"
     "#else\n"
     "#define VF_AHEAD(p, bytes)\n"
+    "#define VF_AHEAD_PAST(p, bytes)\n"
     "#endif\n\n",
 
     "/* vectors in memory of space S, aligned as their elements are; STREAM: past the caches where `apart` "

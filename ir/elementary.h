@@ -7,7 +7,8 @@
  *
  *   exp exp2 log         f32 <= 1      f64 <= 1
  *   log2                 f32 <= 1.5    f64 <= 1
- *   sin cos              f32 <= 1.5    f64 <= 2 for |x| <= 2^50 and NaN beyond
+ *   sin                  f32 <= 2      f64 <= 2 for |x| <= 2^50 and NaN beyond
+ *   cos                  f32 <= 1.5    f64 <= 2 for |x| <= 2^50 and NaN beyond
  *   erf sigmoid          f32 <= 2      f64 <= 2
  *   gelu                 f32 <= 1      f64 <= 16
  *   gelu by tanh         f32 <= 2      f64 <= 2

@@ -1,8 +1,8 @@
 /* sin, cos and tan.
  *
- * f32 up to 2^18: quarter turns, in f32. All else, which for f32 is rare: one odd polynomial on half a
- * period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r gives cos x = -(-1)^n sin r. n
- * comes from the low bits of x / pi + magic. */
+ * f32 up to 2^18: in f32, a sine by half turns, a cosine by quarter turns. All else, which for f32 is rare:
+ * one odd polynomial on half a period: x = n pi + r gives sin x = (-1)^n sin r, and x = (n + 1/2) pi + r
+ * gives cos x = -(-1)^n sin r. n comes from the low bits of x / pi + magic. */
 #include "elementary_parts.h"
 
 /* sin(pi h) = h S(h^2) on |h| <= 0.5626: relative error 2^-33.3 */
@@ -15,7 +15,8 @@ static const double sin_radians[] = {-0x1.5555555555555p-3,  0x1.11111111110c8p-
 
 /* y with its sign changed where n is odd */
 static ir_ref alternate(const ir_format *m, ir_ref y, ir_ref bits) {
-  return ir_el_float(m, ir_el_xor(m, ir_el_bits(m, y), ir_el_shl(m, bits, 63)));
+  int sign = m->type == IR_F64 ? 63 : 31;
+  return ir_el_float(m, ir_el_xor(m, ir_el_bits(m, y), ir_el_shl(m, bits, sign)));
 }
 
 /* n as a float for sine, n + 1/2 for cosine, from the quotient x * inverse */
@@ -79,17 +80,36 @@ static ir_ref sin_wide(const ir_format *m, ir_ref x, bool cosine) {
   return ir_el_where(m, reach, y, ir_el_const(m, NAN));
 }
 
-/* An f32 argument up to 2^18, in f32 and quarter turns: |x| = k pi/2 + r, |r| <= pi/4 and a little. For even
- * k, sin r = r + r^3 S(r^2), for odd k, cos r = 1 + r^2 C(r^2), the sign changing with every second k; cos x
- * = sin(x + pi/2). The first product with pi/2 in three parts leaves no rounding; the second one rounds r
- * relatively, however much cancels; the third is left to the sum with the polynomial. */
-static ir_ref sin_short(const ir_format *m, ir_ref x, ir_ref size, bool cosine) {
+/* The sine of |x| <= 2^18 in f32 and half turns: |x| = k pi + r, |r| <= 1.578, sin x = (-1)^k sin r. The
+ * first product with pi in three parts leaves no rounding, the others round r relatively, however much
+ * cancels. sin r = 3/4 r + r P(r^2) with P(0) = 1/4: what is added to a product without rounding is at most
+ * 0.25 where r is small, 0.18 where it is pi/2. So r is its own sine where r^2 vanishes, and nothing is
+ * greater than 1: there the square is off by 0.42 2^-24 in the result, P by 0.10, its product with r by 0.13.
+ */
+static ir_ref sin_short(const ir_format *m, ir_ref x, ir_ref size) {
+  /* minimax (Remez), relative error 2^-27; the last bits are those of the least error in all arguments */
+  static const double p[] = {0.25, -0x1.55554ep-3, 0x1.110eeap-7, -0x1.9f6ef6p-13, 0x1.5d8ef2p-19};
+  static const double pi[] = {-0x1.921fb6p+1, 0x1.777a5cp-24, 0x1.ee59dap-49};
+  ir_ref bits, k = ir_el_round(m, size, ir_el_const(m, 0x1.45f306p-2), 0, &bits), r = size;
+  for (int i = 0; i < 3; i++) r = ir_el_fma(m, k, ir_el_const(m, pi[i]), r);
+  ir_ref rest = ir_el_mul(m, r, ir_el_poly(m, ir_el_mul(m, r, r), p, sizeof p / sizeof *p));
+  ir_ref y = alternate(m, ir_el_fma(m, ir_el_const(m, 0.75), r, rest), bits);
+  ir_ref sign = ir_el_and(m, ir_el_bits(m, x), ir_el_int(m, (int64_t)1 << 31));
+  return ir_el_float(m, ir_el_xor(m, ir_el_bits(m, y), sign));
+}
+
+/* The cosine of |x| <= 2^18 in f32 and quarter turns, so that it is nearly exact where it is flat: |x| = k
+ * pi/2 + r, |r| <= pi/4 and a little, of which k + 1 counts the sine's. For odd numbers of them sin r = r +
+ * r^3 S(r^2), for even ones cos r = 1 + r^2 C(r^2), the sign changing with every second one. The first
+ * product with pi/2 in three parts leaves no rounding; the second one rounds r relatively, however much
+ * cancels; the third is left to the sum with the polynomial. */
+static ir_ref cos_short(const ir_format *m, ir_ref size) {
   static const float polynomials[][2] = {/* relative errors 2^-32 */
                                          {0x1.7a8aa6p-19, 0x1.99911cp-16},
                                          {-0x1.a053fap-13, -0x1.6c0af4p-10},
                                          {0x1.11117p-7, 0x1.555548p-5},
                                          {-0x1.555556p-3, -0.5}};
-  ir_ref bits, k = ir_el_round(m, size, ir_el_const(m, 0x1.45f306p-1), cosine, &bits);
+  ir_ref bits, k = ir_el_round(m, size, ir_el_const(m, 0x1.45f306p-1), 1, &bits);
   ir_ref r =
       ir_el_fma(m, k, ir_el_const(m, 0x1.777a5cp-25), ir_el_fma(m, k, ir_el_const(m, -0x1.921fb6p+0), size));
   ir_ref odd = ir_binary(m->g, IR_OP_NE, ir_el_and(m, bits, ir_el_int(m, 1)), ir_el_int(m, 0)), q = 0;
@@ -100,9 +120,8 @@ static ir_ref sin_short(const ir_format *m, ir_ref x, ir_ref size, bool cosine) 
   }
   ir_ref rest = ir_el_mul(m, k, ir_el_const(m, 0x1.ee59dap-50));
   ir_ref y = ir_el_bits(m, ir_el_add(m, lead, ir_el_fma(m, ir_el_mul(m, lead, z), q, rest)));
-  ir_ref sign = ir_el_int(m, (int64_t)1 << 31), turned = ir_el_and(m, ir_el_shl(m, bits, 30), sign);
-  if (!cosine) turned = ir_el_xor(m, turned, ir_el_and(m, ir_el_bits(m, x), sign));
-  return ir_el_float(m, ir_el_xor(m, y, turned));
+  ir_ref sign = ir_el_int(m, (int64_t)1 << 31);
+  return ir_el_float(m, ir_el_xor(m, y, ir_el_and(m, ir_el_shl(m, bits, 30), sign)));
 }
 
 ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine) {
@@ -110,7 +129,7 @@ ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine) {
   ir_format wide = ir_format_of(m->g, IR_F64);
   ir_ref size = ir_el_abs(m, x), far = ir_el_lt(m, ir_el_const(m, 0x1p18), size);
   ir_ref any = ir_cast(m->g, sin_narrow(&wide, ir_cast(m->g, x, IR_F64), cosine), IR_F32);
-  return ir_el_rare(m, far, any, sin_short(m, x, size, cosine));
+  return ir_el_rare(m, far, any, cosine ? cos_short(m, size) : sin_short(m, x, size));
 }
 
 ir_ref ir_el_tan(const ir_format *m, ir_ref x) {

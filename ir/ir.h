@@ -222,7 +222,7 @@ enum { IR_PAD_CONSTANT, IR_PAD_EDGE, IR_PAD_REFLECT, IR_PAD_WRAP };
 /* Locals: stored to in one round of a loop; in each of them; in each, and read in later ones only. */
 enum { IR_LOCAL_ONCE, IR_LOCAL_KEPT, IR_LOCAL_AHEAD };
 enum { IR_GATHER_CHECK, IR_GATHER_CLIP, IR_GATHER_FILL }; /* out-of-range positions: error, nearest, zero */
-enum { IR_NO_STREAM, IR_STREAM, IR_STREAM_MOST };    /* stores past the caches: of all, of three quarters */
+enum { IR_NO_STREAM, IR_STREAM, IR_STREAM_MOST }; /* past the caches: all, three quarters of what is stored */
 enum { IR_SERIAL, IR_UNROLL, IR_VECTOR, IR_THREAD }; /* how a loop is bound */
 extern const char *const ir_pad_modes[4], *const ir_gather_modes[3], *const ir_bindings[4];
 

@@ -186,30 +186,34 @@ static bool parse_subscript(kernel_parser *k) {
          push_source(k, param) && push_source(k, index);
 }
 
-/* perhaps `ahead ELEMENTS` */
+/* perhaps `ahead ELEMENTS`, then perhaps `stream`: a load's arg */
 static bool parse_ahead(kernel_parser *k, int64_t *out) {
   ir_parser *p = k->p;
+  int64_t count;
+  *out = ir_pack_arg(0, IR_NO_STREAM);
   if (!accept_word(p, "ahead")) return true;
   ir_ref elements = parse_typed(p, IR_INDEX);
   if (!elements) return false;
-  return (ir_is_const(p->graph, elements, out) && *out > 0 && *out <= INT32_MAX) ||
-         ir_lex_fail(&p->lex, "bad load", "after ahead a number of elements");
+  if (!ir_is_const(p->graph, elements, &count) || count <= 0 || count > INT32_MAX)
+    return ir_lex_fail(&p->lex, "bad load", "after ahead a number of elements");
+  *out = ir_pack_arg(count, accept_word(p, "stream") ? IR_STREAM : IR_NO_STREAM);
+  return true;
 }
 
 static bool parse_load(kernel_parser *k, ir_ref *out) {
   ir_parser *p = k->p;
   ir_dtype dtype;
   ir_ref valid, other = 0;
-  int64_t ahead = 0;
+  int64_t arg;
   if (!parse_subscript(k)) return false;
   valid = accept_word(p, "if") ? parse_typed(p, IR_BOOL) : ir_bool(p->graph, true);
-  if (!valid || (accept_word(p, "else") && !ir_parse_operand(p, &other)) || !parse_ahead(k, &ahead) ||
+  if (!valid || (accept_word(p, "else") && !ir_parse_operand(p, &other)) || !parse_ahead(k, &arg) ||
       !parse_dtype_suffix(p, &dtype))
     return false;
   if (dtype == IR_INDEX) return ir_lex_fail(&p->lex, "bad dtype of a load", "a data dtype");
   if (!other) other = ir_const(p->graph, dtype, (ir_value){.i = 0}); /* the bits of 0.0 too */
   return other && push_source(k, valid) && push_source(k, other) &&
-         (*out = make(k, IR_OP_LOAD, dtype, ir_pack_arg(ahead, 0))) != 0;
+         (*out = make(k, IR_OP_LOAD, dtype, arg)) != 0;
 }
 
 /* after the word: `SUBSCRIPT = VALUE`, then perhaps `stream` or `stream most` */

@@ -116,6 +116,7 @@ static void put_load(kernel_printer *k, const ir_node *n) {
     ir_put_operand(k->pr, n->src[3], false);
   }
   if (ir_arg_int(n)) ir_textf(k->pr->out, " ahead %lld", (long long)ir_arg_int(n));
+  if (ir_arg_mode(n)) ir_text_str(k->pr->out, " stream");
 }
 
 static bool well_formed_update(const kernel_printer *k, const ir_node *n) {

@@ -151,7 +151,10 @@ ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count
 /* body, with loads that fetch what comes 8 KiB later along the range, which it walks in one sweep. */
 ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
 
-/* loop_stream.c: marks stores that go past the caches; false on failure */
+/* The load, with what lies so many elements further on fetched, and perhaps past the caches (IR_STREAM). */
+ir_ref loop_load_ahead(ir_graph *g, ir_ref load, int64_t elements, int64_t stream);
+
+/* loop_stream.c: marks stores and loads that go past the caches; false on failure */
 bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
 /* loop_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops

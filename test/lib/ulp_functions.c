@@ -31,7 +31,7 @@ const u_function u_functions[] = {
     {"exp2", "exp2", 0, 1, 1, 1, -150, 128, EVERYWHERE, u_exp2_all},
     {"log", "log", 0, 1, 1, 1, 0, 4, EVERYWHERE, u_log_all},
     {"log2", "log2", 0, 1, 1.5, 1, 0, 4, EVERYWHERE, u_log2_all},
-    {"sin", "sin", 0, 1, 1.5, 2, -30, 30, 0x1p50, u_sin_all},
+    {"sin", "sin", 0, 1, 2, 2, -30, 30, 0x1p50, u_sin_all},
     {"cos", "cos", 0, 1, 1.5, 2, -30, 30, 0x1p50, u_cos_all},
     {"tanh", "tanh", 0, 1, 2, 2, -3, 3, EVERYWHERE, u_tanh_all},
     {"erf", "erf", 0, 1, 2, 2, -3, 3, EVERYWHERE, u_erf_all},
