@@ -1,30 +1,47 @@
-/* Keys of floats: the bits as a signed integer, those of negative floats turned around, are in the order of
- * the floats. Turning around twice is nothing, so the way back is the same. */
+/* Keys of floats: unsigned integers in the order of max or min. With all bits of negative floats
+ * complemented, and the signs of the others, the bits are in the order of the floats; NaNs are at both ends
+ * of it. A step around the circle of integers, as long as there are NaNs of one sign, brings those of the far
+ * end over to the others. On a machine with operations of three operands that is four with the maximum. */
 #include "loops.h"
 
-static ir_dtype key_dtype(ir_dtype t) { return t == IR_F64 ? IR_I64 : IR_I32; }
+static ir_dtype signed_dtype(ir_dtype t) { return t == IR_F64 || t == IR_U64 ? IR_I64 : IR_I32; }
+static ir_dtype unsigned_dtype(ir_dtype t) { return t == IR_F64 ? IR_U64 : IR_U32; }
 
-/* The greatest integer of the dtype: all bits but the sign. */
-static ir_ref most(ir_graph *g, ir_dtype t) { return ir_int(g, t, t == IR_I64 ? INT64_MAX : INT32_MAX); }
+static ir_ref bits_as(ir_graph *g, ir_ref x, ir_dtype t) { return ir_make(g, IR_OP_BITCAST, t, 0, &x, 1); }
 
-/* Bits other than the sign complemented where the sign is set. */
-static ir_ref turned(ir_graph *g, ir_ref bits) {
+static ir_ref sign_bit(ir_graph *g, ir_dtype t) {
+  return ir_int(g, t, t == IR_U64 ? INT64_MIN : (int64_t)1 << 31);
+}
+
+/* NaNs of one sign: their fractions may be all but zero. */
+static ir_ref nans(ir_graph *g, ir_dtype t) {
+  return ir_int(g, t, ((int64_t)1 << (t == IR_U64 ? 52 : 23)) - 1);
+}
+
+/* Copies of the highest bit. */
+static ir_ref signs(ir_graph *g, ir_ref bits) {
+  ir_dtype t = ir_dtype_of(g, bits), s = signed_dtype(t);
+  ir_ref places = ir_int(g, s, s == IR_I64 ? 63 : 31);
+  return bits_as(g, ir_binary(g, IR_OP_SHR, bits_as(g, bits, s), places), t);
+}
+
+/* The bits, but for the highest complemented where the copies say so; the highest always. */
+static ir_ref turned(ir_graph *g, ir_ref bits, ir_ref copies) {
   ir_dtype t = ir_dtype_of(g, bits);
-  ir_ref sign = ir_binary(g, IR_OP_SHR, bits, ir_int(g, t, t == IR_I64 ? 63 : 31));
-  return ir_binary(g, IR_OP_XOR, bits, ir_binary(g, IR_OP_AND, sign, most(g, t)));
+  return ir_binary(g, IR_OP_XOR, bits, ir_binary(g, IR_OP_OR, copies, sign_bit(g, t)));
 }
 
 ir_ref loop_key(ir_graph *g, ir_op op, ir_ref x) {
   if (!x) return 0;
-  ir_dtype wide = ir_dtype_of(g, x) == IR_F64 ? IR_F64 : IR_F32, t = key_dtype(wide);
-  x = ir_cast(g, x, wide);
-  ir_ref key = turned(g, ir_make(g, IR_OP_BITCAST, t, 0, &x, 1)), best = most(g, t);
-  if (op == IR_OP_MIN) best = ir_unary(g, IR_OP_NOT, best);
-  return ir_where(g, ir_binary(g, IR_OP_NE, x, x), best, key);
+  ir_dtype wide = ir_dtype_of(g, x) == IR_F64 ? IR_F64 : IR_F32, t = unsigned_dtype(wide);
+  ir_ref bits = bits_as(g, ir_cast(g, x, wide), t);
+  return ir_binary(g, op == IR_OP_MAX ? IR_OP_SUB : IR_OP_ADD, turned(g, bits, signs(g, bits)), nans(g, t));
 }
 
-ir_ref loop_key_value(ir_graph *g, ir_ref key, ir_dtype t) {
+ir_ref loop_key_value(ir_graph *g, ir_op op, ir_ref key, ir_dtype t) {
   if (!key) return 0;
-  ir_ref bits = turned(g, key);
-  return ir_cast(g, ir_make(g, IR_OP_BITCAST, t == IR_F64 ? IR_F64 : IR_F32, 0, &bits, 1), t);
+  ir_dtype u = ir_dtype_of(g, key);
+  ir_ref order = ir_binary(g, op == IR_OP_MAX ? IR_OP_ADD : IR_OP_SUB, key, nans(g, u));
+  ir_ref bits = turned(g, order, ir_unary(g, IR_OP_NOT, signs(g, order)));
+  return ir_cast(g, bits_as(g, bits, u == IR_U64 ? IR_F64 : IR_F32), t);
 }

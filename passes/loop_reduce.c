@@ -270,7 +270,7 @@ static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count)
   r->body = loop_key(g, r->op, r->body), r->identity = loop_key(g, r->op, r->identity);
   if (!r->body || !r->identity) return 0;
   r->dtype = ir_dtype_of(g, r->body);
-  return loop_key_value(g, reduce_over(r, ranges, count), t);
+  return loop_key_value(g, r->op, reduce_over(r, ranges, count), t);
 }
 
 /* Squares, and products with a number, are added up like other terms, but with one rounding for each. */
