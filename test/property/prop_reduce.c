@@ -137,15 +137,15 @@ static double some_float(problem *p) {
 /* Elements of extrema: of ordinary ones, of the least or greatest alone, of some special ones here and there.
  */
 static void sprinkle(problem *p, unsigned char *data, size_t count, ir_dtype t) {
-  static const double specials[] = {0.0, -0.0, NAN, INFINITY, -INFINITY, 1e-40, 65504, -1e19};
+  static const double specials[] = {0.0, -0.0, NAN, -NAN, INFINITY, -INFINITY, 1e-40, 65504, -1e19};
   size_t size = ir_dtypes[t].bytes;
   if (!ir_is_float(t) || p->bounded || p->op == IR_OP_SUM || p->op == IR_OP_PROD) return;
-  double all = specials[pick(p, 0, 7)];
+  double all = specials[pick(p, 0, 8)];
   bool alike = pick(p, 0, 3) == 0;
   for (size_t i = 0; i < count && alike; i++) ir_value_store(data + i * size, t, (ir_value){.f = all});
   for (int64_t k = pick(p, 0, 6); k-- > 0 && count;)
     ir_value_store(data + (size_t)pick(p, 0, (int64_t)count - 1) * size, t,
-                   (ir_value){.f = specials[pick(p, 0, 7)]});
+                   (ir_value){.f = specials[pick(p, 0, 8)]});
 }
 
 static unsigned char *data_of(trial *given, ir_ref input, int64_t n) {

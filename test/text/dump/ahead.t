@@ -44,6 +44,39 @@ $ viewfold dump --stage=loops --target 'registers=16' sweep.vf | grep -c ahead
 ? 1
 0
 
+== what rows of a large parameter are summed up from is fetched 2 KiB ahead, past the caches
+<<< sums.vf
+graph @sums(%x: f32[64,4096], %y: f32[64,4096]) {
+  %r = sum %x axes=[1]
+  %c = sum %y axes=[0]
+  return %r, %c
+}
+>>>
+$ viewfold dump --stage=loops --target 'registers=32 l3=65536' sums.vf > loops
+$ grep -o 'load p.* ahead.*' loops
+load p1[[..]] ahead 512 stream : f32
+$ grep -v '^#' loops > kernels.vf
+$ viewfold dump --stage=graph kernels.vf | cmp - kernels.vf
+$ viewfold dump --stage=asm --target 'registers=32 l3=65536' sums.vf | grep -c prefetchnta
+4
+$ viewfold dump --stage=loops --target 'registers=32' sums.vf | grep -c ahead
+? 1
+0
+
+== not where it is read twice, by one kernel or by one sum; a search fetches for all caches
+<<< twice.vf
+graph @twice(%x: f32[64,4096]) {
+  %m = mean %x axes=[1] keepdims=true
+  %c = sub %x, %m
+  %v = sum %c axes=[1]
+  %p = argmax %x axis=1
+  return %v, %p
+}
+>>>
+$ viewfold dump --stage=loops --target 'registers=32 l3=65536' twice.vf | grep -c 'stream :'
+? 1
+0
+
 == a distance is a number of elements
 <<< bad.vf
 kernel @k(p0: f32[4], p1: f32[4]) {
@@ -55,4 +88,17 @@ kernel @k(p0: f32[4], p1: f32[4]) {
 >>>
 $ viewfold dump --stage=graph bad.vf
 ! [..]error: bad load[..]
+? 2
+
+== what is not fetched ahead does not go past caches, either
+<<< bad.vf
+kernel @k(p0: f32[4], p1: f32[4]) {
+  for ridx0 in 0..4 thread {
+    %0 = load p1[ridx0] stream : f32
+    store p0[ridx0] = %0
+  }
+}
+>>>
+$ viewfold dump --stage=graph bad.vf
+! [..]error: [..]
 ? 2
