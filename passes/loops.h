@@ -250,8 +250,8 @@ bool loop_has_order(ir_graph *g, ir_ref value, ir_ref position);
 ir_ref loop_extremum_order(ir_graph *g, ir_op op, const loop_extremum *best);
 ir_ref loop_ordered_position(ir_graph *g, ir_ref order);
 
-/* loop_key.c: a float as an unsigned integer, in the order of max (op MAX) or min: -0 before +0, NaN the best.
- * Of f16 and bf16 that of the f32. The float that a key stands for, NaN being any. */
+/* loop_key.c: a float as an unsigned integer, in the order of max (op MAX) or min: -0 before +0, NaN the
+ * best. Of f16 and bf16 that of the f32. The float that a key stands for, NaN being any. */
 ir_ref loop_key(ir_graph *g, ir_op op, ir_ref x);
 ir_ref loop_key_value(ir_graph *g, ir_op op, ir_ref key, ir_dtype t);
 
