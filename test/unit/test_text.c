@@ -587,6 +587,25 @@ static void check_broken_node(bench *b, ir_ref node, const char *message) {
   assert_string_equal(b->error.text, message);
 }
 
+/* No attribute of a load lies beyond its mode. */
+static void test_verify_load_attributes(void **state) {
+  bench b;
+  assert_true(bench_start(&b, -1));
+  const char *text = LOOP0 "    %0 = load p1[ridx0] : f32\n    store p0[ridx0] = %0\n  }\n}\n";
+  read_text(&b, text, strlen(text));
+  ir_ref root = b.module.graphs[0].root, *live = NULL;
+  size_t count = 0, cap = 0;
+  assert_int_equal(ir_verify(&b.g, root, IR_LEVEL_LOOP, &b.error), IR_OK);
+  assert_int_equal(ir_reachable(&b.g, &root, 1, &live, &count, &cap), IR_OK);
+  for (size_t i = 0; i < count; i++) {
+    ir_node *n = (ir_node *)ir_get(&b.g, live[i]);
+    if (n->op == IR_OP_LOAD) n->arg = ir_pack_args(0, 0, 1);
+  }
+  assert_int_equal(ir_verify(&b.g, root, IR_LEVEL_LOOP, &b.error), IR_ERR_INTERNAL);
+  ir_free(b.g.mem, live, cap * sizeof *live);
+  bench_stop(&b);
+}
+
 static void test_verify_tensors(void **state) {
   bench b;
   assert_true(bench_start(&b, -1));
@@ -782,6 +801,7 @@ int main(void) {
       cmocka_unit_test(test_literal_errors),
       cmocka_unit_test(test_verify_kernels),
       cmocka_unit_test(test_verify_locals),
+      cmocka_unit_test(test_verify_load_attributes),
       cmocka_unit_test(test_verify_tensors),
       cmocka_unit_test(test_deep),
       cmocka_unit_test(test_shared),

@@ -124,6 +124,24 @@ check s: 0 elements, bit-equal
 check h: 0 elements, bit-equal
 check p: 0 elements, bit-equal
 
+== several levels of blocks, of a size that a run supplies, in each of a few rows
+<<< rows.vf
+graph @rows(%x: i32[3,n=1..5000]) {
+  %y = cumsum %x axis=1
+  return %y
+}
+>>>
+<<< make.vf
+graph @make() {
+  %x = iota shape=[3,2,300] axis=1 dtype=i32
+  %y = reshape %x shape=[3,600]
+  return %y
+}
+>>>
+$ viewfold run make.vf --out y=x.npy
+$ viewfold run rows.vf --in x=x.npy --check | grep check
+check y: 1800 elements, bit-equal
+
 == one kernel for each of the 55 stages that sort 1024 keys, and one that takes the positions out of them
 <<< stages.vf
 graph @stages(%x: i32[1024]) {
