@@ -141,7 +141,7 @@ static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob
   *out = (cg_blob){0};
   cg_nest nest;
   int64_t begin = ir_timer_start(request->timer);
-  ir_status status = cg_nest_make(&nest, request->graph, request->kernel, &own);
+  ir_status status = cg_nest_make(&nest, request->graph, request->kernel, false, &own);
   ir_timer_lap(request->timer, &begin, "nest", -1, request->symbol);
   LLVMTargetMachineRef llvm = machine->machine;
   if (status == IR_OK && !llvm) status = cg_target_machine(request->target, request->level, &llvm, &own);

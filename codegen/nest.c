@@ -270,8 +270,8 @@ static void forget(cg_nest *nest) {
   ir_free(nest->mem, nest->reads, nest->count * sizeof *nest->reads);
 }
 
-static ir_status find_in_place(cg_nest *nest, ir_error *error) {
-  ir_status status = ir_in_place(&nest->graph, nest->kernel, &nest->in_place, error);
+static ir_status find_in_place(cg_nest *nest, bool items, ir_error *error) {
+  ir_status status = ir_in_place(&nest->graph, nest->kernel, items, &nest->in_place, error);
   const ir_node *kernel = ir_get(&nest->graph, nest->kernel);
   for (uint32_t i = 1; i < kernel->nsrc && nest->in_place; i++) {
     const ir_node *n = ir_get(&nest->graph, kernel->src[i]);
@@ -281,7 +281,7 @@ static ir_status find_in_place(cg_nest *nest, ir_error *error) {
   return status;
 }
 
-ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error *error) {
+ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, bool items, ir_error *error) {
   *nest = (cg_nest){.mem = g->mem};
   if (!kernel || kernel >= g->count || ir_op_of(g, kernel) != IR_OP_KERNEL)
     return broken(error, "the root is no kernel");
@@ -290,7 +290,7 @@ ir_status cg_nest_make(cg_nest *nest, const ir_graph *g, ir_ref kernel, ir_error
   if (status == IR_OK) status = cg_nest_rewrite(nest, &old, g, kernel, error);
   forget(&old);
   if (status == IR_OK) status = analyse(nest, &nest->graph, nest->kernel, error);
-  if (status == IR_OK) status = find_in_place(nest, error);
+  if (status == IR_OK) status = find_in_place(nest, items, error);
   if (status != IR_OK) cg_nest_free(nest);
   return status;
 }

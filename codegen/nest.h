@@ -44,7 +44,8 @@ typedef struct cg_nest {
   uint64_t scratch;  /* bytes of memory of its own that a call needs: its locals, one behind the other */
 } cg_nest;
 
-ir_status cg_nest_make(cg_nest *nest, const ir_graph *graph, ir_ref kernel, ir_error *error);
+/* items: iterations of vector loops are work-items */
+ir_status cg_nest_make(cg_nest *nest, const ir_graph *graph, ir_ref kernel, bool items, ir_error *error);
 void cg_nest_free(cg_nest *nest);
 
 /* nest_sums.c: makes nest's graph and kernel from g's, whose loops `old` describes. */

@@ -169,7 +169,7 @@ ir_status cg_opencl(const ir_graph *graph, ir_ref kernel, const char *symbol, co
   ir_error own = {0};
   *out = (cg_blob){0};
   cg_nest nest;
-  ir_status status = cg_nest_make(&nest, graph, kernel, &own);
+  ir_status status = cg_nest_make(&nest, graph, kernel, target->lanes > 0, &own);
   if (status == IR_OK) {
     oc_emitter e = {.nest = &nest,
                     .g = &nest.graph,

@@ -80,14 +80,15 @@ static ir_ref sin_wide(const ir_format *m, ir_ref x, bool cosine) {
   return ir_el_where(m, reach, y, ir_el_const(m, NAN));
 }
 
-/* The sine of |x| <= 2^18 in f32 and half turns: |x| = k pi + r, |r| <= 1.578, sin x = (-1)^k sin r. The
+/* The sine of |x| <= 2^18 in f32 and half turns: |x| = k pi + r, |r| <= 1.582, sin x = (-1)^k sin r. The
  * first product with pi in three parts leaves no rounding, the others round r relatively, however much
  * cancels. sin r = 3/4 r + r P(r^2) with P(0) = 1/4: what is added to a product without rounding is at most
  * 0.25 where r is small, 0.18 where it is pi/2. So r is its own sine where r^2 vanishes, and nothing is
  * greater than 1: there the square is off by 0.42 2^-24 in the result, P by 0.10, its product with r by 0.13.
  */
 static ir_ref sin_short(const ir_format *m, ir_ref x, ir_ref size) {
-  /* minimax (Remez), relative error 2^-27; the last bits are those of the least error in all arguments */
+  /* minimax (Remez) on |r| <= 1.578, relative error 2^-27; the last bits are those of the least error in all
+   * arguments */
   static const double p[] = {0.25, -0x1.55554ep-3, 0x1.110eeap-7, -0x1.9f6ef6p-13, 0x1.5d8ef2p-19};
   static const double pi[] = {-0x1.921fb6p+1, 0x1.777a5cp-24, 0x1.ee59dap-49};
   ir_ref bits, k = ir_el_round(m, size, ir_el_const(m, 0x1.45f306p-2), 0, &bits), r = size;

@@ -36,6 +36,7 @@ typedef struct finder {
   uint32_t count;
   ir_ref local_stores[MOST_LOCAL_STORES];
   uint32_t local_count;
+  bool items;   /* iterations of vector loops are work-items */
   bool late;    /* some store to a local comes behind one to p0 */
   ir_ref round; /* the innermost loop around all stores; 0: none */
 } finder;
@@ -257,7 +258,7 @@ static bool outer_terms(const finder *f, const place *p, term *outer, uint32_t *
 /* Does no round but this one store what it loads here? */
 static bool loads_in_round(finder *f, ir_ref load) {
   place from = {.store = load, .index = ir_src(f->g, load, 1)};
-  if (!f->round || f->late || !take_apart(f, &from)) return false;
+  if (f->items || !f->round || f->late || !take_apart(f, &from)) return false;
   for (uint32_t k = 0; k < f->count; k++) {
     term a[MOST_TERMS], b[MOST_TERMS];
     uint32_t a_count, b_count;
@@ -319,8 +320,8 @@ static ir_status check_loads(finder *f, size_t bytes, uint32_t *set, ir_error *e
   return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");
 }
 
-ir_status ir_in_place(ir_graph *g, ir_ref kernel, uint32_t *set, ir_error *error) {
-  finder f = {.g = g};
+ir_status ir_in_place(ir_graph *g, ir_ref kernel, bool items, uint32_t *set, ir_error *error) {
+  finder f = {.g = g, .items = items};
   *set = 0;
   if (ir_regions_find(g, kernel, &f.regions) != IR_OK)
     return ir_fail(error, IR_ERR_MEMORY, "out of memory looking at a kernel");

@@ -44,11 +44,13 @@ static bool verify_access(kernel_verifier *k, ir_ref ref) {
   if ((!local && !expect_op(k, ref, 0, IR_OP_PARAM)) || !expect_dtype(k, ref, 1, IR_INDEX)) return false;
   if (load && (!expect_dtype(k, ref, 2, IR_BOOL) || !expect_dtype(k, ref, 3, element))) return false;
   if (!load && !expect_dtype(k, ref, 2, element)) return false;
-  if (load &&
-      (ir_arg_int(n) < (ir_arg_mode(n) ? 1 : 0) || ir_arg_mode(n) > IR_STREAM || (local && n->arg != 0)))
+  int64_t ahead = ir_arg_int(n);
+  int mode = ir_arg_mode(n);
+  if (load && (n->arg != ir_pack_arg(ahead, mode) || ahead < (mode ? 1 : 0) || mode > IR_STREAM ||
+               (local && n->arg != 0)))
     return ir_broken(k->v, ref,
                      "it looks so many elements of a parameter ahead, perhaps past caches, or does not");
-  if (!load && (n->arg != ir_pack_arg(0, ir_arg_mode(n)) || ir_arg_mode(n) > IR_STREAM_MOST))
+  if (!load && (n->arg != ir_pack_arg(0, mode) || mode > IR_STREAM_MOST))
     return ir_broken(k->v, ref, "it streams, or most of it, or does not");
   return n->dtype == (load ? element : IR_NONE) || ir_broken(k->v, ref, "its dtype is that of its parameter");
 }

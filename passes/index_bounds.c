@@ -3,7 +3,8 @@
  *
  * The prover eliminates: in an upper bound of a sum, a range of symbolic extent n with a positive coefficient
  * is replaced by n - 1 and one with a negative coefficient by 0, as are remainders by a symbolic divisor and
- * quotients of such ranges; what is left are sizes, whose polynomial usually cancels (s0*m + s1 < n*m). */
+ * quotients of such ranges; what is left are sizes, whose polynomial usually cancels (s0*m + s1 < n*m), as do
+ * numbers of blocks and of blocks of blocks. */
 #include "index_impl.h"
 
 static void meet(pass_interval *to, pass_interval x) {
@@ -121,12 +122,51 @@ static bool eliminate(pass_build *b, pass_linear *in, bool upper) {
   return false;
 }
 
+/* atom = *inner // *by, by a number */
+static bool is_quotient(pass_build *b, ir_ref atom, pass_linear *inner, int64_t *by) {
+  const ir_node *n = ir_get(b->g, atom);
+  if (n->op != IR_OP_FLOORDIV || n->dtype != IR_INDEX || !ir_is_const(b->g, n->src[1], by) || *by < 1)
+    return false;
+  pass_linear_read(b->g, n->src[0], inner);
+  return true;
+}
+
+/* The constant *most >= of - times * by, where `of` is A // m and `by` (A + K) // (times m). With u = A // m
+ * and k = K // m, by >= (u + k) // times >= (u + k - (times - 1)) / times. */
+static bool most_left(pass_build *b, ir_ref of, ir_ref by, int64_t times, int64_t *most) {
+  pass_linear inner, further;
+  int64_t m, n, product;
+  if (!is_quotient(b, of, &inner, &m) || !is_quotient(b, by, &further, &n)) return false;
+  if (!ir_mul_ok(m, times, &product) || product != n || !pass_linear_add(b->g, &further, &inner, -1))
+    return false;
+  return further.count == 0 && ir_sub_ok(times - 1, ir_floor_div(further.constant, m), most);
+}
+
+/* Replace e (A // m) - e times ((A + K) // (times m)) by its limit. True when there are two such terms. */
+static bool cancel_quotients(pass_build *b, pass_linear *in, bool upper) {
+  for (uint32_t t = 0; t < in->count; t++)
+    for (uint32_t u = 0; u < in->count; u++) {
+      int64_t e = in->term[t].coef, other = in->term[u].coef, most;
+      if (t == u || upper != (e > 0) || e == INT64_MIN || other == INT64_MIN || other % e != 0 ||
+          -(other / e) < 1)
+        continue;
+      if (!most_left(b, in->term[t].atom, in->term[u].atom, -(other / e), &most)) continue;
+      pass_linear next = *in;
+      if (!ir_mul_ok(e, most, &most) || !ir_add_ok(next.constant, most, &next.constant)) return false;
+      pass_linear_drop(&next, t > u ? t : u);
+      pass_linear_drop(&next, t > u ? u : t);
+      *in = next;
+      return true;
+    }
+  return false;
+}
+
 /* The end of in's range after elimination. */
 static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper) {
   pass_linear rest = *in;
   pass_interval none = {INT64_MIN, INT64_MAX};
   if (!pass_enter(b)) return none;
-  for (int i = 0; i < PASS_TERMS && eliminate(b, &rest, upper); i++) {}
+  for (int i = 0; i < PASS_TERMS && (cancel_quotients(b, &rest, upper) || eliminate(b, &rest, upper)); i++) {}
   pass_interval r = pass_linear_bounds(b, &rest);
   pass_leave(b);
   return r;

@@ -267,9 +267,9 @@ bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
 static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count) {
   ir_graph *g = r->n->g;
   ir_dtype t = r->dtype;
-  r->body = loop_key(g, r->op, r->body), r->identity = loop_key(g, r->op, r->identity);
-  if (!r->body || !r->identity) return 0;
+  if (!(r->body = loop_key(g, r->op, r->body))) return 0;
   r->dtype = ir_dtype_of(g, r->body);
+  r->identity = pass_identity(g, r->op, r->dtype);
   return loop_key_value(g, r->op, reduce_over(r, ranges, count), t);
 }
 

@@ -12,7 +12,7 @@
 
 #include "ir/parse.h"
 
-static uint32_t in_place(const char *text) {
+static uint32_t shown(const char *text, bool items) {
   ir_error error = {0};
   ir_graph g;
   ir_module m = {.mem = &ir_mem_libc};
@@ -21,12 +21,14 @@ static uint32_t in_place(const char *text) {
   g.error = &error;
   if (ir_parse_module(&g, &ir_builder_raw, "k", text, strlen(text), &m)) fail_msg("%s", error.text);
   assert_int_equal(m.count, 1);
-  assert_int_equal(ir_in_place(&g, m.graphs[0].root, &set, &error), IR_OK);
+  assert_int_equal(ir_in_place(&g, m.graphs[0].root, items, &set, &error), IR_OK);
   assert_int_equal(error.status, IR_OK);
   ir_module_free(&m);
   ir_graph_free(&g);
   return set;
 }
+
+static uint32_t in_place(const char *text) { return shown(text, false); }
 
 /* Parameters as bits. */
 enum { P1 = 2, P2 = 4, P3 = 8 };
@@ -172,6 +174,16 @@ static void *fail_after(void *user, void *ptr, size_t old_size, size_t new_size)
   return ir_mem_libc.fn(NULL, ptr, old_size, new_size);
 }
 
+/* One item may have stored already when another reads for its local. */
+static void rounds_of_work_items(void **state) {
+  static const char alone[] =
+      BEGIN " for ridx0 in 0..64 vector {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n}\n";
+  static const char round[] = ROUND("4", "ridx0*16+ridx1", REVERSED);
+  assert_int_equal(shown(alone, true), P1);
+  assert_int_equal(shown(round, false), P1);
+  assert_int_equal(shown(round, true), 0);
+}
+
 static void short_of_memory(void **state) {
   static const char text[] =
       BEGIN " for ridx0 in 0..64 {\n %a = load p1[ridx0] : f32\n store p0[ridx0] = %a\n}\n}\n";
@@ -188,7 +200,7 @@ static void short_of_memory(void **state) {
     ir_error own = {0};
     budget = k;
     g.error = &own;
-    ir_status status = ir_in_place(&g, m.graphs[0].root, &set, &own);
+    ir_status status = ir_in_place(&g, m.graphs[0].root, false, &set, &own);
     assert_true(status == IR_OK || status == IR_ERR_MEMORY);
     assert_int_equal(own.status, status);
     assert_true(set == 0 || (set == P1 && k > 0 && status == IR_OK));
@@ -205,6 +217,7 @@ int main(void) {
       cmocka_unit_test(elements_stored_once),
       cmocka_unit_test(several_stores),
       cmocka_unit_test(rounds_with_locals),
+      cmocka_unit_test(rounds_of_work_items),
       cmocka_unit_test(sizes_that_come_with_the_run),
       cmocka_unit_test(short_of_memory),
   };

@@ -63,6 +63,16 @@ $ viewfold dump --stage=loops --target 'registers=32' sums.vf | grep -c ahead
 ? 1
 0
 
+== nor where rows are so short that the sums go past the caches themselves
+<<< short.vf
+graph @short(%x: f32[65536,4]) {
+  %r = sum %x axes=[1]
+  return %r
+}
+>>>
+$ viewfold dump --stage=loops --target 'registers=32 l3=65536' short.vf | grep -o 'stream.*'
+stream
+
 == not where it is read twice, by one kernel or by one sum; a search fetches for all caches
 <<< twice.vf
 graph @twice(%x: f32[64,4096]) {
