@@ -397,7 +397,7 @@ bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid) {
   }
   memset(slot_of, 0, count * sizeof *slot_of);
   slot_of[leaf] = 1;
-  pass_slots slots = {slot_of, count, &param, 0};
+  pass_slots slots = {.slot_of = slot_of, .count = count, .params = &param};
   folder f = {.g = g, .slots = &slots, .leaf_index = ir_index(g, 0), .leaf_valid = ir_bool(g, false)};
   pass_position p = output_position(&f, chain);
   bool done = fold_at(&f, chain, &p) != 0;

@@ -121,8 +121,7 @@ ir_ref fold_local(folder *f, ir_ref node, ir_ref valid, const pass_position *p) 
   bool here = is_here(f, s, v, p);
   if (!here && v->copied) return 0; /* it is in memory as well */
   if (!here) {
-    ir_fail(g->error, IR_ERR_INTERNAL, "fold: a slab reads a value where another round computes it");
-    f->failed = true;
+    f->slots->refused = f->failed = true;
     return 0;
   }
   ir_ref index = fold_local_index(f, s, v, p);
@@ -179,6 +178,7 @@ ir_ref pass_fold_slab(ir_graph *g, const ir_slab *slab, pass_slots *slots) {
   folder f = {.g = g, .slots = slots, .slab = &s};
   ir_ref root = 0;
   slots->param_count = 0;
+  slots->refused = false;
   bool good = s.effects && start_rounds(&f, &s);
   if (!s.effects) ir_fail(g->error, IR_ERR_MEMORY, "out of memory folding a slab");
   for (uint32_t i = 0; i < slab->count && good; i++) /* those that are written come first */

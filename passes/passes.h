@@ -71,9 +71,10 @@ ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
 ir_ref pass_parts(ir_graph *g, ir_ref results, const ir_target *target);
 
 /* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
- * tensor node, and steps for the nodes that call functions. */
+ * tensor node, and steps for the nodes that call functions. `apart`: by node up to the results, 1 for those
+ * that no slab may compute; NULL: there are none. */
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
-                        size_t input_count, ir_plan *plan, ir_error *error);
+                        size_t input_count, const uint8_t *apart, ir_plan *plan, ir_error *error);
 
 /* Which slot holds a tensor node: a table by node id, entries slot+1, 0 for values that are not in memory. */
 typedef struct pass_slots {
@@ -81,6 +82,7 @@ typedef struct pass_slots {
   size_t count;
   uint32_t *params; /* out: slots in order of the kernel's PARAMs; room for every slot */
   uint32_t param_count;
+  bool refused; /* out: of a slab it cannot be shown that it reads what its own round computes */
 } pass_slots;
 
 /* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions
@@ -89,7 +91,8 @@ typedef struct pass_slots {
  * operand. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
 /* fold_slab.c: the same for the values of a slab: one STORE after the other, over ranges of which the first
- * one, over the rounds of the slab, is that of all. What later ones read lies in LOCALs. */
+ * one, over the rounds of the slab, is that of all. What later ones read lies in LOCALs. 0 after failing,
+ * and, without a message, where slots->refused. */
 ir_ref pass_fold_slab(ir_graph *g, const ir_slab *slab, pass_slots *slots);
 /* Parameters that nothing under root reads any more go, and the others move up; 0 when memory is short. */
 ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);

@@ -12,8 +12,10 @@ typedef struct pass_state {
   ir_ref *roots;        /* results and inputs without batches; NULL: there are none in the graph */
   ir_plan *plan;
   ir_error *error;
-  ir_ref root;   /* the graph's results, then one kernel after the other */
-  ir_step *step; /* of the kernel at hand */
+  uint8_t *apart; /* by node up to the results: it was in a slab that folding refused; NULL: none was */
+  bool refused;   /* folding has refused a slab of the plan */
+  ir_ref root;    /* the graph's results, then one kernel after the other */
+  ir_step *step;  /* of the kernel at hand */
   pass_slots slots;
 } pass_state;
 
@@ -42,7 +44,8 @@ static void parts(pass_state *s) { s->root = pass_parts(s->g, s->root, s->option
 
 static void schedule(pass_state *s) {
   const pass_options *o = s->options;
-  if (pass_schedule(s->g, s->root, o->target, s->inputs, o->input_count, s->plan, s->error) != IR_OK)
+  if (pass_schedule(s->g, s->root, o->target, s->inputs, o->input_count, s->apart, s->plan, s->error) !=
+      IR_OK)
     s->root = 0;
 }
 
@@ -66,6 +69,8 @@ static void fold(pass_state *s) {
   const ir_slab *slab = &s->step->slab;
   s->root = slab->count ? pass_fold_slab(s->g, slab, &s->slots)
                         : pass_fold(s->g, s->step->kernel, s->step->slots[0], &s->slots);
+  if (!s->root && slab->count && s->slots.refused)
+    ir_fail(s->error, IR_ERR_INTERNAL, "fold: a slab reads a value where another round computes it");
   if (s->root && slab->count && !slab->block) s->root = pass_slab_mask(s->g, s->root);
   take_slots(s);
 }
@@ -144,11 +149,14 @@ static void enter(const pass_state *s, uint32_t *slot_of, const ir_step *from, c
     slot_of[b[to->first_stored + i].node] = b[to->first_stored + i].slot + 1;
 }
 
-static bool all_kernels(pass_state *s, size_t first) {
+/* visit is called with s->step and s->root those of one kernel after the other; false where it returns false.
+ */
+static bool each_kernel(pass_state *s, bool (*visit)(pass_state *, size_t k)) {
   ir_plan *p = s->plan;
   size_t nodes = s->g->count;
   uint32_t *slot_of = ir_alloc(p->mem, nodes * sizeof *slot_of);
-  s->slots = (pass_slots){slot_of, nodes, ir_alloc(p->mem, p->slot_count * sizeof *s->slots.params), 0};
+  s->slots = (pass_slots){.slot_of = slot_of, .count = nodes};
+  s->slots.params = ir_alloc(p->mem, p->slot_count * sizeof *s->slots.params);
   bool done = slot_of && s->slots.params;
   if (slot_of) memset(slot_of, 0, nodes * sizeof *slot_of);
   if (!done) ir_fail(s->error, IR_ERR_MEMORY, "out of memory making kernels");
@@ -158,10 +166,65 @@ static bool all_kernels(pass_state *s, size_t first) {
     enter(s, slot_of, s->step, &p->steps[k]);
     s->step = &p->steps[k];
     s->root = s->step->kernel;
-    for (size_t i = first; i < pass_count && done; i++) done = run_pass(s, i, (int)k);
+    done = visit(s, k);
   }
   ir_free(p->mem, slot_of, nodes * sizeof *slot_of);
   ir_free(p->mem, s->slots.params, p->slot_count * sizeof *s->slots.params);
+  return done;
+}
+
+static bool all_passes(pass_state *s, size_t k) {
+  bool done = true;
+  for (size_t i = 0; i < pass_count && done; i++)
+    if (pass_functions[i].scope == ON_KERNEL) done = run_pass(s, i, (int)k);
+  return done;
+}
+
+/* slabs of symbolic sizes */
+
+static bool is_symbolic(const ir_graph *g, const ir_slab *slab) {
+  for (uint32_t i = 0; i < slab->count; i++)
+    for (uint32_t a = 0; a < ir_rank(g, slab->values[i].value); a++)
+      if (!ir_is_const(g, ir_dim(g, slab->values[i].value, a), NULL)) return true;
+  return false;
+}
+
+/* Schedules judge whether values are walked alike from their shapes; folding sees where exactly each is read,
+ * and cannot always show the same of sizes that are no numbers. Marks the values of such a slab. */
+static bool try_slab(pass_state *s, size_t k) {
+  (void)k;
+  const ir_slab *slab = &s->step->slab;
+  if (!is_symbolic(s->g, slab)) return true;
+  pass_index_begin(s->g);
+  if (pass_fold_slab(s->g, slab, &s->slots)) return true;
+  for (uint32_t i = 0; i < slab->count && s->slots.refused; i++) {
+    uint8_t *apart = &s->apart[slab->values[i].value];
+    s->refused |= !*apart;
+    *apart = 1;
+  }
+  return s->slots.refused;
+}
+
+/* Values of slabs that cannot be folded are scheduled again, each in a kernel of its own. */
+static bool settle_slabs(pass_state *s, size_t schedule) {
+  bool symbolic = false;
+  for (size_t k = 0; k < s->plan->step_count; k++) symbolic |= is_symbolic(s->g, &s->plan->steps[k].slab);
+  if (!symbolic) return true;
+  ir_ref results = s->root;
+  size_t nodes = (size_t)results + 1;
+  bool done = (s->apart = ir_alloc(s->g->mem, nodes)) != NULL;
+  if (done) memset(s->apart, 0, nodes);
+  else ir_fail(s->error, IR_ERR_MEMORY, "out of memory looking at slabs");
+  do {
+    s->refused = false;
+    done = done && each_kernel(s, try_slab);
+    s->root = results;
+    if (!done || !s->refused) break;
+    ir_plan_free(s->plan);
+    done = run_pass(s, schedule, -1);
+  } while (done);
+  ir_free(s->g->mem, s->apart, nodes);
+  s->apart = NULL;
   return done;
 }
 
@@ -174,7 +237,8 @@ ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options
   size_t i = 0;
   bool done = results != 0;
   for (; i < pass_count && pass_functions[i].scope == ON_GRAPH && done; i++) done = run_pass(&s, i, -1);
-  if (done) done = all_kernels(&s, i);
+  if (done) done = settle_slabs(&s, i - 1);
+  if (done) done = each_kernel(&s, all_passes);
   ir_free(g->mem, s.roots, (1 + options->input_count) * sizeof *s.roots);
   if (done) return IR_OK;
   ir_plan_free(plan);

@@ -11,6 +11,7 @@ enum { SCHEDULE_STORED = 16 }; /* flag of a value that lives in memory */
 typedef struct scheduler {
   ir_graph *g;
   const ir_target *target;
+  const uint8_t *apart; /* by node: no slab may compute it; NULL: none is such */
   ir_plan *plan;
   ir_error *error;
   bool failed; /* and error says why */

@@ -306,8 +306,9 @@ static bool take(scheduler *s, size_t size, void **out) {
 }
 
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
-                        size_t input_count, ir_plan *plan, ir_error *error) {
-  scheduler s = {.g = g, .target = target, .plan = plan, .error = error, .nodes = (size_t)results + 1};
+                        size_t input_count, const uint8_t *apart, ir_plan *plan, ir_error *error) {
+  scheduler s = {
+      .g = g, .target = target, .apart = apart, .plan = plan, .error = error, .nodes = (size_t)results + 1};
   const ir_node *n = ir_get(g, results);
   enum { TABLES = 7 };
   void *table[TABLES] = {NULL};

@@ -111,8 +111,9 @@ static bool read_item(slab_plan *p, slab_item *item) {
   int64_t needed[MAX_FUSED_NODES] = {0};
   size_t count = slab_fused(s, item->node, nodes, MAX_FUSED_NODES);
   item->first_read = (uint32_t)p->read_count;
-  item->joins = count > 0 && !ir_scatters(ir_op_of(g, item->node)) && has_elements(g, item->node) &&
-                (s->target->lanes || !is_peeled(s, nodes, count)) && !slab_is_panels(g, item->node);
+  item->joins = count > 0 && !(s->apart && s->apart[item->node]) && !ir_scatters(ir_op_of(g, item->node)) &&
+                has_elements(g, item->node) && (s->target->lanes || !is_peeled(s, nodes, count)) &&
+                !slab_is_panels(g, item->node);
   for (size_t i = 0; i < count; i++) s->sharing.place[nodes[i]] = (ir_ref)i; /* of no more use as a place */
   axes[0] = slab_no_axes;
   needed[0] = slab_elements(g, item->node);

@@ -101,7 +101,7 @@ graph @softmax(%x: i32[64,64]) {
 }
 >>>
 $ viewfold dump --stage=opencl --target 'lanes=32 local=32768 vector_bytes=16 registers=32' softmax.vf | sed -n '/^kernel/,$p' | sed 's/_[0-9a-f]*(global/(global/'
-kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_add_div_f32(global float *b0, long o0, global const int *b1, long o1, global int *status, long count, long grain) {
+kernel __attribute__((reqd_work_group_size(32, 1, 1))) void vf_cast_add_div_f32(global float *restrict b0, long o0, global const int *restrict b1, long o1, global int *status, long count, long grain) {
   float l0[1];
   local ulong exchange0[16];
   global float *p0 = b0 + o0;

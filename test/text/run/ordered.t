@@ -142,6 +142,27 @@ $ viewfold run make.vf --out y=x.npy
 $ viewfold run rows.vf --in x=x.npy --check | grep check
 check y: 1800 elements, bit-equal
 
+== rows of two such sizes, of which it is not shown that a round has whole ones: kernels of their own
+<<< sizes.vf
+graph @sizes(%x: f32[16,r=2..40,m=2..257]) {
+  %s = mean %x axes=[1] keepdims=true
+  %c = sub %x, %s
+  %p = cumsum %c axis=2
+  %t = mean %p axes=[2] keepdims=true
+  %y = sub %p, %t
+  return %y
+}
+>>>
+<<< make.vf
+graph @make() {
+  %x = iota shape=[16,7,190] axis=2 dtype=f32
+  return %x
+}
+>>>
+$ viewfold run make.vf --out x=x.npy
+$ viewfold run sizes.vf --in x=x.npy --check | grep check
+check y: 21280 [..]
+
 == one kernel for each of the 55 stages that sort 1024 keys, and one that takes the positions out of them
 <<< stages.vf
 graph @stages(%x: i32[1024]) {
