@@ -6,10 +6,11 @@
  *   prop_slab --show SEED         its graph as text, not compiled
  *
  * A case is what scheduling may put into one loop over rows: reductions over the same axes, one on top of the
- * other, with elementwise work and views in between, results that others read as well, one symbolic size; or
- * an attention with sizes around those of its blocks, perhaps causal, with a mask, or with NaN and infinities
- * here and there. Integers must be right to the bit, floats close to what the evaluator has, NaN where it has
- * NaN; and the bits the same for 1, 2 and 4 threads. Says how many kernels were slabs. */
+ * other, with elementwise work, views and cumulative operations in between, results that others read as well,
+ * one symbolic size; or an attention with sizes around those of its blocks, perhaps causal, with a mask, or
+ * with NaN and infinities here and there. Integers must be right to the bit, floats close to what the
+ * evaluator has, NaN where it has NaN; and the bits the same for 1, 2 and 4 threads. Says how many kernels
+ * were slabs. */
 #include "passes/ops/compose.h"
 #include "test/lib/slabs.h"
 #include "test/lib/trial.h"
@@ -103,19 +104,28 @@ static ir_ref below_diagonal(problem *p, ir_ref x) {
   return p->rank >= 2 && !p->t.var ? op_tril(&p->t.g, x, pick(p, -3, 3)) : x;
 }
 
+/* By levels of blocks, which are views of one another. */
+static ir_ref cumulative(problem *p, ir_ref x) {
+  static const ir_op ops[] = {IR_OP_CUMSUM, IR_OP_CUMMAX, IR_OP_CUMMIN};
+  ir_op op = ops[pick(p, 0, 2)];
+  return op_cumulative(&p->t.g, op, x, pick(p, 0, p->rank - 1), pick(p, 0, 1) && op == IR_OP_CUMSUM,
+                       pick(p, 0, 3) == 0);
+}
+
 static ir_ref next_value(problem *p) {
   ir_graph *g = &p->t.g;
   ir_ref x = some_value(p);
   bool full = true;
   for (uint32_t a = 0; a < p->rank; a++) full &= ir_dim(g, x, a) == p->shape[a];
-  int64_t roll = pick(p, 0, 11);
+  int64_t roll = pick(p, 0, 12);
   if (roll < 4) return reduction(p, full ? x : elementwise(p, p->value[0]));
   if (roll < 8) return elementwise(p, x);
   if (roll == 8) return view(p, x);
   if (roll == 9) return full ? below_diagonal(p, x) : x;
+  if (roll == 10) return full ? cumulative(p, x) : x;
   if (!is_float(p) || !full) return elementwise(p, x);
   int64_t axis = pick(p, 0, p->rank - 1);
-  return roll == 10 ? op_softmax(g, x, axis) : op_layer_norm(g, &x, 1, axis, 1e-3);
+  return roll == 11 ? op_softmax(g, x, axis) : op_layer_norm(g, &x, 1, axis, 1e-3);
 }
 
 static void record_rows(problem *p) {
