@@ -122,13 +122,23 @@ static bool eliminate(pass_build *b, pass_linear *in, bool upper) {
   return false;
 }
 
-/* atom = *inner // *by, by a number */
+/* a variable, or a product of some */
+static bool is_size(const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  bool vars = n->op == IR_OP_MUL;
+  for (uint32_t i = 0; i < n->nsrc; i++) vars &= ir_op_of(g, n->src[i]) == IR_OP_VAR;
+  return vars || n->op == IR_OP_VAR;
+}
+
+/* atom = *inner // *by, of sizes by a number */
 static bool is_quotient(pass_build *b, ir_ref atom, pass_linear *inner, int64_t *by) {
   const ir_node *n = ir_get(b->g, atom);
   if (n->op != IR_OP_FLOORDIV || n->dtype != IR_INDEX || !ir_is_const(b->g, n->src[1], by) || *by < 1)
     return false;
   pass_linear_read(b->g, n->src[0], inner);
-  return true;
+  bool sizes = true;
+  for (uint32_t i = 0; i < inner->count; i++) sizes &= is_size(b->g, inner->term[i].atom);
+  return sizes;
 }
 
 /* The constant *most >= of - times * by, where `of` is A // m and `by` (A + K) // (times m). With u = A // m
@@ -166,8 +176,9 @@ static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper
   pass_linear rest = *in;
   pass_interval none = {INT64_MIN, INT64_MAX};
   if (!pass_enter(b)) return none;
-  for (int i = 0; i < PASS_TERMS && (cancel_quotients(b, &rest, upper) || eliminate(b, &rest, upper)); i++) {}
+  for (int i = 0; i < PASS_TERMS && eliminate(b, &rest, upper); i++) {}
   pass_interval r = pass_linear_bounds(b, &rest);
+  while (cancel_quotients(b, &rest, upper)) meet(&r, pass_linear_bounds(b, &rest));
   pass_leave(b);
   return r;
 }

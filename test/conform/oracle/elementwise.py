@@ -309,7 +309,7 @@ ROWS = {
     "rsqrt": of_float(lambda a: 1 / np.sqrt(a), (1.51, 1.51)),
     "exp": of_float(np.exp, (1.01, 1.01)), "exp2": of_float(np.exp2, (1.01, 1.01)),
     "log": of_float(np.log, (1.01, 1.01)), "log2": of_float(np.log2, (1.51, 1.01)),
-    "sin": of_float(far_angles(np.sin), (1.01, 2.01)), "cos": of_float(far_angles(np.cos), (1.01, 2.01)),
+    "sin": of_float(far_angles(np.sin), (2.01, 2.01)), "cos": of_float(far_angles(np.cos), (1.51, 2.01)),
     "tanh": of_float(np.tanh, (2.01, 2.01)), "erf": of_float(error_function, (2.01, 3)),
     "gelu_erf": of_float(gelu_erf, (2.01, 19)), "gelu_tanh": of_float(gelu_tanh, (2.01, 2.01)),
     "sigmoid": of_float(sigmoid, (2.01, 2.01)), "tan": of_float(far_angles(np.tan), (1.01, 4.01)),
