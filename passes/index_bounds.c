@@ -124,10 +124,11 @@ static bool eliminate(pass_build *b, pass_linear *in, bool upper) {
 
 /* a variable, or a product of some */
 static bool is_size(const ir_graph *g, ir_ref ref) {
-  const ir_node *n = ir_get(g, ref);
-  bool vars = n->op == IR_OP_MUL;
-  for (uint32_t i = 0; i < n->nsrc; i++) vars &= ir_op_of(g, n->src[i]) == IR_OP_VAR;
-  return vars || n->op == IR_OP_VAR;
+  ir_ref f[PASS_FACTORS];
+  uint32_t count = pass_factors(g, ref, f);
+  bool vars = count > 0;
+  for (uint32_t i = 0; i < count; i++) vars &= ir_op_of(g, f[i]) == IR_OP_VAR;
+  return vars;
 }
 
 /* atom = *inner // *by, of sizes by a number */
