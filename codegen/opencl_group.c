@@ -285,14 +285,23 @@ static void combine_some(oc_emitter *e, combining c) {
   e->waits.exchanging |= 1U << area;
 }
 
+/* So many values of each work-item are combined together as both areas have room for beside the locals. */
+static size_t at_once(const oc_emitter *e, uint32_t lanes) {
+  enum { MOST = 8, BYTES = 8, AREAS = 2 };
+  int64_t room = e->target->local_bytes - (int64_t)e->nest->scratch;
+  int64_t values = room / ((int64_t)AREAS * lanes * BYTES);
+  if (!e->target->local_bytes || values > MOST) return MOST;
+  return values < 1 ? 1 : (size_t)values;
+}
+
 void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,
                       size_t count) {
-  enum { AT_ONCE = 8 };
+  size_t step = at_once(e, lanes);
   if (lanes == 1) return;
-  for (size_t k = 0; k < count && !e->order.failed; k += AT_ONCE)
+  for (size_t k = 0; k < count && !e->order.failed; k += step)
     combine_some(e, (combining){.op = op,
                                 .dtype = dtype,
                                 .lanes = lanes,
-                                .count = (uint32_t)(count - k < AT_ONCE ? count - k : AT_ONCE),
+                                .count = (uint32_t)(count - k < step ? count - k : step),
                                 .values = values + k});
 }

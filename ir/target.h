@@ -22,6 +22,7 @@ typedef struct ir_target {
                  0: none does */
   int64_t part_bytes;  /* products of so many bytes are computed in parts, where they can be; 0: none is */
   int64_t local_bytes; /* of a kernel's locals together, a power of two; 0: as many as stay in the caches */
+  int64_t argument_bytes; /* of a kernel's arguments together, a power of two; 0: any number */
 } ir_target;
 
 #endif

@@ -33,6 +33,12 @@ int loop_group_size(const loop_nest *n) {
   return n->target->lanes < most ? n->target->lanes : most;
 }
 
+/* Two areas of a value of 8 bytes for each, and a flag (codegen/opencl_group.c). */
+int64_t loop_exchange_bytes(const ir_target *target) {
+  enum { EACH = 16, FLAG = 8 };
+  return target->lanes ? EACH * (int64_t)(target->lanes < GROUP ? target->lanes : GROUP) + FLAG : 0;
+}
+
 static int64_t most(const loop_nest *n, const loop_axis *a) { return ir_bounds_of(n->g, a->extent).hi; }
 
 static bool takes_lanes(loop_nest *n, uint32_t axis) {

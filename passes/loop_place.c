@@ -146,9 +146,11 @@ static ir_ref quarters(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
   int64_t width = p->n->axes[p->n->digits[d].axis].lanes;
   while (width > 1 && count < QUARTERS) {
     width = width > 4 ? width / 4 : 1;
-    ir_ref rounds = pass_div_int(g, left, width), range = loop_fresh_range(p->n, rounds);
-    ir_ref at = pass_add(g, start, pass_mul_int(g, range, width));
-    parts[count++] = loop_wrap(g, range, IR_SERIAL, lanes(p, d, width, at, 1, 1, IR_VECTOR));
+    ir_ref rounds = pass_div_int(g, left, width);
+    if (ir_bounds_of(g, rounds).hi > 0) {
+      ir_ref range = loop_fresh_range(p->n, rounds), at = pass_add(g, start, pass_mul_int(g, range, width));
+      parts[count++] = loop_wrap(g, range, IR_SERIAL, lanes(p, d, width, at, 1, 1, IR_VECTOR));
+    }
     start = pass_add(g, start, pass_mul_int(g, rounds, width)), left = pass_mod_int(g, left, width);
   }
   return loop_sequence(g, parts, count);

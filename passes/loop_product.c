@@ -59,6 +59,9 @@ static bool is_indirect(const loop_nest *n, ir_ref value) {
   return indirect;
 }
 
+/* Bytes of locals that the kernel has left. */
+static int64_t room_of(const loop_nest *n) { return n->target->local_bytes - n->locals->bytes; }
+
 /* So that 32 bits of eight rows and eight terms at a time are in different banks. */
 enum { MATRIX_PAD = 8 };
 
@@ -69,7 +72,7 @@ static bool plan_matrix(product *s) {
   const loop_axis *a = &n->axes[s->side[!column].axis], *b = &n->axes[s->side[column].axis];
   if (!loop_suits_matrix(n, s->reduce) || !loop_is_matrix_tile(n, a, b)) return false;
   int64_t pitch = MATRIX_TERMS + MATRIX_PAD, size = (s->side[0].width + s->side[1].width) * pitch;
-  if (size * ir_dtypes[IR_BF16].bytes > n->target->local_bytes) return false;
+  if (size * ir_dtypes[IR_BF16].bytes > room_of(n)) return false;
   for (int i = 0; i < 2; i++) {
     s->side[i].value = loop_narrow(n->g, s->side[i].value);
     s->side[i].pitch = pitch;
@@ -89,8 +92,7 @@ static int64_t bytes_each(const product *s) {
 /* So many terms that a slab of them is in the locals twice over, one that divides all of them if there is. */
 static int64_t slab_of(const product *s) {
   const loop_nest *n = s->n;
-  int64_t room = n->target->local_bytes / 2, each = bytes_each(s), all = known(n->g, s->terms),
-          most = MOST_TERMS;
+  int64_t room = room_of(n) / 2, each = bytes_each(s), all = known(n->g, s->terms), most = MOST_TERMS;
   while (most >= FEWEST_TERMS && most * each > room) most--;
   if (most > all) most = all;
   for (int64_t terms = most; terms >= FEWEST_TERMS; terms--)
@@ -103,7 +105,7 @@ static int64_t slab_of(const product *s) {
 static bool fits_ahead(const product *s, int64_t terms) {
   bool few = true;
   for (int i = 0; i < 2; i++) few &= s->side[i].width * terms <= (int64_t)FEW_AHEAD * s->items;
-  return few && 2 * terms * bytes_each(s) <= s->n->target->local_bytes && known(s->n->g, s->terms) > terms;
+  return few && 2 * terms * bytes_each(s) <= room_of(s->n) && known(s->n->g, s->terms) > terms;
 }
 
 /* Terms of a slab that is taken a round ahead, which divide all of them if possible; 0: none fits. */
@@ -148,7 +150,7 @@ static bool plan(product *s) {
   bool even = known(n->g, s->terms) % s->slab == 0;
   for (int i = 0; i < 2 && !even; i++)
     if (is_indirect(n, s->side[i].value)) return false;
-  return s->slab >= FEWEST_TERMS && (n->bound_count || !s->ahead) && *n->locals + 2 <= IR_MAX_LOCALS;
+  return s->slab >= FEWEST_TERMS && (n->bound_count || !s->ahead) && n->locals->count + 2 <= IR_MAX_LOCALS;
 }
 
 /* The positions of the sum's ranges at a term, the last one fastest. */
@@ -261,9 +263,11 @@ static ir_ref local_of(product *s, int i) {
   loop_nest *n = s->n;
   ir_graph *g = n->g;
   ir_ref over = s->ahead ? n->bound[0] : s->range[0];
+  ir_dtype t = ir_dtype_of(g, s->side[i].value);
   int64_t size = (s->ahead ? 2 : 1) * (s->matrix ? s->side[i].width : s->slab) * s->side[i].pitch;
-  return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s->side[i].value),
-                 ir_pack_arg((*n->locals)++, s->ahead ? IR_LOCAL_AHEAD : IR_LOCAL_ONCE),
+  n->locals->bytes += size * ir_dtypes[t].bytes;
+  return ir_make(g, IR_OP_LOCAL, t,
+                 ir_pack_arg(n->locals->count++, s->ahead ? IR_LOCAL_AHEAD : IR_LOCAL_ONCE),
                  (ir_ref[]){ir_index(g, size), over}, 2);
 }
 

@@ -369,14 +369,36 @@ static bool part_pieces(ir_graph *g, const ir_target *target, loop_stores *store
   return loop_part(g, stores);
 }
 
+/* The locals that the stores have, and what is kept for the exchange where reductions may stand beside what
+ * gets locals now. */
+static loop_locals find_locals(ir_graph *g, const ir_target *target, const loop_stores *stores) {
+  loop_locals all = {.bytes = stores->count > 1 ? loop_exchange_bytes(target) : 0};
+  uint64_t met = 0;
+  for (uint32_t i = 0; i < stores->count; i++) {
+    ir_ref found[IR_MAX_LOCALS];
+    for (uint32_t k = loop_find(g, stores->store[i], IR_OP_LOCAL, found, IR_MAX_LOCALS); k-- > 0;) {
+      const ir_node *local = ir_get(g, found[k]);
+      uint32_t number = (uint32_t)ir_arg_int(local);
+      int64_t size = 0;
+      if (met >> number & 1) continue;
+      met |= (uint64_t)1 << number;
+      if (ir_is_const(g, local->src[0], &size)) all.bytes += size * ir_dtypes[local->dtype].bytes;
+      if (number >= all.count) all.count = number + 1;
+    }
+  }
+  return all;
+}
+
 ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pass_shaping *shaping) {
-  uint32_t nests = 0, locals = 0;
+  uint32_t nests = 0;
+  loop_locals locals = {0};
   loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
   loop_stores stores;
   if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores) ||
       !part_pieces(g, target, &stores) || !loop_stage(g, target, &stores) ||
       !loop_share_terms(g, target, &stores))
     return 0;
+  locals = find_locals(g, target, &stores);
   ir_ref root = shaped(&base, stores.store, stores.count);
   return root && index_fits(g, root) && locals_are_whole(g, root) ? kernel(g, root) : 0;
 }

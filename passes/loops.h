@@ -33,6 +33,12 @@ typedef struct loop_digit {
   int binding; /* IR_SERIAL, IR_THREAD, IR_UNROLL, IR_VECTOR (the last digit of its axis) */
 } loop_digit;
 
+/* Of the kernel at hand. */
+typedef struct loop_locals {
+  uint32_t count; /* the next one's number */
+  int64_t bytes;  /* of all of them, and kept for others */
+} loop_locals;
+
 typedef struct loop_nest {
   ir_graph *g;
   const ir_target *target;
@@ -53,8 +59,8 @@ typedef struct loop_nest {
   bool lanes_in_reduction; /* vector lanes run along a reduced axis */
   int64_t next_range;      /* fresh range numbers */
   uint32_t *nests;         /* how many nests of the kernel have been shaped */
-  uint32_t *locals;        /* how many locals the kernel has: the next one's number */
-  int items;               /* so many work-items at most are in the group; 0: as many as the target has */
+  loop_locals *locals;
+  int items; /* so many work-items at most are in the group; 0: as many as the target has */
 } loop_nest;
 
 /* loop_axes.c */
@@ -110,6 +116,8 @@ bool loop_multiplies(const ir_graph *g, ir_ref reduce);
 /* loop_group.c: the same where lanes are work-items of a group */
 void loop_choose_group(loop_nest *n);
 int loop_group_size(const loop_nest *n); /* so many work-items work together where there is enough to do */
+/* Bytes of locals that work-items may need to hand each other values; 0 where lanes are none. */
+int64_t loop_exchange_bytes(const ir_target *target);
 /* The outermost digits become groups. */
 void loop_bind_groups(loop_nest *n);
 

@@ -10,7 +10,8 @@
  *     is cut, lest its index outgrow the copy it saves
  *
  *   elementwise: fused; stored when costly and used by several kernels or at repeated positions, or when the
- *     fused expression grows past a limit
+ *     fused expression grows past a limit; and operands of what would read more arrays than a kernel of the
+ *     target can be passed
  *
  *   reductions: fused with elementwise users that need each element once; stored when used twice, inside
  *     another reduction, under a mask, or at repeated positions, as the end of their tails (tails.h)
@@ -159,11 +160,73 @@ static void store_shared(scheduler *s, ir_ref r) {
       s->flags[met[i]] |= STORED;
 }
 
+/* arguments */
+
+/* As the arguments of a device's kernels are passed (codegen/codegen.h): two words for each array, one for
+ * each size, and three more. */
+uint32_t schedule_most_slots(const scheduler *s) {
+  enum { WORD = 8, OTHERS = 3 };
+  int64_t words = s->target->argument_bytes / WORD - OTHERS - s->size_count;
+  return !s->target->argument_bytes ? UINT32_MAX : words < 2 ? 1 : (uint32_t)(words / 2);
+}
+
+/* Arrays that a kernel of the value reads; UINT16_MAX: very many. */
+static uint16_t reads_of(scheduler *s, ir_ref r) {
+  ir_ref met[MAX_WALK];
+  size_t count = 1;
+  uint16_t reads = 0;
+  met[0] = r;
+  s->sharing.walk++;
+  for (size_t next = 0; next < count; next++) {
+    const ir_node *n = ir_get(s->g, met[next]);
+    bool in_memory = schedule_is_leaf((ir_op)n->op) || (next && s->flags[met[next]] & STORED);
+    reads += in_memory;
+    for (uint32_t k = 0; k < ir_operand_count(n) && !in_memory; k++) {
+      ir_ref operand = n->src[k];
+      if (!is_tensor(s, operand) || s->sharing.seen[operand] == s->sharing.walk) continue;
+      if (count == MAX_WALK) return UINT16_MAX;
+      s->sharing.seen[operand] = s->sharing.walk;
+      met[count++] = operand;
+    }
+  }
+  return reads;
+}
+
+/* The operand that a kernel of the node computes and that reads most, as views find it; 0: each is read
+ * itself. */
+static ir_ref reading_most(const scheduler *s, const ir_node *n) {
+  ir_ref most = 0;
+  for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+    ir_ref operand = n->src[k];
+    if (is_tensor(s, operand) && !(s->flags[operand] & STORED) && s->reads[operand] > 1 &&
+        (!most || s->reads[operand] > s->reads[most]))
+      most = operand;
+  }
+  while (most && ir_ops[ir_op_of(s->g, most)].cls == IR_CLASS_VIEW &&
+         !(s->flags[ir_src(s->g, most, 0)] & STORED) && s->reads[ir_src(s->g, most, 0)] == s->reads[most])
+    most = ir_src(s->g, most, 0);
+  return most;
+}
+
+/* Operands are stored until what a kernel of the value reads, and where it stores it, can be passed. */
+static void bound_reads(scheduler *s, ir_ref r) {
+  const ir_node *n = ir_get(s->g, r);
+  uint32_t most = schedule_most_slots(s), reads = 0;
+  ir_ref dear = 0;
+  if (schedule_is_leaf((ir_op)n->op)) reads = 1;
+  for (uint32_t k = 0; k < ir_operand_count(n) && !schedule_is_leaf((ir_op)n->op); k++)
+    if (is_tensor(s, n->src[k])) reads += s->flags[n->src[k]] & STORED ? 1 : s->reads[n->src[k]];
+  while (reads >= most && (reads = reads_of(s, r)) >= most && (dear = reading_most(s, n)) != 0)
+    s->flags[dear] |= STORED;
+  s->reads[r] = saturated(reads);
+}
+
 static void bound_fusion(scheduler *s) {
   for (size_t i = 0; i < s->count; i++) {
     ir_ref r = s->live[i];
     const ir_node *n = ir_get(s->g, r);
     if (!is_tensor(s, r)) continue;
+    bound_reads(s, r);
     unsigned cost = (unsigned)own_cost(n), views = remaps(s, n);
     for (uint32_t k = 0; k < ir_operand_count(n); k++)
       if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]], views += s->remaps[n->src[k]];

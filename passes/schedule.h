@@ -16,10 +16,12 @@ typedef struct scheduler {
   ir_error *error;
   bool failed; /* and error says why */
   size_t nodes;
+  uint32_t size_count; /* symbolic sizes of the graph */
   /* by node, for the function at hand */
   uint8_t *flags;
   uint16_t *cost;   /* operations fused into one element of the value, saturating */
   uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
+  uint16_t *reads;  /* arrays that a kernel of the value would read, or more, saturating */
   uint8_t *uses;    /* saturating */
   uint8_t *tails;   /* as pass_tails leaves them */
   pass_sharing sharing;
@@ -43,6 +45,8 @@ static inline bool schedule_is_call(ir_op op) { return ir_has_results(op); }
 
 /* schedule.c: flags of all that the results of the function at hand are made of */
 void schedule_uses(scheduler *s);
+/* So many arrays can be passed to a kernel. */
+uint32_t schedule_most_slots(const scheduler *s);
 
 /* A function where it is called, or, at depth 0, the whole graph. */
 typedef struct schedule_scope {

@@ -310,11 +310,13 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, co
   scheduler s = {
       .g = g, .target = target, .apart = apart, .plan = plan, .error = error, .nodes = (size_t)results + 1};
   const ir_node *n = ir_get(g, results);
-  enum { TABLES = 7 };
+  enum { TABLES = 8 };
   void *table[TABLES] = {NULL};
-  static const size_t sizes[TABLES] = {sizeof *s.flags,   sizeof *s.cost,    sizeof *s.remaps, sizeof *s.uses,
-                                       sizeof *s.slot_of, sizeof *s.data_of, sizeof *s.tails};
+  static const size_t sizes[TABLES] = {sizeof *s.flags, sizeof *s.cost,    sizeof *s.remaps,
+                                       sizeof *s.uses,  sizeof *s.slot_of, sizeof *s.data_of,
+                                       sizeof *s.tails, sizeof *s.reads};
   bool good = true;
+  for (ir_ref r = 1; r < s.nodes; r++) s.size_count += ir_op_of(g, r) == IR_OP_VAR;
   for (int i = 0; i < TABLES && good; i++) good = take(&s, sizes[i], &table[i]);
   good = pass_sharing_init(&s.sharing, g, s.nodes) && good;
   *plan = (ir_plan){.mem = g->mem};
@@ -323,7 +325,7 @@ ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, co
   if (good && plan->results) {
     s.flags = table[0], s.cost = table[1], s.remaps = table[2];
     s.uses = table[3], s.slot_of = table[4], s.data_of = table[5];
-    s.tails = table[6];
+    s.tails = table[6], s.reads = table[7];
     schedule_scope f = {.results = n->src, .targets = plan->results, .result_count = n->nsrc};
     plan_function(&s, &f, inputs, input_count);
   } else {

@@ -217,8 +217,9 @@ static bool add_group(slab_plan *p, const slab_group *group) {
   return true;
 }
 
+/* A group of work-items needs no blocks: what it does not keep of a long row it reads again from a cache. */
 static bool find_blocks(slab_plan *p) {
-  for (size_t k = 0; k < p->sum_count; k++) {
+  for (size_t k = 0; k < p->sum_count && !p->s->target->lanes; k++) {
     slab_group group;
     if (p->group_of[p->sums[k].item] != SLAB_NO_GROUP || !slab_blocks(p, k, &group)) continue;
     if (!add_group(p, &group)) return false;

@@ -111,6 +111,10 @@ bool slab_ends_at(const slab_plan *p, const slab_group *group, ir_ref member);
 
 /* slab_choose.c: does the group as it is fit, and in how many rows at a time? */
 bool slab_fits(const slab_plan *p, slab_group *group);
+/* Bytes that the locals of a slab may take together, whatever else its kernel keeps in locals. */
+int64_t slab_room(const ir_target *target);
+/* Can a kernel be given all that the group reads and may store? */
+bool slab_passes(const slab_plan *p, const slab_group *group);
 /* Elements and bytes of the whole tensor, at most; a huge number where that is not known. */
 int64_t slab_elements(ir_graph *g, ir_ref tensor);
 int64_t slab_bytes(const scheduler *s, ir_ref tensor);

@@ -8,6 +8,8 @@
  * and nobody who runs before the slab may want any other. */
 #include "slab.h"
 
+#include "loops.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -335,36 +337,61 @@ static int64_t most(ir_graph *g, ir_ref size) {
   return hi < 1 ? 1 : hi > INT32_MAX ? INT32_MAX : hi;
 }
 
-/* Bytes of a row of the member's local: a sum is there twice, and once more when it is done. */
-static int64_t row_bytes(const builder *b, const slab_member *m) {
+static bool is_block(const slab_member *m) { return m->role == IR_SLAB_BLOCK || m->role == IR_SLAB_WEIGHT; }
+
+/* Copies of the member's local that a block goes through: a sum is there twice, and once more when it is
+ * done. */
+static int64_t copies_at_work(const slab_member *m) {
   enum { COPIES = 3 };
+  return is_block(m) ? 1 : COPIES;
+}
+
+/* Bytes of a row of the member's local. */
+static int64_t row_bytes(const builder *b, const slab_member *m) {
   ir_graph *g = b->p->s->g;
   int64_t elements = 1;
-  bool block = m->role == IR_SLAB_BLOCK || m->role == IR_SLAB_WEIGHT;
   if (!m->local) return 0;
   for (uint32_t a = 0; a < ir_rank(g, m->value) && elements < INT32_MAX; a++) {
     bool walked = false;
     for (int8_t l = 0; l < b->group->loops; l++) walked |= shares(b->group, l) && m->axis[l] == (int8_t)a;
-    if (block && m->keys == (int8_t)a) elements *= KEY_BLOCK;
+    if (is_block(m) && m->keys == (int8_t)a) elements *= KEY_BLOCK;
     else if (!walked) elements *= most(g, ir_dim(g, m->value, a));
   }
-  return elements * ir_dtypes[ir_dtype_of(g, m->value)].bytes * (block ? 1 : COPIES);
+  return elements * ir_dtypes[ir_dtype_of(g, m->value)].bytes;
+}
+
+/* How often the member's local, or one of its size, is there while a row is at work (fold_blocks.c). */
+static int64_t copies_of(const builder *b, const slab_member *m) {
+  enum {
+    OF_MAXIMUM =
+        8,      /* itself, that of the block, two factors; and so far, like the reference, in two halves */
+    OF_SUM = 4, /* itself, so far in two halves, what was left out */
+    COMPENSATED = 3 /* the terms of a block, what rounding has taken in two halves */
+  };
+  const ir_graph *g = b->p->s->g;
+  if (m->role == IR_SLAB_GREATEST) return OF_MAXIMUM;
+  if (m->role != IR_SLAB_SUM) return m->local;
+  return OF_SUM + (loop_is_product(g, ir_src(g, m->value, 0)) ? 0 : COMPENSATED);
 }
 
 static bool choose_rows(builder *b) {
   slab_group *group = b->group;
-  int64_t bytes = 0, rounds = 1, extent = 0;
-  for (uint32_t m = 0; m < group->count; m++) bytes += row_bytes(b, &group->members[m]);
+  int64_t bytes = 0, locals = 0, rounds = 1, extent = 0, room = slab_room(b->p->s->target);
+  for (uint32_t m = 0; m < group->count; m++) {
+    int64_t once = row_bytes(b, &group->members[m]);
+    bytes += once * copies_at_work(&group->members[m]);
+    locals += once * copies_of(b, &group->members[m]);
+  }
   for (int8_t l = 0; l < group->loops; l++) {
     if (!shares(group, l)) continue;
     extent = most(b->p->s->g, group->extent[l]);
     rounds = rounds > INT32_MAX ? rounds : rounds * extent;
   }
   group->rows = ROWS;
-  while (group->rows > FEWEST_ROWS &&
-         (group->rows > extent || group->rows * bytes > ROUND_BYTES || rounds / group->rows < FEW_ROUNDS))
+  while (group->rows > FEWEST_ROWS && (group->rows > extent || group->rows * bytes > ROUND_BYTES ||
+                                       group->rows * locals > room || rounds / group->rows < FEW_ROUNDS))
     group->rows /= 2;
-  return extent >= FEWEST_ROWS && group->rows * bytes <= ROUND_BYTES;
+  return extent >= FEWEST_ROWS && group->rows * bytes <= ROUND_BYTES && group->rows * locals <= room;
 }
 
 static bool build(builder *b) {
@@ -380,7 +407,7 @@ static bool build(builder *b) {
     if (p->sums[k].rescaled.greatest == b->rescaled->greatest &&
         !add_plain(b, p->items[p->sums[k].item].node))
       return false;
-  return add_blocks(b) && add_early(b) && is_alone(b) && choose_rows(b);
+  return add_blocks(b) && add_early(b) && is_alone(b) && slab_passes(p, b->group) && choose_rows(b);
 }
 
 bool slab_blocks(slab_plan *p, size_t sum, slab_group *group) {

@@ -7,9 +7,11 @@
  * Several rows are taken together where one is short, or where neighbours in memory belong to different rows:
  * then lanes run across the rows.
  *
- * Where the lanes are work-items the locals are memory of the group, which has a size; what is read again
- * comes from caches. */
+ * Where the lanes are work-items the locals are memory of the group, and what is read again comes from
+ * caches. Wherever that memory has a size, no slab has more rows than fit in it. */
 #include "slab.h"
+
+#include "loops.h"
 
 #include <string.h>
 
@@ -149,13 +151,15 @@ static row measure(const slab_plan *p, const slab_group *group) {
   return r;
 }
 
-/* For groups of work-items: as many rows as all of them have something to do, whose locals fit. What is left
- * of these is for the exchange between work-items. */
+int64_t slab_room(const ir_target *t) {
+  if (!t->local_bytes) return t->lanes ? CACHE_BYTES - loop_exchange_bytes(t) : FAR_TOO_MANY;
+  return t->local_bytes - loop_exchange_bytes(t);
+}
+
+/* For groups of work-items: as many rows as all of them have something to do, whose locals fit. */
 static bool fits_group(const slab_plan *p, slab_group *group, const row *r, int64_t rounds, int64_t extent) {
-  enum { EXCHANGED = 16 }; /* bytes of each work-item */
   const ir_target *t = p->s->target;
-  int64_t room = (t->local_bytes ? t->local_bytes : CACHE_BYTES) - (int64_t)t->lanes * EXCHANGED,
-          rows = r->neighbours ? NEIGHBOURS : 1;
+  int64_t room = slab_room(t), rows = r->neighbours ? NEIGHBOURS : 1;
   while (rows > extent) rows /= 2;
   while (times(rows, r->longest) < t->lanes && 2 * rows <= extent && rounds / rows > ENOUGH_GROUPS &&
          times(2 * rows, r->locals) <= room)
@@ -166,9 +170,31 @@ static bool fits_group(const slab_plan *p, slab_group *group, const row *r, int6
   return !few && rounds < FAR_TOO_MANY && times(rows, r->locals) <= room;
 }
 
+bool slab_passes(const slab_plan *p, const slab_group *group) {
+  enum { ROOM = 64 };
+  const scheduler *s = p->s;
+  ir_ref met[ROOM];
+  uint32_t count = 0;
+  if (!s->target->argument_bytes) return true;
+  for (uint32_t i = 0; i < group->count + group->copy_count; i++) {
+    ir_ref value = i < group->count ? group->members[i].value : group->copies[i - group->count];
+    int64_t item = slab_item_of(p, value);
+    for (uint32_t k = 0; item >= 0 && k < p->items[item].read_count; k++) {
+      ir_ref node = p->reads[p->items[item].first_read + k].node;
+      bool again = slab_member_of(group, node) >= 0;
+      for (uint32_t j = 0; j < count && !again; j++) again = met[j] == node;
+      if (again) continue;
+      if (count == ROOM) return false;
+      met[count++] = node;
+    }
+  }
+  return group->count + count <= schedule_most_slots(s);
+}
+
 bool slab_fits(const slab_plan *p, slab_group *group) {
   ir_graph *g = p->s->g;
   int8_t inner = innermost(group);
+  if (!slab_passes(p, group)) return false;
   row r = measure(p, group);
   while (r.neighbours && most(g, group->extent[inner]) < FEWEST_NEIGHBOURS) { /* they stay together */
     group->shared[inner] = false;
@@ -186,12 +212,15 @@ bool slab_fits(const slab_plan *p, slab_group *group) {
   int64_t all = times(rounds, r.bytes);
   while (times(rows, r.longest) < SHORT_ROW) rows *= 2;
   while (rows > extent) rows /= 2;
-  int64_t fewest = r.tiled ? FEWEST_TILED : r.neighbours ? FEWEST_NEIGHBOURS : 1;
-  while (rows > fewest && times(rows, r.bytes) > cache) rows /= 2;
+  int64_t fewest = r.tiled        ? FEWEST_TILED
+                   : r.neighbours ? FEWEST_NEIGHBOURS
+                                  : 1,
+          room = slab_room(p->s->target);
+  while (rows > fewest && (times(rows, r.bytes) > cache || times(rows, r.locals) > room)) rows /= 2;
   group->rows = rows;
   group->bytes = r.tiled ? 0 : times(rows, r.bytes);
   rounds /= rows;
   bool few = rounds < 2 || (rounds < FEW_ROUNDS && all > CACHE_BYTES / 8);
   if (r.tiled && (times(rows, r.contracted) < TILE || r.again > AGAIN_BYTES)) return false;
-  return !few && rounds < FAR_TOO_MANY && times(rows, r.bytes) <= cache;
+  return !few && rounds < FAR_TOO_MANY && times(rows, r.bytes) <= cache && times(rows, r.locals) <= room;
 }

@@ -210,7 +210,9 @@ bool slab_turn(slab_plan *p, slab_group *group) {
       !is_even(s->g, group) || !find_products(&t) || !turn(&t, &with))
     return s->g->error->status != IR_ERR_MEMORY;
   for (uint32_t i = 0; i < t.count; i++) copied += slab_elements(s->g, t.products[i].panels);
-  if (measure(&t, &with, false) > copied || measure(&t, &with, true) > LOCAL_BYTES) return true;
+  int64_t locals = measure(&t, &with, true);
+  if (measure(&t, &with, false) > copied || locals > LOCAL_BYTES || locals > slab_room(s->target))
+    return true;
   for (uint32_t i = 0; i < t.count; i++) {
     const product *k = &t.products[i];
     s->flags[k->panels] &= (uint8_t)~SCHEDULE_STORED;

@@ -196,4 +196,5 @@ void rt_cl_describe(const rt_cl_facts *f, ir_target *out) {
   out->together = f->cpu ? 0 : (int)f->together;
   out->matrix = f->cpu ? 0 : (int)f->matrix;
   out->local_bytes = f->local ? power_of_two_below(f->local) : 0;
+  out->argument_bytes = f->parameters ? power_of_two_below(f->parameters) : 0;
 }

@@ -242,6 +242,7 @@ static const field fields[] = {
     FIELD("together", FIELD_LANES, together, "0 or a power of two up to 1024"),
     FIELD("matrix", FIELD_MATRIX, matrix, "0 or 16"),
     FIELD("local", FIELD_LOCAL, local_bytes, "0 or a power of two"),
+    FIELD("arguments", FIELD_LOCAL, argument_bytes, "0 or a power of two"),
     FIELD("parts", FIELD_LOCAL, part_bytes, "0 or a power of two"),
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -307,7 +308,7 @@ ir_status rt_target_override(ir_target *target, const char *settings, ir_error *
           error, IR_ERR_INVALID,
           "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
           "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, matrix, local, "
-          "parts",
+          "arguments, parts",
           (int)(length < 80 ? length : 80), at);
     if (!set_field(&made, &fields[row], at + name + 1, length - name - 1))
       return ir_fail(error, IR_ERR_INVALID, "target: '%.*s': %s must be %s", (int)(length < 80 ? length : 80),
