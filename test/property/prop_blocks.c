@@ -11,9 +11,9 @@
  * sums or their logarithm as results too. Scores may grow along the keys, so that each block has a maximum of
  * its own, whole blocks and whole rows may be masked, and NaN and infinities stand here and there. Results
  * must be close to what the evaluator has, NaN where it has NaN, and the bits the same for all machines.
- * Unless the weights themselves are wanted, or lanes are work-items of a group, the graph must have become a
- * kernel that goes over blocks of keys. Before that, the memory for intermediates must grow with the length
- * of a sequence, not with its square, under the same condition. */
+ * Unless the weights themselves are wanted, lanes are work-items of a group, or locals have little room, the
+ * graph must have become a kernel that goes over blocks of keys. Before that, the memory for intermediates
+ * must grow with the length of a sequence, not with its square, under the same condition. */
 #include "frontend/compile.h"
 #include "ir/eval.h"
 #include "passes/ops/compose.h"
@@ -244,6 +244,12 @@ static void run_once(problem *p, rt_program *const programs[CONTEXTS], char *wro
     for (int c = 0; c < CONTEXTS; c++) free(out[k][c]);
 }
 
+/* Is there room for the blocks of some rows, in loops that go over blocks? */
+static bool has_blocks(void) {
+  enum { ROOM = 1 << 20 };
+  return !described->lanes && (!described->local_bytes || described->local_bytes >= ROOM);
+}
+
 static void check_plan(problem *p, char *wrong, size_t room) {
   ir_plan plan;
   ir_error error = {0};
@@ -256,8 +262,7 @@ static void check_plan(problem *p, char *wrong, size_t room) {
   }
   bool any = false;
   for (size_t i = 0; i < plan.step_count; i++) any |= plan.steps[i].slab.block > 0;
-  if (!any && !p->keeps_weights && !described->lanes)
-    snprintf(wrong, room, "no kernel goes over blocks of keys");
+  if (!any && !p->keeps_weights && has_blocks()) snprintf(wrong, room, "no kernel goes over blocks of keys");
   blocks += any;
   ir_plan_free(&plan);
 }
@@ -340,7 +345,7 @@ int main(int argc, char **argv) {
       c.seed = strtoull(argv[i + 1], NULL, 0), c.count = 1, c.again = shows = true;
   if (!cases_open(machines, CONTEXTS, contexts)) return 1;
   described = rt_context_target(contexts[0], &error);
-  bool linear = shows || described->lanes || check_memory();
+  bool linear = shows || !has_blocks() || check_memory();
   cases_run(&c, check_case);
   cases_close(contexts, CONTEXTS);
   printf("prop_blocks: %ld graphs, %ld in blocks of keys, %ld elements, %ld failed, seed %" PRIu64 "\n",

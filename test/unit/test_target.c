@@ -98,6 +98,7 @@ static void every_field_is_in_the_text(void **state) {
                                          "l3=1",
                                          "lanes=1",
                                          "local=1",
+                                         "arguments=1",
                                          "parts=1"};
   ir_target t = host();
   int other[] = {0,
@@ -108,6 +109,7 @@ static void every_field_is_in_the_text(void **state) {
                  !t.has_f16c,
                  !t.has_masks,
                  !t.has_dot2,
+                 0,
                  0,
                  0,
                  0,
@@ -139,16 +141,17 @@ static void bad_settings_are_refused(void **state) {
       {"l1=-1", "target: 'l1=-1': l1 must be a power of two"},
       {"lanes=12", "target: 'lanes=12': lanes must be 0 or a power of two up to 1024"},
       {"local=-4", "target: 'local=-4': local must be 0 or a power of two"},
+      {"arguments=1000", "target: 'arguments=1000': arguments must be 0 or a power of two"},
       {"l3=", "target: 'l3=': l3 must be a power of two"},
       {"triple=", "target: 'triple=': triple must be 1 to 63 characters"},
       {"fma=1 speed=9",
        "target: 'speed=9' is not a setting; use name=value with a name among triple, features, "
        "vector_bytes, registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, matrix, local, "
-       "parts"},
+       "arguments, parts"},
       {"fma",
        "target: 'fma' is not a setting; use name=value with a name among triple, features, vector_bytes, "
        "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, matrix, local, "
-       "parts"},
+       "arguments, parts"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     ir_target t = host(), before = t;
