@@ -252,3 +252,70 @@ $ viewfold dump --stage=loops --target 'lanes=256 local=32768 vector_bytes=16 re
                 %32 = for ridx18 in 0..8 with %33 = %19 {
                   %34 = load l0[(%11+ridx15+%30+(ridx18*132)+%15+%31)] : f32
                   %35 = load l1[(%12+%13+ridx16+%30+(ridx18*132)+%16+%31)] : f32
+
+== sizes that are not known: work-items for a quarter of what is left, until nothing can be
+<<< rest.vf
+graph @q(%x: f32[n=1..100,8], %y: f32[n,8]) {
+  %z = add %x, %y
+  return %z
+}
+>>>
+$ viewfold dump --stage=loops --target 'lanes=64 local=16384 vector_bytes=16 registers=32' rest.vf | grep -e for
+  for ridx5 in 0..max(%0, 1) thread {
+    for ridx6 in 0..max(min(min((ridx5+1), ((ridx5*-1)+%0)), 1), 0) {
+      for ridx8 in 0..64 vector {
+    for ridx9 in 0..max(((ridx5*-1)+1), 0) {
+      for ridx10 in 0..((n//2)+(%0*-4)) {
+        for ridx12 in 0..16 vector {
+      for ridx13 in 0..((n*2)+((n//2)*-4)) {
+        for ridx15 in 0..4 vector {
+
+== long rows: one for each group, kept in a local where that has room for one and read again where not
+<<< long.vf
+graph @long(%x: f32[40,5000]) {
+  %y = softmax %x axis=1
+  return %y
+}
+>>>
+$ viewfold dump --stage=loops --target 'lanes=256 local=32768' long.vf | grep -e thread -e 'local l' -e exp
+\# kernel 0 nest 0: thread a0
+  for ridx7 in 0..40 thread {
+    local l0: f32[1] over ridx7
+    local l1: f32[5000] over ridx7
+    local l2: f32[1] over ridx7
+$ viewfold dump --stage=loops --target 'lanes=256 local=8192' long.vf | grep -e thread -e 'local l' -e exp
+\# kernel 0 nest 0: thread a0
+  for ridx5 in 0..40 thread {
+    local l0: f32[1] over ridx5
+    local l1: f32[1] over ridx5
+
+== rows of vectors: blocks of many rows, whole rows, or rows that are read again, as locals have room
+<<< tall.vf
+graph @tall(%x: f64[640,1200]) {
+  %y = softmax %x axis=1
+  return %y
+}
+>>>
+$ for local in 1048576 32768 8192; do
+>   viewfold dump --stage=loops --target "lanes=0 local=$local" tall.vf | grep -e thread -e 'local l' | grep -v '#'
+> done
+  for ridx42 in 0..10 thread {
+    local l3: f64[128] over ridx42 kept
+    local l4: f64[128] over ridx42 kept
+    local l5: f64[128] over ridx42 kept
+    local l6: f64[128] over ridx42 kept
+      local l7: f64[64] over ridx42, ridx55
+      local l8: f64[64] over ridx42, ridx55
+      local l1: f64[16384] over ridx42, ridx55
+      local l9: f64[64] over ridx42, ridx55
+    local l0: f64[64] over ridx42
+    local l10: f64[64] over ridx42
+    local l2: f64[64] over ridx42
+  for ridx6 in 0..160 thread {
+  for ridx7 in 0..640 thread {
+    local l0: f64[1] over ridx7
+    local l1: f64[1200] over ridx7
+    local l2: f64[1] over ridx7
+  for ridx5 in 0..320 thread {
+      local l0: f64[1] over (%0+ridx6)
+      local l1: f64[1] over (%0+ridx6)

@@ -163,3 +163,23 @@ barrier(CLK_LOCAL_MEM_FENCE);
 barrier(CLK_LOCAL_MEM_FENCE);
 local long *= (local long *)exchange0;
 barrier(CLK_LOCAL_MEM_FENCE);
+
+== as many arrays as can be passed to a kernel: what is summed up before is stored
+$ { echo 'graph @sum('; for i in $(seq 0 70); do echo "%x$i: f32[5]$([ $i = 70 ] || echo ,)"; done
+>   echo ') {'; echo '%s0 = neg %x0'
+>   for i in $(seq 1 70); do echo "%s$i = add %s$((i - 1)), %x$i"; done
+>   echo 'return %s70'; echo '}'; } >sum.vf
+$ for most in 0 1024 512; do
+>   viewfold dump --stage=kernels --target "arguments=$most" sum.vf | grep -c ^kernel
+>   viewfold dump --stage=opencl --target "lanes=64 local=32768 arguments=$most" sum.vf | grep ^kernel |
+>     awk -F, '{ print NF - 2 " arguments of 8 bytes" }'
+> done
+1
+147 arguments of 8 bytes
+2
+127 arguments of 8 bytes
+27 arguments of 8 bytes
+3
+63 arguments of 8 bytes
+63 arguments of 8 bytes
+35 arguments of 8 bytes
