@@ -21,6 +21,8 @@ typedef struct fe_kernel_work {
   ir_ref read, written, operations; /* bytes, bytes, elements of tensor operations */
 } fe_kernel_work;
 fe_kernel_work fe_work_of(const fe_explained *e, size_t number);
+/* explain_reads.c: bytes of its parameters that the kernel reads, each once. */
+ir_ref fe_bytes_read(const fe_explained *e, size_t number);
 
 typedef struct fe_lanes {
   int64_t lanes;     /* the most; below 2: none */
