@@ -254,3 +254,37 @@ graph @any: 1 kernel, 0 temporaries
   moves   (n*32) bytes to read, (n*32) to write; (n*8) operations
 graph @some: 1 kernel, 0 temporaries
   moves   32000 bytes to read, 32000 to write; 8000 operations
+
+== multiply-adds count at the rate of what they are made in; skipped blocks do not count
+<<< products.vf
+graph @wide(%a: f64[256,256], %b: f64[256,256]) {
+  %c = matmul %a, %b
+  return %c
+}
+graph @bytes(%a: i8[256,256], %b: i8[256,256]) {
+  %c = matmul %a, %b
+  return %c
+}
+graph @words(%a: i32[256,256], %b: i32[256,256]) {
+  %c = matmul %a, %b
+  return %c
+}
+graph @halves(%a: f16[256,256], %b: f16[256,256]) {
+  %c = matmul %a, %b
+  return %c
+}
+>>>
+$ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --threads 1 products.vf | grep -E '^graph|million'
+graph @wide: [..]
+  limit   0.6711 ms, by 16.78 million multiply-adds
+graph @bytes: [..]
+  limit   [..] ms, by 16.78 million multiply-adds
+graph @words: [..]
+  limit   0.3355 ms, by 16.78 million multiply-adds
+graph @halves: [..]
+  limit   0.3355 ms, by 16.78 million multiply-adds
+$ viewfold explain --no-run --target 'vector_bytes=64' --graph halves products.vf | grep blocked
+? 1
+# Of 8 blocks of keys a block of queries needs 4.5 on average: 448.3 million without the mask.
+$ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --threads 1 "$TEST_ROOT/frontend/workloads/A1c.vf" | grep million
+  limit   5.043 ms, by 252.1 million multiply-adds
