@@ -21,7 +21,9 @@ typedef struct pass_shaping {
   void (*taken)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
   void (*offered)(void *user, uint32_t kernel, uint32_t nest,
                   const char *moves); /* in place of those taken: each of what loop_offer.c finds near */
-  uint32_t kernel;                    /* the one at hand */
+  void (*refused)(void *user, uint32_t kernel,
+                  ir_error *error); /* there are no such loops, or the verifier refuses them: says so */
+  uint32_t kernel;                  /* the one at hand */
 } pass_shaping;
 
 typedef struct pass_options {
