@@ -11,7 +11,7 @@
 #include "frontend/cli_buffers.h"
 #include "frontend/cli_files.h"
 #include "frontend/cli_options.h"
-#include "frontend/text_file.h"
+#include "frontend/schedule.h"
 #include "frontend/npy_header.h"
 #include "frontend/times.h"
 
@@ -236,7 +236,8 @@ static int run(runner *r) {
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
   status =
       cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
-  if (!status && r->given[SCHEDULE] && fe_text_read(r->given[SCHEDULE], &r->schedule, &r->s.error) != IR_OK)
+  if (!status && r->given[SCHEDULE] &&
+      fe_schedule_load(r->given[SCHEDULE], &r->schedule, &r->s.error) != IR_OK)
     status = failed(r);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile(r);
