@@ -122,7 +122,8 @@ static loop_axis *read_along(loop_nest *n, loop_axis *last, const ir_ref *reduce
   int64_t fresh = n->next_range; /* those of scores are of no use later */
   bool far = !last;
   for (uint32_t k = 0; k < count; k++)
-    if (loop_multiplies(n->g, reduces[k])) return last; /* products have tiles */
+    if (last && loop_multiplies(n->g, reduces[k]) && loop_row_axis(n, last, reduces[k]))
+      return last; /* it has a tile */
   int most = last ? score_of_terms(n, last, reduces, count, &far) : 0;
   for (uint32_t i = 0; i < n->axis_count && far; i++) {
     bool apart;
