@@ -136,6 +136,25 @@ static loop_axis *read_along(loop_nest *n, loop_axis *last, const ir_ref *reduce
   return best;
 }
 
+/* Where lanes share a term, or terms lie apart along them, and they lie side by side along another axis: its
+ * steps follow one another inside those of the lanes, so that lines that were read are used up. */
+static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(n->g, term, IR_OP_LOAD, loads, MAX_FOUND), near = n->axis_count, at = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref index = ir_src(n->g, loads[i], 1);
+    int64_t stride;
+    if (loop_stride(n->g, index, vector->range, &stride) && (stride == 1 || stride == -1)) return;
+    for (uint32_t a = 0; a < n->axis_count; a++)
+      if (loop_stride(n->g, index, n->axes[a].range, &stride) && (stride == 1 || stride == -1)) near = a;
+  }
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (near == n->axis_count || loop_bounds_another(n, a) || loop_is_ordered(n, a)) return;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (a != near) n->order[at++] = a;
+  n->order[at] = near;
+}
+
 void loop_choose_lanes(loop_nest *n) {
   if (n->target->lanes) {
     loop_choose_group(n);
@@ -176,9 +195,8 @@ void loop_choose_lanes(loop_nest *n) {
   if (!reduce_count) {
     loop_choose_copies(n, last);
     choose_interleaved(n, last, work.operations);
-  } else if (triangle) {
-    return;
-  } else if (!product || !loop_choose_tile(n, last, reduces[0])) {
-    choose_columns(n, last, reduce_count, positional);
+  } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
+    if (!triangle) choose_columns(n, last, reduce_count, positional);
+    choose_order(n, last, terms[0]);
   }
 }
