@@ -1,4 +1,5 @@
 /* Which axis of a kernel gets the vector lanes, and which the copies side by side. */
+#include "index.h"
 #include "loops.h"
 
 #include <string.h>
@@ -155,6 +156,22 @@ static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
   n->order[at] = near;
 }
 
+/* Quotients of positions change between lanes unless these begin where they change: the first element from
+ * which on they do, or 0. */
+static int quotients_begin(loop_nest *n, const loop_axis *vector) {
+  ir_ref quotients[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *q = ir_get(n->g, quotients[i]);
+    int64_t divisor, offset, stride;
+    if (loop_stride(n->g, q->src[0], vector->range, &stride) && stride == 1 &&
+        ir_is_const(n->g, q->src[1], &divisor) && divisor % vector->lanes == 0 &&
+        ir_is_const(n->g, pass_sub(n->g, q->src[0], vector->range), &offset))
+      return (int)(((-offset) % vector->lanes + vector->lanes) % vector->lanes);
+  }
+  return 0;
+}
+
 void loop_choose_lanes(loop_nest *n) {
   if (n->target->lanes) {
     loop_choose_group(n);
@@ -192,6 +209,7 @@ void loop_choose_lanes(loop_nest *n) {
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
+  if (triangle) last->head = quotients_begin(n, last);
   if (!reduce_count) {
     loop_choose_copies(n, last);
     choose_interleaved(n, last, work.operations);
