@@ -6,7 +6,7 @@
  * cannot, one copy that turns them costs less:
  *
  *   before   a turned view that a cumulative operation reads, or that meets its own reduction again
- *            (x - max(x)), when rows are long
+ *            (x - max(x)), when rows are long; in the latter case also when few rows lie side by side
  *   behind   a cumulative operation, and what is done with its elements one by one, that a view turns when
  *            rows are long, or of which a view takes every n-th
  *
@@ -64,6 +64,14 @@ static bool is_long(ir_graph *g, ir_ref node) {
   return bytes > CACHE_BYTES;
 }
 
+/* Are few rows of the turned view side by side? They fill no whole numbers of lanes. */
+static bool is_narrow(ir_graph *g, ir_ref view) {
+  uint32_t place[IR_MAX_RANK];
+  lower_places(g, view, place);
+  uint32_t beside = innermost(g, view, place);
+  return beside < ir_rank(g, view) && ir_bounds_of(g, ir_dim(g, view, beside)).hi < 2 * TOGETHER;
+}
+
 static void find_in_view(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
   origins *own = &c->of[node];
@@ -86,7 +94,8 @@ static void find_in_elements(const copies *c, ir_ref node) {
     if (!own->scan) own->scan = from->scan;
   }
   ir_ref view = own->reduced ? c->of[ir_src(c->g, own->reduced, 0)].turned : 0;
-  if (view && view == own->turned && is_long(c->g, own->reduced)) c->stored[view] = true;
+  if (view && view == own->turned && (is_long(c->g, own->reduced) || is_narrow(c->g, view)))
+    c->stored[view] = true;
 }
 
 static void find_in(const copies *c, ir_ref node) {
