@@ -101,6 +101,7 @@ static void find_in_elements(const copies *c, ir_ref node) {
 static void find_in(const copies *c, ir_ref node) {
   const ir_node *n = ir_get(c->g, node);
   const origins *from = n->nsrc ? &c->of[n->src[0]] : NULL;
+  if (n->op == IR_OP_STORED) return; /* in its own order */
   switch ((int)ir_ops[n->op].cls) {
   case IR_CLASS_VIEW:
     if (n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) find_in_view(c, node);
