@@ -126,6 +126,10 @@ static void put_reason(const fe_explained *e, size_t number) {
     ir_text_str(e->out, "stored and not fused: control flow takes its operands from memory\n");
     return;
   }
+  if (n->op == IR_OP_STORED) {
+    ir_text_str(e->out, "stored, because what reads it comes back to it, or because it is to be\n");
+    return;
+  }
   if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
     ir_text_str(e->out, "stored, because one more reshape or pad would make its index dearer than a copy\n");
     return;

@@ -19,14 +19,23 @@ graph @other(%x: f32[4]) {
 
 == kernels, reasons, work, loops
 $ viewfold explain --no-run --graph rows --target 'vector_bytes=64' rows.vf
-graph @rows: 2 kernels, 1 temporary
+graph @rows: 3 kernels, 2 temporaries
 \
-kernel 0 -> temporary 0 f32[64]
-  fuses   permute pad shrink add sum
+kernel 0 -> temporary 0 f32[64,128]
+  fuses   permute stored
   reads   %y f32[128,64], in 1 place
+  threads share a loop of [..]
+  why     stored, because what reads it comes back to it, or because it is to be
+  moves   32768 bytes to read, 32768 to write; 8192 operations
+[...]
+\
+kernel 1 -> temporary 1 f32[64]
+  fuses   pad shrink add sum
+  reads   temporary 0 f32[64,128], in 1 place
   reads   %x f32[64,128], in 1 place
   threads share a loop of [..]
   why     stored and not fused: sum would be computed again for each position that repeats it
+[...]
   moves   65024 bytes to read, 256 to write; 16384 operations
   loops   [..]16 vector[..]
   divides nowhere
@@ -34,7 +43,7 @@ kernel 0 -> temporary 0 f32[64]
   lanes   16 of f32[..]
 [...]
 \
-kernel 1 -> %h f32[64,128]
+kernel 2 -> %h f32[64,128]
 [...]
   why     a kernel of its own, because it is a result
   apart   it is cut where its masks end, in loops of its own
@@ -43,7 +52,7 @@ kernel 1 -> %h f32[64,128]
 
 == every graph of a file
 $ viewfold explain --no-run rows.vf | grep graph
-graph @rows: 2 kernels, 1 temporary
+graph @rows: 3 kernels, 2 temporaries
 graph @other: 1 kernel, 0 temporaries
 
 == a chain
