@@ -11,6 +11,7 @@
 #include "frontend/cli_buffers.h"
 #include "frontend/cli_files.h"
 #include "frontend/cli_options.h"
+#include "frontend/cli_trace.h"
 #include "frontend/schedule.h"
 #include "frontend/npy_header.h"
 #include "frontend/times.h"
@@ -304,8 +305,9 @@ int cli_run(int argc, char **argv) {
   r.s.module.mem = r.s.g.mem = &ir_mem_libc;
   ir_text_init(&r.schedule, &ir_mem_libc);
   int status = read_options(&r, argc, argv);
-  const char *debug = getenv("VIEWFOLD_DEBUG");
-  r.wants_parts = debug && strstr(debug, "time") && fe_times_init(&r.parts, &ir_mem_libc);
+  fe_debug debug = {0};
+  if (status == CLI_END && cli_debug("run", &debug) != CLI_OK) status = CLI_BAD_INPUT;
+  r.wants_parts = debug.time && fe_times_init(&r.parts, &ir_mem_libc);
   if (status == CLI_END) status = run(&r);
   close_all(&r);
   return status;

@@ -62,7 +62,7 @@ static bool positions_within(const nested *n, uint32_t outer, int64_t *sum) {
   size_t bytes = ((size_t)number + 1) * sizeof(int64_t);
   int64_t *at = factors ? ir_alloc(n->g->mem, bytes) : NULL;
   ir_index_program program = {0};
-  ir_error ignored = {0};
+  ir_error ignored = {0}; /* numbers that are too large: as if there were too many */
   bool done = false;
   if (at) {
     for (int64_t i = 0; i < number; i++) at[i] = 0;
@@ -70,6 +70,8 @@ static bool positions_within(const nested *n, uint32_t outer, int64_t *sum) {
            sum_over(n, &program, at, number, extent, factors, sum);
     ir_index_free(&program);
   }
+  if ((factors && !at) || ignored.status == IR_ERR_MEMORY)
+    ir_fail(n->g->error, IR_ERR_MEMORY, "out of memory counting positions");
   ir_free(n->g->mem, at, at ? bytes : 0);
   return done;
 }
