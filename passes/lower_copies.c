@@ -7,8 +7,8 @@
  *
  *   before   a turned view that a cumulative operation reads, or that meets its own reduction again
  *            (x - max(x)), when rows are long; in the latter case also when few rows lie side by side
- *   behind   a cumulative operation, and what is done with its elements one by one, that a view turns when
- *            rows are long, or of which a view takes every n-th
+ *   behind   a cumulative operation, and what is done with its elements one by one, that a view turns, or
+ *            of which it takes every n-th: blocks are done by lanes side by side
  *
  * Work-items of groups share what lies apart through locals, and need no copies. */
 #include "lower.h"
@@ -79,7 +79,7 @@ static void find_in_view(const copies *c, ir_ref node) {
   if (n->op == IR_OP_PERMUTE) own->turned = turns(c->g, node, false) ? node : 0;
   bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && turns(c->g, node, true));
   if (!own->scan || !apart) return;
-  c->stored[n->src[0]] |= n->op == IR_OP_STRIDE || is_long(c->g, own->scan);
+  c->stored[n->src[0]] = true;
   own->scan = 0;
 }
 
