@@ -102,13 +102,11 @@ static loop_axis *written_along(loop_nest *n, ir_ref index) {
   return last;
 }
 
-/* Lanes that make a block: the terms among which a triangle chooses, of others what panels hold. */
-static int64_t block_of(loop_nest *n, ir_ref reduce, ir_ref range) {
-  int64_t block = loop_panel_step(n, reduce), terms;
-  if (loop_is_triangle(n->g, reduce, range) &&
-      ir_is_const(n->g, ir_src(n->g, ir_src(n->g, reduce, 1), 0), &terms))
-    while (block > terms) block /= 2;
-  return block;
+/* How well lanes along range suit the terms: those of a block share them, wherever blocks begin. */
+static int score_of(loop_nest *n, ir_ref reduce, ir_ref range) {
+  return loop_is_triangle(n->g, reduce, range)
+             ? 1
+             : loop_lane_score(n, ir_src(n->g, reduce, 0), range, loop_panel_step(n, reduce));
 }
 
 /* How well lanes along the axis suit what all reductions read; *far: some of it lies apart. */
@@ -117,7 +115,7 @@ static int score_of_terms(loop_nest *n, const loop_axis *a, const ir_ref *reduce
   int score = 0;
   *far = false;
   for (uint32_t k = 0; k < count; k++) {
-    int one = loop_lane_score(n, ir_src(n->g, reduces[k], 0), a->range, block_of(n, reduces[k], a->range));
+    int one = score_of(n, reduces[k], a->range);
     *far |= one < 0;
     score += one;
   }
@@ -193,8 +191,7 @@ void loop_choose_lanes(loop_nest *n) {
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    int along_output =
-        last ? loop_lane_score(n, r->src[0], last->range, block_of(n, reduces[k], last->range)) : -100000;
+    int along_output = last ? score_of(n, reduces[k], last->range) : -100000;
     int along_reduced = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
