@@ -146,6 +146,45 @@ static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, 
   return *merged && now[0] && now[1] ? pass_substitute(g, root, (ir_ref[]){outer, inner}, now, 2) : 0;
 }
 
+/* Does every load below the root that moves along them make smaller steps along `a` than along `b`? */
+static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(g, root, IR_OP_LOAD, loads, MAX_FOUND);
+  bool any = false;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t x, y;
+    ir_ref index = ir_src(g, loads[i], 1);
+    if (!loop_stride(g, index, a, &x) || !loop_stride(g, index, b, &y)) return false;
+    if (x == 0 && y == 0) continue;
+    if (x < 0) x = -x;
+    if (y < 0) y = -y;
+    if (x == 0 || x >= y) return false;
+    any = true;
+  }
+  return any;
+}
+
+void loop_order_reduced(loop_nest *n) {
+  ir_graph *g = n->g;
+  ir_ref reduces[MAX_FOUND];
+  uint32_t count = loop_find(g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  for (uint32_t k = 0; k < count; k++) {
+    ir_node r = *ir_get(g, reduces[k]);
+    ir_ref src[IR_MAX_RANK + 2];
+    bool positional = ir_arg_int(&r) == IR_OP_ARGMAX || ir_arg_int(&r) == IR_OP_ARGMIN, changed = false;
+    memcpy(src, r.src, r.nsrc * sizeof *src);
+    for (uint32_t i = positional ? r.nsrc : 2; i < r.nsrc; i++)
+      for (uint32_t at = i; at > 1 && steps_less(g, src[0], src[at - 1], src[at]); at--) {
+        ir_ref swap = src[at];
+        src[at] = src[at - 1], src[at - 1] = swap;
+        changed = true;
+      }
+    ir_ref made = changed ? ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, r.arg, src, r.nsrc) : 0;
+    ir_ref root = made ? pass_substitute(g, n->store, &reduces[k], &made, 1) : 0;
+    if (root) n->store = root;
+  }
+}
+
 void loop_merge_reduced(loop_nest *n) {
   ir_graph *g = n->g;
   ir_ref reduces[MAX_FOUND];

@@ -102,13 +102,20 @@ static loop_axis *written_along(loop_nest *n, ir_ref index) {
   return last;
 }
 
+/* How well lanes along range suit the terms: those of a block share them, wherever blocks begin. */
+static int score_of(loop_nest *n, ir_ref reduce, ir_ref range) {
+  return loop_is_triangle(n->g, reduce, range)
+             ? 1
+             : loop_lane_score(n, ir_src(n->g, reduce, 0), range, loop_panel_step(n, reduce));
+}
+
 /* How well lanes along the axis suit what all reductions read; *far: some of it lies apart. */
 static int score_of_terms(loop_nest *n, const loop_axis *a, const ir_ref *reduces, uint32_t count,
                           bool *far) {
   int score = 0;
   *far = false;
   for (uint32_t k = 0; k < count; k++) {
-    int one = loop_lane_score(n, ir_src(n->g, reduces[k], 0), a->range, loop_panel_step(n, reduces[k]));
+    int one = score_of(n, reduces[k], a->range);
     *far |= one < 0;
     score += one;
   }
@@ -184,8 +191,7 @@ void loop_choose_lanes(loop_nest *n) {
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
-    int along_output =
-        last ? loop_lane_score(n, r->src[0], last->range, loop_panel_step(n, reduces[k])) : -100000;
+    int along_output = last ? score_of(n, reduces[k], last->range) : -100000;
     int along_reduced = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
     if (along_output > best) best = along_output;
     bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
@@ -195,18 +201,22 @@ void loop_choose_lanes(loop_nest *n) {
   if (!last || n->lanes_in_reduction) return;
   ir_ref terms[MAX_FOUND];
   bool positional = false, product = false, triangle = false;
+  int64_t most = ir_bounds_of(n->g, last->extent).hi, size;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
     terms[k] = r->src[0];
-    triangle |= loop_is_triangle(n->g, reduces[k], last->range); /* written out already */
     positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
     product |= loop_multiplies(n->g, reduces[k]);
+    if (!loop_is_triangle(n->g, reduces[k], last->range)) continue;
+    triangle = true; /* written out already; lanes of one block share its terms */
+    if (ir_is_const(n->g, ir_src(n->g, r->src[1], 0), &size) && size < most) most = size;
   }
   usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
   int lanes = n->target->vector_bytes / work.widest_bytes;
   loop_axis *beside = reduce_count ? NULL : loop_alternating(n, last, lanes);
   if (beside) last = beside;
-  while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
+  if (beside) most = ir_bounds_of(n->g, last->extent).hi;
+  while (lanes > most) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
   if (triangle) last->head = quotients_begin(n, last);

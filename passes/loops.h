@@ -66,8 +66,10 @@ typedef struct loop_nest {
 /* loop_axes.c */
 bool loop_find_axes(loop_nest *n);  /* the ranges of the store, by number; false when there are too many */
 void loop_merge_axes(loop_nest *n); /* neighbours that all accesses walk as one become one */
-bool loop_merge_pair(loop_nest *n, uint32_t axis);     /* axis and the one inside it, whatever it costs */
-void loop_merge_reduced(loop_nest *n);                 /* the same for the ranges of each reduction */
+bool loop_merge_pair(loop_nest *n, uint32_t axis); /* axis and the one inside it, whatever it costs */
+void loop_merge_reduced(loop_nest *n);             /* the same for the ranges of each reduction */
+/* The ranges of each reduction by falling steps in what it reads, where all loads agree. */
+void loop_order_reduced(loop_nest *n);
 bool loop_bounds_another(loop_nest *n, uint32_t axis); /* does the size of some axis depend on this one? */
 bool loop_is_ordered(loop_nest *n,
                      uint32_t axis); /* may effects along it meet, so that they stay in order? */

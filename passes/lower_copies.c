@@ -6,9 +6,10 @@
  * cannot, one copy that turns them costs less:
  *
  *   before   a turned view that a cumulative operation reads, or that meets its own reduction again
- *            (x - max(x)), when rows are long; in the latter case also when few rows lie side by side
- *   behind   a cumulative operation, and what is done with its elements one by one, that a view turns when
- *            rows are long, or of which a view takes every n-th
+ *            (x - max(x)), when rows are long; in the latter case also when few rows lie side by side, or
+ *            others than are taken together
+ *   behind   a cumulative operation, and what is done with its elements one by one, that a view turns, or
+ *            of which it takes every n-th: blocks are done by lanes side by side
  *
  * Work-items of groups share what lies apart through locals, and need no copies. */
 #include "lower.h"
@@ -64,12 +65,24 @@ static bool is_long(ir_graph *g, ir_ref node) {
   return bytes > CACHE_BYTES;
 }
 
-/* Are few rows of the turned view side by side? They fill no whole numbers of lanes. */
-static bool is_narrow(ir_graph *g, ir_ref view) {
-  uint32_t place[IR_MAX_RANK];
+static bool reduces(const ir_graph *g, ir_ref reduce, uint32_t axis) {
+  const ir_node *n = ir_get(g, reduce);
+  if (n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN) return ir_arg_int(n) == axis;
+  for (uint32_t i = 1; i < n->nsrc; i++)
+    if (ir_get(g, n->src[i])->arg == axis) return true;
+  return false;
+}
+
+/* Rows are taken together along the innermost axis that is not reduced. Do they lie elsewhere in memory, or
+ * are few of them side by side, which fill no whole numbers of lanes? */
+static bool is_narrow(ir_graph *g, ir_ref view, ir_ref reduce) {
+  uint32_t place[IR_MAX_RANK], rank = ir_rank(g, view), last = rank;
   lower_places(g, view, place);
   uint32_t beside = innermost(g, view, place);
-  return beside < ir_rank(g, view) && ir_bounds_of(g, ir_dim(g, view, beside)).hi < 2 * TOGETHER;
+  if (beside == rank || ir_rank(g, ir_src(g, reduce, 0)) != rank || reduces(g, reduce, beside)) return false;
+  for (uint32_t i = 0; i < rank; i++)
+    if (!reduces(g, reduce, i) && ir_bounds_of(g, ir_dim(g, view, i)).hi > 1) last = i;
+  return last != beside || ir_bounds_of(g, ir_dim(g, view, beside)).hi < 2 * TOGETHER;
 }
 
 static void find_in_view(const copies *c, ir_ref node) {
@@ -79,7 +92,7 @@ static void find_in_view(const copies *c, ir_ref node) {
   if (n->op == IR_OP_PERMUTE) own->turned = turns(c->g, node, false) ? node : 0;
   bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && turns(c->g, node, true));
   if (!own->scan || !apart) return;
-  c->stored[n->src[0]] |= n->op == IR_OP_STRIDE || is_long(c->g, own->scan);
+  c->stored[n->src[0]] = true;
   own->scan = 0;
 }
 
@@ -94,7 +107,7 @@ static void find_in_elements(const copies *c, ir_ref node) {
     if (!own->scan) own->scan = from->scan;
   }
   ir_ref view = own->reduced ? c->of[ir_src(c->g, own->reduced, 0)].turned : 0;
-  if (view && view == own->turned && (is_long(c->g, own->reduced) || is_narrow(c->g, view)))
+  if (view && view == own->turned && (is_long(c->g, own->reduced) || is_narrow(c->g, view, own->reduced)))
     c->stored[view] = true;
 }
 

@@ -177,6 +177,7 @@ static bool refine(ir_graph *g, ir_ref *store, const ir_ref *around, uint32_t co
   if (!loop_find_axes(&n)) return false;
   n.next_range = *next_range;
   loop_merge_axes(&n);
+  loop_order_reduced(&n);
   loop_merge_reduced(&n);
   if (!sums_up_much(g, n.store)) {
     if (loop_division_cost(g, n.store)) n = refined_from(n);

@@ -9,6 +9,9 @@ the neighbour with every size rounded to a multiple of 64 or a power of two, in 
 several. Prints the worst, the ratio being (time / work) / (time / work) of the neighbour; exit status 1 when one is
 over the limit of 2. Work is elements moved, or multiply-adds; times under 3 us are taken to be 3 us, since a launch
 and the clock weigh as much.
+
+Kinds with two texts are views where rows are turned or walked backwards: their neighbour is the same size with the
+copy that the view could be stored in (`stored`) written by hand.
 """
 import argparse
 import json
@@ -22,7 +25,22 @@ import tempfile
 
 LIMIT, LEAST_MS = 2.0, 0.003
 
-# kind: (text of the graph, input shapes, work), all from the sizes
+TURN, BACK = "%{to} = permute %{of} order=[1,0]", "%{to} = flip %{of} axes=[1]"
+
+
+def beside(view, operation):
+    """An operation of %p behind a view of %x, and the same of a copy of the view."""
+    first = view.replace("{of}", "x")
+    return first.replace("{to}", "p") + "\n  " + operation, first.replace("{to}", "t") + "\n  %p = stored %t\n  " + operation
+
+
+def before(operation, view):
+    """An operation of %x whose result %p is seen through a view, and through the same view of a copy."""
+    last = view.replace("{to}", "y")
+    return operation + "\n  " + last.replace("{of}", "p"), operation + "\n  %s = stored %p\n  " + last.replace("{of}", "s")
+
+
+# kind: (text of the graph, perhaps with that of its neighbour, input shapes, work), all from the sizes
 KINDS = {
     "copy": ("%y = add %x, 1.0", lambda n: [[n]], lambda n: n),
     "chain": ("%a = mul %x, %x1\n  %b = add %a, %x\n  %c = max %b, 0.0\n  %y = sub %c, %x1", lambda n: [[n], [n]], lambda n: n),
@@ -47,6 +65,20 @@ KINDS = {
     "product with a transpose": ("%t = permute %x1 order=[1,0]\n  %y = matmul %x, %t", lambda m, k, n: [[m, k], [n, k]], lambda m, k, n: m * k * n),
     "batch of products": ("%y = matmul %x, %x1", lambda b, m, n: [[b, m, n], [b, n, m]], lambda b, m, n: b * m * m * n),
     "channels last": ("%y = permute %x order=[0,2,1]", lambda b, m, n: [[b, m, n]], lambda b, m, n: b * m * n),
+    "sum of a permute": (("%p = permute %x order=[0,2,1]\n  %y = sum %p axes=[0]",
+                          "%s = sum %x axes=[0]\n  %p = stored %s\n  %y = permute %p order=[1,0]"),
+                         lambda b, m, n: [[b, m, n]], lambda b, m, n: b * m * n),
+    "argmax of a permute": (("%p = permute %x order=[0,2,1]\n  %i = argmax %p axis=0\n  %y = cast %i dtype=f32",
+                             "%t = permute %x order=[0,2,1]\n  %p = stored %t\n  %i = argmax %p axis=0\n  %y = cast %i dtype=f32"),
+                            lambda b, m, n: [[b, m, n]], lambda b, m, n: b * m * n),
+    "row sum of a permute": (beside(TURN, "%y = sum %p axes=[1]"), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "softmax of a permute": (beside(TURN, "%y = softmax %p axis=-1"), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "layer norm of a permute": (beside(TURN, "%y = layer_norm %p axis=-1"), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "cumsum of a permute": (beside(TURN, "%y = cumsum %p axis=1"), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "cumsum, permuted": (before("%p = cumsum %x axis=1", TURN), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "cumsum, flipped": (before("%p = cumsum %x axis=1", BACK), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "cumsum in reverse": (("%y = cumsum %x axis=1 reverse=true", "%y = cumsum %x axis=1"), lambda m, n: [[m, n]], lambda m, n: m * n),
+    "cummax, permuted": (before("%p = cummax %x axis=1", TURN), lambda m, n: [[m, n]], lambda m, n: m * n),
     "convolution": ("%y = conv %x, %x1 padding=[1,1]", lambda c, o, n: [[2, c, n, n], [o, c, 3, 3]], lambda c, o, n: 2 * c * o * n * n * 9),
 }
 ODD = {
@@ -58,9 +90,13 @@ ODD = {
         "product with a transpose": [[1, 1023, 1023], [17, 509, 1023], [1023, 1023, 17], [127, 509, 251], [513, 513, 513]],
         "batch of products": [[63, 31, 31], [101, 17, 65], [7, 129, 127], [12, 197, 64], [1000, 5, 7]],
         "channels last": [[3, 1023, 17], [17, 17, 1023], [7, 57 * 57, 3], [5, 509, 509], [64, 49, 63]],
+        "sum of a permute": [[64, 512, 512], [32, 3136, 64], [333, 7, 61], [64, 500, 500], [4, 1000, 1000]],
+        "argmax of a permute": [[64, 512, 512], [32, 3136, 64], [333, 7, 61]],
         "convolution": [[3, 64, 57], [17, 31, 29], [64, 65, 13], [1, 17, 129], [63, 63, 7]],
     },
 }
+
+TURNED = [[1024, 1024], [1000, 1000], [2048, 2048], [300, 3000], [3000, 300], [333, 61]]
 
 
 def neighbour(size):
@@ -101,15 +137,19 @@ class Server:
         return [float(t) for t in self.ask(f"run {times}").split()[1:]]
 
 
-def text_of(kind, sizes):
+def has_two_texts(kind):
+    return isinstance(KINDS[kind][0], tuple)
+
+
+def text_of(kind, sizes, which):
     fields = {"n": sizes[-1], "n1": sizes[-1] + 1, "m": sizes[0]}
-    return KINDS[kind][0].format(**fields)
+    return KINDS[kind][0][which] if has_two_texts(kind) else KINDS[kind][0].format(**fields)
 
 
 def cases(only):
     for kind, (_, shapes, _) in KINDS.items():
         rank = shapes.__code__.co_argcount
-        for sizes in ODD[3][kind] if rank == 3 else ODD[rank]:
+        for sizes in ODD[3][kind] if rank == 3 else TURNED if has_two_texts(kind) else ODD[rank]:
             if only in kind:
                 yield kind, sizes
 
@@ -128,11 +168,11 @@ def main():
         server = Server(options.viewfold, options.threads, folder)
         for kind, sizes in list(cases(options.only))[: options.count]:
             _, shapes, work = KINDS[kind]
-            near = [neighbour(s) for s in sizes]
+            near = sizes if has_two_texts(kind) else [neighbour(s) for s in sizes]
             took = ([], [])
             for _ in range(3):
                 for which, at in enumerate((sizes, near)):
-                    server.setup(text_of(kind, at), shapes(*at))
+                    server.setup(text_of(kind, at, which), shapes(*at))
                     first = server.run(2)[-1]
                     took[which].extend(server.run(max(3, min(200, int(8 / max(first, 1e-4))))))
                     server.ask("drop")
