@@ -67,3 +67,31 @@ nest 4: split a2 16; reorder a1 a2.0 a0 a2.1; vector a2.1
 == blocks that begin at the end: lanes begin where blocks do
 $ viewfold dump --stage=loops --graph reverse --target 'vector_bytes=64 registers=32' turned.vf | grep '//'
 ? 1
+
+== every element of rows that are copied
+<<< checked.vf
+graph @long() {
+  %i = iota shape=[1100,40] axis=0 dtype=i32
+  %k = iota shape=[1100,40] axis=1 dtype=i32
+  %a = mul %i, 37
+  %b = mul %k, 11
+  %s = add %a, %b
+  %r = mod %s, 19
+  %x = cast %r dtype=f32
+  %p = permute %x order=[1,0]
+  %m = max %p axes=[1] keepdims=true
+  %d = sub %p, %m
+  %c = cumsum %d axis=1
+  %t = permute %c order=[1,0]
+  %e = cumsum %t axis=0 reverse=true
+  %q = permute %e order=[1,0]
+  %y = sum %q axes=[1]
+  return %c, %e, %y
+}
+>>>
+$ viewfold run --check checked.vf | grep check
+check c: 44000 elements, bit-equal
+check e: 44000 elements, bit-equal
+check y:[..]
+$ viewfold dump --print-after=lower checked.vf | grep -c 'stored.*f32.1100,40.\|stored.*f32.40,1100.'
+4
