@@ -36,6 +36,7 @@ static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_er
                     .error = error,
                     .rounds = cg_target_rounds(request->target),
                     .gathers = cg_target_gathers(request->target),
+                    .picks_bytes = cg_target_picks_bytes(request->target),
                     .context = context,
                     .module = LLVMModuleCreateWithNameInContext(request->symbol, context),
                     .b = LLVMCreateBuilderInContext(context),

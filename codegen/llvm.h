@@ -24,6 +24,7 @@ typedef struct cg_emitter {
   const ir_target *target;
   ir_error *error;
   bool rounds, gathers; /* the target rounds floats to integers; gathers 4- and 8-byte elements well */
+  bool picks_bytes;     /* see cg_resize */
   bool streams;         /* some store went past the caches */
 
   LLVMContextRef context;
@@ -40,6 +41,8 @@ ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachin
 void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
 bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc, round in one instruction */
 bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
+bool cg_target_picks_bytes(
+    const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
 const char *cg_target_dot2(const ir_target *target,
                            uint32_t width); /* intrinsic for so many 32-bit DOT2; NULL */
 /* The intrinsic that multiplies so many floats of so many bytes by powers of two; NULL. */

@@ -116,10 +116,20 @@ unsigned cg_bits_of(LLVMValueRef a) {
   }
 }
 
+/* Four lanes as bytes, each picked out of its lane. Truncated ones are wrong where lanes 2 and 3 are known to
+ * be 0 and four lanes of 64 bits were stored as bytes: LLVM 15 to 19 then store what these lanes were
+ * (AVX-512). */
+static LLVMValueRef low_bytes(cg_emitter *e, LLVMValueRef a) {
+  if (cg_bits_of(a) == 64) a = LLVMBuildTrunc(e->b, a, cg_int(e, 32, 4), "");
+  unsigned bytes = cg_bits_of(a) / 8;
+  return cg_shuffle(e, LLVMBuildBitCast(e->b, a, cg_int(e, 8, 4 * bytes), ""), 0, (int)bytes, 4);
+}
+
 LLVMValueRef cg_resize(cg_emitter *e, LLVMValueRef a, unsigned bits, uint32_t width, bool is_signed) {
   unsigned has = cg_bits_of(a);
   if (has == bits) return a;
   LLVMTypeRef type = cg_int(e, bits, width);
+  if (bits == 8 && width == 4 && has > 8 && e->picks_bytes) return low_bytes(e, a);
   if (has > bits) return LLVMBuildTrunc(e->b, a, type, "");
   return is_signed ? LLVMBuildSExt(e->b, a, type, "") : LLVMBuildZExt(e->b, a, type, "");
 }

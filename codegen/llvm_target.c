@@ -33,6 +33,8 @@ bool cg_target_gathers(const ir_target *target) {
   return has_feature(target, "avx512f") && has_feature(target, "avx512vl");
 }
 
+bool cg_target_picks_bytes(const ir_target *target) { return has_feature(target, "avx512vl"); }
+
 const char *cg_target_dot2(const ir_target *target, uint32_t width) {
   static const struct {
     uint32_t width;

@@ -59,6 +59,12 @@ static oc_value bool_to_int(oc_emitter *e, unsigned kind, oc_value a) {
   return oc_reinterpret(e, ones, kind);
 }
 
+static oc_value int_to_int(oc_emitter *e, unsigned kind, oc_value a) {
+  oc_value r = oc_convert(e, a, kind);
+  if (oc_bytes(kind) > 1 || oc_bytes(a.kind) == 1 || a.literal) return r;
+  return oc_make(e, kind, a.width, OC_ATOM, "vf_byte_%s(%s)", oc_type(kind, a.width).text, r.text);
+}
+
 oc_value oc_cast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a) {
   if (to == from) return a;
   if (to == IR_BOOL)
@@ -70,5 +76,5 @@ oc_value oc_cast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a) {
     return oc_convert(e, bool_to_int(e, to == IR_F64 ? OC_LONG : OC_INT, a), oc_kind_of(e, to));
   }
   if (ir_is_float(to)) return int_to_float(e, to, a);
-  return oc_convert(e, a, oc_kind_of(e, to));
+  return int_to_int(e, oc_kind_of(e, to), a);
 }

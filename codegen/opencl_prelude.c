@@ -140,6 +140,16 @@ static const char *const prelude[] = {
     "  DO(A, B, C, bits) DO(A##2, B##2, C##2, bits) DO(A##4, B##4, C##4, bits) \\\n"
     "  DO(A##8, B##8, C##8, bits) DO(A##16, B##16, C##16, bits)\n\n",
 
+    "/* the low byte of an integer. LLVM 15, PoCL's, stores the low bytes of four numbers of 64 bits where "
+    "it should\n"
+    "   store those of two and two zeros (AVX-512): it must not see where the bytes are from */\n"
+    "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+    "#define VF_BYTE(T, U, X, bits) static T vf_byte_##T(T a) { volatile T unseen = a; return unseen; }\n"
+    "#else\n"
+    "#define VF_BYTE(T, U, X, bits) static T vf_byte_##T(T a) { return a; }\n"
+    "#endif\n"
+    "VF_WIDTHS(VF_BYTE, uchar, x, x, 8) VF_WIDTHS(VF_BYTE, char, x, x, 8)\n\n",
+
     "/* integers: floor division, by 0 it gives 0 and the dividend; shifts by any count */\n"
     "#define VF_UNSIGNED(U, S, X, bits) \\\n"
     "  static U vf_div_##U(U a, U b) { return b == (U)0 ? (U)0 : a / (b == (U)0 ? (U)1 : b); } \\\n"

@@ -10,7 +10,8 @@ enum {
   CLI_OK = 0,
   CLI_CHECK_FAILED = 1,
   CLI_BAD_INPUT = 2, /* usage, and everything the user gave */
-  CLI_DEVICE = 3     /* device or compiler */
+  CLI_DEVICE = 3,    /* device or compiler */
+  CLI_SIGNAL = 128   /* and its number: a signal ended the work early, in order */
 };
 
 int cli_index(int argc, char **argv);

@@ -7,7 +7,7 @@
 #include "frontend/cli_options.h"
 #include "frontend/dump.h"
 #include "frontend/nearest.h"
-#include "frontend/text_file.h"
+#include "frontend/schedule.h"
 #include "runtime/target.h"
 
 enum { PASSES_MOST = 32 };
@@ -165,7 +165,7 @@ int cli_dump(int argc, char **argv) {
   d.options.module = rt_context_codegen(d.context);
   d.options.context = d.context;
   ir_text_init(&d.schedule, &ir_mem_libc);
-  if (given[SCHEDULE] && fe_text_read(given[SCHEDULE], &d.schedule, &error) != IR_OK)
+  if (given[SCHEDULE] && fe_schedule_load(given[SCHEDULE], &d.schedule, &error) != IR_OK)
     status = cli_failure("dump", &error);
   if (given[SCHEDULE]) d.options.schedule = ir_text_get(&d.schedule);
   if (!status) status = dump_all(&d, word, given[NAME], trace);

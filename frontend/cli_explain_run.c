@@ -1,9 +1,10 @@
 /* Times of a graph's kernels: measured, and what is to be expected.
  *
  * The limit is the roofline (Williams, Waterman, Patterson, 2009) of all threads: the time to move the
- * kernel's bytes through memory as large as they are, or to do its multiply-adds, whichever is longer. What
- * is predicted is that of the code as it is: without lanes a multiply-add does one element, an element that
- * is gathered counts as one more, and small work has one thread. */
+ * kernel's bytes through memory as large as they are, or to do its multiply-adds, whichever is longer. The
+ * rate of multiply-adds is that of f32, for integers as well; of what is twice as wide, half as many fit in a
+ * vector. What is predicted is that of the code as it is: without lanes a multiply-add does one element, an
+ * element that is gathered counts as one more, and small work has one thread. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,10 +112,28 @@ static double number_of(ir_graph *g, ir_ref expression, const sizes *s) {
 /* lines */
 
 typedef struct expected {
-  double read, written, flops; /* of one run of the kernel */
+  double read, written, operations; /* of one run of the kernel */
   double limit_ms, memory_ms, predicted_ms;
   int threads;
 } expected;
+
+/* Operations, and as many of f32 as take as long. */
+typedef struct computing {
+  double operations, at_best, as_it_is;
+} computing;
+
+static computing compute(const fe_explained *e, size_t number, double flops, bool lanes, const sizes *s) {
+  fe_arithmetic a = fe_arithmetic_of(e, number);
+  double floats = number_of(e->g, a.floats, s), integers = number_of(e->g, a.integers, s),
+         wide_floats = number_of(e->g, a.weighed_floats, s),
+         wide_integers = number_of(e->g, a.weighed_integers, s),
+         lone = (double)e->target->vector_bytes / 4; /* of as many elements as there could be, one is done */
+  computing c = {.operations = flops + integers};
+  double wide = floats > 0 ? flops * wide_floats / floats : flops;
+  c.at_best = wide + wide_integers;
+  c.as_it_is = lanes ? c.at_best : c.operations * lone;
+  return c;
+}
 
 static expected expect(const explain_run *r, const fe_explained *e, size_t number, const sizes *s) {
   fe_kernel_work work = fe_work_of(e, number);
@@ -122,17 +141,18 @@ static expected expect(const explain_run *r, const fe_explained *e, size_t numbe
   ir_error ignored = {0};
   expected x = {.read = number_of(e->g, work.read, s), .written = number_of(e->g, work.written, s)};
   rt_program_step_cost(r->program, r->inputs.values, number, &cost, &ignored);
-  x.flops = (double)cost.flops, x.threads = cost.threads;
+  x.threads = cost.threads;
   const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context)),
                      *own = cli_machine_limits(&r->machine, cost.threads);
   fe_lanes lanes = fe_lanes_of(e, number);
-  double width = (double)e->target->vector_bytes / 4, slower = lanes.lanes > 1 ? 1 : width;
-  double bytes = x.read + x.written;
+  computing c = compute(e, number, (double)cost.flops, lanes.lanes > 1, s);
+  double bytes = x.read + x.written, width = (double)e->target->vector_bytes / 4;
+  x.operations = c.operations;
   x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
-  x.limit_ms = fmax(x.memory_ms, x.flops / all->gflops * 1e-6);
+  x.limit_ms = fmax(x.memory_ms, c.at_best / all->gflops * 1e-6);
   double gathers = lanes.gathered ? number_of(e->g, work.operations, s) * lanes.gathered : 0;
-  double compute = (x.flops * slower + gathers * width) / own->gflops * 1e-6;
-  x.predicted_ms = LAUNCH_MS + fmax(bytes > 0 ? bench_limits_ms(own, x.read, x.written, 0) : 0, compute);
+  double computing_ms = (c.as_it_is + gathers * width) / own->gflops * 1e-6;
+  x.predicted_ms = LAUNCH_MS + fmax(bytes > 0 ? bench_limits_ms(own, x.read, x.written, 0) : 0, computing_ms);
   return x;
 }
 
@@ -146,7 +166,7 @@ static const char *level_of(const ir_target *t, double bytes) {
 static void put_limit(const expected *x, const fe_explained *e) {
   double bytes = x->read + x->written, gbs = x->memory_ms > 0 ? bytes / x->memory_ms * 1e-6 : 0;
   ir_textf(e->out, "  limit   %.4g ms, by ", x->limit_ms);
-  if (x->limit_ms > x->memory_ms) ir_textf(e->out, "%.4g million multiply-adds\n", x->flops / 2 * 1e-6);
+  if (x->limit_ms > x->memory_ms) ir_textf(e->out, "%.4g million multiply-adds\n", x->operations / 2 * 1e-6);
   else ir_textf(e->out, "%s: %.4g MB at %.3g GB/s\n", level_of(e->target, bytes), bytes * 1e-6, gbs);
 }
 

@@ -133,8 +133,10 @@ static bool read_threads(const char *text, int *threads) {
 
 int cli_context_options(const char *command, const char *threads, const char *device, rt_options *options) {
   *options = (rt_options){0};
-  const char *compile = getenv("VIEWFOLD_COMPILE"), *debug = getenv("VIEWFOLD_DEBUG"),
-             *variable = getenv("VIEWFOLD_THREADS");
+  const char *compile = getenv("VIEWFOLD_COMPILE"), *variable = getenv("VIEWFOLD_THREADS");
+  fe_debug debug;
+  int status = cli_debug(command, &debug);
+  if (status) return status;
   if (threads && !read_threads(threads, &options->threads))
     return cli_usage(command, "--threads takes a number from 1 to 4096, found '%s'", threads);
   if (!threads && variable && *variable && !read_threads(variable, &options->threads))
@@ -146,7 +148,7 @@ int cli_context_options(const char *command, const char *threads, const char *de
                      "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
                      options->device);
   options->no_compile = compile && strcmp(compile, "0") == 0;
-  options->perf_map = debug && strstr(debug, "perf");
-  options->no_disk = debug && strstr(debug, "bisect="); /* what a rewrite less makes is not kept */
+  options->perf_map = debug.perf;
+  options->no_disk = debug.bisects; /* what a rewrite less makes is not kept */
   return CLI_OK;
 }

@@ -11,7 +11,8 @@
 #include "frontend/cli_buffers.h"
 #include "frontend/cli_files.h"
 #include "frontend/cli_options.h"
-#include "frontend/text_file.h"
+#include "frontend/cli_trace.h"
+#include "frontend/schedule.h"
 #include "frontend/npy_header.h"
 #include "frontend/times.h"
 
@@ -236,7 +237,8 @@ static int run(runner *r) {
   if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
   status =
       cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
-  if (!status && r->given[SCHEDULE] && fe_text_read(r->given[SCHEDULE], &r->schedule, &r->s.error) != IR_OK)
+  if (!status && r->given[SCHEDULE] &&
+      fe_schedule_load(r->given[SCHEDULE], &r->schedule, &r->s.error) != IR_OK)
     status = failed(r);
   if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
   if (!status) status = compile(r);
@@ -303,8 +305,9 @@ int cli_run(int argc, char **argv) {
   r.s.module.mem = r.s.g.mem = &ir_mem_libc;
   ir_text_init(&r.schedule, &ir_mem_libc);
   int status = read_options(&r, argc, argv);
-  const char *debug = getenv("VIEWFOLD_DEBUG");
-  r.wants_parts = debug && strstr(debug, "time") && fe_times_init(&r.parts, &ir_mem_libc);
+  fe_debug debug = {0};
+  if (status == CLI_END && cli_debug("run", &debug) != CLI_OK) status = CLI_BAD_INPUT;
+  r.wants_parts = debug.time && fe_times_init(&r.parts, &ir_mem_libc);
   if (status == CLI_END) status = run(&r);
   close_all(&r);
   return status;

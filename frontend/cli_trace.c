@@ -15,11 +15,17 @@ static void tell(const fe_rewrite *r) {
   ir_text_free(&text);
 }
 
+int cli_debug(const char *command, fe_debug *out) {
+  ir_error error = {0};
+  if (fe_debug_read(getenv("VIEWFOLD_DEBUG"), out, &error) == IR_OK) return CLI_OK;
+  return cli_usage(command, "%s", error.text);
+}
+
 int cli_trace_init(fe_watch *w, const char *command, bool trace) {
-  const char *debug = getenv("VIEWFOLD_DEBUG");
-  if (!fe_watch_init(w, debug))
-    return cli_usage(command, "VIEWFOLD_DEBUG takes a number of rewrites, as in bisect=17, found '%s'",
-                     debug);
+  fe_debug debug;
+  int status = cli_debug(command, &debug);
+  if (status) return status;
+  fe_watch_init(w, &debug);
   if (trace) w->tell = tell;
   return CLI_OK;
 }

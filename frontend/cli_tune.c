@@ -42,7 +42,12 @@ static const char help_text[] =
     "  --list              print all that is kept\n"
     "  --forget            keep it no longer: of the kernels of FILE.vf, or everything\n"
     "\n"
-    "Exit status: 0; 2 when the graph or the inputs are wrong; 3 when the graph cannot be compiled.\n";
+    "Interrupted, it ends the search, keeps and writes what was found, and exits with 128 and the signal's "
+    "number.\n"
+    "\n"
+    "Exit status: 0; 2 when the graph or the inputs are wrong or what was found cannot be kept; 3 when the "
+    "graph cannot be\n"
+    "compiled.\n";
 
 enum { IN, SIZE, NAME, THREADS, SECONDS, OUT, DEVICE, DRY, LIST, FORGET, OPTIONS };
 #define MOST_BYTES   ((size_t)8 << 30)
@@ -138,7 +143,7 @@ static int search_all(tuner *r) {
   t->begin_ns = ir_now_ns();
   t->end_ns = t->begin_ns + (int64_t)(r->seconds * 1e9);
   cli_progress_open(&t->progress);
-  for (size_t i = 0; i < t->count && !status; i++) {
+  for (size_t i = 0; i < t->count && !status && !tune_stopped(); i++) {
     int64_t now = ir_now_ns();
     double own = (double)order[i]->model_ns, share = left > 0 ? own / left : 0;
     share = fmax(share, LEAST_SHARE / (double)(t->count - i));
@@ -163,6 +168,7 @@ static void report(const tuner *r) {
     printf("kernel %zu: ", step);
     if (first < step) printf("as kernel %zu\n", first);
     else if (k->model_ns == 0) printf("not run\n");
+    else if (!k->searched) printf("%.3f ms, not searched\n", (double)k->model_ns * 1e-6);
     else if (!k->best.count)
       printf("%.3f ms, nothing better among %u tried\n", (double)k->model_ns * 1e-6, k->tried);
     else {
@@ -192,6 +198,20 @@ static int write_schedule(tuner *r) {
   return r->s.error.status ? failed(r) : CLI_OK;
 }
 
+/* What was found is reported, written and kept, of a search that a signal ended as well. */
+static int finish(tuner *r) {
+  ir_error error = {0};
+  report(r);
+  if (!r->dry && !tune_keep(&r->t, r->keeps))
+    ir_fail(&error, IR_ERR_IO, "what was found could not be kept: the cache cannot be written");
+  int unkept = error.status ? cli_failure("tune", &error) : CLI_OK, unwritten = write_schedule(r),
+      status = unkept ? unkept : unwritten;
+  if (status || !tune_stopped()) return status;
+  fprintf(stderr, "viewfold tune: stopped by signal %d; what was found before is %s\n", tune_stopped(),
+          r->dry ? "printed" : "kept");
+  return CLI_SIGNAL + tune_stopped();
+}
+
 static int tune_graph(tuner *r) {
   bool same;
   int status = compile(r);
@@ -201,13 +221,9 @@ static int tune_graph(tuner *r) {
     return failed(r);
   status = measure_model(r);
   if (!status) tune_take_kept(&r->t, r->keeps);
+  tune_stop_on_signals();
   if (!status) status = search_all(r);
-  if (status) return status;
-  report(r);
-  status = write_schedule(r);
-  if (!status && !r->dry && !tune_keep(&r->t, r->keeps))
-    fputs("viewfold tune: what was found could not be kept: the cache cannot be written\n", stderr);
-  return status;
+  return status ? status : finish(r);
 }
 
 /* the command */

@@ -3,7 +3,8 @@
  *   cli_tune.c          options, reports
  *   cli_tune_keep.c     what is kept of it
  *   cli_tune_program.c  programs whose kernels have other moves
- *   cli_tune_search.c   which moves are tried, and which win */
+ *   cli_tune_search.c   which moves are tried, and which win
+ *   cli_tune_stop.c     signals that end the search */
 #ifndef VIEWFOLD_FRONTEND_CLI_TUNE_H
 #define VIEWFOLD_FRONTEND_CLI_TUNE_H
 
@@ -29,6 +30,7 @@ typedef struct tune_kernel {
   tune_list best;    /* moves of nests; others have those of the cost model */
   int64_t model_ns, best_ns;
   uint32_t tried;
+  bool searched; /* what `best` holds was not only found another time */
 } tune_kernel;
 
 typedef struct tune {
@@ -60,12 +62,17 @@ ir_status tune_time(tune *t, const rt_program *program, int64_t *ns, ir_error *e
 ir_status tune_check(tune *t, const rt_program *program, bool *same, ir_error *error);
 void tune_free(tune *t);
 
-/* The best moves of the kernel, until that time. */
+/* From now on SIGINT, SIGTERM and SIGHUP do not end the command, but the search: at its next step. A second
+ * one ends the command. */
+void tune_stop_on_signals(void);
+int tune_stopped(void); /* the signal's number; 0: none came */
+
+/* The best moves of the kernel, until that time or a signal. */
 ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error);
 
 /* cli_tune_keep.c: `keeps` has a cache on disk. False: it cannot be read or written. */
 void tune_take_kept(tune *t, rt_context *keeps); /* as the best moves to begin with */
-bool tune_keep(tune *t, rt_context *keeps); /* of kernels that ran: what was found, or that nothing was */
+bool tune_keep(tune *t, rt_context *keeps); /* of kernels searched: what was found, or that nothing was */
 void tune_forget(tune *t, rt_context *keeps);
 bool tune_print_kept(rt_context *keeps);
 bool tune_forget_all(rt_context *keeps);

@@ -21,6 +21,7 @@ bool tune_keep(tune *t, rt_context *keeps) {
   bool kept = true;
   for (size_t i = 0; i < t->count; i++) {
     const tune_kernel *k = &t->kernels[i];
+    if (!k->searched) continue;
     if (k->best.count) kept &= keep(k, keeps, t->request.name);
     else if (k->model_ns) rt_tuned_forget(keeps, &k->key);
   }

@@ -37,15 +37,17 @@ static int64_t median(int64_t *ns, int count) {
   return ns[count / 2];
 }
 
-/* Medians of both, run in turn. */
+static bool goes_on(int64_t until) { return !tune_stopped() && ir_now_ns() < until; }
+
+/* Medians of both, run in turn; after a signal they are as expected, both alike. */
 static ir_status in_turn(tune *t, const rt_program *const two[2], int64_t expected, int64_t out[2],
                          ir_error *error) {
   int64_t ns[2][MOST_SAMPLES], each = expected > 0 ? DUEL_NS / (2 * expected) : MOST_SAMPLES;
   int count = each > MOST_SAMPLES ? MOST_SAMPLES : each < LEAST_SAMPLES ? LEAST_SAMPLES : (int)each;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count && !tune_stopped(); i++)
     for (int k = 0; k < 2; k++)
       if (tune_time(t, two[k], &ns[k][i], error) != IR_OK) return error->status;
-  for (int k = 0; k < 2; k++) out[k] = median(ns[k], count);
+  for (int k = 0; k < 2; k++) out[k] = tune_stopped() ? expected : median(ns[k], count);
   return IR_OK;
 }
 
@@ -144,7 +146,7 @@ static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t u
   *better = false;
   ir_status status = find_offers(t, &offers, error);
   if (!status) status = quick(t, *best, base, &base, error);
-  for (size_t i = 0; i < offers.count && !status && ir_now_ns() < until; i++) {
+  for (size_t i = 0; i < offers.count && !status && goes_on(until); i++) {
     if (tune_has(seen, offers.items[i].nest, offers.items[i].text)) continue;
     if (!tune_add(seen, offers.items[i].nest, offers.items[i].text)) break;
     status = try_offer(t, &offers, i, base, finals, error);
@@ -180,10 +182,8 @@ static ir_status begin(tune *t, const rt_program *model, rt_program **best, ir_e
   if (tune_compile(t, best, error) != IR_OK || tune_check(t, *best, &same, error) != IR_OK)
     return error->status;
   if (same && wins(t, model, *best, k->model_ns, ns, &won, error) != IR_OK) return error->status;
-  if (won) {
-    k->best_ns = ns[1];
-    return IR_OK;
-  }
+  if (won) k->best_ns = ns[1];
+  if (won || (same && tune_stopped())) return IR_OK;
   tune_empty(&k->best);
   rt_program_release(*best);
   rt_program_retain(*best = (rt_program *)(uintptr_t)model);
@@ -200,8 +200,9 @@ ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error) 
   ir_status status = tune_compile(t, &model, error);
   k->best = found;
   if (!status) status = begin(t, model, &best, error);
-  while (!status && better && ir_now_ns() < until) status = one_step(t, &best, &seen, until, &better, error);
-  if (!status && k->best.count) { /* steps that each gained a little may not have gained together */
+  k->searched = !tune_stopped();
+  while (!status && better && goes_on(until)) status = one_step(t, &best, &seen, until, &better, error);
+  if (!status && k->best.count && !tune_stopped()) { /* small gains of steps may be none together */
     int64_t ns[2] = {k->model_ns, k->model_ns};
     status = wins(t, model, best, k->best_ns, ns, &better, error);
     if (!status && !better) tune_empty(&k->best);

@@ -121,7 +121,7 @@ static ir_status build(rt_context *context, const fe_request *r, const ir_text *
   fe_tuned_init(&tuned, context, copy.graph.mem);
   if (r->schedule) fe_schedule_read(&schedule, copy.graph.mem, r->schedule, error);
   if (r->shaping) options.shaping = r->shaping;
-  else if (r->schedule) options.shaping = &schedule.shaping;
+  else if (r->schedule) options.shaping = &schedule.shaping, options.verify = true;
   else if (tuned.context) options.shaping = &tuned.shaping;
   options.timer = rt_context_timer(context);
   ir_timer_lap(options.timer, &start, "copy", -1, NULL);

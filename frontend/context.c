@@ -118,14 +118,7 @@ static bool read_options(const vf_options *given, vf_options *out, ir_error *err
   return true;
 }
 
-static bool has_word(const char *list, const char *word) {
-  size_t length = strlen(word);
-  for (const char *at = list; at && *at; at += strcspn(at, ", "), at += strspn(at, ", "))
-    if (strcspn(at, ", ") == length && memcmp(at, word, length) == 0) return true;
-  return false;
-}
-
-static bool read_environment(vf_options *o, ir_error *error) {
+static bool read_environment(vf_options *o, fe_debug *debug, ir_error *error) {
   const char *threads = getenv("VIEWFOLD_THREADS"), *compile = getenv("VIEWFOLD_COMPILE"),
              *device = getenv("VIEWFOLD_DEVICE");
   if (o->threads == 0 && threads && *threads) {
@@ -139,15 +132,9 @@ static bool read_environment(vf_options *o, ir_error *error) {
     o->threads = (int)count;
   }
   if (compile && strcmp(compile, "0") == 0) o->flags |= VF_NO_COMPILE;
-  if (has_word(getenv("VIEWFOLD_DEBUG"), "perf")) o->flags |= VF_PERF_MAP;
   if (!o->device && device && *device) o->device = device;
-  fe_watch watch;
-  if (!fe_watch_init(&watch, getenv("VIEWFOLD_DEBUG"))) {
-    ir_fail(error, IR_ERR_INVALID,
-            "VIEWFOLD_DEBUG is '%.40s'; bisect takes a number of rewrites, as in bisect=17",
-            getenv("VIEWFOLD_DEBUG"));
-    return false;
-  }
+  if (fe_debug_read(getenv("VIEWFOLD_DEBUG"), debug, error) != IR_OK) return false;
+  if (debug->perf) o->flags |= VF_PERF_MAP;
   return true;
 }
 
@@ -177,8 +164,10 @@ void fe_context_release(vf_context *c) {
 vf_context *vf_context_create(const vf_options *options, vf_error *error) {
   ir_error failure = {0};
   vf_options o;
+  fe_debug debug;
   vf_context *c = NULL;
-  if (read_options(options, &o, &failure) && read_environment(&o, &failure) && check_options(&o, &failure)) {
+  if (read_options(options, &o, &failure) && read_environment(&o, &debug, &failure) &&
+      check_options(&o, &failure)) {
     if (!o.allocator) o.allocator = plain;
     c = o.allocator(o.allocator_user, NULL, 0, sizeof *c);
     if (!c) ir_fail(&failure, IR_ERR_MEMORY, "out of memory making a context");
@@ -188,7 +177,7 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
     c->mem = (ir_mem){hook, c};
     atomic_init(&c->failures, 0);
     atomic_init(&c->uses, 1);
-    fe_watch_init(&c->watch, getenv("VIEWFOLD_DEBUG")); /* a number was checked with the other settings */
+    fe_watch_init(&c->watch, &debug);
     fe_customs_init(&c->customs, c);
     rt_options runtime = {.threads = o.threads,
                           .calls = fe_customs_calls(&c->customs),

@@ -101,6 +101,11 @@ static void find_tuned(void *user, uint32_t kernel, const ir_graph *g, ir_ref ef
   fe_tuned_enter(&d->tuned, g, effect);
 }
 
+static void refused_moves(void *user, uint32_t kernel, ir_error *error) {
+  dump *d = user;
+  if (d->options->schedule) fe_schedule_refused(&d->schedule, kernel, error);
+}
+
 static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
   char name[80];
   set_apart(d->out);
@@ -185,7 +190,8 @@ static void run_pipeline(dump *d) {
   options.observer = observe;
   options.user = d;
   options.verify = true;
-  pass_shaping shaping = {.user = d, .enter = find_tuned, .given = given_moves, .taken = note_moves};
+  pass_shaping shaping = {
+      .user = d, .enter = find_tuned, .given = given_moves, .taken = note_moves, .refused = refused_moves};
   options.shaping = &shaping;
   if (pass_pipeline(&d->copy.graph, d->copy.request.results, &options, &d->plan, d->error) != IR_OK ||
       fe_schedule_check(&d->schedule, d->error) != IR_OK || d->options->after)

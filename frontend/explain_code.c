@@ -9,6 +9,7 @@ typedef struct code {
   const ir_regions *r;
   size_t number;
   int64_t lanes, copies;    /* the most */
+  int64_t widest;           /* bytes of the widest element that lanes compute or move */
   unsigned loads, gathered; /* inside lanes */
   bool updates, streams;
   int64_t blocks; /* for threads; -1: not known */
@@ -73,12 +74,20 @@ static void see_load(code *c, ir_ref load) {
       along && !beside && !lies_along(c, index, IR_UNROLL, &copied); /* those are turned in registers */
 }
 
+static bool in_lanes(const code *c, ir_ref ref) {
+  ir_ref loop = ir_region_of(c->r, ref);
+  while (loop && ir_arg_mode(ir_get(c->e->g, loop)) != IR_VECTOR) loop = ir_region_of(c->r, loop);
+  return loop != 0;
+}
+
 static void see(code *c) {
   for (size_t i = 0; i < c->r->count; i++) {
     ir_ref ref = c->r->order[i];
     const ir_node *n = ir_get(c->e->g, ref);
     if (is_range(c, ref)) see_loop(c, ref);
     if (n->op == IR_OP_LOAD) see_load(c, ref);
+    int64_t bytes = n->dtype == IR_INDEX ? 0 : ir_dtypes[n->dtype].bytes;
+    if (bytes > c->widest && in_lanes(c, ref)) c->widest = bytes;
     c->updates |= n->op == IR_OP_UPDATE;
     c->streams |= n->op == IR_OP_STORE && ir_arg_mode(n);
   }
@@ -108,7 +117,7 @@ static bool is_large(const code *c) {
 
 static void put_blocked(const code *c) {
   ir_text *out = c->e->out;
-  int64_t bytes = c->lanes * ir_dtypes[dtype_of(c)].bytes, elements;
+  int64_t bytes = c->lanes * c->widest, elements;
   const ir_slot *slot = &c->e->plan->slots[c->e->plan->steps[c->number].slots[0]];
   bool single = ir_is_const(c->e->g, slot->elements, &elements) && elements < 2;
   if (c->lanes < 2)

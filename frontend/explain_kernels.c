@@ -126,6 +126,10 @@ static void put_reason(const fe_explained *e, size_t number) {
     ir_text_str(e->out, "stored and not fused: control flow takes its operands from memory\n");
     return;
   }
+  if (n->op == IR_OP_STORED) {
+    ir_text_str(e->out, "stored, because what reads it comes back to it, or because it is to be\n");
+    return;
+  }
   if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
     ir_text_str(e->out, "stored, because one more reshape or pad would make its index dearer than a copy\n");
     return;
@@ -181,16 +185,15 @@ static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
 
 fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
   const ir_step *l = &e->plan->steps[number];
-  ir_ref read = ir_index(e->g, 0), written = read, scatter = scatter_of(e, number);
+  ir_ref read = fe_bytes_read(e, number), written = ir_index(e->g, 0), scatter = scatter_of(e, number);
   uint32_t outputs = ir_written_slots(l);
   for (uint32_t i = 0; i < outputs; i++) written = pass_add(e->g, written, bytes_of(e, l->slots[i]));
   if (scatter) {
     ir_ref updates = ir_src(e->g, scatter, 2);
     written =
         pass_mul_int(e->g, elements_of(e->g, updates), (int64_t)ir_dtypes[ir_dtype_of(e->g, updates)].bytes);
-    if (ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = written;
+    if (ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = pass_add(e->g, read, written);
   }
-  for (uint32_t i = outputs; i < l->slot_count; i++) read = pass_add(e->g, read, bytes_of(e, l->slots[i]));
   return (fe_kernel_work){read, written, operations_of(e, l, e->values[number])};
 }
 

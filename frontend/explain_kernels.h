@@ -21,6 +21,18 @@ typedef struct fe_kernel_work {
   ir_ref read, written, operations; /* bytes, bytes, elements of tensor operations */
 } fe_kernel_work;
 fe_kernel_work fe_work_of(const fe_explained *e, size_t number);
+/* explain_reads.c: bytes of its parameters that the kernel reads, each once. */
+ir_ref fe_bytes_read(const fe_explained *e, size_t number);
+
+/* explain_arithmetic.c: additions and multiplications of the loops as they are, weighed by bytes of an
+ * element over those of an f32: so many operations on f32s take as long where a multiply-add is one
+ * instruction for any of them. */
+typedef struct fe_arithmetic {
+  ir_ref floats, weighed_floats;     /* + - * / % sqrt min max; a fused multiply-add is two */
+  ir_ref integers, weighed_integers; /* of products: a multiply-add is two; weighed by what an instruction
+                                        does: a product of two halves of an element each is one */
+} fe_arithmetic;
+fe_arithmetic fe_arithmetic_of(const fe_explained *e, size_t number);
 
 typedef struct fe_lanes {
   int64_t lanes;     /* the most; below 2: none */

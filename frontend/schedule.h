@@ -24,10 +24,16 @@ typedef struct fe_schedule {
   pass_shaping shaping; /* for pass_options; refers to this struct, which stays where it is */
 } fe_schedule;
 
-/* text may be NULL. IR_ERR_INVALID names the line that is none. Free after failing, too. */
+/* The text of a file; IR_ERR_INVALID where it holds a NUL byte, behind which nothing would be read. */
+ir_status fe_schedule_load(const char *path, ir_text *out, ir_error *error);
+/* text may be NULL; lines may end in CRLF. IR_ERR_INVALID names the line that is none, or the two for one
+ * nest. Free after failing, too. */
 ir_status fe_schedule_read(fe_schedule *out, const ir_mem *mem, const char *text, ir_error *error);
 /* The moves of a nest, whose line is used from now on; NULL: the schedule has none. */
 const char *fe_schedule_moves(fe_schedule *s, uint32_t kernel, uint32_t nest);
+/* No loops could be made of the kernel: the error names the lines with moves for it, if there are any, and is
+ * IR_ERR_INVALID then. */
+void fe_schedule_refused(const fe_schedule *s, uint32_t kernel, ir_error *error);
 /* After compiling: IR_ERR_INVALID names a line whose kernel or nest the graph does not have. */
 ir_status fe_schedule_check(const fe_schedule *s, ir_error *error);
 void fe_schedule_free(fe_schedule *s);

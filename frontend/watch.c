@@ -1,8 +1,5 @@
 #include "frontend/watch.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bool take(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
                  uint32_t nsrc, ir_ref result) {
   fe_watch *w = user;
@@ -15,17 +12,9 @@ static bool take(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op 
   return true;
 }
 
-bool fe_watch_init(fe_watch *w, const char *debug) {
-  *w = (fe_watch){.observer = {w, take, true}, .limit = UINT64_MAX};
+void fe_watch_init(fe_watch *w, const fe_debug *debug) {
+  *w = (fe_watch){.observer = {w, take, true}, .limit = debug->limit, .bisects = debug->bisects};
   atomic_init(&w->count, 0);
-  for (const char *at = debug; at && *at; at += strcspn(at, ", "), at += strspn(at, ", ")) {
-    char *end;
-    if (strncmp(at, "bisect=", 7) != 0) continue;
-    w->limit = strtoull(at + 7, &end, 10);
-    w->bisects = true;
-    if (at[7] < '0' || at[7] > '9' || (*end && *end != ',' && *end != ' ')) return false;
-  }
-  return true;
 }
 
 const ir_observer *fe_watch_observer(const fe_watch *w) {

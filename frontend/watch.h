@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "frontend/debug.h"
 #include "ir/ir.h"
 
 typedef struct fe_rewrite {
@@ -27,9 +28,7 @@ typedef struct fe_watch {
   void (*tell)(const fe_rewrite *taken); /* or NULL */
 } fe_watch;
 
-/* debug: words separated by commas and blanks, of which bisect=N sets a limit; or NULL. False: N is no
- * number. */
-bool fe_watch_init(fe_watch *watch, const char *debug);
+void fe_watch_init(fe_watch *watch, const fe_debug *debug); /* with the limit that is in there */
 /* For ir_graph.observer: NULL when there is nothing to do. */
 const ir_observer *fe_watch_observer(const fe_watch *watch);
 /* The rewrite as text: `(x//2)//5 => x//10`, fully parenthesised, with ` given VALIDITY`. */

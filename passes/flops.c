@@ -6,17 +6,20 @@
 
 #include <string.h>
 
-enum { MAX_RANGES = 64 };
+enum { MAX_RANGES = 64, MAX_SETS = 16 };
 
 typedef struct counter {
   ir_graph *g;
   ir_ref ranges[MAX_RANGES];
   uint32_t range_count;
   uint64_t *depends; /* by ref: set of the ranges that the node depends on */
+  uint64_t sets[MAX_SETS];
+  ir_ref positions[MAX_SETS]; /* of each such set that was met */
+  uint32_t set_count;
   ir_ref total;
 } counter;
 
-static int64_t weight(const ir_node *n) {
+int64_t pass_flops_of(const ir_node *n) {
   if (!ir_is_float((ir_dtype)n->dtype)) return 0;
   switch ((int)n->op) {
   case IR_OP_FMA: return 2;
@@ -42,12 +45,21 @@ static bool is_position(const ir_node *reduce) {
   return ir_arg_int(reduce) == IR_OP_ARGMAX || ir_arg_int(reduce) == IR_OP_ARGMIN;
 }
 
-static void count(counter *c, int64_t each, uint64_t set) {
-  if (!each) return;
-  ir_ref times = ir_index(c->g, each);
+static ir_ref positions_of(counter *c, uint64_t set) {
+  ir_ref ranges[MAX_RANGES] = {0};
+  uint32_t count = 0, at = 0;
+  while (at < c->set_count && c->sets[at] != set) at++;
+  if (at < c->set_count) return c->positions[at];
   for (uint32_t i = 0; i < c->range_count; i++)
-    if (set >> i & 1) times = pass_mul(c->g, times, loop_most_extent(c->g, c->ranges[i]));
-  c->total = pass_add(c->g, c->total, times);
+    if (set >> i & 1) ranges[count++] = c->ranges[i];
+  ir_ref positions = pass_positions(c->g, ranges, count);
+  if (at == MAX_SETS) return positions;
+  c->sets[at] = set, c->positions[at] = positions, c->set_count++;
+  return positions;
+}
+
+static void count(counter *c, int64_t each, uint64_t set) {
+  if (each) c->total = pass_add(c->g, c->total, pass_mul_int(c->g, positions_of(c, set), each));
 }
 
 static void count_node(counter *c, ir_ref ref) {
@@ -62,7 +74,7 @@ static void count_node(counter *c, ir_ref ref) {
     bool counts = ir_is_float(ir_dtype_of(c->g, n->src[0])) && !adds_products(c->g, n);
     count(c, counts, set | reduced);
   } else {
-    count(c, weight(n), set);
+    count(c, pass_flops_of(n), set);
   }
   c->depends[ref] = set & ~reduced;
 }

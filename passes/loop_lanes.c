@@ -1,4 +1,5 @@
 /* Which axis of a kernel gets the vector lanes, and which the copies side by side. */
+#include "index.h"
 #include "loops.h"
 
 #include <string.h>
@@ -85,6 +86,92 @@ bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
   return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
 }
 
+/* May lanes go along the axis? */
+static bool takes_lanes(loop_nest *n, uint32_t axis) {
+  return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
+}
+
+/* The axis along which elements that are written lie side by side; NULL: there is none. */
+static loop_axis *written_along(loop_nest *n, ir_ref index) {
+  loop_axis *last = NULL;
+  for (uint32_t i = 0; i < n->axis_count; i++) {
+    int64_t stride;
+    if (loop_stride(n->g, index, n->axes[i].range, &stride) && stride == 1 && takes_lanes(n, i))
+      last = &n->axes[i];
+  }
+  return last;
+}
+
+/* How well lanes along the axis suit what all reductions read; *far: some of it lies apart. */
+static int score_of_terms(loop_nest *n, const loop_axis *a, const ir_ref *reduces, uint32_t count,
+                          bool *far) {
+  int score = 0;
+  *far = false;
+  for (uint32_t k = 0; k < count; k++) {
+    int one = loop_lane_score(n, ir_src(n->g, reduces[k], 0), a->range, loop_panel_step(n, reduces[k]));
+    *far |= one < 0;
+    score += one;
+  }
+  return score;
+}
+
+/* A reduction reads many terms for each element that it writes. Where its terms lie apart along `last`, the
+ * axis along which it writes, its lanes go along another one, where terms lie side by side, and what is
+ * written lies apart. */
+static loop_axis *read_along(loop_nest *n, loop_axis *last, const ir_ref *reduces, uint32_t count) {
+  loop_axis *best = last;
+  int64_t fresh = n->next_range; /* those of scores are of no use later */
+  bool far = !last;
+  for (uint32_t k = 0; k < count; k++)
+    if (last && loop_multiplies(n->g, reduces[k]) && loop_row_axis(n, last, reduces[k]))
+      return last; /* it has a tile */
+  int most = last ? score_of_terms(n, last, reduces, count, &far) : 0;
+  for (uint32_t i = 0; i < n->axis_count && far; i++) {
+    bool apart;
+    loop_axis *a = &n->axes[i];
+    if (ir_bounds_of(n->g, a->extent).hi < FEW_TERMS || varies(n, a) || !takes_lanes(n, i)) continue;
+    int score = score_of_terms(n, a, reduces, count, &apart);
+    if (!apart && score > most) best = a, most = score;
+  }
+  n->next_range = fresh;
+  return best;
+}
+
+/* Where lanes share a term, or terms lie apart along them, and they lie side by side along another axis: its
+ * steps follow one another inside those of the lanes, so that lines that were read are used up. */
+static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(n->g, term, IR_OP_LOAD, loads, MAX_FOUND), near = n->axis_count, at = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref index = ir_src(n->g, loads[i], 1);
+    int64_t stride;
+    if (loop_stride(n->g, index, vector->range, &stride) && (stride == 1 || stride == -1)) return;
+    for (uint32_t a = 0; a < n->axis_count; a++)
+      if (loop_stride(n->g, index, n->axes[a].range, &stride) && (stride == 1 || stride == -1)) near = a;
+  }
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (near == n->axis_count || loop_bounds_another(n, a) || loop_is_ordered(n, a)) return;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (a != near) n->order[at++] = a;
+  n->order[at] = near;
+}
+
+/* Quotients of positions change between lanes unless these begin where they change: the first element from
+ * which on they do, or 0. */
+static int quotients_begin(loop_nest *n, const loop_axis *vector) {
+  ir_ref quotients[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *q = ir_get(n->g, quotients[i]);
+    int64_t divisor, offset, stride;
+    if (loop_stride(n->g, q->src[0], vector->range, &stride) && stride == 1 &&
+        ir_is_const(n->g, q->src[1], &divisor) && divisor % vector->lanes == 0 &&
+        ir_is_const(n->g, pass_sub(n->g, q->src[0], vector->range), &offset))
+      return (int)(((-offset) % vector->lanes + vector->lanes) % vector->lanes);
+  }
+  return 0;
+}
+
 void loop_choose_lanes(loop_nest *n) {
   if (n->target->lanes) {
     loop_choose_group(n);
@@ -92,13 +179,8 @@ void loop_choose_lanes(loop_nest *n) {
   }
   ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
   uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
-  loop_axis *last = NULL;
-  for (uint32_t i = 0; i < n->axis_count; i++) {
-    int64_t stride;
-    if (loop_stride(n->g, target, n->axes[i].range, &stride) && stride == 1 && !loop_bounds_another(n, i) &&
-        !loop_is_ordered(n, i))
-      last = &n->axes[i];
-  }
+  loop_axis *last = written_along(n, target);
+  if (reduce_count) last = read_along(n, last, reduces, reduce_count);
   int best = last ? -1000 : -100000;
   for (uint32_t k = 0; k < reduce_count; k++) {
     const ir_node *r = ir_get(n->g, reduces[k]);
@@ -127,12 +209,12 @@ void loop_choose_lanes(loop_nest *n) {
   while (lanes > ir_bounds_of(n->g, last->extent).hi) lanes /= 2;
   if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
   last->lanes = lanes;
+  if (triangle) last->head = quotients_begin(n, last);
   if (!reduce_count) {
     loop_choose_copies(n, last);
     choose_interleaved(n, last, work.operations);
-  } else if (triangle) {
-    return;
-  } else if (!product || !loop_choose_tile(n, last, reduces[0])) {
-    choose_columns(n, last, reduce_count, positional);
+  } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
+    if (!triangle) choose_columns(n, last, reduce_count, positional);
+    choose_order(n, last, terms[0]);
   }
 }

@@ -11,7 +11,7 @@
  * ... Moves are separated by semicolons and begin from one serial digit for each axis. */
 #include "loops.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,17 +88,20 @@ void loop_moves_tell(const loop_nest *n,
 
 /* reading */
 
+enum { SHOWN = 300 }; /* bytes of a move that an error repeats */
+
 typedef struct reader {
   loop_nest *n;
+  uint32_t nest;
   const char *at;
 } reader;
 
 static bool refuse(reader *r, const char *move, size_t length, const char *why) {
-  ir_fail(
-      r->n->g->error, IR_ERR_INVALID,
-      "schedule: `%.*s`: %s; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder DIGIT..., thread, "
-      "unroll and vector DIGIT..., of axes a0 to a%u",
-      (int)length, move, why, r->n->axis_count ? r->n->axis_count - 1 : 0);
+  ir_fail(r->n->g->error, IR_ERR_INVALID,
+          "kernel %u nest %u: `%.*s`: %s; moves are split AXIS STEP, tile AXIS STEP AXIS STEP, reorder "
+          "DIGIT..., thread, unroll and vector DIGIT..., of axes a0 to a%u",
+          r->n->shaping->kernel, r->nest, length < SHOWN ? (int)length : SHOWN, move, why,
+          r->n->axis_count ? r->n->axis_count - 1 : 0);
   return false;
 }
 
@@ -110,9 +113,10 @@ static bool read_number(reader *r, int64_t *out) {
   char *end;
   skip_blanks(r);
   if (*r->at < '0' || *r->at > '9') return false;
+  errno = 0;
   *out = strtoll(r->at, &end, 10);
   r->at = end;
-  return true;
+  return errno == 0;
 }
 
 static bool read_axis(reader *r, uint32_t *axis) {
@@ -149,7 +153,9 @@ static bool read_digit(reader *r, uint32_t *digit) {
 /* The innermost digit of the axis, which goes in single elements, gets one around it. */
 static bool split(loop_nest *n, uint32_t axis, int64_t step) {
   uint32_t count = digits_of(n, axis), last = find_digit(n, axis, count - 1);
-  if (n->digit_count == MAX_DIGITS || step < 2 || n->digits[last].binding != IR_SERIAL) return false;
+  if (n->digit_count == MAX_DIGITS || step < 2 || step > LOOP_MAX_STEP ||
+      n->digits[last].binding != IR_SERIAL)
+    return false;
   if (count > 1) {
     int64_t around = n->digits[find_digit(n, axis, count - 2)].step;
     if (step >= around || around % step != 0) return false;
@@ -257,6 +263,8 @@ const char *loop_moves_unsound(loop_nest *n) {
         return "updates along these axes may meet, so that they stay in order";
     for (uint32_t i = 0; i < d && digit->binding == IR_VECTOR && !n->target->lanes; i++)
       if (n->digits[i].binding == IR_VECTOR) return "there is one vector";
+    if (digit->binding == IR_VECTOR && n->lanes_in_reduction && !n->target->lanes)
+      return "lanes run along the terms of a reduction already, whose order stays";
   }
   return NULL;
 }
@@ -269,7 +277,8 @@ static bool read_move(reader *r, size_t length) {
   r->at += word;
   if (word == 5 && !strncmp(move, "split", word))
     return read_split(r, &axis) ||
-           refuse(r, move, length, "steps get smaller inwards, each a multiple of the next");
+           refuse(r, move, length,
+                  "steps get smaller inwards, each a multiple of the next, from 2147483647 to 2");
   if (word == 4 && !strncmp(move, "tile", word))
     return read_tile(r) || refuse(r, move, length, "two axes whose digits are neighbours are split");
   uint32_t count = read_digits(r, digits);
@@ -300,8 +309,8 @@ static void take_lanes(loop_nest *n) {
   }
 }
 
-bool loop_moves_apply(loop_nest *n, const char *text) {
-  reader r = {n, text};
+bool loop_moves_apply(loop_nest *n, uint32_t nest, const char *text) {
+  reader r = {n, nest, text};
   n->digit_count = 0;
   for (uint32_t a = 0; a < n->axis_count; a++) n->digits[n->digit_count++] = (loop_digit){a, 1, IR_SERIAL};
   for (;;) {

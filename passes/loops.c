@@ -69,7 +69,7 @@ static bool shape_from_outside(loop_nest *n, bool threads) {
   const pass_shaping *s = n->shaping;
   uint32_t nest = (*n->nests)++;
   const char *given = s->given ? s->given(s->user, s->kernel, nest) : NULL;
-  if (given && !loop_moves_apply(n, given)) return false;
+  if (given && !loop_moves_apply(n, nest, given)) return false;
   if (s->taken) loop_moves_tell(n, s->taken, nest);
   if (s->offered) loop_offer(n, nest, threads);
   return true;

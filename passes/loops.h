@@ -179,8 +179,9 @@ int64_t loop_work_inside(loop_nest *n, uint32_t axis);
 /* loop_moves.c: the digits as text, `split a0 6; split a1 16; reorder a1.0 a0.0 a0.1 a1.1; unroll a0.1;
  * vector a1.1`, and the digits that a text gives (false after failing: IR_ERR_INVALID names the move). */
 enum { LOOP_MAX_LANES = 64 }; /* and copies; work-items may be as many as the target has lanes */
+#define LOOP_MAX_STEP INT32_MAX
 void loop_moves_print(const loop_nest *n, ir_text *out);
-bool loop_moves_apply(loop_nest *n, const char *text);
+bool loop_moves_apply(loop_nest *n, uint32_t nest, const char *text);
 /* Calls one of the functions of n->shaping with that text, where there is memory for it. */
 void loop_moves_tell(const loop_nest *n,
                      void (*tell)(void *user, uint32_t kernel, uint32_t nest, const char *moves),

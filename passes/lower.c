@@ -13,8 +13,11 @@
  *   sums of squared deviations              block by block where they are long, lower_centred.c
  *   cumsum, cumprod, cummax, cummin         by blocks, lower_cumulative.c
  *   sort, argsort                           a network, lower_sort.c
+ *   views of long rows that are turned      stored, lower_copies.c
  */
 #include "passes.h"
+
+#include <string.h>
 
 #include "index.h"
 #include "lower.h"
@@ -24,7 +27,8 @@ enum { JOIN_PARTS = 32 };
 typedef struct lowering {
   ir_graph *g;
   const ir_target *target;
-  ir_ref *map; /* by old node */
+  ir_ref *map;  /* by old node */
+  bool *stored; /* by old node: it comes to live in memory */
   lower_centreds centred;
 } lowering;
 
@@ -213,19 +217,34 @@ static ir_ref lower_node(lowering *l, ir_ref old) {
   return made;
 }
 
+static bool find_copies(lowering *l, const ir_ref *live, size_t count, size_t nodes) {
+  memset(l->stored, 0, nodes * sizeof *l->stored);
+  if (l->target->lanes || pass_find_copies(l->g, live, count, nodes, l->stored)) return true;
+  ir_fail(l->g->error, IR_ERR_MEMORY, "out of memory lowering a graph");
+  return false;
+}
+
 ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, map_size = (size_t)results + 1;
-  lowering l = {.g = g, .target = target, .map = ir_alloc(g->mem, map_size * sizeof *l.map)};
+  lowering l = {.g = g,
+                .target = target,
+                .map = ir_alloc(g->mem, map_size * sizeof *l.map),
+                .stored = ir_alloc(g->mem, map_size * sizeof *l.stored)};
   ir_ref root = 0;
-  if (!l.map) {
+  if (!l.map || !l.stored) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph");
   } else if (ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
-    root = results;
+    root = find_copies(&l, live, count, map_size) ? results : 0;
     pass_find_centred(g, live, count, &l.centred);
-    for (size_t i = 0; i < count && root; i++) root = l.map[live[i]] = lower_node(&l, live[i]);
+    for (size_t i = 0; i < count && root; i++) {
+      root = lower_node(&l, live[i]);
+      if (root && l.stored[live[i]]) root = ir_unary(g, IR_OP_STORED, root);
+      l.map[live[i]] = root;
+    }
   }
   ir_free(g->mem, l.map, map_size * sizeof *l.map);
+  ir_free(g->mem, l.stored, map_size * sizeof *l.stored);
   ir_free(g->mem, live, cap * sizeof *live);
   return root;
 }

@@ -17,6 +17,10 @@ bool pass_lower_parts(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, 
  * tell. */
 void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);
 
+/* lower_copies.c: stored[r] for those of the live nodes, all of them below `nodes`, of which a copy is worth
+ * its pass over memory. False when memory is short. */
+bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, bool *stored);
+
 /* lower_centred.c: sums of x over a set of axes, and those of the squares of its deviations `off` from a mean
  */
 enum { LOWER_CENTRED = 64 };

@@ -21,7 +21,9 @@ typedef struct pass_shaping {
   void (*taken)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
   void (*offered)(void *user, uint32_t kernel, uint32_t nest,
                   const char *moves); /* in place of those taken: each of what loop_offer.c finds near */
-  uint32_t kernel;                    /* the one at hand */
+  void (*refused)(void *user, uint32_t kernel,
+                  ir_error *error); /* there are no such loops, or the verifier refuses them: says so */
+  uint32_t kernel;                  /* the one at hand */
 } pass_shaping;
 
 typedef struct pass_options {
@@ -118,9 +120,13 @@ ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);
 /* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
 /* flops.c: operations on floats (+ - * / % sqrt min max; a fused multiply-add is two) of a whole kernel, each
- * once for every position of the ranges that it depends on. An extent that depends on another range counts as
- * the most that it can be. */
+ * once for every position of the ranges that it depends on. */
 ir_ref pass_flops(ir_graph *g, ir_ref effect);
+int64_t pass_flops_of(const ir_node *node); /* of one node, once */
+/* positions.c: how many positions nested ranges have together. An extent that depends on another of them is
+ * added up over its positions where these are few enough numbers; otherwise it counts as the most that it can
+ * be. */
+ir_ref pass_positions(ir_graph *g, const ir_ref *ranges, uint32_t count);
 
 /* peel.c: the store in pieces, a SEQ of STOREs, cut where comparisons of one axis with a number say. */
 ir_ref pass_crop(ir_graph *g, ir_ref store);

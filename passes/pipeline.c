@@ -135,6 +135,9 @@ static bool run_pass(pass_state *s, size_t i, int kernel) {
   ir_timer_lap(s->options->timer, &start, pass_table[i].name, kernel, NULL);
   if (s->root && s->options->verify && ir_verify(s->g, s->root, pass_functions[i].level, s->error) != IR_OK)
     s->root = 0;
+  pass_shaping *shaping = s->options->shaping;
+  if (!s->root && pass_functions[i].run == loops && shaping && shaping->refused)
+    shaping->refused(shaping->user, shaping->kernel - 1, s->error); /* it is the next one's number by now */
   if (s->root && s->options->observer)
     s->options->observer(s->options->user, pass_table[i].name, s->g, s->root, kernel);
   return s->root != 0;

@@ -162,7 +162,7 @@ static void print_graph(trial *t, FILE *out) {
 
 static void report(trial *t, uint64_t seed) {
   if (*t->what) fprintf(stderr, "%s: ", t->what);
-  else print_graph(t, stderr);
+  else if (!t->error.status) print_graph(t, stderr);
   fprintf(stderr, "%s\n(prop_%s --case %" PRIu64 ")\n", t->wrong, the->name, seed);
 }
 

@@ -12,8 +12,10 @@
 
 static void expect(const char *debug, bool good, bool bisects, uint64_t limit) {
   fe_watch w;
-  assert_int_equal(fe_watch_init(&w, debug), good);
+  fe_debug asked;
+  assert_int_equal(fe_debug_read(debug, &asked, NULL) == IR_OK, good);
   if (!good) return;
+  fe_watch_init(&w, &asked);
   assert_int_equal(w.bisects, bisects);
   assert_true((fe_watch_observer(&w) != NULL) == bisects);
   if (bisects) assert_int_equal(w.limit, limit);
@@ -29,6 +31,10 @@ static void test_words(void **state) {
   expect("bisect=", false, false, 0);
   expect("bisect=-1", false, false, 0);
   expect("bisect=1x", false, false, 0);
+  expect("bisect=99999999999999999999", false, false, 0);
+  expect("time, perf", true, false, 0);
+  static const char *const wrong[] = {"times", "TIME", "all", "1", "perf,bad", "perf=1", "bisect", "tim"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) expect(wrong[i], false, false, 0);
 }
 
 /* rows of a flattened transpose, with every number of rewrites that may be refused */

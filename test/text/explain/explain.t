@@ -19,31 +19,40 @@ graph @other(%x: f32[4]) {
 
 == kernels, reasons, work, loops
 $ viewfold explain --no-run --graph rows --target 'vector_bytes=64' rows.vf
-graph @rows: 2 kernels, 1 temporary
+graph @rows: 3 kernels, 2 temporaries
 \
-kernel 0 -> temporary 0 f32[64]
-  fuses   permute pad shrink add sum
+kernel 0 -> temporary 0 f32[64,128]
+  fuses   permute stored
   reads   %y f32[128,64], in 1 place
+  threads share a loop of [..]
+  why     stored, because what reads it comes back to it, or because it is to be
+  moves   32768 bytes to read, 32768 to write; 8192 operations
+[...]
+\
+kernel 1 -> temporary 1 f32[64]
+  fuses   pad shrink add sum
+  reads   temporary 0 f32[64,128], in 1 place
   reads   %x f32[64,128], in 1 place
   threads share a loop of [..]
   why     stored and not fused: sum would be computed again for each position that repeats it
-  moves   65536 bytes to read, 256 to write; 16384 operations
+[...]
+  moves   65024 bytes to read, 256 to write; 16384 operations
   loops   [..]16 vector[..]
   divides nowhere
   tests   a load of p2 where [..]
   lanes   16 of f32[..]
 [...]
 \
-kernel 1 -> %h f32[64,128]
+kernel 2 -> %h f32[64,128]
 [...]
   why     a kernel of its own, because it is a result
   apart   it is cut where its masks end, in loops of its own
-  moves   65792 bytes to read, 32768 to write; 16384 operations
+  moves   65280 bytes to read, 32768 to write; 16384 operations
 [...]
 
 == every graph of a file
 $ viewfold explain --no-run rows.vf | grep graph
-graph @rows: 2 kernels, 1 temporary
+graph @rows: 3 kernels, 2 temporaries
 graph @other: 1 kernel, 0 temporaries
 
 == a chain
@@ -164,3 +173,127 @@ memory: 0.5243 MB of inputs and results, 0.008448 MB between them with 2 threads
 $ viewfold explain --no-run memory.vf | grep -c memory
 0
 ? 1
+
+== bytes are those of the elements that the loops touch, not of whole parameters
+<<< part.vf
+graph @rows(%x: f32[4000,1000]) {
+  %a = shrink %x bounds=[[100,140],[0,1000]]
+  %y = mul %a, 2.0
+  return %y
+}
+graph @columns(%x: f32[4000,1000]) {
+  %a = shrink %x bounds=[[0,4000],[96,112]]
+  %y = mul %a, 2.0
+  return %y
+}
+graph @apart(%x: f32[4000,1000]) {
+  %a = stride %x steps=[40,1]
+  %y = mul %a, 2.0
+  return %y
+}
+graph @taken(%x: f32[4000,1024], %i: i32[16]) {
+  %y = gather %x, %i axis=0
+  return %y
+}
+graph @often(%x: f32[3,1000], %i: i32[16]) {
+  %y = gather %x, %i axis=0
+  return %y
+}
+graph @points(%x: f32[1000,1000], %i: i32[]) {
+  %y = gather %x, %i axis=1
+  return %y
+}
+graph @stencil(%x: f32[4000,1000]) {
+  %a = shrink %x bounds=[[100,150],[100,200]]
+  %b = shrink %x bounds=[[101,151],[100,200]]
+  %c = shrink %x bounds=[[100,150],[101,201]]
+  %d = shrink %x bounds=[[101,151],[101,201]]
+  %e = add %a, %b
+  %f = add %c, %d
+  %y = add %e, %f
+  return %y
+}
+graph @window(%x: f32[1000]) {
+  %a = shrink %x bounds=[[100,200]]
+  %b = shrink %x bounds=[[101,201]]
+  %y = add %a, %b
+  return %y
+}
+graph @repeated(%x: f32[1000]) {
+  %a = expand %x shape=[50,1000]
+  %y = mul %a, 2.0
+  return %y
+}
+graph @product(%a: f32[65,67], %b: f32[67,129]) {
+  %y = matmul %a, %b
+  return %y
+}
+graph @any(%x: f32[n=1..1000000,8]) {
+  %y = mul %x, 2.0
+  return %y
+}
+graph @some(%x: f32[n=2000..1000000,8]) {
+  %a = shrink %x bounds=[[0,1000],[0,8]]
+  %y = mul %a, 2.0
+  return %y
+}
+>>>
+$ viewfold explain --no-run part.vf | grep -E '@|moves'
+graph @rows: 1 kernel, 0 temporaries
+  moves   160000 bytes to read, 160000 to write; 40000 operations
+graph @columns: 1 kernel, 0 temporaries
+  moves   256000 bytes to read, 256000 to write; 64000 operations
+graph @apart: 1 kernel, 0 temporaries
+  moves   400000 bytes to read, 400000 to write; 100000 operations
+graph @taken: 1 kernel, 0 temporaries
+  moves   65600 bytes to read, 65536 to write; 0 operations
+graph @often: 1 kernel, 0 temporaries
+  moves   12064 bytes to read, 64000 to write; 0 operations
+graph @points: 1 kernel, 0 temporaries
+  moves   4004 bytes to read, 4000 to write; 0 operations
+graph @stencil: 1 kernel, 0 temporaries
+  moves   20604 bytes to read, 20000 to write; 15000 operations
+graph @window: 1 kernel, 0 temporaries
+  moves   404 bytes to read, 400 to write; 100 operations
+graph @repeated: 1 kernel, 0 temporaries
+  moves   4000 bytes to read, 200000 to write; 50000 operations
+graph @product: 1 kernel, 0 temporaries
+  moves   51992 bytes to read, 33540 to write; 1123590 operations
+graph @any: 1 kernel, 0 temporaries
+  moves   (n*32) bytes to read, (n*32) to write; (n*8) operations
+graph @some: 1 kernel, 0 temporaries
+  moves   32000 bytes to read, 32000 to write; 8000 operations
+
+== multiply-adds count at the rate of what they are made in; skipped blocks do not count
+<<< products.vf
+graph @wide(%a: f64[256,256], %b: f64[256,256]) {
+  %c = matmul %a, %b
+  return %c
+}
+graph @bytes(%a: i8[256,256], %b: i8[256,256]) {
+  %c = matmul %a, %b
+  return %c
+}
+graph @words(%a: i32[256,256], %b: i32[256,256]) {
+  %c = matmul %a, %b
+  return %c
+}
+graph @halves(%a: f16[256,256], %b: f16[256,256]) {
+  %c = matmul %a, %b
+  return %c
+}
+>>>
+$ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --threads 1 products.vf | grep -E '^graph|million'
+graph @wide: [..]
+  limit   0.6711 ms, by 16.78 million multiply-adds
+graph @bytes: [..]
+  limit   [..] ms, by 16.78 million multiply-adds
+graph @words: [..]
+  limit   0.3355 ms, by 16.78 million multiply-adds
+graph @halves: [..]
+  limit   0.3355 ms, by 16.78 million multiply-adds
+$ viewfold explain --no-run --target 'vector_bytes=64' --graph halves products.vf | grep blocked
+? 1
+# Of 8 blocks of keys a block of queries needs 4.5 on average: 448.3 million without the mask.
+$ VIEWFOLD_MACHINE='threads=1 read=10000 copy=10000 fill=10000 gflops=100' viewfold explain --threads 1 "$TEST_ROOT/frontend/workloads/A1c.vf" | grep million
+  limit   5.043 ms, by 252.1 million multiply-adds

@@ -17,6 +17,21 @@ check e: 4 elements, bit-equal
 check s: 1 element, bit-equal
 check t: 4 elements, bit-equal
 
+== four integers as bytes, of which two are kept
+<<< g.vf
+graph @g(%x: i64[2,4]) {
+  %b = cast %x dtype=u8
+  %i = iota shape=[2,4] axis=1 dtype=i64
+  %h = and %i, 2
+  %k = eq %h, 0
+  %y = where %k, %b, 0
+  return %y
+}
+>>>
+$ viewfold run g.vf --in x=[[1,2,3,4],[257,258,259,260]] --check
+y: u8[2,4] = [[1, 2, 0, 0], [1, 2, 0, 0]]
+check y: 8 elements, bit-equal
+
 == sums of floats are within a tolerance
 <<< g.vf
 graph @g(%x: f32[1000]) {

@@ -38,7 +38,7 @@ check y: 1200 elements, bit-equal
 == moves that are none
 $ echo 'kernel 0 nest 0: split a2 4' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
-! viewfold dump: schedule: `split a2 4`: steps get smaller inwards, each a multiple of the next[..]
+! viewfold dump: schedule:1: kernel 0 nest 0: `split a2 4`: steps get smaller inwards, each a multiple of the next[..]
 ? 2
 $ echo 'kernel 0 nest 0: vector a1' > bad.txt
 $ viewfold run --schedule bad.txt product.vf --in a=0 --in b=0
@@ -46,7 +46,7 @@ $ viewfold run --schedule bad.txt product.vf --in a=0 --in b=0
 ? 2
 $ echo 'kernel 0 nest 0: split a0 6; split a1 64; thread a0.1' > bad.txt
 $ viewfold dump --stage=loops --schedule bad.txt product.vf
-! viewfold dump: schedule: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
+! viewfold dump: schedule:1: kernel 0 nest 0: `split a0 6; split a1 64; thread a0.1`: blocks for threads are the outermost digits of axes, before all others; [..]
 ? 2
 
 <<< triangle.vf
@@ -101,5 +101,61 @@ y: f32[4] = [6.0, 2.0, 3.0, 0.0]
 check y: 4 elements, bit-equal
 $ echo 'kernel 1 nest 0: reorder a1 a0' > turned.txt
 $ viewfold run last.vf --in x=[0,0,0,0] --in 'i=[[0,1,2],[1,2,0]]' --in 'v=[[1,2,3],[4,5,6]]' --schedule turned.txt
-! viewfold run: schedule: `reorder a1 a0`: updates along these axes may meet, so that they stay in order; [..]
+! viewfold run: schedule:1: kernel 1 nest 0: `reorder a1 a0`: updates along these axes may meet, so that they stay in order; [..]
 ? 2
+
+== what no loops can be made of is an error of the schedule, before anything is compiled
+<<< rows.vf
+graph @sum(%x: f32[37,501]) {
+  %y = sum %x axes=[1]
+  return %y
+}
+graph @argmax(%x: f32[37,501]) {
+  %y = argmax %x axis=1
+  return %y
+}
+graph @softmax(%x: f32[37,96]) {
+  %y = softmax %x axis=-1
+  return %y
+}
+>>>
+<<< lanes.txt
+# lanes along rows whose terms have lanes
+kernel 0 nest 0: split a0 16; vector a0.1
+>>>
+$ python3 -c 'import sys; print([[i*j%7 for j in range(501)] for i in range(37)])' | tr -d ' ' > x
+$ for g in sum argmax; do viewfold run --graph $g --in x=$(cat x) --schedule lanes.txt rows.vf; echo $?; done
+2
+2
+! viewfold run: schedule:2: kernel 0 nest 0: `split a0 16; vector a0.1`: lanes run along the terms of a reduction already, whose order stays; [..]
+! viewfold run: schedule:2: kernel 0 nest 0: `split a0 16; vector a0.1`: lanes run along the terms of a reduction already, whose order stays; [..]
+$ viewfold dump --graph argmax --stage=loops --schedule lanes.txt rows.vf
+! viewfold dump: schedule:2: kernel 0 nest 0: `split a0 16; vector a0.1`: lanes run along the terms of a reduction already, whose order stays; [..]
+? 2
+$ sed 's/nest 0/nest 1/; s/16/8/' lanes.txt > softmax.txt
+$ viewfold dump --graph softmax --stage=loops --schedule softmax.txt rows.vf
+! viewfold dump: schedule:2: kernel 0 nest 1: [..]
+? 2
+
+== schedules are text files of lines for nests that differ
+$ printf '# rows\r\nkernel 0 nest 0: split a0 6; unroll a0.1\r\n\r\n' > crlf.txt
+$ viewfold dump --stage=loops --schedule crlf.txt product.vf | grep '# kernel'
+\# kernel 0 nest 0: split a0 6; unroll a0.1
+$ printf '# rows\nkernel 0 nest 0: split a0 6\0; unroll a0.1\n' > nul.txt
+$ viewfold dump --stage=loops --schedule nul.txt product.vf
+! viewfold dump: schedule:2: a schedule is text, found a NUL byte in 'nul.txt'
+? 2
+$ printf 'kernel 0 nest 0: split a0 6\nkernel 0 nest 0: split a0 3\n' > twice.txt
+$ viewfold dump --stage=loops --schedule twice.txt product.vf
+! viewfold dump: schedule:2: kernel 0 nest 0 has its moves in line 1; one line for each nest
+? 2
+$ for n in 4294967296 -1; do echo "kernel $n nest 0: split a0 6" > bad.txt; viewfold dump --stage=loops --schedule bad.txt product.vf; echo $?; done
+2
+2
+! viewfold dump: schedule:1: a line is `kernel NUMBER nest NUMBER: MOVES`, found 'kernel 4294967296 nest 0: split a0 6'
+! viewfold dump: schedule:1: a line is `kernel NUMBER nest NUMBER: MOVES`, found 'kernel -1 nest 0: split a0 6'
+$ for n in 9223372036854775808 2147483648; do echo "kernel 0 nest 0: split a0 $n" > bad.txt; viewfold dump --stage=loops --schedule bad.txt product.vf; echo $?; done
+2
+2
+! viewfold dump: schedule:1: kernel 0 nest 0: `split a0 9223372036854775808`: [..] from 2147483647 to 2; [..]
+! viewfold dump: schedule:1: kernel 0 nest 0: `split a0 2147483648`: [..] from 2147483647 to 2; [..]

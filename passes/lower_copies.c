@@ -1,0 +1,132 @@
+/* Which views are stored, because what reads them, or what they read, goes over long rows again and again.
+ *
+ * A view is index arithmetic in its users, and their lanes go along what lies side by side in memory. Where a
+ * view turns rows so that these lie across it, that takes several rows at once, of which a cache has to hold
+ * all: softmax and cumulative operations come back to them, in steps that are rows of memory. Where it
+ * cannot, one copy that turns them costs less:
+ *
+ *   before   a turned view that a cumulative operation reads, or that meets its own reduction again
+ *            (x - max(x)), when rows are long; in the latter case also when few rows lie side by side
+ *   behind   a cumulative operation, and what is done with its elements one by one, that a view turns when
+ *            rows are long, or of which a view takes every n-th
+ *
+ * Work-items of groups share what lies apart through locals, and need no copies. */
+#include "lower.h"
+
+#include <string.h>
+
+enum {
+  TOGETHER = 64,           /* rows */
+  CACHE_BYTES = 256 << 10, /* a part of the second cache that they may take */
+};
+
+/* By node, 0 where there is none. */
+typedef struct origins {
+  ir_ref turned;  /* the view that its elements come from */
+  ir_ref reduced; /* the reduction of such a view that they come from */
+  ir_ref scan;    /* the cumulative operation */
+} origins;
+
+typedef struct copies {
+  ir_graph *g;
+  origins *of;
+  bool *stored;
+} copies;
+
+/* The innermost axis of several elements; rank where there is none. */
+static uint32_t innermost(ir_graph *g, ir_ref x, const uint32_t *place) {
+  uint32_t rank = ir_rank(g, x), last = rank;
+  for (uint32_t i = 0; i < rank; i++)
+    if (ir_bounds_of(g, ir_dim(g, x, i)).hi > 1 && (last == rank || place[i] > place[last])) last = i;
+  return last;
+}
+
+/* Does another axis than in memory, or in the operand, come to be the innermost? */
+static bool turns(ir_graph *g, ir_ref view, bool operand) {
+  uint32_t place[IR_MAX_RANK], own[IR_MAX_RANK];
+  for (uint32_t i = 0; i < ir_rank(g, view); i++) own[i] = i;
+  if (!operand) lower_places(g, view, place);
+  for (uint32_t i = 0; operand && i < ir_rank(g, view); i++)
+    place[i] = (uint32_t)ir_get(g, ir_src(g, view, 1 + i))->arg;
+  return innermost(g, view, place) != innermost(g, view, own);
+}
+
+/* Are so many rows of the axes that the node goes along too long for a cache? */
+static bool is_long(ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  int64_t bytes = (int64_t)TOGETHER * ir_dtypes[ir_dtype_of(g, n->src[0])].bytes;
+  bool one = ir_ops[n->op].cls == IR_CLASS_ORDERED || n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN;
+  for (uint32_t i = one ? 0 : 1; i < (one ? 1 : n->nsrc) && bytes <= CACHE_BYTES; i++) {
+    uint32_t axis = (uint32_t)(one ? ir_arg_int(n) : ir_get(g, n->src[i])->arg);
+    int64_t size = ir_bounds_of(g, ir_dim(g, n->src[0], axis)).hi;
+    bytes = size > CACHE_BYTES ? CACHE_BYTES + 1 : bytes * size;
+  }
+  return bytes > CACHE_BYTES;
+}
+
+/* Are few rows of the turned view side by side? They fill no whole numbers of lanes. */
+static bool is_narrow(ir_graph *g, ir_ref view) {
+  uint32_t place[IR_MAX_RANK];
+  lower_places(g, view, place);
+  uint32_t beside = innermost(g, view, place);
+  return beside < ir_rank(g, view) && ir_bounds_of(g, ir_dim(g, view, beside)).hi < 2 * TOGETHER;
+}
+
+static void find_in_view(const copies *c, ir_ref node) {
+  const ir_node *n = ir_get(c->g, node);
+  origins *own = &c->of[node];
+  *own = c->of[n->src[0]];
+  if (n->op == IR_OP_PERMUTE) own->turned = turns(c->g, node, false) ? node : 0;
+  bool apart = n->op == IR_OP_STRIDE || (n->op == IR_OP_PERMUTE && turns(c->g, node, true));
+  if (!own->scan || !apart) return;
+  c->stored[n->src[0]] |= n->op == IR_OP_STRIDE || is_long(c->g, own->scan);
+  own->scan = 0;
+}
+
+/* The first origin of each kind; and a view that is met by its own reduction. */
+static void find_in_elements(const copies *c, ir_ref node) {
+  const ir_node *n = ir_get(c->g, node);
+  origins *own = &c->of[node];
+  for (uint32_t i = 0; i < n->nsrc; i++) {
+    const origins *from = &c->of[n->src[i]];
+    if (!own->turned) own->turned = from->turned;
+    if (!own->reduced) own->reduced = from->reduced;
+    if (!own->scan) own->scan = from->scan;
+  }
+  ir_ref view = own->reduced ? c->of[ir_src(c->g, own->reduced, 0)].turned : 0;
+  if (view && view == own->turned && (is_long(c->g, own->reduced) || is_narrow(c->g, view)))
+    c->stored[view] = true;
+}
+
+static void find_in(const copies *c, ir_ref node) {
+  const ir_node *n = ir_get(c->g, node);
+  const origins *from = n->nsrc ? &c->of[n->src[0]] : NULL;
+  if (n->op == IR_OP_STORED) return; /* in its own order */
+  switch ((int)ir_ops[n->op].cls) {
+  case IR_CLASS_VIEW:
+    if (n->op != IR_OP_CONCAT && n->op != IR_OP_STACK) find_in_view(c, node);
+    break;
+  case IR_CLASS_UNARY:
+  case IR_CLASS_BINARY:
+  case IR_CLASS_COMPARE:
+  case IR_CLASS_TERNARY: find_in_elements(c, node); break;
+  case IR_CLASS_REDUCE:
+    if (from->turned) c->of[node].reduced = node;
+    break;
+  case IR_CLASS_ORDERED:
+    if (from->turned && is_long(c->g, node)) c->stored[from->turned] = true;
+    c->of[node].scan = node;
+    break;
+  default: break;
+  }
+}
+
+bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, bool *stored) {
+  copies c = {.g = g, .of = ir_alloc(g->mem, nodes * sizeof *c.of), .stored = stored};
+  if (!c.of) return false;
+  memset(c.of, 0, nodes * sizeof *c.of);
+  for (size_t i = 0; i < count; i++)
+    if (ir_shape(g, live[i])) find_in(&c, live[i]);
+  ir_free(g->mem, c.of, nodes * sizeof *c.of);
+  return true;
+}

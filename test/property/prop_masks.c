@@ -1,0 +1,98 @@
+/* Lanes of which a mask known to the compiler keeps some: what processors' compilers put together from
+ * shuffles.
+ *
+ *   prop_masks --seed S --count N
+ *   prop_masks --case SEED           one case again, by the seed in its report
+ *
+ * A case casts short rows once or twice, keeps the lanes that a constant's bits name and puts a constant or
+ * other lanes in place of the rest. No mask is a comparison with a bound, which would only make pieces of
+ * loops. Every element must be the evaluator's. */
+#include "passes/ops/ops.h"
+#include "test/lib/random_graph.h"
+#include "test/lib/trial.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXTS = 4, MOST_ROWS = 7, MOST_CASTS = 2 };
+
+static const case_machine machines[CONTEXTS] = {
+    {1, NULL}, {1, "vector_bytes=32"}, {1, "vector_bytes=16 registers=16"}, {1, "lanes=64"}};
+static const ir_dtype dtypes[] = {IR_BOOL, IR_U8,  IR_I8,  IR_U16, IR_I16,  IR_U32, IR_I32,
+                                  IR_U64,  IR_I64, IR_I64, IR_F16, IR_BF16, IR_F32, IR_F64};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+static long elements;
+
+typedef struct problem {
+  trial t;
+} problem;
+
+static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
+
+static ir_ref cast_of(problem *p, ir_ref x) {
+  for (int64_t k = pick(p, 1, MOST_CASTS); k > 0; k--)
+    x = op_cast(&p->t.g, x, dtypes[pick(p, 0, DTYPES - 1)]);
+  return x;
+}
+
+/* Is the bit set that has the number of the lane? */
+static ir_ref mask_of(problem *p, const ir_ref *shape, int64_t bits) {
+  ir_graph *g = &p->t.g;
+  ir_ref lane = op_iota(g, IR_I64, shape, 2, 1), all = op_const(g, IR_I64, (ir_value){.i = bits});
+  ir_ref bit = op_binary(g, IR_OP_AND, op_binary(g, IR_OP_SHR, all, lane), op_literal_int(g, 1));
+  return op_binary(g, IR_OP_NE, bit, op_literal_int(g, 0));
+}
+
+static bool record(trial *t) {
+  problem *p = (problem *)t;
+  static const int64_t lengths[] = {2, 3, 4, 4, 4, 8, 8, 16, 16, 32};
+  ir_graph *g = &p->t.g;
+  int64_t rows = pick(p, 1, MOST_ROWS), length = pick(p, 0, 3) ? lengths[pick(p, 0, 9)] : pick(p, 1, 40);
+  int64_t half = length / 2;
+  int64_t bits =
+      pick(p, 0, 1) ? ((int64_t)1 << pick(p, 0, 1 + 2 * half)) - 1 : (int64_t)random_next(&p->t.state);
+  ir_ref shape[] = {ir_index(g, rows), ir_index(g, length)}, turned[] = {ir_index(g, 1), ir_index(g, 0)};
+  t->input_count = t->result_count = 1;
+  t->input[0] = op_input(g, "x", 1, dtypes[pick(p, 0, DTYPES - 1)], shape, 2);
+  ir_ref kept = cast_of(p, t->input[0]);
+  ir_ref rest = pick(p, 0, 2) ? op_const(g, ir_dtype_of(g, kept), (ir_value){0}) : cast_of(p, t->input[0]);
+  rest = op_cast(g, rest, ir_dtype_of(g, kept));
+  ir_ref mask = mask_of(p, shape, bits);
+  ir_ref y = pick(p, 0, 4) ? op_where(g, mask, kept, rest) : op_where(g, mask, rest, kept);
+  t->result[0] = pick(p, 0, 3) ? y : op_permute(g, y, turned, 2);
+  return t->result[0] != 0;
+}
+
+static unsigned char *data_of(trial *given, ir_ref input, int64_t n) {
+  problem *p = (problem *)given;
+  ir_dtype dtype = ir_dtype_of(&given->g, input);
+  size_t count = trial_elements(given, input, n), size = ir_dtypes[dtype].bytes;
+  unsigned char *data = calloc(count + 1, size);
+  for (size_t i = 0; i < count; i++) {
+    ir_value v = {.i = (int64_t)(random_next(&p->t.state) | 1) >> pick(p, 0, 60)};
+    if (dtype == IR_BOOL) v.i &= 1;
+    if (ir_is_float(dtype)) v.f = (double)pick(p, -2000, 2000) / 8;
+    ir_value_store(data + i * size, dtype, v);
+  }
+  elements += (long)count;
+  return data;
+}
+
+static bool is_right(const trial *t, const ir_eval_result *want, uint32_t result, int64_t i,
+                     const void *got) {
+  (void)t;
+  const unsigned char *data = want[result].data;
+  return trial_same(data + (size_t)i * ir_dtypes[want[result].dtype].bytes, got, want[result].dtype);
+}
+
+static void run(trial *t) { trial_evaluate(t, &(trial_check){1, data_of, is_right}); }
+
+static void tell(const cases *c) { printf("%ld masks, %ld elements", c->done, elements); }
+
+int main(int argc, char **argv) {
+  static const trial_property property = {"masks", 300, machines, CONTEXTS, sizeof(problem),
+                                          record,  run, tell,     NULL};
+  return trial_main(argc, argv, &property);
+}
