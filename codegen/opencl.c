@@ -11,7 +11,7 @@ static void put_param(oc_emitter *e, ir_ref param, ir_text *out) {
   bool read_only = !e->nest->stored[param], meets = slot < 32 && e->nest->in_place >> slot & 1;
   if (slot == 0 && e->nest->in_place) meets = true;
   ir_textf(out, "global %s%s *%sb%u, long o%u, ", read_only || (meets && slot) ? "const " : "",
-           oc_type(oc_storage_of((ir_dtype)n->dtype), 1).text, meets ? "" : "restrict ", slot, slot);
+           oc_type(oc_storage_of(e, (ir_dtype)n->dtype), 1).text, meets ? "" : "restrict ", slot, slot);
 }
 
 static void put_pointer(oc_emitter *e, ir_ref param) {
@@ -19,7 +19,7 @@ static void put_pointer(oc_emitter *e, ir_ref param) {
   unsigned slot = (unsigned)ir_arg_int(n);
   bool read_only = !e->nest->stored[param], meets = slot < 32 && e->nest->in_place >> slot & 1;
   oc_line(e, "global %s%s *p%u = b%u + o%u", read_only || (meets && slot) ? "const " : "",
-          oc_type(oc_storage_of((ir_dtype)n->dtype), 1).text, slot, slot, slot);
+          oc_type(oc_storage_of(e, (ir_dtype)n->dtype), 1).text, slot, slot, slot);
 }
 
 static void define_name(oc_emitter *e, ir_ref ref, unsigned kind, const char *name) {
@@ -42,7 +42,7 @@ static void put_arguments(oc_emitter *e, const char *symbol) {
     const ir_node *n = ir_get(e->g, ref);
     put_param(e, ref, &e->head);
     put_pointer(e, ref);
-    define_name(e, ref, oc_kind_of((ir_dtype)n->dtype), oc_text(e, "p%u", (unsigned)ir_arg_int(n)));
+    define_name(e, ref, oc_kind_of(e, (ir_dtype)n->dtype), oc_text(e, "p%u", (unsigned)ir_arg_int(n)));
   }
   ir_text_str(&e->head, "global int *status, ");
   for (uint32_t i = first; i < kernel->nsrc && !e->order.failed; i++) {
@@ -70,7 +70,7 @@ static void put_local(oc_emitter *e, ir_ref local) {
   const ir_node *n = ir_get(e->g, local);
   int64_t size = 0;
   const char *name = oc_text(e, "l%u", (unsigned)ir_arg_int(n));
-  unsigned kind = oc_storage_of((ir_dtype)n->dtype);
+  unsigned kind = oc_storage_of(e, (ir_dtype)n->dtype);
   bool own = oc_is_own(e, local);
   ir_is_const(e->g, n->src[0], &size);
   if (own) size = oc_own_size(e, size);

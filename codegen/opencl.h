@@ -34,7 +34,8 @@ typedef enum oc_kind {
   OC_LONG,
   OC_ULONG,
   OC_FLOAT,
-  OC_DOUBLE
+  OC_DOUBLE,
+  OC_SOFT /* f64 where the target has no doubles (opencl_soft.c) */
 } oc_kind;
 
 /* How tightly an expression holds together. */
@@ -106,8 +107,8 @@ oc_type_text oc_type(unsigned kind, uint32_t width);
 unsigned oc_bytes(unsigned kind);
 unsigned oc_signed(unsigned kind); /* the signed integer of its size */
 unsigned oc_unsigned(unsigned kind);
-unsigned oc_kind_of(ir_dtype dtype);    /* of scalars in registers; index as long */
-unsigned oc_storage_of(ir_dtype dtype); /* in memory */
+unsigned oc_kind_of(const oc_emitter *e, ir_dtype dtype);    /* of scalars in registers; index as long */
+unsigned oc_storage_of(const oc_emitter *e, ir_dtype dtype); /* in memory */
 bool oc_is_integer(unsigned kind);
 bool oc_is_signed(unsigned kind);
 const char *oc_text(oc_emitter *e, const char *format, ...) IR_PRINTF(2, 3);
@@ -159,6 +160,9 @@ oc_value oc_any(oc_emitter *e, oc_value condition);                         /* s
 oc_value oc_both(oc_emitter *e, oc_value a, oc_value b, const char *infix); /* truth values by & | ^ */
 oc_value oc_round_narrow(oc_emitter *e, ir_dtype dtype, oc_value a);
 oc_value oc_unknown_op(oc_emitter *e, ir_op op, ir_dtype dtype);
+
+/* opencl_soft.c: before the kernels of a program for a target that computes some floats with integers */
+void oc_put_soft(ir_text *out);
 
 /* opencl_convert.c */
 oc_value oc_cast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a);

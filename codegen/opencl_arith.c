@@ -118,11 +118,22 @@ static ir_op turned(ir_op op) {
   }
 }
 
+/* a > b as b < a */
+static oc_value soft_compared(oc_emitter *e, unsigned kind, ir_op op, oc_value a, oc_value b) {
+  static const char *const names[] = {"vf_eq", "vf_ne", "vf_lt", "vf_le", "vf_lt", "vf_le"};
+  bool turns = op == IR_OP_GT || op == IR_OP_GE;
+  oc_value r = called(e, names[op - IR_OP_EQ], true, turns ? b : a, turns ? a : b);
+  r.kind = (uint8_t)kind;
+  return r;
+}
+
 static oc_value compared(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
   static const char *const infix[] = {"==", "!=", "<", "<=", ">", ">="};
   uint32_t width = widest(a, b);
-  return oc_make(e, width > 1 ? oc_signed(a.kind) : OC_BOOL, width, OC_LOOSE, "%s %s %s", oc_in(e, a, OC_SUM),
-                 infix[op - IR_OP_EQ], oc_in(e, b, OC_SUM));
+  unsigned kind = width > 1 ? oc_signed(a.kind) : OC_BOOL;
+  if (a.kind == OC_SOFT) return soft_compared(e, kind, op, a, b);
+  return oc_make(e, kind, width, OC_LOOSE, "%s %s %s", oc_in(e, a, OC_SUM), infix[op - IR_OP_EQ],
+                 oc_in(e, b, OC_SUM));
 }
 
 oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
@@ -143,7 +154,7 @@ oc_value oc_compare(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_valu
  * is taken if its zero is the one to be preferred. */
 static oc_value extremum(oc_emitter *e, bool greatest, ir_dtype dtype, oc_value a, oc_value b) {
   oc_value x = a.literal ? b : a, c = a.literal ? a : b;
-  if (a.literal == b.literal || strstr(c.text, "NAN"))
+  if (a.literal == b.literal || a.kind == OC_SOFT || strstr(c.text, "NAN"))
     return called(e, greatest ? "vf_max" : "vf_min", true, a, b);
   bool negative = c.text[0] == '-';
   ir_op yields = greatest ? (negative ? IR_OP_LT : IR_OP_LE) : (negative ? IR_OP_GE : IR_OP_GT);
@@ -164,12 +175,34 @@ static oc_value in_prelude(oc_emitter *e, const char *name, oc_value a) {
 
 static oc_value unrounded_fma(oc_emitter *e, oc_value a, oc_value b, oc_value c) {
   uint32_t width = widest(a, b) > c.width ? widest(a, b) : c.width;
-  return oc_make(e, a.kind, width, OC_ATOM, "fma(%s, %s, %s)", oc_splat(e, a, width).text,
+  const char *name = a.kind == OC_SOFT ? oc_text(e, "vf_fma_%s", oc_type(a.kind, width).text) : "fma";
+  return oc_make(e, a.kind, width, OC_ATOM, "%s(%s, %s, %s)", name, oc_splat(e, a, width).text,
                  oc_splat(e, b, width).text, oc_splat(e, c, width).text);
 }
 
+/* Is it computed with integers (opencl_soft.c)? */
+static bool is_soft(const oc_emitter *e, ir_op op, unsigned kind) {
+  return kind == OC_SOFT || (e->target->soft_division && (op == IR_OP_DIV || op == IR_OP_SQRT));
+}
+
+/* The four operations, and the square root. */
+static oc_value rounded(oc_emitter *e, ir_op op, oc_value a, oc_value b) {
+  static const struct {
+    const char *infix, *name;
+  } table[] = {[IR_OP_ADD] = {"+", "vf_add"},
+               [IR_OP_SUB] = {"-", "vf_sub"},
+               [IR_OP_MUL] = {"*", "vf_mul"},
+               [IR_OP_DIV] = {"/", "vf_div"}};
+  return is_soft(e, op, a.kind) ? called(e, table[op].name, true, a, b) : plain(e, a, b, table[op].infix);
+}
+
 static oc_value minus(oc_emitter *e, oc_value a) {
+  if (a.kind == OC_SOFT) return oc_make(e, a.kind, a.width, OC_LOOSE, "%s ^ VF_SIGN", oc_in(e, a, OC_UNARY));
   return oc_make(e, a.kind, a.width, OC_UNARY, "-%s", oc_in(e, a, OC_ATOM));
+}
+
+static oc_value soft_abs(oc_emitter *e, oc_value a) {
+  return oc_make(e, a.kind, a.width, OC_LOOSE, "%s & ~VF_SIGN", oc_in(e, a, OC_UNARY));
 }
 
 static oc_value float_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a, oc_value b) {
@@ -177,12 +210,14 @@ static oc_value float_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a
   switch ((int)op) {
   case IR_OP_MIN:
   case IR_OP_MAX: return extremum(e, op == IR_OP_MAX, dtype, a, b);
-  case IR_OP_ADD: r = plain(e, a, b, "+"); break;
-  case IR_OP_SUB: r = plain(e, a, b, "-"); break;
-  case IR_OP_MUL: r = plain(e, a, b, "*"); break;
-  case IR_OP_DIV: r = plain(e, a, b, "/"); break;
-  case IR_OP_FLOORDIV: r = in_prelude(e, "floor", plain(e, a, b, "/")); break;
-  case IR_OP_MOD: r = unrounded_fma(e, minus(e, in_prelude(e, "floor", plain(e, a, b, "/"))), b, a); break;
+  case IR_OP_ADD:
+  case IR_OP_SUB:
+  case IR_OP_MUL:
+  case IR_OP_DIV: r = rounded(e, op, a, b); break;
+  case IR_OP_FLOORDIV: r = in_prelude(e, "floor", rounded(e, IR_OP_DIV, a, b)); break;
+  case IR_OP_MOD:
+    r = unrounded_fma(e, minus(e, in_prelude(e, "floor", rounded(e, IR_OP_DIV, a, b))), b, a);
+    break;
   default: return oc_unknown_op(e, op, dtype);
   }
   return oc_round_narrow(e, dtype, r);
@@ -278,8 +313,10 @@ oc_value oc_unary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a) {
   if (!ir_is_float(dtype)) return op == IR_OP_SQRT ? oc_unknown_op(e, op, dtype) : int_unary(e, op, a);
   switch ((int)op) {
   case IR_OP_NEG: return minus(e, a);
-  case IR_OP_ABS: return called_1(e, "fabs", a);
-  case IR_OP_SQRT: return oc_round_narrow(e, dtype, called_1(e, "sqrt", a));
+  case IR_OP_ABS: return a.kind == OC_SOFT ? soft_abs(e, a) : called_1(e, "fabs", a);
+  case IR_OP_SQRT:
+    a = is_soft(e, op, a.kind) ? in_prelude(e, "sqrt", a) : called_1(e, "sqrt", a);
+    return oc_round_narrow(e, dtype, a);
   case IR_OP_FLOOR: return in_prelude(e, "floor", a);
   case IR_OP_CEIL: return in_prelude(e, "ceil", a);
   case IR_OP_TRUNC: return in_prelude(e, "trunc", a);

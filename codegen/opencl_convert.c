@@ -29,24 +29,24 @@ oc_value oc_bitcast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a) {
     return oc_fail(e, IR_ERR_INTERNAL, "compile: bitcast from %s to %s changes the size",
                    ir_dtypes[from].name, ir_dtypes[to].name);
   if (from == to) return a;
-  return oc_from_storage(e, to, oc_reinterpret(e, oc_to_storage(e, from, a), oc_storage_of(to)));
+  return oc_from_storage(e, to, oc_reinterpret(e, oc_to_storage(e, from, a), oc_storage_of(e, to)));
 }
 
 static oc_value float_to_float(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a) {
   bool narrow = to == IR_F16 || to == IR_BF16;
   if (from == IR_F64 && narrow) return oc_round_narrow(e, to, helper(e, "vf_to_odd", OC_FLOAT, a));
-  return narrow ? oc_round_narrow(e, to, a) : oc_convert(e, a, oc_kind_of(to));
+  return narrow ? oc_round_narrow(e, to, a) : oc_convert(e, a, oc_kind_of(e, to));
 }
 
 /* To narrow floats by way of a float: exactly, from integers of more than 24 digits rounded to odd. */
 static oc_value int_to_float(oc_emitter *e, ir_dtype to, oc_value a) {
-  if (to != IR_F16 && to != IR_BF16) return oc_convert(e, a, oc_kind_of(to));
+  if (to != IR_F16 && to != IR_BF16) return oc_convert(e, a, oc_kind_of(e, to));
   oc_value first = oc_bytes(a.kind) < 4 ? oc_convert(e, a, OC_FLOAT) : helper(e, "vf_to_odd", OC_FLOAT, a);
   return oc_round_narrow(e, to, first);
 }
 
 static oc_value float_to_int(oc_emitter *e, ir_dtype to, oc_value a) {
-  unsigned kind = oc_kind_of(to);
+  unsigned kind = oc_kind_of(e, to);
   return oc_make(e, kind, a.width, OC_ATOM, "vf_%s_from_%s(%s)", oc_type(kind, a.width).text,
                  oc_type(a.kind, a.width).text, a.text);
 }
@@ -72,9 +72,9 @@ oc_value oc_cast(oc_emitter *e, ir_dtype from, ir_dtype to, oc_value a) {
                       ir_is_float(from) ? oc_real(e, a.kind, 0) : oc_literal(e, a.kind, 0));
   if (ir_is_float(from)) return ir_is_float(to) ? float_to_float(e, from, to, a) : float_to_int(e, to, a);
   if (from == IR_BOOL) {
-    if (!ir_is_float(to)) return bool_to_int(e, oc_kind_of(to), a);
-    return oc_convert(e, bool_to_int(e, to == IR_F64 ? OC_LONG : OC_INT, a), oc_kind_of(to));
+    if (!ir_is_float(to)) return bool_to_int(e, oc_kind_of(e, to), a);
+    return oc_convert(e, bool_to_int(e, to == IR_F64 ? OC_LONG : OC_INT, a), oc_kind_of(e, to));
   }
   if (ir_is_float(to)) return int_to_float(e, to, a);
-  return int_to_int(e, oc_kind_of(to), a);
+  return int_to_int(e, oc_kind_of(e, to), a);
 }

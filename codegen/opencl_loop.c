@@ -10,7 +10,7 @@
 /* What a carried value is declared as. Truth values of vectors are masks of ints. */
 static unsigned carried_kind(const oc_emitter *e, ir_ref ref, uint32_t width) {
   ir_dtype dtype = ir_dtype_of(e->g, ref);
-  return dtype == IR_BOOL && width > 1 ? OC_INT : oc_kind_of(dtype);
+  return dtype == IR_BOOL && width > 1 ? OC_INT : oc_kind_of(e, dtype);
 }
 
 static oc_value fetch(oc_emitter *e, ir_ref ref, uint32_t width) {

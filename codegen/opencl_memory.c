@@ -45,7 +45,7 @@ static place place_of(oc_emitter *e, ir_ref param, ir_ref index, uint32_t lanes)
   cg_access how = cg_access_of(e->nest, index);
   ir_dtype dtype = ir_dtype_of(e->g, param);
   place a = {.dtype = dtype,
-             .kind = oc_storage_of(dtype),
+             .kind = oc_storage_of(e, dtype),
              .width = oc_width(e, lanes),
              .affine = how.affine,
              .stride = how.stride,

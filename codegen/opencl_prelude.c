@@ -1,7 +1,7 @@
 /* What stands before the kernels of an OpenCL C program: the operations that the language does not have as
  * the numeric contract wants them, for scalars and vectors alike. Comparisons give masks of the size of what
  * is compared, or 1 of scalars, and `?:` takes both. */
-#include "codegen/codegen.h"
+#include "codegen/opencl.h"
 
 #include <string.h>
 
@@ -322,6 +322,7 @@ static const char matrix[] =
 ir_status cg_opencl_prelude(const ir_target *target, ir_text *out) {
   if (strstr(target->features, "+ptx")) ir_text_str(out, "#define VF_PTX\n");
   for (size_t i = 0; i < sizeof prelude / sizeof *prelude; i++) ir_text_str(out, prelude[i]);
+  if (target->soft_f64 || target->soft_division) oc_put_soft(out);
   if (target->matrix) ir_text_str(out, matrix);
   return out->failed ? IR_ERR_MEMORY : IR_OK;
 }

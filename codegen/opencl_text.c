@@ -16,13 +16,13 @@ static const struct {
     [OC_USHORT] = {"ushort", 2, OC_SHORT, OC_USHORT}, [OC_INT] = {"int", 4, OC_INT, OC_UINT},
     [OC_UINT] = {"uint", 4, OC_INT, OC_UINT},         [OC_LONG] = {"long", 8, OC_LONG, OC_ULONG},
     [OC_ULONG] = {"ulong", 8, OC_LONG, OC_ULONG},     [OC_FLOAT] = {"float", 4, OC_INT, OC_UINT},
-    [OC_DOUBLE] = {"double", 8, OC_LONG, OC_ULONG},
+    [OC_DOUBLE] = {"double", 8, OC_LONG, OC_ULONG},   [OC_SOFT] = {"soft", 8, OC_LONG, OC_ULONG},
 };
 
 unsigned oc_bytes(unsigned kind) { return kinds[kind].bytes; }
 unsigned oc_signed(unsigned kind) { return kinds[kind].is_signed; }
 unsigned oc_unsigned(unsigned kind) { return kinds[kind].is_unsigned; }
-bool oc_is_integer(unsigned kind) { return kind != OC_BOOL && kind != OC_FLOAT && kind != OC_DOUBLE; }
+bool oc_is_integer(unsigned kind) { return kind > OC_BOOL && kind < OC_FLOAT; }
 bool oc_is_signed(unsigned kind) { return oc_is_integer(kind) && kinds[kind].is_signed == kind; }
 
 oc_type_text oc_type(unsigned kind, uint32_t width) {
@@ -32,18 +32,18 @@ oc_type_text oc_type(unsigned kind, uint32_t width) {
   return type;
 }
 
-unsigned oc_kind_of(ir_dtype dtype) {
+unsigned oc_kind_of(const oc_emitter *e, ir_dtype dtype) {
   static const uint8_t table[IR_DTYPE_COUNT] = {
       [IR_BOOL] = OC_BOOL,  [IR_I8] = OC_CHAR,   [IR_U8] = OC_UCHAR,   [IR_I16] = OC_SHORT,
       [IR_U16] = OC_USHORT, [IR_I32] = OC_INT,   [IR_U32] = OC_UINT,   [IR_I64] = OC_LONG,
       [IR_U64] = OC_ULONG,  [IR_F16] = OC_FLOAT, [IR_BF16] = OC_FLOAT, [IR_F32] = OC_FLOAT,
       [IR_F64] = OC_DOUBLE, [IR_INDEX] = OC_LONG};
-  return table[dtype];
+  return dtype == IR_F64 && e->target->soft_f64 ? OC_SOFT : table[dtype];
 }
 
-unsigned oc_storage_of(ir_dtype dtype) {
+unsigned oc_storage_of(const oc_emitter *e, ir_dtype dtype) {
   if (dtype == IR_BOOL) return OC_UCHAR;
-  return dtype == IR_F16 || dtype == IR_BF16 ? OC_USHORT : oc_kind_of(dtype);
+  return dtype == IR_F16 || dtype == IR_BF16 ? OC_USHORT : oc_kind_of(e, dtype);
 }
 
 /* memory for text */
@@ -137,8 +137,17 @@ oc_value oc_literal(oc_emitter *e, unsigned kind, int64_t value) {
   return v;
 }
 
+static oc_value soft_real(oc_emitter *e, double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  oc_value v = oc_make(e, OC_SOFT, 1, OC_ATOM, "0x%llxUL", (unsigned long long)bits);
+  v.literal = true;
+  return v;
+}
+
 oc_value oc_real(oc_emitter *e, unsigned kind, double value) {
   ir_text digits;
+  if (kind == OC_SOFT) return soft_real(e, value);
   ir_text_init(&digits, e->nest->mem);
   if (!isfinite(value)) /* which are floats */
     ir_textf(&digits, "%s%s%s", value < 0 ? "-" : "", kind == OC_DOUBLE ? "(double)" : "",
@@ -179,6 +188,9 @@ oc_value oc_lane(oc_emitter *e, ir_dtype dtype, oc_value v, uint32_t i) {
 
 oc_value oc_convert(oc_emitter *e, oc_value v, unsigned kind) {
   if (v.kind == kind) return v;
+  if (v.kind == OC_SOFT || kind == OC_SOFT)
+    return oc_make(e, kind, v.width, OC_ATOM, "vf_%s_from_%s(%s)", oc_type(kind, v.width).text,
+                   oc_type(v.kind, v.width).text, v.text);
   if (v.width > 1)
     return oc_make(e, kind, v.width, OC_ATOM, "convert_%s(%s)", oc_type(kind, v.width).text, v.text);
   return oc_make(e, kind, 1, OC_UNARY, "(%s)%s", kinds[kind].name, oc_in(e, v, OC_UNARY));

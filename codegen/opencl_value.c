@@ -159,7 +159,7 @@ static oc_value cast_node(oc_emitter *e, ir_ref ref) {
 static oc_value constant(oc_emitter *e, const ir_node *n) {
   ir_value value = {.i = n->arg};
   if (n->dtype == IR_INDEX) return oc_index_literal(e, value.i);
-  unsigned kind = oc_kind_of((ir_dtype)n->dtype);
+  unsigned kind = oc_kind_of(e, (ir_dtype)n->dtype);
   return ir_is_float((ir_dtype)n->dtype) ? oc_real(e, kind, value.f) : oc_literal(e, kind, value.i);
 }
 

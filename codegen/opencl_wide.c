@@ -9,7 +9,7 @@ typedef struct wide {
 static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
   enum { BYTES = 16, MOST = 4 };
   const ir_node *n = ir_get(e->g, load);
-  uint32_t bytes = oc_bytes(oc_storage_of(ir_dtype_of(e->g, n->src[0])));
+  uint32_t bytes = oc_bytes(oc_storage_of(e, ir_dtype_of(e->g, n->src[0])));
   const uint64_t *lanes = cg_lanes(e->nest, load);
   if (!e->by_lanes || cg_local_of(e->g, load) < 0 || oc_is_own(e, n->src[0]) || !ir_is_true(e->g, n->src[2]))
     return false;

@@ -111,6 +111,8 @@ static ir_status build(rt_context *context, const fe_request *r, const ir_text *
   fe_copy copy;
   int64_t start = ir_timer_start(rt_context_timer(context));
   if (!target) return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");
+  if (rt_context_accepts(context, r->name, r->graph, r->results, r->inputs, r->input_count, error))
+    return error->status;
   if (fe_request_copy(r, &copy, error) != IR_OK) return error->status;
   pass_options options = fe_pass_options(&copy.request, target);
   ir_plan plan = {.mem = copy.graph.mem};

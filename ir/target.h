@@ -13,6 +13,7 @@ typedef struct ir_target {
   bool has_fma, has_f16c;
   bool has_masks; /* a vector of elements of 4 or 8 bytes loads under a mask in one instruction */
   bool has_dot2;  /* DOT2 of 32 bits takes one or two instructions */
+  bool soft_f64, soft_division;         /* computed with integers: f64; quotients and square roots of f32 */
   int64_t l1_bytes, l2_bytes, l3_bytes; /* data caches of one core; rounded down to a power of two */
   int lanes; /* 0: lanes of a vector loop are elements of registers. Else they are a group of at most so many
                 work-items, a power of two, which share the kernel's locals and wait for each other */

@@ -120,6 +120,12 @@ const ir_target *rt_context_target(rt_context *c, ir_error *error) {
   return status ? NULL : &c->target;
 }
 
+ir_status rt_context_accepts(rt_context *c, const char *name, const ir_graph *g, ir_ref results,
+                             const ir_ref *inputs, size_t count, ir_error *error) {
+  const rt_device_table *does = c->device->does;
+  return does->accepts ? does->accepts(c->device, name, g, results, inputs, count, error) : IR_OK;
+}
+
 rt_disk *rt_context_disk(rt_context *c, ir_error *error) {
   if (c->options.no_disk) return NULL;
   pthread_mutex_lock(&c->lock);

@@ -31,6 +31,9 @@ typedef struct rt_device_table {
   void (*close)(rt_device *device);
   /* What code is made for. */
   ir_status (*describe)(rt_device *device, ir_target *out, ir_error *error);
+  /* Refuses a graph, as it was recorded, that the device is not to compute. NULL: it takes all. */
+  ir_status (*accepts)(rt_device *device, const char *name, const ir_graph *graph, ir_ref results,
+                       const ir_ref *inputs, size_t count, ir_error *error);
   /* One kernel becomes an image whose only entry is called `symbol`. */
   ir_status (*compile)(rt_context *context, const ir_graph *graph, ir_ref kernel, const char *symbol,
                        rt_flat *image, ir_error *error);

@@ -168,6 +168,7 @@ static ir_status describe(rt_device *device, ir_target *out, ir_error *error) {
 
 static const rt_device_table does = {.close = close_device,
                                      .describe = describe,
+                                     .accepts = rt_cl_accepts,
                                      .compile = rt_cl_compile,
                                      .load = rt_cl_load_code,
                                      .adopt = rt_cl_adopt,

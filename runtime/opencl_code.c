@@ -9,7 +9,7 @@
 
 static const char binary_name[] = "binary"; /* of an image; those of kernels begin with vf_ */
 
-enum { LOG_SHOWN = 600 };
+enum { LOG_SHOWN = 600, NAMES_SHOWN = 300 }; /* bytes, in messages */
 
 /* one kernel */
 
@@ -104,9 +104,25 @@ static cl_int build(const rt_opencl *d, cl_program program) {
   return d->cl.BuildProgram(program, 1, &d->facts.id, options, NULL, NULL);
 }
 
-/* Compiles. `who` is what the kernels belong to. */
-static ir_status build_from(rt_context *c, const char *who, const ir_text *text, cl_program *out,
-                            ir_error *error) {
+/* Which kernels may be meant, ` vf_a, vf_b`; nothing where the log names one. */
+static void put_names(const rt_cl_code *code, const char *log, char *to, size_t room) {
+  enum { SHOWN = 4 };
+  size_t used = 0;
+  rt_entry entry;
+  to[0] = '\0';
+  for (uint32_t i = 0; i < code->count; i++)
+    if (!rt_image_entry(code->image, code->size, i, &entry) || strstr(log, entry.name)) return;
+  for (uint32_t i = 0; i < code->count && i < SHOWN && used < room; i++) {
+    rt_image_entry(code->image, code->size, i, &entry);
+    used += (size_t)snprintf(to + used, room - used, "%s %.60s", i ? "," : "", entry.name);
+  }
+  if (code->count > SHOWN && used < room)
+    snprintf(to + used, room - used, " and %u more", (unsigned)(code->count - SHOWN));
+}
+
+/* Compiles. `who` is what the kernels belong to; code NULL: they have no names. */
+static ir_status build_from(rt_context *c, const char *who, const rt_cl_code *code, const ir_text *text,
+                            cl_program *out, ir_error *error) {
   rt_opencl *d = (rt_opencl *)c->device;
   cl_int result = CL_SUCCESS;
   const char *source = ir_text_get(text);
@@ -123,11 +139,12 @@ static ir_status build_from(rt_context *c, const char *who, const ir_text *text,
   ir_timer_lap(c->options.timer, &start, "driver", -1, NULL);
   *out = program;
   if (result == CL_SUCCESS) return IR_OK;
-  char log[LOG_SHOWN] = "";
+  char log[LOG_SHOWN] = "", names[NAMES_SHOWN] = "";
   if (program) put_log(d, program, log, sizeof log);
+  if (code) put_names(code, log, names, sizeof names);
   if (program) d->cl.ReleaseProgram(program);
   *out = NULL;
-  return rt_cl_fail(error, result, "%s: device %s compiles its kernels%s%s", who, d->facts.name,
+  return rt_cl_fail(error, result, "%s: device %s compiles its kernels%s%s%s", who, d->facts.name, names,
                     log[0] ? ": " : "", log);
 }
 
@@ -137,7 +154,7 @@ static ir_status build_source(rt_context *c, rt_cl_code *code, const char *name,
   ir_text_init(&text, &c->mem);
   snprintf(who, sizeof who, "graph @%.140s", name);
   ir_status status = put_source(c, code, &text, error);
-  if (!status) status = build_from(c, who, &text, &code->program, error);
+  if (!status) status = build_from(c, who, code, &text, &code->program, error);
   ir_text_free(&text);
   return status;
 }
@@ -185,7 +202,7 @@ ir_status rt_cl_build_text(rt_context *c, const char *who, const ir_text *text, 
     *out = take_binary(d, found.payload, found.size);
     rt_disk_release(&found);
   }
-  ir_status status = *out ? IR_OK : build_from(c, who, text, out, error);
+  ir_status status = *out ? IR_OK : build_from(c, who, NULL, text, out, error);
   rt_flat made = key.bytes && *out ? binary_of(d, &c->mem, *out) : (rt_flat){0};
   if (made.bytes) rt_disk_put(disk, kind, key.bytes, key.size, made.bytes, made.size);
   rt_flat_free(&c->mem, &made);

@@ -86,6 +86,10 @@ ir_status rt_cl_list(const rt_cl *cl, rt_cl_facts *list, size_t *count, ir_error
 const char *rt_cl_lacks(const rt_cl_facts *facts);
 void rt_cl_describe(const rt_cl_facts *facts, ir_target *out);
 
+/* opencl_refuse.c */
+ir_status rt_cl_accepts(rt_device *device, const char *name, const ir_graph *graph, ir_ref results,
+                        const ir_ref *inputs, size_t count, ir_error *error);
+
 /* opencl.c: context and queue are there. */
 ir_status rt_cl_ready(rt_opencl *device, ir_error *error);
 /* All commands that this thread sent are done. */

@@ -191,6 +191,8 @@ void rt_cl_describe(const rt_cl_facts *f, ir_target *out) {
   out->vector_bytes = vector_bytes(f);
   if (f->ptx) add_feature(out, "%s+%s", "ptx");
   out->has_fma = f->fma;
+  out->soft_f64 = !f->f64;
+  out->soft_division = !f->divides;
   out->has_f16c = true; /* f16 is read and written by functions that every device has */
   out->lanes = f->cpu ? 0 : (int)power_of_two_below(f->group < LANES ? f->group : LANES);
   out->together = f->cpu ? 0 : (int)f->together;

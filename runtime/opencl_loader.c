@@ -100,7 +100,7 @@ const char *rt_cl_error_name(cl_int code) {
 }
 
 ir_status rt_cl_fail(ir_error *error, cl_int code, const char *format, ...) {
-  char what[512];
+  char what[900];
   va_list args;
   va_start(args, format);
   vsnprintf(what, sizeof what, format, args);

@@ -118,6 +118,10 @@ typedef struct rt_lookups {
 } rt_lookups;
 rt_lookups rt_context_lookups(rt_context *context);
 
+/* IR_ERR_UNSUPPORTED: a graph, as it was recorded, that the context's device does not compute. */
+ir_status rt_context_accepts(rt_context *context, const char *name, const ir_graph *graph, ir_ref results,
+                             const ir_ref *inputs, size_t count, ir_error *error);
+
 /* The program of this key, or *out NULL where it is not cached (IR_OK all the same). */
 ir_status rt_program_find(rt_context *context, const void *key, size_t key_size, rt_program **out,
                           ir_error *error);

@@ -235,6 +235,8 @@ static const field fields[] = {
     FIELD("f16c", FIELD_BOOL, has_f16c, "0 or 1"),
     FIELD("masks", FIELD_BOOL, has_masks, "0 or 1"),
     FIELD("dot2", FIELD_BOOL, has_dot2, "0 or 1"),
+    FIELD("soft_f64", FIELD_BOOL, soft_f64, "0 or 1"),
+    FIELD("soft_division", FIELD_BOOL, soft_division, "0 or 1"),
     FIELD("l1", FIELD_BYTES, l1_bytes, "a power of two"),
     FIELD("l2", FIELD_BYTES, l2_bytes, "a power of two"),
     FIELD("l3", FIELD_BYTES, l3_bytes, "a power of two"),

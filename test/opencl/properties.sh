@@ -1,6 +1,7 @@
 #!/bin/sh
 # Property tests on PoCL's device: the same programs, the same oracles (properties.counts says how many cases). In a soak
-# again with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other.
+# again with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other, and as for devices
+# that lack doubles and correctly rounded division, of both kinds.
 . test/opencl/common.sh
 needs_pocl
 export VIEWFOLD_DEVICE=opencl
@@ -17,8 +18,10 @@ try_all() {
 }
 try_all
 if [ "$soak" = 1 ]; then
-  export VIEWFOLD_TEST_TARGET=lanes=64
-  try_all
+  for target in lanes=64 'soft_f64=1 soft_division=1' 'lanes=64 soft_f64=1 soft_division=1'; do
+    export VIEWFOLD_TEST_TARGET="$target"
+    try_all
+  done
 fi
 echo "opencl properties: $ran on PoCL, $failed failed, seed $seed"
 [ $failed = 0 ]

@@ -11,7 +11,8 @@
  *                        memory as a buffer
  *   group=N local=N      the most work-items of a group, bytes of local memory; for kernels, too
  *   max_alloc=N memory=N the largest buffer, and all buffers together; refused beyond
- *   no_fp64 no_rounding  without doubles; without correctly rounded division and square root
+ *   no_fp64 no_rounding  without doubles, of which its compiler knows nothing; without correctly rounded
+ *                        division and square root of f32
  *   log=TEXT             every build fails with this log, `_` for blanks
  *   no_binaries          refuses a program's binary
  *   plant=WHAT           begins every kernel with a mistake: bounds, a write out of bounds; race, every

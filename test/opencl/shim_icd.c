@@ -299,6 +299,20 @@ static char *planted(const char *text, const char *statement) {
   return fclose(file) ? NULL : out;
 }
 
+/* The text for a compiler that knows no doubles: what names one names nothing. */
+static char *without_doubles(const char *text) {
+  static const char *const widths[] = {"", "2", "3", "4", "8", "16"};
+  char *out = NULL;
+  size_t size;
+  FILE *file = open_memstream(&out, &size);
+  if (!file) return NULL;
+  fputs("#undef cl_khr_fp64\n", file);
+  for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+    fprintf(file, "#define double%s this_device_has_no_double%s\n", widths[i], widths[i]);
+  fprintf(file, "#line 1\n%s", text);
+  return fclose(file) ? NULL : out;
+}
+
 static char *joined(cl_uint n, const char **texts, const size_t *sizes) {
   char *out = NULL;
   size_t size;
@@ -316,16 +330,17 @@ static cl_program CL_API_CALL my_CreateProgramWithSource(cl_context c, cl_uint n
   const char *plant = setting("plant");
   for (size_t i = 0; plant && i < sizeof plants / sizeof *plants; i++)
     if (!strncmp(plant, plants[i].name, strlen(plants[i].name))) statement = plants[i].statement;
-  bool shadow = setting("shadow") != NULL;
+  bool shadow = setting("shadow") != NULL, no_fp64 = setting("no_fp64") != NULL;
   pthread_mutex_unlock(&lock);
   if (wrong != CL_SUCCESS) {
     if (status) *status = wrong;
     return NULL;
   }
-  if (!statement && !shadow) return real.clCreateProgramWithSource(c, n, texts, sizes, status);
+  if (!statement && !shadow && !no_fp64) return real.clCreateProgramWithSource(c, n, texts, sizes, status);
   char *text = joined(n, texts, sizes), *changed = NULL;
   if (text && shadow) changed = shim_shadow_text(text), free(text), text = changed;
   if (text && statement) changed = planted(text, statement), free(text), text = changed;
+  if (text && no_fp64) changed = without_doubles(text), free(text);
   cl_program made =
       changed ? real.clCreateProgramWithSource(c, 1, (const char *[]){changed}, NULL, status) : NULL;
   if (!changed && status) *status = CL_OUT_OF_HOST_MEMORY;

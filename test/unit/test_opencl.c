@@ -165,6 +165,7 @@ static void messages(void **state) {
       {"max_alloc=4096", IR_ERR_MEMORY, "device ",
        "at most 4096"}, /* intermediates take more than the rest */
       {"log=line_7_is_no_good", IR_ERR_COMPILE, "graph @test: device ", "line 7 is no good"},
+      {"log=some_error_here", IR_ERR_COMPILE, " compiles its kernels vf_", ", vf_"},
       {"fail=CreateContext:1:-2", IR_ERR_DEVICE, "opening device ", "CL_DEVICE_NOT_AVAILABLE"},
       {"fail=EnqueueNDRangeKernel:2:-5", IR_ERR_DEVICE, "graph @test: device ", "CL_OUT_OF_RESOURCES"},
       {"fail=EnqueueNDRangeKernel:1+:-36", IR_ERR_DEVICE, "graph @test: device ", "a new one may work"},

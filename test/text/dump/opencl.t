@@ -87,7 +87,7 @@ float *restrict b0
 
 == a compiler takes all of it, the prelude with it
 @needs clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only /dev/null
-$ for f in flip rows moves; do for t in lanes=0 'lanes=64 local=32768'; do
+$ for f in flip rows moves; do for t in lanes=0 'lanes=64 local=32768' 'soft_f64=1 soft_division=1'; do
 > viewfold dump --stage=opencl --target "$t" $f.vf > $f.cl
 > clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only -Wno-unused-function -Werror $f.cl; done; done
 
@@ -183,3 +183,52 @@ $ for most in 0 1024 512; do
 63 arguments of 8 bytes
 63 arguments of 8 bytes
 35 arguments of 8 bytes
+
+== a target without doubles and without correctly rounded division computes both with integers
+<<< soft.vf
+graph @soft(%x: f32[64], %y: f32[64], %z: f64[64]) {
+  %a = div %x, %y
+  %b = sqrt %a
+  %c = pow %x, %y
+  %d = tan %b
+  %e = add %c, %d
+  %f = mul %z, %e
+  return %f
+}
+>>>
+$ for t in 'lanes=64 local=32768' 'vector_bytes=64 registers=32'; do
+> viewfold dump --stage=opencl --target "$t soft_f64=1 soft_division=1" soft.vf | sed -n '/^kernel/,$p' >kernel.cl
+> grep -c -w -E 'double[0-9]*|sqrt|fabs' kernel.cl; grep -c -E ' / ' kernel.cl
+> grep -o -E 'vf_(div|sqrt)_float[0-9]*|vf_(div|mul)_soft[0-9]*|vf_soft[0-9]*_from_float[0-9]*' kernel.cl | sort -u | paste -s -d' '
+> viewfold dump --stage=opencl --target "$t" soft.vf | grep -i soft | wc -l; done
+0
+0
+vf_div_float vf_div_soft vf_mul_soft vf_soft_from_float vf_sqrt_float
+0
+0
+0
+vf_div_float8 vf_div_soft8 vf_mul_soft8 vf_soft8_from_float8 vf_sqrt_float8
+0
+
+== a compiler that knows no doubles takes functions of f32 which compute in them elsewhere
+@needs clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -Xclang -cl-ext=-cl_khr_fp64 -fsyntax-only /dev/null
+<<< wide.vf
+graph @wide(%x: f32[64], %y: f16[64]) {
+  %a = sin %x
+  %b = pow %x, %a
+  %c = gelu_erf %b
+  %d = tan %y
+  %e = linspace start=0.0 stop=1.0 num=64
+  %f = add %c, %d
+  %g = mul %e, %f
+  return %g
+}
+>>>
+$ for t in 'lanes=64 local=32768' 'vector_bytes=64 registers=32'; do for s in 1 0; do
+> viewfold dump --stage=opencl --target "$t soft_f64=$s" wide.vf > wide.cl
+> clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -Xclang -cl-ext=-cl_khr_fp64,-__opencl_c_fp64 \
+>   -fsyntax-only -Wno-unused-function -Werror wide.cl 2>/dev/null; echo $?; done; done
+0
+1
+0
+1
