@@ -1,6 +1,7 @@
 #!/bin/sh
 # Property tests on PoCL's device: the same programs, the same oracles (properties.counts says how many cases). In a soak
-# again with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other.
+# again with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other, and on devices of
+# either type with less local memory than any has.
 . test/opencl/common.sh
 needs_pocl
 export VIEWFOLD_DEVICE=opencl
@@ -19,6 +20,13 @@ try_all
 if [ "$soak" = 1 ]; then
   export VIEWFOLD_TEST_TARGET=lanes=64
   try_all
+  needs build/opencl/shim.icd "make CHECK=1 tests"
+  export OCL_ICD_VENDORS="$PWD/build/opencl"
+  export VF_SHIM=local=8192
+  for lanes in 64 0; do
+    VIEWFOLD_TEST_TARGET="lanes=$lanes local=8192 arguments=1024 parts=1024"
+    try_all
+  done
 fi
 echo "opencl properties: $ran on PoCL, $failed failed, seed $seed"
 [ $failed = 0 ]
