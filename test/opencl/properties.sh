@@ -1,7 +1,7 @@
 #!/bin/sh
 # Property tests on PoCL's device: the same programs, the same oracles (properties.counts says how many cases). In a soak
-# again with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other, and as for devices
-# that lack doubles and correctly rounded division, of both kinds.
+# again: with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other; as for devices that
+# lack doubles and correctly rounded division, of both kinds; and on devices of both with less local memory than any has.
 . test/opencl/common.sh
 needs_pocl
 export VIEWFOLD_DEVICE=opencl
@@ -20,6 +20,12 @@ try_all
 if [ "$soak" = 1 ]; then
   for target in lanes=64 'soft_f64=1 soft_division=1' 'lanes=64 soft_f64=1 soft_division=1'; do
     export VIEWFOLD_TEST_TARGET="$target"
+    try_all
+  done
+  needs build/opencl/shim.icd "make CHECK=1 tests"
+  export OCL_ICD_VENDORS="$PWD/build/opencl" VF_SHIM=local=8192
+  for lanes in 64 0; do
+    VIEWFOLD_TEST_TARGET="lanes=$lanes local=8192 arguments=1024 parts=1024"
     try_all
   done
 fi
