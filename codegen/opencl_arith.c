@@ -182,7 +182,8 @@ static oc_value unrounded_fma(oc_emitter *e, oc_value a, oc_value b, oc_value c)
 
 /* Is it computed with integers (opencl_soft.c)? */
 static bool is_soft(const oc_emitter *e, ir_op op, unsigned kind) {
-  return kind == OC_SOFT || (e->target->soft_division && (op == IR_OP_DIV || op == IR_OP_SQRT));
+  bool divides = op == IR_OP_DIV || op == IR_OP_SQRT;
+  return kind == OC_SOFT || (kind == OC_FLOAT && divides && e->target->soft_division);
 }
 
 /* The four operations, and the square root. */

@@ -68,7 +68,7 @@ cl_int shim_shadow_copy(const cl_icd_dispatch *real, cl_command_queue queue, cl_
 
 static const char *const functions =
     "#define VF_HALF static __attribute__((overloadable))\n"
-    "#define VF_HALVES(T) \\\n"
+    "#define VF_SHADOW_HALVES(T) \\\n"
     "  VF_HALF T vf_hi(T##2 v) { return v.hi; } \\\n"
     "  VF_HALF T##2 vf_hi(T##4 v) { return v.hi; } \\\n"
     "  VF_HALF T##4 vf_hi(T##8 v) { return v.hi; } \\\n"
@@ -78,8 +78,10 @@ static const char *const functions =
     "\\\n"
     "                   v.s1, v.s0); \\\n"
     "  }\n"
-    "VF_HALVES(char) VF_HALVES(uchar) VF_HALVES(short) VF_HALVES(ushort) VF_HALVES(int)\n"
-    "VF_HALVES(uint) VF_HALVES(long) VF_HALVES(ulong) VF_HALVES(float) VF_HALVES(double)\n";
+    "VF_SHADOW_HALVES(char) VF_SHADOW_HALVES(uchar) VF_SHADOW_HALVES(short) VF_SHADOW_HALVES(ushort) "
+    "VF_SHADOW_HALVES(int)\n"
+    "VF_SHADOW_HALVES(uint) VF_SHADOW_HALVES(long) VF_SHADOW_HALVES(ulong) VF_SHADOW_HALVES(float) "
+    "VF_SHADOW_HALVES(double)\n";
 
 static const struct {
   const char *suffix, *call;

@@ -210,6 +210,21 @@ vf_div_float vf_div_soft vf_mul_soft vf_soft_from_float vf_sqrt_float
 vf_div_float8 vf_div_soft8 vf_mul_soft8 vf_soft8_from_float8 vf_sqrt_float8
 0
 
+== without correctly rounded division of f32, f64 divides as it does
+<<< both.vf
+graph @both(%x: f32[64], %y: f64[64]) {
+  %a = div %x, 3.0
+  %b = sqrt %y
+  %c = div %b, %y
+  return %a, %c
+}
+>>>
+$ viewfold dump --stage=opencl --target 'lanes=64 local=32768 soft_division=1' both.vf | sed -n '/^kernel/,$p' |
+>   grep -o -E '= .*(vf_div|vf_sqrt|sqrt| / ).*' | sed 's/[0-9]*\.[0-9]*f*/C/; s/v[0-9][0-9]*/v/g' | sort
+= sqrt(v);
+= v / v;
+= vf_div_float(v, C);
+
 == a compiler that knows no doubles takes functions of f32 which compute in them elsewhere
 @needs clang-19 -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -Xclang -cl-ext=-cl_khr_fp64 -fsyntax-only /dev/null
 <<< wide.vf
