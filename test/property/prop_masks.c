@@ -25,55 +25,48 @@ static const ir_dtype dtypes[] = {IR_BOOL, IR_U8,  IR_I8,  IR_U16, IR_I16,  IR_U
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 static long elements;
 
-typedef struct problem {
-  trial t;
-} problem;
-
-static int64_t pick(problem *p, int64_t lo, int64_t hi) { return trial_pick(&p->t, lo, hi); }
-
-static ir_ref cast_of(problem *p, ir_ref x) {
-  for (int64_t k = pick(p, 1, MOST_CASTS); k > 0; k--)
-    x = op_cast(&p->t.g, x, dtypes[pick(p, 0, DTYPES - 1)]);
+static ir_ref cast_of(trial *t, ir_ref x) {
+  for (int64_t k = trial_pick(t, 1, MOST_CASTS); k > 0; k--)
+    x = op_cast(&t->g, x, dtypes[trial_pick(t, 0, DTYPES - 1)]);
   return x;
 }
 
 /* Is the bit set that has the number of the lane? */
-static ir_ref mask_of(problem *p, const ir_ref *shape, int64_t bits) {
-  ir_graph *g = &p->t.g;
+static ir_ref mask_of(trial *t, const ir_ref *shape, int64_t bits) {
+  ir_graph *g = &t->g;
   ir_ref lane = op_iota(g, IR_I64, shape, 2, 1), all = op_const(g, IR_I64, (ir_value){.i = bits});
   ir_ref bit = op_binary(g, IR_OP_AND, op_binary(g, IR_OP_SHR, all, lane), op_literal_int(g, 1));
   return op_binary(g, IR_OP_NE, bit, op_literal_int(g, 0));
 }
 
 static bool record(trial *t) {
-  problem *p = (problem *)t;
   static const int64_t lengths[] = {2, 3, 4, 4, 4, 8, 8, 16, 16, 32};
-  ir_graph *g = &p->t.g;
-  int64_t rows = pick(p, 1, MOST_ROWS), length = pick(p, 0, 3) ? lengths[pick(p, 0, 9)] : pick(p, 1, 40);
-  int64_t half = length / 2;
+  ir_graph *g = &t->g;
+  int64_t rows = trial_pick(t, 1, MOST_ROWS),
+          length = trial_pick(t, 0, 3) ? lengths[trial_pick(t, 0, 9)] : trial_pick(t, 1, 40);
   int64_t bits =
-      pick(p, 0, 1) ? ((int64_t)1 << pick(p, 0, 1 + 2 * half)) - 1 : (int64_t)random_next(&p->t.state);
+      trial_pick(t, 0, 1) ? ((int64_t)1 << trial_pick(t, 0, length)) - 1 : (int64_t)random_next(&t->state);
   ir_ref shape[] = {ir_index(g, rows), ir_index(g, length)}, turned[] = {ir_index(g, 1), ir_index(g, 0)};
   t->input_count = t->result_count = 1;
-  t->input[0] = op_input(g, "x", 1, dtypes[pick(p, 0, DTYPES - 1)], shape, 2);
-  ir_ref kept = cast_of(p, t->input[0]);
-  ir_ref rest = pick(p, 0, 2) ? op_const(g, ir_dtype_of(g, kept), (ir_value){0}) : cast_of(p, t->input[0]);
+  t->input[0] = op_input(g, "x", 1, dtypes[trial_pick(t, 0, DTYPES - 1)], shape, 2);
+  ir_ref kept = cast_of(t, t->input[0]);
+  ir_ref rest =
+      trial_pick(t, 0, 2) ? op_const(g, ir_dtype_of(g, kept), (ir_value){0}) : cast_of(t, t->input[0]);
   rest = op_cast(g, rest, ir_dtype_of(g, kept));
-  ir_ref mask = mask_of(p, shape, bits);
-  ir_ref y = pick(p, 0, 4) ? op_where(g, mask, kept, rest) : op_where(g, mask, rest, kept);
-  t->result[0] = pick(p, 0, 3) ? y : op_permute(g, y, turned, 2);
+  ir_ref mask = mask_of(t, shape, bits);
+  ir_ref y = trial_pick(t, 0, 4) ? op_where(g, mask, kept, rest) : op_where(g, mask, rest, kept);
+  t->result[0] = trial_pick(t, 0, 3) ? y : op_permute(g, y, turned, 2);
   return t->result[0] != 0;
 }
 
-static unsigned char *data_of(trial *given, ir_ref input, int64_t n) {
-  problem *p = (problem *)given;
-  ir_dtype dtype = ir_dtype_of(&given->g, input);
-  size_t count = trial_elements(given, input, n), size = ir_dtypes[dtype].bytes;
+static unsigned char *data_of(trial *t, ir_ref input, int64_t n) {
+  ir_dtype dtype = ir_dtype_of(&t->g, input);
+  size_t count = trial_elements(t, input, n), size = ir_dtypes[dtype].bytes;
   unsigned char *data = calloc(count + 1, size);
   for (size_t i = 0; i < count; i++) {
-    ir_value v = {.i = (int64_t)(random_next(&p->t.state) | 1) >> pick(p, 0, 60)};
+    ir_value v = {.i = (int64_t)(random_next(&t->state) | 1) >> trial_pick(t, 0, 60)};
     if (dtype == IR_BOOL) v.i &= 1;
-    if (ir_is_float(dtype)) v.f = (double)pick(p, -2000, 2000) / 8;
+    if (ir_is_float(dtype)) v.f = (double)trial_pick(t, -2000, 2000) / 8;
     ir_value_store(data + i * size, dtype, v);
   }
   elements += (long)count;
@@ -92,7 +85,7 @@ static void run(trial *t) { trial_evaluate(t, &(trial_check){1, data_of, is_righ
 static void tell(const cases *c) { printf("%ld masks, %ld elements", c->done, elements); }
 
 int main(int argc, char **argv) {
-  static const trial_property property = {"masks", 300, machines, CONTEXTS, sizeof(problem),
+  static const trial_property property = {"masks", 300, machines, CONTEXTS, sizeof(trial),
                                           record,  run, tell,     NULL};
   return trial_main(argc, argv, &property);
 }
