@@ -202,6 +202,7 @@ uint32_t ir_rank(const ir_graph *graph, ir_ref ref);
 ir_ref ir_dim(const ir_graph *graph, ir_ref ref, uint32_t axis);
 uint32_t ir_operand_count(const ir_node *node);   /* leading sources that are operands, not attributes */
 uint32_t ir_operands_of(ir_op op, uint32_t nsrc); /* the same for a node that is not made yet */
+bool ir_reduces_axis(const ir_graph *graph, const ir_node *reduce, uint32_t axis); /* of a tensor */
 
 /* batch.c. A value of batch (b0, ..., bk-1) and shape (d0, ...) is an array [b0, ..., bk-1, d0, ...], printed
  * f32[b0,..,bk-1|d0,..]. The batch of a node is the longest among its operands: others align at its end, as

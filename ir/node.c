@@ -101,3 +101,10 @@ uint32_t ir_operands_of(ir_op op, uint32_t nsrc) {
 }
 
 uint32_t ir_operand_count(const ir_node *n) { return ir_operands_of((ir_op)n->op, n->nsrc); }
+
+bool ir_reduces_axis(const ir_graph *g, const ir_node *reduce, uint32_t axis) {
+  if (reduce->op == IR_OP_ARGMAX || reduce->op == IR_OP_ARGMIN) return ir_arg_int(reduce) == axis;
+  for (uint32_t i = 1; i < reduce->nsrc; i++)
+    if (ir_get(g, reduce->src[i])->arg == axis) return true;
+  return false;
+}

@@ -212,13 +212,6 @@ ir_ref fold_range(folder *f, ir_ref extent) {
   return ir_make(f->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(f->next_range++, 0), &extent, 1);
 }
 
-static bool reduces_axis(const ir_node *n, const ir_graph *g, uint32_t axis) {
-  if (n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN) return ir_arg_int(n) == axis;
-  for (uint32_t i = 1; i < n->nsrc; i++)
-    if (ir_get(g, n->src[i])->arg == axis) return true;
-  return false;
-}
-
 static ir_ref fold_reduce(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, const pass_position *p) {
   ir_graph *g = f->g;
   const ir_node *n = ir_get(g, node);
@@ -226,7 +219,7 @@ static ir_ref fold_reduce(folder *f, fold_frame *fr, ir_ref node, ir_ref valid, 
     pass_position inner = {.rank = ir_rank(g, n->src[0])};
     uint32_t kept = 0;
     for (uint32_t i = 0; i < inner.rank; i++) {
-      bool reduced = reduces_axis(n, g, i);
+      bool reduced = ir_reduces_axis(g, n, i);
       inner.at[i] =
           reduced ? fr->ranges[fr->range_count++] = fold_range(f, ir_dim(g, n->src[0], i)) : p->at[kept++];
     }

@@ -65,23 +65,17 @@ static bool is_long(ir_graph *g, ir_ref node) {
   return bytes > CACHE_BYTES;
 }
 
-static bool reduces(const ir_graph *g, ir_ref reduce, uint32_t axis) {
-  const ir_node *n = ir_get(g, reduce);
-  if (n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN) return ir_arg_int(n) == axis;
-  for (uint32_t i = 1; i < n->nsrc; i++)
-    if (ir_get(g, n->src[i])->arg == axis) return true;
-  return false;
-}
-
 /* Rows are taken together along the innermost axis that is not reduced. Do they lie elsewhere in memory, or
  * are few of them side by side, which fill no whole numbers of lanes? */
 static bool is_narrow(ir_graph *g, ir_ref view, ir_ref reduce) {
   uint32_t place[IR_MAX_RANK], rank = ir_rank(g, view), last = rank;
   lower_places(g, view, place);
   uint32_t beside = innermost(g, view, place);
-  if (beside == rank || ir_rank(g, ir_src(g, reduce, 0)) != rank || reduces(g, reduce, beside)) return false;
+  if (beside == rank || ir_rank(g, ir_src(g, reduce, 0)) != rank ||
+      ir_reduces_axis(g, ir_get(g, reduce), beside))
+    return false;
   for (uint32_t i = 0; i < rank; i++)
-    if (!reduces(g, reduce, i) && ir_bounds_of(g, ir_dim(g, view, i)).hi > 1) last = i;
+    if (!ir_reduces_axis(g, ir_get(g, reduce), i) && ir_bounds_of(g, ir_dim(g, view, i)).hi > 1) last = i;
   return last != beside || ir_bounds_of(g, ir_dim(g, view, beside)).hi < 2 * TOGETHER;
 }
 

@@ -60,18 +60,11 @@ static void below_join(const ir_graph *g, const ir_node *n, const slab_axes *abo
     if (stacked || i != joined) below->loop[i] = above->loop[stacked && i >= joined ? i + 1 : i];
 }
 
-static bool reduces(const ir_graph *g, const ir_node *n, uint32_t axis) {
-  if (n->op == IR_OP_ARGMAX || n->op == IR_OP_ARGMIN) return ir_arg_int(n) == axis;
-  for (uint32_t i = 1; i < n->nsrc; i++)
-    if (ir_get(g, n->src[i])->arg == axis) return true;
-  return false;
-}
-
 static void below_reduction(const ir_graph *g, const ir_node *n, const slab_axes *above, slab_axes *below) {
   uint32_t kept = 0;
   below->parts = above->parts;
   for (uint32_t i = 0; i < ir_rank(g, n->src[0]); i++)
-    if (!reduces(g, n, i)) below->loop[i] = above->loop[kept++];
+    if (!ir_reduces_axis(g, n, i)) below->loop[i] = above->loop[kept++];
 }
 
 bool slab_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const slab_axes *above, slab_axes *below) {
