@@ -196,10 +196,29 @@ bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies);
  * sums[] of its carried value's copies; false where it is none that these can do */
 bool oc_emit_matrix(oc_emitter *e, const cg_loop *loop, void **sums);
 
-/* opencl_pair.c: narrow floats of input and of locals by pairs, for targets with matrix instructions; false
- * where none lie side by side */
-bool oc_emit_pairs(oc_emitter *e, ir_ref load, void **copies);
-bool oc_store_pairs(oc_emitter *e, ir_ref store);
+/* opencl_run.c: narrow floats of input and of locals by eights or pairs, for targets with matrix
+ * instructions; false where none lie side by side */
+bool oc_emit_runs(oc_emitter *e, ir_ref load, void **copies);
+bool oc_store_runs(oc_emitter *e, ir_ref store);
+/* The same in steps: how many runs a load's copies are, 0 where they are none; a variable for each, from the
+ * returned number on; what is read into them; the load's copies, as parts of them. */
+uint32_t oc_count_runs(const oc_emitter *e, ir_ref load);
+uint32_t oc_declare_runs(oc_emitter *e, ir_ref load);
+void oc_read_runs(oc_emitter *e, ir_ref load, uint32_t first);
+void oc_take_runs(oc_emitter *e, ir_ref load, uint32_t first, void **copies);
+
+/* opencl_fetch.c: runs that a round stores in locals are read by the round before it */
+enum { OC_FETCHED = 2 };
+typedef struct oc_fetch {
+  const cg_loop *loop;
+  ir_ref load[OC_FETCHED];
+  uint32_t first[OC_FETCHED], count; /* numbers of variables; of loads, 0: nothing is read ahead */
+} oc_fetch;
+/* In front of the loop: reads what its first round stores. */
+oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop);
+/* At the beginning of a round: what reads for the next one, to be put behind the stores. The loads have the
+ * values then that were read for this one. */
+ir_text oc_fetch_next(oc_emitter *e, const oc_fetch *f, unsigned kind, const char *counter, const char *end);
 
 /* opencl_loop.c */
 void oc_emit_running(void *emitter, uint32_t loop);

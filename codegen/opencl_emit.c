@@ -75,7 +75,7 @@ void oc_emit_copies(void *emitter, ir_ref ref, void *out) {
     return;
   }
   if (ir_op_of(e->g, ref) == IR_OP_LOAD &&
-      (oc_emit_tile(e, ref, copies) || oc_emit_wide(e, ref, copies) || oc_emit_pairs(e, ref, copies)))
+      (oc_emit_tile(e, ref, copies) || oc_emit_wide(e, ref, copies) || oc_emit_runs(e, ref, copies)))
     return;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   uint32_t pieces = oc_pieces(e, e->nest->width[ref]);

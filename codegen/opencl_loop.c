@@ -134,8 +134,9 @@ static bool hoist_guarded(oc_emitter *e, const cg_loop *loop, const char *first,
   return false;
 }
 
-/* Stores of what later rounds read stand behind the values: what they store is on its way meanwhile. */
-static void emit_round(oc_emitter *e, const cg_loop *loop, bool effect) {
+/* Stores of what later rounds read stand behind the values: what they store is on its way meanwhile, as is
+ * what `next` reads. */
+static void emit_round(oc_emitter *e, const cg_loop *loop, bool effect, const ir_text *next) {
   uint32_t outer = e->late_depth;
   e->late_depth = effect ? 0 : e->depth;
   if (loop->effect) cg_emit_effect(&e->order, loop->effect);
@@ -143,6 +144,7 @@ static void emit_round(oc_emitter *e, const cg_loop *loop, bool effect) {
   if (effect) return;
   ir_text late = e->late;
   ir_text_init(&e->late, e->nest->mem);
+  if (next->len) ir_text_str(&e->out, ir_text_get(next));
   if (loop->effect) oc_before_values(e, loop);
   cg_need_next(&e->order, loop);
   if (late.failed) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
@@ -194,12 +196,15 @@ void oc_emit_running(void *emitter, uint32_t number) {
   }
   oc_waits before = e->waits; /* what is hoisted may not be run either */
   bool guarded = hoist_guarded(e, loop, first, end);
+  oc_fetch fetch = oc_fetch_first(e, loop);
   put_unrolling(e, loop);
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
   oc_first outer = oc_begin_round(e);
+  ir_text next = oc_fetch_next(e, &fetch, kind, name, end);
   define_counter(e, loop, kind, name);
   e->order.open[number] = true;
-  emit_round(e, loop, effect);
+  emit_round(e, loop, effect, &next);
+  ir_text_free(&next);
   if (e->order.failed) return;
   close_carried(e, loop, arrays);
   oc_end_round(e, loop, outer);

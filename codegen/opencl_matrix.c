@@ -9,16 +9,26 @@
  *   columns  t of two copies; all g read the same
  *
  * and gives it of each of its two rows the terms 2t, 2t + 1, 2t + 8 and 2t + 9, and as many of column g,
- * which is copy g mod 2 of work-item g div 2. Which rows and columns of the whole these are is all the same.
+ * which is copy g mod 2 of work-item g div 2. Where eight rows or columns lie side by side, and terms do not,
+ * another instruction hands them out likewise. Which rows and columns of the whole these are is all the same.
  * Whether the work-items are so is read off the indices; everything else is a loop as any other. */
 #include "codegen/opencl.h"
 
-enum { TERMS = 16, ITEMS = 32, COLUMN_ITEMS = 4, MOST_CHUNKS = 4, MOST_COPIES = 64, MOST_PARTS = 16 };
+enum {
+  TERMS = 16,
+  ITEMS = 32,
+  COLUMN_ITEMS = 4,
+  BLOCK = 8,
+  MOST_CHUNKS = 4,
+  MOST_COPIES = 64,
+  MOST_PARTS = 16
+};
 
 typedef struct side {
   ir_ref load, index;
   int64_t pair;  /* the loop of which two copies make a fragment */
   int64_t apart; /* elements from one of these to the next */
+  int64_t pitch; /* elements from one term to the next; 1: those of a row or column lie side by side */
 } side;
 
 typedef struct matrix {
@@ -107,8 +117,34 @@ static bool are_columns(const oc_emitter *e, const int64_t *offsets) {
   return true;
 }
 
-/* A loop of copies of the side, an even number of them at equal distances. The other side does not depend on
- * any of its loops. */
+/* Where terms lie apart, eight rows or columns have to lie side by side, from a multiple of eight on: what
+ * the lane adds says so, and what else is added does not change it. */
+static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_t *offsets) {
+  const side *s = &m->side[i];
+  const cg_loop *pair = &e->nest->loops[s->pair];
+  ir_ref todo[MOST_PARTS] = {s->index};
+  uint32_t left = 1;
+  if (i && (m->step != 2 || s->apart != 1 || pair->extent != 2)) return false;
+  for (uint32_t lane = 0; lane < e->group; lane++) {
+    int64_t start = offsets[lane / ITEMS * ITEMS];
+    if (start % BLOCK != 0) return false;
+    if (i == 0 && offsets[lane] - start != lane % ITEMS / COLUMN_ITEMS) return false;
+  }
+  while (left) {
+    ir_ref ref = todo[--left];
+    const ir_node *n = ir_get(e->g, ref);
+    if (n->op == IR_OP_ADD && left + 2 <= MOST_PARTS) {
+      todo[left++] = n->src[0], todo[left++] = n->src[1];
+      continue;
+    }
+    bool own = cg_set_has(cg_lanes(e->nest, ref), m->vector) || (i && ref == pair->range);
+    if (!own && !cg_is_multiple(e->g, ref, 0, BLOCK)) return false;
+  }
+  return true;
+}
+
+/* Of the loops of copies of the side, an even number of them at equal distances, that with the smallest. The
+ * other side does not depend on any. */
 static bool find_pair(const oc_emitter *e, side *s, const side *other) {
   const uint64_t *lanes = cg_lanes(e->nest, s->index);
   s->pair = -1;
@@ -116,7 +152,9 @@ static bool find_pair(const oc_emitter *e, side *s, const side *other) {
     const cg_loop *loop = &e->nest->loops[l];
     if (loop->binding != IR_UNROLL) continue;
     if (cg_set_has(cg_lanes(e->nest, other->index), (uint32_t)l)) return false;
-    if (loop->extent % 2 == 0 && cg_stride(e->nest, s->index, (uint32_t)l, &s->apart)) s->pair = l;
+    int64_t apart;
+    if (loop->extent % 2 != 0 || !cg_stride(e->nest, s->index, (uint32_t)l, &apart)) continue;
+    if (s->pair < 0 || apart < s->apart) s->pair = l, s->apart = apart;
   }
   return s->pair >= 0 && cg_copies(&e->order, lanes) <= MOST_COPIES;
 }
@@ -131,8 +169,10 @@ static bool find_side(oc_emitter *e, ir_ref factor, uint32_t number, side *s) {
       !ir_is_true(e->g, n->src[2]))
     return false;
   s->index = n->src[1];
-  return cg_stride(e->nest, s->index, number, &stride) && stride == 1 &&
-         cg_is_multiple(e->g, s->index, e->nest->loops[number].range, 2);
+  if (!cg_stride(e->nest, s->index, number, &stride)) return false;
+  s->pitch = stride;
+  return stride == 1 ? cg_is_multiple(e->g, s->index, e->nest->loops[number].range, 2)
+                     : stride > 1 && stride % BLOCK == 0;
 }
 
 /* The loops of the sums are those of both sides, and one is the work-items. */
@@ -186,9 +226,11 @@ static bool find_matrix(oc_emitter *e, const cg_loop *loop, matrix *m) {
   }
   fits = fits && are_rows(e, offsets[0]) && are_columns(e, offsets[1]);
   if (fits) m->step = offsets[1][1];
-  int64_t *start = offsets[0] < offsets[1] ? offsets[0] : offsets[1];
-  ir_free(e->nest->mem, start, bytes);
-  return fits && find_pair(e, &m->side[0], &m->side[1]) && find_pair(e, &m->side[1], &m->side[0]);
+  for (int i = 0; i < 2 && fits; i++)
+    fits =
+        find_pair(e, &m->side[i], &m->side[!i]) && (m->side[i].pitch == 1 || are_blocks(e, m, i, offsets[i]));
+  ir_free(e->nest->mem, offsets[0] < offsets[1] ? offsets[0] : offsets[1], bytes);
+  return fits;
 }
 
 /* what is written */
@@ -235,15 +277,32 @@ static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
   }
 }
 
+/* Declares what is added to a copy's place to get to what a work-item reads of its fragment. Of columns, a
+ * fragment is that of the pair's first copy. */
+static const char *own_offset(oc_emitter *e, const matrix *m, int i) {
+  const side *s = &m->side[i];
+  const char *name = oc_text(e, "v%u", e->last_number++);
+  if (s->pitch > 1)
+    oc_line(e, "int %s = VF_MATRIX_OWN(%lld) - %s", name, (long long)s->pitch,
+            i ? "2*(lane & 3)" : "(lane >> 2 & 7)");
+  else if (i)
+    oc_line(e, "int %s = 2*(lane & 3) + %lld*((lane >> 3 & 3) - (lane & 3)) + %lld*(lane >> 2 & 1)", name,
+            (long long)m->step, (long long)s->apart);
+  else oc_line(e, "int %s = 2*(lane & 3)", name);
+  return name;
+}
+
 /* Reads the two registers of the copy at the current digits. */
 static void read_registers(oc_emitter *e, const matrix *m, const side *s, fragments *f, const char *offset) {
   size_t copy = copy_of(e, s);
-  for (int64_t chunk = 0; chunk < m->chunks; chunk++)
-    for (int high = 0; high < 2; high++) {
-      const char *name = f->name[chunk][copy][high] = oc_text(e, "v%u", e->last_number++);
-      oc_line(e, "uint %s = as_uint(*(local ushort2 *)(%s + %s%s))", name, f->at[chunk][copy], offset,
-              high ? " + 8" : "");
-    }
+  for (int64_t chunk = 0; chunk < m->chunks; chunk++) {
+    const char **name = f->name[chunk][copy], *at = oc_text(e, "%s + %s", f->at[chunk][copy], offset);
+    for (int high = 0; high < 2; high++) name[high] = oc_text(e, "v%u", e->last_number++);
+    oc_line(e, "uint %s, %s", name[0], name[1]);
+    if (s->pitch > 1)
+      oc_line(e, "VF_MATRIX_TURNED(%s, %s, %s, %lld)", name[0], name[1], at, (long long)s->pitch);
+    else oc_line(e, "VF_MATRIX_BESIDE(%s, %s, %s)", name[0], name[1], at);
+  }
 }
 
 static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums, int64_t row,
@@ -281,12 +340,9 @@ static void emit_matrix(oc_emitter *e, const matrix *m, oc_value **sums) {
   e->has_matrix = true;
   find_places(e, m, f);
   const uint64_t *rows = cg_lanes(e->nest, m->side[0].index), *columns = cg_lanes(e->nest, m->side[1].index);
-  const char *term = oc_text(e, "v%u", e->last_number++), *column = oc_text(e, "v%u", e->last_number++);
-  oc_line(e, "int %s = 2*(lane & 3)", term);
-  oc_line(e, "int %s = %s + %lld*((lane >> 3 & 3) - (lane & 3)) + %lld*(lane >> 2 & 1)", column, term,
-          (long long)m->step, (long long)m->side[1].apart);
+  const char *row = own_offset(e, m, 0), *column = own_offset(e, m, 1);
   cg_first_lane(&e->order, rows);
-  do read_registers(e, m, &m->side[0], &f[0], term);
+  do read_registers(e, m, &m->side[0], &f[0], row);
   while (cg_next_lane(&e->order, rows) && !e->order.failed);
   cg_first_lane(&e->order, columns);
   do {

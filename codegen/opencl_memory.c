@@ -290,7 +290,7 @@ void oc_emit_store(void *emitter, ir_ref ref) {
   oc_emitter *e = emitter;
   const uint64_t *lanes = cg_lanes(e->nest, ref);
   uint32_t width = e->nest->width[ref], pieces = oc_pieces(e, width);
-  if (oc_store_pairs(e, ref)) {
+  if (oc_store_runs(e, ref)) {
     oc_after_effect(e, ref);
     return;
   }

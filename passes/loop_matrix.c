@@ -12,7 +12,7 @@
 
 #include "index.h"
 
-enum { ITEMS = 32, COLUMN_ITEMS = 4, ROW_ITEMS = ITEMS / COLUMN_ITEMS, PAIR = 2 };
+enum { ITEMS = 32, COLUMN_ITEMS = 4, ROW_ITEMS = ITEMS / COLUMN_ITEMS, PAIR = 2, PAD = 8 };
 
 ir_ref loop_narrow(const ir_graph *g, ir_ref value) {
   if (ir_op_of(g, value) != IR_OP_CAST || ir_dtype_of(g, value) != IR_F32) return 0;
@@ -46,8 +46,21 @@ static bool is_whole(const loop_nest *n, const loop_axis *a, int64_t tile) {
   return ir_is_const(n->g, a->extent, &size) && size >= tile && (a->overlaps || size % tile == 0);
 }
 
+/* Eight rows, of any eight terms or of one after the other, are in different banks 16 bytes at a time. */
+int64_t loop_matrix_pitch(int64_t width, bool turned) { return (turned ? width : MATRIX_TERMS) + PAD; }
+
+int64_t loop_matrix_elements(int64_t width, bool turned) {
+  return (turned ? MATRIX_TERMS : width) * loop_matrix_pitch(width, turned);
+}
+
+/* Have the locals of a tile room, whichever way its sides lie? */
+static bool has_room(const loop_nest *n, int64_t rows, int64_t columns) {
+  int64_t elements = loop_matrix_elements(rows, false) + loop_matrix_elements(columns, false);
+  return elements * ir_dtypes[IR_BF16].bytes <= n->target->local_bytes - n->locals->bytes;
+}
+
 bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *column, int64_t batch) {
-  enum { ROW_COPIES = 4, COLUMN_COPIES = 16, FEW_COLUMN_COPIES = 8, ENOUGH = 256 };
+  enum { ROW_COPIES = 4, COLUMN_COPIES = 32, FEW_COLUMN_COPIES = 8, ENOUGH = 256 };
   int64_t rows = ir_bounds_of(n->g, row->extent).hi, columns = ir_bounds_of(n->g, column->extent).hi;
   int items = loop_group_size(n), row_copies = ROW_COPIES, column_copies = COLUMN_COPIES;
   if (items < ITEMS || !loop_suits_matrix(n, reduce)) return false;
@@ -57,9 +70,9 @@ bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *
     else row_items /= 2;
   if (rows < row_items * row_copies) row_copies = PAIR;
   while (column_copies > PAIR && columns < COLUMN_ITEMS * column_copies) column_copies /= 2;
-  for (;;) { /* smaller while there are few groups */
-    int64_t tile = (int64_t)row_items * row_copies * COLUMN_ITEMS * column_copies;
-    if (rows * columns / tile >= ENOUGH / batch) break;
+  for (;;) { /* smaller while there are few groups, or it has no room */
+    int64_t height = (int64_t)row_items * row_copies, width = (int64_t)COLUMN_ITEMS * column_copies;
+    if (rows * columns / (height * width) >= ENOUGH / batch && has_room(n, height, width)) break;
     if (column_copies > FEW_COLUMN_COPIES) column_copies /= 2;
     else if (row_copies > PAIR) row_copies /= 2;
     else break;
@@ -75,22 +88,17 @@ bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *
   return true;
 }
 
-/* Work-items that run together take 16 pairs of a row and 16 of another one, four rows further on where there
- * are so many; or two pairs of 16 columns each. So what they read are whole sectors of 32 bytes, and what
- * they store, rows being 20 words apart, is in different banks, or at most two of it are in one. */
-ir_ref loop_matrix_pair(ir_graph *g, ir_ref copy, ir_ref item, int items, bool along, ir_ref *across) {
+/* Elements that lie side by side in memory are taken `unit` at a time, in order of work-items. Where they are
+ * terms of rows that are 20 words apart in the local, neighbours take what is four rows further on: so the
+ * stores of those that run together are to different banks. */
+ir_ref loop_matrix_unit(ir_graph *g, ir_ref copy, ir_ref item, int items, int64_t units, bool terms,
+                        ir_ref *line) {
   enum { ROWS = 8, APART = 4 };
-  int64_t blocks = items / MATRIX_BLOCK; /* that one copy takes */
-  ir_ref block = pass_div_int(g, item, MATRIX_BLOCK), inside = pass_mod_int(g, item, MATRIX_BLOCK);
-  if (along) {
-    if (blocks % ROWS == 0)
-      block = pass_add(g, pass_mul_int(g, pass_mod_int(g, block, 2), APART),
-                       pass_add(g, pass_mod_int(g, pass_div_int(g, block, 2), APART),
-                                pass_mul_int(g, pass_div_int(g, block, ROWS), ROWS)));
-    *across = pass_add(g, pass_mul_int(g, copy, blocks), block);
-    return inside;
-  }
-  block = pass_add(g, pass_mul_int(g, copy, blocks), block);
-  *across = pass_add(g, pass_mul_int(g, pass_div_int(g, block, MATRIX_BLOCK), MATRIX_BLOCK), inside);
-  return pass_mod_int(g, block, MATRIX_BLOCK);
+  ir_ref number = pass_add(g, pass_mul_int(g, copy, items), item);
+  ir_ref at = *line = pass_div_int(g, number, units);
+  if (terms && items / units % ROWS == 0)
+    *line = pass_add(g, pass_mul_int(g, pass_mod_int(g, at, 2), APART),
+                     pass_add(g, pass_mod_int(g, pass_div_int(g, at, 2), APART),
+                              pass_mul_int(g, pass_div_int(g, at, ROWS), ROWS)));
+  return pass_mod_int(g, number, units);
 }

@@ -25,14 +25,15 @@ typedef struct product {
   ir_ref terms;
   int64_t slab;     /* of so many terms */
   bool ahead;       /* slabs are taken a round ahead */
-  bool matrix;      /* by matrix instructions: f16 or bf16, of each row and column terms side by side */
+  bool matrix;      /* by matrix instructions: f16 or bf16 */
   ir_ref range[2];  /* over slabs, over the terms of one */
   const ir_ref *at; /* by axis: the position of a work-item */
   ir_ref position;  /* a term's */
   struct {
     ir_ref value, local;
     uint32_t axis;
-    int64_t width, pitch; /* of the tile along it; from one term, or row, to the next */
+    int64_t width, pitch; /* of the tile along it; from one line of the local to the next */
+    bool turned;          /* lines are terms, else the terms of a row or column each */
   } side[2];
 } product;
 
@@ -62,20 +63,28 @@ static bool is_indirect(const loop_nest *n, ir_ref value) {
 /* Bytes of locals that the kernel has left. */
 static int64_t room_of(const loop_nest *n) { return n->target->local_bytes - n->locals->bytes; }
 
-/* So that 32 bits of eight rows and eight terms at a time are in different banks. */
-enum { MATRIX_PAD = 8 };
+/* Do the operand's terms lie side by side in memory, rather than its rows or columns? */
+static bool lies_along(const product *s, int i) {
+  const ir_node *r = ir_get(s->n->g, s->reduce);
+  ir_ref value = s->side[i].value, last = r->src[r->nsrc - 1];
+  return loop_lane_score(s->n, value, last, 1) >
+         loop_lane_score(s->n, value, s->n->axes[s->side[i].axis].range, 1);
+}
 
-/* Operands by matrix instructions: terms are side by side in their locals. */
+/* Operands by matrix instructions: they are as wide as in memory, and lie as they do there. */
 static bool plan_matrix(product *s) {
   loop_nest *n = s->n;
   uint32_t column = s->side[0].axis == n->along ? 0 : 1;
   const loop_axis *a = &n->axes[s->side[!column].axis], *b = &n->axes[s->side[column].axis];
+  bool turned[] = {!lies_along(s, 0), !lies_along(s, 1)};
+  int64_t size = 0;
   if (!loop_suits_matrix(n, s->reduce) || !loop_is_matrix_tile(n, a, b)) return false;
-  int64_t pitch = MATRIX_TERMS + MATRIX_PAD, size = (s->side[0].width + s->side[1].width) * pitch;
+  for (int i = 0; i < 2; i++) size += loop_matrix_elements(s->side[i].width, turned[i]);
   if (size * ir_dtypes[IR_BF16].bytes > room_of(n)) return false;
   for (int i = 0; i < 2; i++) {
+    s->side[i].turned = turned[i];
     s->side[i].value = loop_narrow(n->g, s->side[i].value);
-    s->side[i].pitch = pitch;
+    s->side[i].pitch = loop_matrix_pitch(s->side[i].width, turned[i]);
   }
   s->slab = MATRIX_TERMS;
   return true;
@@ -136,6 +145,7 @@ static bool plan(product *s) {
     s->side[i].width = known(n->g, p->tile_left[s->side[i].axis]);
     if (!s->side[i].width) return false;
     int beside = n->axes[s->side[i].axis].beside;
+    s->side[i].turned = true;
     s->side[i].pitch = s->side[i].width + (beside ? beside : PAD);
   }
   int64_t items = (int64_t)n->axes[s->side[0].axis].lanes * n->axes[s->side[1].axis].lanes;
@@ -169,7 +179,7 @@ static void positions_of(const product *s, ir_ref term, ir_ref *ranges, ir_ref *
 static ir_ref local_index(const product *s, int i, ir_ref slab, ir_ref term, ir_ref across) {
   ir_graph *g = s->n->g;
   int64_t pitch = s->side[i].pitch;
-  if (s->matrix) return pass_add(g, pass_mul_int(g, across, pitch), term);
+  if (!s->side[i].turned) return pass_add(g, pass_mul_int(g, across, pitch), term);
   ir_ref half = s->ahead ? pass_mul_int(g, pass_mod_int(g, slab, 2), s->slab * pitch) : ir_index(g, 0);
   return pass_add(g, half, pass_add(g, pass_mul_int(g, term, pitch), across));
 }
@@ -191,36 +201,32 @@ static uint32_t tile_ranges(const loop_place *p, ir_ref out[MAX_DIGITS]) {
   return count;
 }
 
-/* Each work-item takes pairs of terms, which lie side by side in the local. */
-typedef struct pairs {
-  ir_ref copy, item, pair; /* ranges; 0: it goes otherwise */
-} pairs;
+/* Elements side by side that each work-item takes together, all of them as many. */
+typedef struct unit {
+  ir_ref copy, item, element; /* ranges; 0: it goes otherwise */
+} unit;
 
-/* The same number of pairs for each work-item? Then where they are. `along`: the terms lie side by side. */
-static pairs in_pairs(product *s, int i, bool along, ir_ref *term, ir_ref *across) {
-  loop_nest *n = s->n;
-  int64_t all = s->side[i].width * (s->slab / 2);
-  if (!s->matrix || all % s->items != 0 || s->side[i].width % MATRIX_BLOCK != 0) return (pairs){0};
-  pairs p = {.copy = loop_fresh_range(n, ir_index(n->g, all / s->items)),
-             .item = loop_fresh_range(n, ir_index(n->g, s->items)),
-             .pair = loop_fresh_range(n, ir_index(n->g, 2))};
-  ir_ref pair = loop_matrix_pair(n->g, p.copy, p.item, s->items, along, across);
-  *term = pass_add(n->g, pass_mul_int(n->g, pair, 2), p.pair);
-  return p;
-}
-
-/* Takes the operand's part of slab number `slab` into its local, to where that of number `place` is. */
-static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
+static unit in_units(product *s, int i, int64_t size, ir_ref *term, ir_ref *across) {
   loop_nest *n = s->n;
   ir_graph *g = n->g;
-  ir_ref from[2 * MAX_NEST], to[2 * MAX_NEST], value = s->side[i].value, term = 0, across = 0;
+  bool turned = s->side[i].turned;
+  int64_t all = s->side[i].width * s->slab / size, line = (turned ? s->side[i].width : s->slab) / size;
+  if (!s->matrix || all % s->items != 0) return (unit){0};
+  unit u = {.copy = loop_fresh_range(n, ir_index(g, all / s->items)),
+            .item = loop_fresh_range(n, ir_index(g, s->items)),
+            .element = loop_fresh_range(n, ir_index(g, size))};
+  ir_ref number, at = loop_matrix_unit(g, u.copy, u.item, s->items, line, !turned, &number);
+  at = pass_add(g, pass_mul_int(g, at, size), u.element);
+  *term = turned ? number : at, *across = turned ? at : number;
+  return u;
+}
+
+/* What the operand is at a term of the slab, zero behind the last one. */
+static ir_ref operand_at(product *s, int i, ir_ref slab, ir_ref term, ir_ref across) {
+  loop_nest *n = s->n;
+  ir_graph *g = n->g;
+  ir_ref from[2 * MAX_NEST], to[2 * MAX_NEST], value = s->side[i].value;
   uint32_t axis = s->side[i].axis, count = n->axis_count, terms = ir_get(g, s->reduce)->nsrc - 1;
-  ir_ref last = ir_src(g, s->reduce, terms);
-  bool along = loop_lane_score(n, value, last, 1) > loop_lane_score(n, value, n->axes[axis].range, 1);
-  pairs own = in_pairs(s, i, along, &term, &across);
-  for (int turn = 0; turn < 2 && !own.pair; turn++) /* the inner one is numbered last */
-    if (turn == along) term = loop_fresh_range(n, ir_index(g, s->slab));
-    else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
   ir_ref position = pass_add(g, pass_mul_int(g, slab, s->slab), term);
   for (uint32_t a = 0; a < count; a++) {
     from[a] = n->axes[a].range;
@@ -228,14 +234,44 @@ static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   }
   positions_of(s, position, from + count, to + count);
   value = pass_substitute(g, value, from, to, count + terms);
-  value = loop_only_where(g, value, pass_compare(g, IR_OP_LT, position, s->terms),
-                          pass_identity(g, IR_OP_ADD, ir_dtype_of(g, value)));
+  return loop_only_where(g, value, pass_compare(g, IR_OP_LT, position, s->terms),
+                         pass_identity(g, IR_OP_ADD, ir_dtype_of(g, value)));
+}
+
+/* Is it read from memory, so many elements side by side from a multiple of them on? */
+static bool reads_whole(const product *s, ir_ref value, ir_ref element, int64_t size) {
+  ir_graph *g = s->n->g;
+  const ir_node *n = ir_get(g, value);
+  int64_t stride, rest;
+  if (n->op != IR_OP_LOAD || !ir_is_true(g, n->src[2]) || !loop_stride(g, n->src[1], element, &stride) ||
+      stride != 1)
+    return false;
+  ir_ref zero = ir_index(g, 0), first = pass_substitute(g, n->src[1], &element, &zero, 1);
+  return first && ir_is_const(g, pass_mod_int(g, first, size), &rest) && rest == 0;
+}
+
+/* Takes the operand's part of slab number `slab` into its local, to where that of number `place` is. */
+static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
+  enum { WHOLE = 8, PAIR = 2 };
+  loop_nest *n = s->n;
+  ir_graph *g = n->g;
+  ir_ref term = 0, across = 0;
+  unit own = in_units(s, i, WHOLE, &term, &across);
+  ir_ref value = own.copy ? operand_at(s, i, slab, term, across) : 0;
+  if (!value || !reads_whole(s, value, own.element, WHOLE)) {
+    own = in_units(s, i, PAIR, &term, &across);
+    bool along = s->matrix ? !s->side[i].turned : lies_along(s, i);
+    for (int turn = 0; turn < 2 && !own.copy; turn++) /* the inner one is numbered last */
+      if (turn == along) term = loop_fresh_range(n, ir_index(g, s->slab));
+      else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
+    value = operand_at(s, i, slab, term, across);
+  }
   ir_ref index = local_index(s, i, place, term, across);
   if (!value || !index) return 0;
   ir_ref store = ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){s->side[i].local, index, value}, 3);
-  if (own.pair)
+  if (own.copy)
     return loop_wrap(g, own.copy, IR_UNROLL,
-                     loop_wrap(g, own.item, IR_VECTOR, loop_wrap(g, own.pair, IR_UNROLL, store)));
+                     loop_wrap(g, own.item, IR_VECTOR, loop_wrap(g, own.element, IR_UNROLL, store)));
   ir_ref bound[MAX_DIGITS + 1] = {s->range[0]};
   return loop_inside_group(n, store, bound, 1 + tile_ranges(s->p, bound + 1), s->items);
 }
@@ -264,7 +300,7 @@ static ir_ref local_of(product *s, int i) {
   ir_graph *g = n->g;
   ir_ref over = s->ahead ? n->bound[0] : s->range[0];
   ir_dtype t = ir_dtype_of(g, s->side[i].value);
-  int64_t size = (s->ahead ? 2 : 1) * (s->matrix ? s->side[i].width : s->slab) * s->side[i].pitch;
+  int64_t size = (s->ahead ? 2 : 1) * (s->side[i].turned ? s->slab : s->side[i].width) * s->side[i].pitch;
   n->locals->bytes += size * ir_dtypes[t].bytes;
   return ir_make(g, IR_OP_LOCAL, t,
                  ir_pack_arg(n->locals->count++, s->ahead ? IR_LOCAL_AHEAD : IR_LOCAL_ONCE),

@@ -126,10 +126,14 @@ void loop_bind_groups(loop_nest *n);
 /* loop_matrix.c: products by matrix instructions. The f16 or bf16 value that an f32 is a cast of; 0: it is
  * none. */
 enum { MATRIX_TERMS = 32, MATRIX_FEWEST_TERMS = 128 }; /* of a slab; of a sum */
-enum { MATRIX_BLOCK = 16 }; /* pairs of terms in a slab; of columns that neighbours take */
-/* Which pair of terms, and of which row or column, a copy of a work-item's takes into a local. `along`: terms
- * lie side by side in memory. */
-ir_ref loop_matrix_pair(ir_graph *g, ir_ref copy, ir_ref item, int items, bool along, ir_ref *across);
+/* Elements of a side of the tile in its local: `turned`, rows or columns lie side by side, one term after the
+ * other; else the terms of one row or column do. From one such line to the next; of all of them. */
+int64_t loop_matrix_pitch(int64_t width, bool turned);
+int64_t loop_matrix_elements(int64_t width, bool turned);
+/* Which unit, of so many in each line, a copy of a work-item's takes into a local, and of which line.
+ * `terms`: a line is the terms of a row or column. */
+ir_ref loop_matrix_unit(ir_graph *g, ir_ref copy, ir_ref item, int items, int64_t units, bool terms,
+                        ir_ref *line);
 ir_ref loop_narrow(const ir_graph *g, ir_ref value);
 bool loop_suits_matrix(const loop_nest *n, ir_ref reduce);
 /* Sets lanes and copies of both; false, and nothing else than `overlaps` set, where it has no such tile. */
