@@ -277,31 +277,51 @@ static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
   }
 }
 
-/* Declares what is added to a copy's place to get to what a work-item reads of its fragment. Of columns, a
- * fragment is that of the pair's first copy. */
+static bool is_first_of_pair(const oc_emitter *e, const side *s) { return e->order.digit[s->pair] % 2 == 0; }
+
+/* Declares what is added to a copy's place to get to what a work-item reads of its fragment: of columns, that
+ * of the pair's first copy; of rows that lie side by side, of both copies of a pair. */
 static const char *own_offset(oc_emitter *e, const matrix *m, int i) {
   const side *s = &m->side[i];
   const char *name = oc_text(e, "v%u", e->last_number++);
-  if (s->pitch > 1)
-    oc_line(e, "int %s = VF_MATRIX_OWN(%lld) - %s", name, (long long)s->pitch,
-            i ? "2*(lane & 3)" : "(lane >> 2 & 7)");
+  long long pitch = s->pitch, apart = s->apart, step = m->step;
+  if (pitch > 1 && i) oc_line(e, "int %s = VF_MATRIX_OWN_2(%lld) - 2*(lane & 3)", name, pitch);
+  else if (pitch > 1)
+    oc_line(e, "int %s = VF_MATRIX_OWN_4(%lld, %lld) - (lane >> 2 & 7)", name, pitch, apart);
   else if (i)
     oc_line(e, "int %s = 2*(lane & 3) + %lld*((lane >> 3 & 3) - (lane & 3)) + %lld*(lane >> 2 & 1)", name,
-            (long long)m->step, (long long)s->apart);
+            step, apart);
   else oc_line(e, "int %s = 2*(lane & 3)", name);
   return name;
 }
 
-/* Reads the two registers of the copy at the current digits. */
-static void read_registers(oc_emitter *e, const matrix *m, const side *s, fragments *f, const char *offset) {
-  size_t copy = copy_of(e, s);
+/* The copy after that at the current digits. */
+static size_t copy_after(oc_emitter *e, const side *s) {
+  e->order.digit[s->pair]++;
+  size_t other = copy_of(e, s);
+  e->order.digit[s->pair]--;
+  return other;
+}
+
+/* Reads the two registers of the copy at the current digits, or those of two copies. */
+static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, const char *offset) {
+  const side *s = &m->side[i];
+  bool turned = s->pitch > 1, both = turned && !i;
+  if (both && !is_first_of_pair(e, s)) return;
+  size_t copies[] = {copy_of(e, s), both ? copy_after(e, s) : 0};
   for (int64_t chunk = 0; chunk < m->chunks; chunk++) {
-    const char **name = f->name[chunk][copy], *at = oc_text(e, "%s + %s", f->at[chunk][copy], offset);
-    for (int high = 0; high < 2; high++) name[high] = oc_text(e, "v%u", e->last_number++);
-    oc_line(e, "uint %s, %s", name[0], name[1]);
-    if (s->pitch > 1)
-      oc_line(e, "VF_MATRIX_TURNED(%s, %s, %s, %lld)", name[0], name[1], at, (long long)s->pitch);
-    else oc_line(e, "VF_MATRIX_BESIDE(%s, %s, %s)", name[0], name[1], at);
+    const char *at = oc_text(e, "%s + %s", f->at[chunk][copies[0]], offset), *names = "";
+    for (int high = 0; high < 2; high++)
+      for (int k = 0; k < 1 + both; k++) {
+        const char *name = f->name[chunk][copies[k]][high] = oc_text(e, "v%u", e->last_number++);
+        names = oc_text(e, "%s%s%s", names, *names ? ", " : "", name);
+      }
+    oc_line(e, "uint %s", names);
+    if (both)
+      oc_line(e, "VF_MATRIX_TURNED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
+              (long long)s->apart);
+    else if (turned) oc_line(e, "VF_MATRIX_TURNED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
+    else oc_line(e, "VF_MATRIX_BESIDE(%s, %s)", names, at);
   }
 }
 
@@ -317,18 +337,13 @@ static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums,
 /* The instructions for the fragment at the current digits. */
 static void add_products(oc_emitter *e, const matrix *m, const fragments f[2], oc_value **sums) {
   bool half = ir_dtype_of(e->g, m->side[0].load) == IR_F16;
-  size_t column = copy_of(e, &m->side[1]), row = copy_of(e, &m->side[0]);
-  e->order.digit[m->side[0].pair]++;
-  size_t other = copy_of(e, &m->side[0]);
-  e->order.digit[m->side[0].pair]--;
+  size_t column = copy_of(e, &m->side[1]), row = copy_of(e, &m->side[0]), other = copy_after(e, &m->side[0]);
   for (int64_t c = 0; c < m->chunks && !e->order.failed; c++)
     oc_line(e, "VF_MATRIX(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", half ? "f16" : "bf16",
             sum_at(e, m, sums, 0, 0), sum_at(e, m, sums, 0, 1), sum_at(e, m, sums, 1, 0),
             sum_at(e, m, sums, 1, 1), f[0].name[c][row][0], f[0].name[c][other][0], f[0].name[c][row][1],
             f[0].name[c][other][1], f[1].name[c][column][0], f[1].name[c][column][1]);
 }
-
-static bool is_first_of_pair(const oc_emitter *e, const side *s) { return e->order.digit[s->pair] % 2 == 0; }
 
 static void emit_matrix(oc_emitter *e, const matrix *m, oc_value **sums) {
   size_t bytes = 2 * sizeof(fragments);
@@ -342,12 +357,12 @@ static void emit_matrix(oc_emitter *e, const matrix *m, oc_value **sums) {
   const uint64_t *rows = cg_lanes(e->nest, m->side[0].index), *columns = cg_lanes(e->nest, m->side[1].index);
   const char *row = own_offset(e, m, 0), *column = own_offset(e, m, 1);
   cg_first_lane(&e->order, rows);
-  do read_registers(e, m, &m->side[0], &f[0], row);
+  do read_registers(e, m, 0, &f[0], row);
   while (cg_next_lane(&e->order, rows) && !e->order.failed);
   cg_first_lane(&e->order, columns);
   do {
     if (!is_first_of_pair(e, &m->side[1])) continue;
-    read_registers(e, m, &m->side[1], &f[1], column);
+    read_registers(e, m, 1, &f[1], column);
     cg_first_lane(&e->order, rows);
     do
       if (is_first_of_pair(e, &m->side[0])) add_products(e, m, f, sums);

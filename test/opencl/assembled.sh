@@ -94,15 +94,19 @@ graph @columns(%x: f32[16384,16384]) {
 }
 END
 target="$target matrix=16"
-for dtype in bf16 f16; do
-  sed "s/DTYPE/$dtype/g" <<'END' >"$work/graph"
-graph @product(%a: DTYPE[4096,4096], %b: DTYPE[4096,4096]) {
-  %y = matmul %a, %b
-  return %y
+# product_by_matrix NAME DTYPE PATTERN: also of operands whose axes are turned.
+product_by_matrix() {
+  case $1 in *left*) left='%l = permute %a order=[1,0]' x=%l ;; *) left= x=%a ;; esac
+  case $1 in *right*) right='%r = permute %b order=[1,0]' y=%r ;; *) right= y=%b ;; esac
+  printf 'graph @product(%%a: %s[4096,4096], %%b: %s[4096,4096]) {\n  %s\n  %s\n  %%y = matmul %s, %s\n  return %%y\n}\n' \
+    "$2" "$2" "$left" "$right" $x $y >"$work/graph"
+  assemble "$1_$2" 255 32 "mma.sync.aligned.m16n8k16.row.col.f32.$2.$2.f32" 'ld.global.v4.u32' 'st.shared.v4' "$3" \
+    <"$work/graph"
 }
-END
-  assemble "product_$dtype" 255 32 "mma.sync.aligned.m16n8k16.row.col.f32.$dtype.$dtype.f32" 'ldmatrix.sync' \
-    'ld.global.v4.u32' 'st.shared.v4' <"$work/graph"
-done
+product_by_matrix product bf16 'ldmatrix.sync.aligned.m8n8.x2.trans'
+product_by_matrix product f16 'ldmatrix.sync.aligned.m8n8.x2.trans'
+product_by_matrix product_left bf16 'ldmatrix.sync.aligned.m8n8.x4.trans'
+product_by_matrix product_right bf16 'ld.shared'
+product_by_matrix product_left_right bf16 'ldmatrix.sync.aligned.m8n8.x4.trans'
 echo "assembled: $done graphs"
 exit $failed
