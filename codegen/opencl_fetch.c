@@ -36,6 +36,19 @@ static uint32_t find_loads(const oc_emitter *e, ir_ref effect, ir_ref loads[OC_F
   return count;
 }
 
+/* Does a round add up what says where it reads? Then the one before cannot know. */
+static bool is_told_by_sums(oc_emitter *e, const cg_loop *loop, ir_ref load) {
+  ir_ref *live = NULL, index = ir_src(e->g, load, 1);
+  size_t count = 0, cap = 0;
+  bool told = false;
+  if (ir_reachable(e->g, &index, 1, &live, &count, &cap) != IR_OK)
+    cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  for (size_t i = 0; i < count; i++)
+    for (uint32_t k = 0; k < loop->carries; k++) told |= live[i] == loop->carry[k];
+  ir_free(e->nest->mem, live, cap * sizeof *live);
+  return told;
+}
+
 /* Reads at the round `at`. */
 static void read_at(oc_emitter *e, const oc_fetch *f, oc_value at) {
   size_t scope = e->order.log_count;
@@ -64,9 +77,12 @@ oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop) {
   uint32_t variables = 0;
   if (!e->by_lanes || !loop->effect || !loop->carries || !cg_surely_runs(&e->order, loop)) return none;
   f.count = find_loads(e, loop->effect, f.load);
-  for (uint32_t i = 0; i < f.count; i++) variables += oc_count_runs(e, f.load[i]);
-  for (uint32_t i = 0; i < f.count; i++)
-    if (!oc_count_runs(e, f.load[i]) || variables > MOST_VARIABLES) return none;
+  for (uint32_t i = 0; i < f.count; i++) {
+    uint32_t runs = oc_count_runs(e, f.load[i]);
+    variables += runs;
+    if (!runs || is_told_by_sums(e, loop, f.load[i])) return none;
+  }
+  if (variables > MOST_VARIABLES) return none;
   for (uint32_t i = 0; i < f.count; i++) f.first[i] = oc_declare_runs(e, f.load[i]);
   if (f.count) read_at(e, &f, oc_literal(e, OC_INT, 0));
   return f;
