@@ -27,7 +27,7 @@ static uint32_t find_loads(const oc_emitter *e, ir_ref effect, ir_ref loads[OC_F
     if (n->op == IR_OP_SEQ || lanes) {
       if (left + n->nsrc > DEEPEST) return 0;
       for (uint32_t i = n->nsrc; i-- > (lanes ? 1u : 0u);) todo[left++] = n->src[i];
-    } else if (n->op == IR_OP_STORE && count < OC_FETCHED && is_input(e, n->src[2])) {
+    } else if (n->op == IR_OP_STORE && count < OC_FETCHED && !oc_is_ahead(e, ref) && is_input(e, n->src[2])) {
       loads[count++] = n->src[2];
     } else {
       return 0;

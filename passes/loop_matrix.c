@@ -46,7 +46,8 @@ static bool is_whole(const loop_nest *n, const loop_axis *a, int64_t tile) {
   return ir_is_const(n->g, a->extent, &size) && size >= tile && (a->overlaps || size % tile == 0);
 }
 
-/* Eight rows, of any eight terms or of one after the other, are in different banks 16 bytes at a time. */
+/* Eight rows, of any eight terms or of one after the other, are in different banks 16 bytes at a time, or two
+ * by two where lines of a tile eight wide are read. */
 int64_t loop_matrix_pitch(int64_t width, bool turned) { return (turned ? width : MATRIX_TERMS) + PAD; }
 
 int64_t loop_matrix_elements(int64_t width, bool turned) {
@@ -55,15 +56,47 @@ int64_t loop_matrix_elements(int64_t width, bool turned) {
 
 /* Have the locals of a tile room, whichever way its sides lie? */
 static bool has_room(const loop_nest *n, int64_t rows, int64_t columns) {
-  int64_t elements = loop_matrix_elements(rows, false) + loop_matrix_elements(columns, false);
+  const int64_t width[] = {rows, columns};
+  int64_t elements = 0;
+  for (int i = 0; i < 2; i++) {
+    int64_t along = loop_matrix_elements(width[i], false), turned = loop_matrix_elements(width[i], true);
+    elements += along > turned ? along : turned;
+  }
   return elements * ir_dtypes[IR_BF16].bytes <= n->target->local_bytes - n->locals->bytes;
 }
 
+/* Is there little to a result but its sum? What else a work-item has to hold of each, or to compute, there is
+ * no room for in its registers beside many sums. */
+static bool is_bare(const loop_nest *n, ir_ref reduce, const loop_axis *row, const loop_axis *column) {
+  enum { FEW = 4, MOST = 32 };
+  ir_ref todo[MOST] = {ir_src(n->g, n->store, 2)};
+  uint32_t left = 1, operations = 0;
+  while (left) {
+    ir_ref ref = todo[--left];
+    const ir_node *e = ir_get(n->g, ref);
+    if (ref == reduce || !loop_depends(n->g, ref, row->range) || !loop_depends(n->g, ref, column->range))
+      continue;
+    if (e->op == IR_OP_LOAD || ++operations > FEW || left + ir_operand_count(e) > MOST) return false;
+    for (uint32_t i = 0; i < ir_operand_count(e); i++) todo[left++] = e->src[i];
+  }
+  return true;
+}
+
+/* Are there whole slabs of terms? */
+static bool has_whole_slabs(const loop_nest *n, ir_ref reduce) {
+  const ir_node *r = ir_get(n->g, reduce);
+  int64_t terms = 1, size;
+  for (uint32_t i = 1; i < r->nsrc; i++)
+    if (ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size)) terms = terms * size % MATRIX_TERMS;
+  return terms == 0;
+}
+
 bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *column, int64_t batch) {
-  enum { ROW_COPIES = 4, COLUMN_COPIES = 32, FEW_COLUMN_COPIES = 8, ENOUGH = 256 };
+  enum { ROW_COPIES = 4, MOST_COLUMN_COPIES = 32, COLUMN_COPIES = 16, FEW_COLUMN_COPIES = 8, ENOUGH = 256 };
   int64_t rows = ir_bounds_of(n->g, row->extent).hi, columns = ir_bounds_of(n->g, column->extent).hi;
   int items = loop_group_size(n), row_copies = ROW_COPIES, column_copies = COLUMN_COPIES;
   if (items < ITEMS || !loop_suits_matrix(n, reduce)) return false;
+  if (is_bare(n, reduce, row, column) && has_whole_slabs(n, reduce)) column_copies = MOST_COLUMN_COPIES;
   int row_items = items / COLUMN_ITEMS;
   while (row_items > ROW_ITEMS && rows < row_items * row_copies)
     if (row_copies > PAIR) row_copies /= 2;
@@ -72,10 +105,12 @@ bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *
   while (column_copies > PAIR && columns < COLUMN_ITEMS * column_copies) column_copies /= 2;
   for (;;) { /* smaller while there are few groups, or it has no room */
     int64_t height = (int64_t)row_items * row_copies, width = (int64_t)COLUMN_ITEMS * column_copies;
-    if (rows * columns / (height * width) >= ENOUGH / batch && has_room(n, height, width)) break;
+    bool room = has_room(n, height, width);
+    if (rows * columns / (height * width) >= ENOUGH / batch && room) break;
     if (column_copies > FEW_COLUMN_COPIES) column_copies /= 2;
     else if (row_copies > PAIR) row_copies /= 2;
-    else break;
+    else if (room) break;
+    else return false;
   }
   bool overlaps = loop_is_repeatable(n);
   row->overlaps = column->overlaps = overlaps;

@@ -64,10 +64,15 @@ static bool has_groups(const sharing *s, int64_t size) {
 
 /* A product with rows: groups take tiles of it, unless these are few and each has very much to add. */
 static bool is_tiled(sharing *s) {
+  enum { TILE = 32, ENOUGH_TILES = 64 }; /* rows and columns of the smallest */
   loop_nest *n = &s->n;
-  if (!loop_multiplies(n->g, s->reduce) || s->terms >= LONG) return false;
+  int64_t results = 1;
+  if (!loop_multiplies(n->g, s->reduce)) return false;
   const loop_axis *row = loop_row_axis(n, &n->axes[s->axis], s->reduce);
-  return row && ir_bounds_of(n->g, row->extent).hi >= FEW_PARTS;
+  if (!row || ir_bounds_of(n->g, row->extent).hi < FEW_PARTS) return false;
+  for (uint32_t a = 0; a < n->axis_count && results < LOOP_MUCH; a++)
+    results *= ir_bounds_of(n->g, n->axes[a].extent).hi;
+  return s->terms < LONG || results >= ENOUGH_TILES * TILE * TILE;
 }
 
 static bool plan(sharing *s) {

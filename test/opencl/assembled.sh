@@ -94,6 +94,13 @@ graph @columns(%x: f32[16384,16384]) {
 }
 END
 target="$target matrix=16"
+assemble residual 255 0 'ldmatrix.sync' <<'END'
+graph @residual(%a: bf16[4096,4096], %b: bf16[4096,4096], %c: bf16[4096,4096]) {
+  %p = matmul %a, %b
+  %y = add %p, %c
+  return %y
+}
+END
 # product_by_matrix NAME DTYPE PATTERN: also of operands whose axes are turned.
 product_by_matrix() {
   case $1 in *left*) left='%l = permute %a order=[1,0]' x=%l ;; *) left= x=%a ;; esac

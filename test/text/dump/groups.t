@@ -253,6 +253,14 @@ $ viewfold dump --stage=loops --target 'lanes=256 local=32768 vector_bytes=16 re
                   %34 = load l0[(%11+ridx15+%30+(ridx18*132)+%15+%31)] : f32
                   %35 = load l1[(%12+%13+ridx16+%30+(ridx18*132)+%16+%31)] : f32
 
+== terms that lie along both operands: tiles, unless these are few and have much to add
+$ for s in 512,1024 128,1024; do printf 'graph @m(%%a: f32[%s], %%b: f32[%s]) {\n  %%t = permute %%b order=[1,0]\n  %%y = matmul %%a, %%t\n  return %%y\n}\n' $s $s >along.vf
+> viewfold dump --stage=loops --target 'lanes=256 local=32768' along.vf | grep '^#'; done
+\# kernel 0 nest 0: split a0 32; split a0 16; split a1 32; split a1 16; reorder a0.0 a1.0 a0.1 a1.1 a0.2 a1.2; unroll a0.1 a1.1; vector a0.2 a1.2; thread a0.0 a1.0
+\# kernel 0 nest 0: thread a0
+\# kernel 0 nest 1: split a0 256; vector a0.1
+\# kernel 0 nest 2: split a0 16; vector a0.1
+
 == sizes that are not known: work-items for a quarter of what is left, until nothing can be
 <<< rest.vf
 graph @q(%x: f32[n=1..100,8], %y: f32[n,8]) {

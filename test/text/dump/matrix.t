@@ -178,6 +178,17 @@ $ for s in '4096 4096 4096' '1024 1024 1024' '256 256 64' '100 128 40' '33 500 1
 8 of 128
 2 of 64
 
+== half as wide where registers hold more than sums, or slabs are not whole; terms that lie along both operands
+$ for op in 'add %p, %c' 'max %p, 0.0'; do printf 'graph @m(%%a: bf16[4096,512], %%b: bf16[512,4096], %%c: bf16[4096,4096]) {\n  %%p = matmul %%a, %%b\n  %%y = %s\n  return %%y\n}\n' "$op" >m.vf
+> viewfold dump --stage=opencl --target 'together=32 fma=1 local=32768 lanes=256 matrix=16' m.vf | grep -c '^ .*VF_MATRIX(bf16'; done
+> sh many.sh 4096 500 4096 bf16 'lanes=256 matrix=16'
+> printf 'graph @m(%%a: f16[512,512], %%b: f16[512,512]) {\n  %%t = permute %%b order=[1,0]\n  %%y = matmul %%a, %%t\n  return %%y\n}\n' >m.vf
+> viewfold dump --stage=opencl --target 'together=32 fma=1 local=32768 lanes=256 matrix=16' m.vf | grep -c '^ .*VF_MATRIX(f16'
+32
+64
+32 of 256
+8
+
 == not by these: few rows, columns or terms, other dtypes, work-items that are too few, targets that have none
 $ sh many.sh 15 128 64 bf16 'lanes=256 matrix=16' && sh many.sh 64 128 7 bf16 'lanes=256 matrix=16'
 > sh many.sh 64 127 64 bf16 'lanes=256 matrix=16' && sh many.sh 64 128 64 f32 'lanes=256 matrix=16'
