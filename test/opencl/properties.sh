@@ -2,6 +2,7 @@
 # Property tests on PoCL's device: the same programs, the same oracles (properties.counts says how many cases). In a soak
 # again: with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other; as for devices that
 # lack doubles and correctly rounded division, of both kinds; and on devices of both with less local memory than any has.
+# A target replaces those of the tests: prop_parts wants parts.
 . test/opencl/common.sh
 needs_pocl
 export VIEWFOLD_DEVICE=opencl
@@ -18,7 +19,7 @@ try_all() {
 }
 try_all
 if [ "$soak" = 1 ]; then
-  for target in lanes=64 'soft_f64=1 soft_division=1' 'lanes=64 soft_f64=1 soft_division=1'; do
+  for target in lanes=64 'soft_f64=1 soft_division=1 parts=1024' 'lanes=64 soft_f64=1 soft_division=1'; do
     export VIEWFOLD_TEST_TARGET="$target"
     try_all
   done
