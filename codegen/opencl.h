@@ -220,7 +220,10 @@ oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop);
  * values then that were read for this one. */
 ir_text oc_fetch_next(oc_emitter *e, const oc_fetch *f, unsigned kind, const char *counter, const char *end);
 
-/* opencl_loop.c */
+/* opencl_loop.c. Between entering and leaving it, what is emitted belongs to the round `at` of a loop that is
+ * not open; what says where the loads read is there. Returns the scope to leave. */
+size_t oc_enter_round(oc_emitter *e, const cg_loop *loop, oc_value at, const ir_ref *loads, uint32_t count);
+void oc_leave_round(oc_emitter *e, const cg_loop *loop, size_t scope);
 void oc_emit_running(void *emitter, uint32_t loop);
 void oc_emit_lanes(void *emitter, uint32_t loop);
 void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies);

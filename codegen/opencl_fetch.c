@@ -49,26 +49,10 @@ static bool is_told_by_sums(oc_emitter *e, const cg_loop *loop, ir_ref load) {
   return told;
 }
 
-/* Reads at the round `at`. */
 static void read_at(oc_emitter *e, const oc_fetch *f, oc_value at) {
-  size_t scope = e->order.log_count;
-  void **copies = cg_array(&e->order, 1);
-  oc_value *value = oc_values(e, 1);
-  if (!copies || !value) return;
-  *value = at, *copies = value;
-  uint32_t number = (uint32_t)(f->loop - e->nest->loops);
-  cg_define(&e->order, f->loop->range, copies);
-  e->order.open[number] = true;
-  cg_begin_visit(&e->order);
-  for (uint32_t i = 0; i < f->count; i++) {
-    cg_access access = cg_access_of(e->nest, ir_src(e->g, f->load[i], 1));
-    if (access.base) cg_visit(&e->order, access.base);
-    if (access.part) cg_visit(&e->order, access.part);
-  }
-  cg_emit_visited(&e->order, true);
+  size_t scope = oc_enter_round(e, f->loop, at, f->load, f->count);
   for (uint32_t i = 0; i < f->count && !e->order.failed; i++) oc_read_runs(e, f->load[i], f->first[i]);
-  e->order.open[number] = false;
-  cg_forget_since(&e->order, scope);
+  oc_leave_round(e, f->loop, scope);
 }
 
 oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop) {

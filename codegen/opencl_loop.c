@@ -110,13 +110,31 @@ static void close_carried(oc_emitter *e, const cg_loop *loop, void **arrays) {
   ir_free(mem, all, count * sizeof *all);
 }
 
-static void define_counter(oc_emitter *e, const cg_loop *loop, unsigned kind, const char *name) {
+static void define_round(oc_emitter *e, const cg_loop *loop, oc_value at) {
   void **copies = cg_array(&e->order, 1);
   oc_value *value = oc_values(e, 1);
   if (!copies || !value) return;
-  *value = (oc_value){.text = name, .kind = (uint8_t)kind, .level = OC_ATOM, .width = 1};
-  *copies = value;
+  *value = at, *copies = value;
   cg_define(&e->order, loop->range, copies);
+  e->order.open[loop - e->nest->loops] = true;
+}
+
+size_t oc_enter_round(oc_emitter *e, const cg_loop *loop, oc_value at, const ir_ref *loads, uint32_t count) {
+  size_t scope = e->order.log_count;
+  define_round(e, loop, at);
+  cg_begin_visit(&e->order);
+  for (uint32_t i = 0; i < count; i++) {
+    cg_access access = cg_access_of(e->nest, ir_src(e->g, loads[i], 1));
+    if (access.base) cg_visit(&e->order, access.base);
+    if (access.part) cg_visit(&e->order, access.part);
+  }
+  if (!e->order.failed) cg_emit_visited(&e->order, true);
+  return scope;
+}
+
+void oc_leave_round(oc_emitter *e, const cg_loop *loop, size_t scope) {
+  e->order.open[loop - e->nest->loops] = false;
+  cg_forget_since(&e->order, scope);
 }
 
 /* What only the body of a loop reads that may not run stands behind a condition. True if there is any. */
@@ -201,15 +219,13 @@ void oc_emit_running(void *emitter, uint32_t number) {
   oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
   oc_first outer = oc_begin_round(e);
   ir_text next = oc_fetch_next(e, &fetch, kind, name, end);
-  define_counter(e, loop, kind, name);
-  e->order.open[number] = true;
+  define_round(e, loop, oc_make(e, kind, 1, OC_ATOM, "%s", name));
   emit_round(e, loop, effect, &next);
   ir_text_free(&next);
   if (e->order.failed) return;
   close_carried(e, loop, arrays);
   oc_end_round(e, loop, outer);
-  e->order.open[number] = false;
-  cg_forget_since(&e->order, scope);
+  oc_leave_round(e, loop, scope);
   oc_close(e);
   if (guarded) oc_close(e);
   if (!cg_surely_runs(&e->order, loop)) oc_end_maybe(e, before);

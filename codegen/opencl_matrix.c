@@ -14,15 +14,8 @@
  * Whether the work-items are so is read off the indices; everything else is a loop as any other. */
 #include "codegen/opencl.h"
 
-enum {
-  TERMS = 16,
-  ITEMS = 32,
-  COLUMN_ITEMS = 4,
-  BLOCK = 8,
-  MOST_CHUNKS = 4,
-  MOST_COPIES = 64,
-  MOST_PARTS = 16
-};
+enum { TERMS = 16, ITEMS = 32, COLUMN_ITEMS = 4, BLOCK = 8 };
+enum { MOST_CHUNKS = 4, MOST_COPIES = 64, MOST_PARTS = 16 };
 
 typedef struct side {
   ir_ref load, index;
@@ -247,33 +240,16 @@ static size_t copy_of(const oc_emitter *e, const side *s) {
 
 /* Where the copies' elements are, terms from that of the chunk on. */
 static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
-  uint32_t number = number_of(e, m->loop);
+  const ir_ref loads[] = {m->side[0].load, m->side[1].load};
   for (int64_t chunk = 0; chunk < m->chunks && !e->order.failed; chunk++) {
-    size_t scope = e->order.log_count;
-    void **copies = cg_array(&e->order, 1);
-    oc_value *value = oc_values(e, 1);
-    if (!copies || !value) return;
-    *value = oc_literal(e, OC_INT, chunk * TERMS);
-    *copies = value;
-    cg_define(&e->order, m->loop->range, copies);
-    e->order.open[number] = true;
-    cg_begin_visit(&e->order);
-    for (int i = 0; i < 2; i++) {
-      cg_access access = cg_access_of(e->nest, m->side[i].index);
-      if (access.base) cg_visit(&e->order, access.base);
-      if (access.part) cg_visit(&e->order, access.part);
-    }
-    cg_emit_visited(&e->order, true);
-    for (int i = 0; i < 2; i++) {
+    size_t scope = oc_enter_round(e, m->loop, oc_literal(e, OC_INT, chunk * TERMS), loads, 2);
+    for (int i = 0; i < 2 && !e->order.failed; i++) {
       const uint64_t *lanes = cg_lanes(e->nest, m->side[i].index);
       cg_first_lane(&e->order, lanes);
-      do
-        f[i].at[chunk][copy_of(e, &m->side[i])] =
-            oc_address(e, ir_src(e->g, m->side[i].load, 0), m->side[i].index);
+      do f[i].at[chunk][copy_of(e, &m->side[i])] = oc_address(e, ir_src(e->g, loads[i], 0), m->side[i].index);
       while (cg_next_lane(&e->order, lanes) && !e->order.failed);
     }
-    e->order.open[number] = false;
-    cg_forget_since(&e->order, scope);
+    oc_leave_round(e, m->loop, scope);
   }
 }
 

@@ -164,50 +164,53 @@ static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
   return any;
 }
 
-void loop_order_reduced(loop_nest *n) {
+/* Of each reduction that may add up in any order, changes what is reduced, src[0], and the ranges behind it;
+ * `change` says whether it has. */
+static void change_reduced(loop_nest *n, bool (*change)(ir_graph *g, ir_ref *src, uint32_t *count)) {
   ir_graph *g = n->g;
   ir_ref reduces[MAX_FOUND];
   uint32_t count = loop_find(g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
   for (uint32_t k = 0; k < count; k++) {
     ir_node r = *ir_get(g, reduces[k]);
     ir_ref src[IR_MAX_RANK + 2];
-    bool positional = ir_arg_int(&r) == IR_OP_ARGMAX || ir_arg_int(&r) == IR_OP_ARGMIN, changed = false;
-    memcpy(src, r.src, r.nsrc * sizeof *src);
-    for (uint32_t i = positional ? r.nsrc : 2; i < r.nsrc; i++)
-      for (uint32_t at = i; at > 1 && steps_less(g, src[0], src[at - 1], src[at]); at--) {
-        ir_ref swap = src[at];
-        src[at] = src[at - 1], src[at - 1] = swap;
-        changed = true;
-      }
-    ir_ref made = changed ? ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, r.arg, src, r.nsrc) : 0;
+    bool positional = ir_arg_int(&r) == IR_OP_ARGMAX || ir_arg_int(&r) == IR_OP_ARGMIN;
+    uint32_t sources = r.nsrc;
+    memcpy(src, r.src, sources * sizeof *src);
+    if (positional || !change(g, src, &sources)) continue;
+    ir_ref made = ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, r.arg, src, sources);
     ir_ref root = made ? pass_substitute(g, n->store, &reduces[k], &made, 1) : 0;
     if (root) n->store = root;
   }
 }
 
-void loop_merge_reduced(loop_nest *n) {
-  ir_graph *g = n->g;
-  ir_ref reduces[MAX_FOUND];
-  uint32_t count = loop_find(g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
-  for (uint32_t k = 0; k < count; k++) {
-    ir_node r = *ir_get(g, reduces[k]);
-    ir_ref src[IR_MAX_RANK + 2];
-    memcpy(src, r.src, r.nsrc * sizeof *src);
-    bool positional = ir_arg_int(&r) == IR_OP_ARGMAX || ir_arg_int(&r) == IR_OP_ARGMIN;
-    for (uint32_t i = positional ? r.nsrc : 1; i + 1 < r.nsrc;) {
-      ir_ref merged, body = merged_root(g, src[0], src[i], src[i + 1], &merged);
-      if (!body || loop_division_cost(g, body) > loop_division_cost(g, src[0])) {
-        i++;
-        continue;
-      }
-      src[0] = body, src[i] = merged;
-      memmove(src + i + 1, src + i + 2, (--r.nsrc - i - 1) * sizeof *src);
+static bool order_ranges(ir_graph *g, ir_ref *src, uint32_t *count) {
+  bool changed = false;
+  for (uint32_t i = 2; i < *count; i++)
+    for (uint32_t at = i; at > 1 && steps_less(g, src[0], src[at - 1], src[at]); at--) {
+      ir_ref swap = src[at];
+      src[at] = src[at - 1], src[at - 1] = swap;
+      changed = true;
     }
-    ir_ref made = ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, r.arg, src, r.nsrc);
-    ir_ref root = pass_substitute(g, n->store, &reduces[k], &made, 1);
-    if (root) n->store = root;
-  }
+  return changed;
 }
+
+static bool merge_ranges(ir_graph *g, ir_ref *src, uint32_t *count) {
+  uint32_t before = *count;
+  for (uint32_t i = 1; i + 1 < *count;) {
+    ir_ref merged, body = merged_root(g, src[0], src[i], src[i + 1], &merged);
+    if (!body || loop_division_cost(g, body) > loop_division_cost(g, src[0])) {
+      i++;
+      continue;
+    }
+    src[0] = body, src[i] = merged;
+    memmove(src + i + 1, src + i + 2, (--*count - i - 1) * sizeof *src);
+  }
+  return *count != before;
+}
+
+void loop_order_reduced(loop_nest *n) { change_reduced(n, order_ranges); }
+
+void loop_merge_reduced(loop_nest *n) { change_reduced(n, merge_ranges); }
 
 bool loop_bounds_another(loop_nest *n, uint32_t axis) {
   for (uint32_t i = axis + 1; i < n->axis_count; i++)
