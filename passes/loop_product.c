@@ -260,7 +260,7 @@ static ir_ref taken(product *s, int i, ir_ref slab, ir_ref place) {
   ir_ref value = own.copy ? operand_at(s, i, slab, term, across) : 0;
   if (!value || !reads_whole(s, value, own.element, WHOLE)) {
     own = in_units(s, i, PAIR, &term, &across);
-    bool along = s->matrix ? !s->side[i].turned : lies_along(s, i);
+    bool along = lies_along(s, i);
     for (int turn = 0; turn < 2 && !own.copy; turn++) /* the inner one is numbered last */
       if (turn == along) term = loop_fresh_range(n, ir_index(g, s->slab));
       else across = loop_fresh_range(n, ir_index(g, s->side[i].width));
