@@ -8,6 +8,7 @@
  * most. Fails where an error is above the bound stated in ir/elementary.h. The report is a table in Markdown.
  */
 #include "frontend/viewfold.h"
+#include "test/lib/bits.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/ulp.h"
 
@@ -68,16 +69,6 @@ static bool run(const vf_program *program, const void *x, const void *y, void *o
   return ran;
 }
 
-static float float_of(uint32_t bits) {
-  float f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-static double double_of(uint64_t bits) {
-  double f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
 static double unit(void) { return (double)(random_next(&state) >> 11) * 0x1p-53; }
 
 static double special(size_t i, bool wide) {

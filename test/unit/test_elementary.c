@@ -7,6 +7,7 @@
  * through OP alone */
 #include "ir/elementary.h"
 #include "ir/eval.h"
+#include "test/lib/bits.h"
 
 #include <float.h>
 #include <math.h>
@@ -83,17 +84,6 @@ static uint64_t random_bits(uint64_t *state) { /* SplitMix64 */
   return z ^ z >> 31;
 }
 static double unit(uint64_t *state) { return (double)(random_bits(state) >> 11) * 0x1p-53; }
-
-static float float_of(uint32_t bits) {
-  float f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-static double double_of(uint64_t bits) {
-  double f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
 
 /* A graph of one operation on arrays of BLOCK elements */
 typedef struct machine {

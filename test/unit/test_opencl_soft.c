@@ -13,6 +13,7 @@
 
 #include "codegen/opencl.h"
 #include "runtime/opencl_loader.h"
+#include "test/lib/bits.h"
 #include "test/lib/opencl.h"
 
 enum { NUMBERS = 1 << 16 };
@@ -53,24 +54,6 @@ static void the_compiler_knows_no_doubles(void **state) {
 }
 
 /* numbers */
-
-static uint64_t bits_of(double value) {
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-static double double_of(uint64_t bits) {
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static float float_of(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
 
 static uint64_t random_bits(void) {
   static uint64_t state = 88172645463325252;
