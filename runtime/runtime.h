@@ -62,6 +62,7 @@ typedef struct rt_options {
   int threads; /* that a loop may be spread over, the caller's included; 0: every processor we may use */
   const char *cache_dir; /* NULL: as rt_disk_open chooses */
   int64_t cache_bytes;   /* cap of the cache on disk; 0: RT_DISK_DEFAULT_BYTES */
+  rt_disk_report cache_report; /* told what the cache on disk ignores; NULL: nobody is */
   const char *device;    /* "cpu" (NULL as well), "opencl", "opencl:N" or "opencl:PART OF NAME" */
   const char *target;    /* settings for rt_target_override; NULL: the device as it is */
   bool no_disk;          /* keep nothing on disk */
