@@ -97,8 +97,8 @@ static bool find_place(const rt_disk *disk, const char *kind, const void *key, s
   return true;
 }
 
-/* -1: there is none, which errno explains, or it is refused. The directory is told of once: it is the same for
- * all entries. */
+/* -1: there is none, which errno explains, or it is refused. The directory is told of once: it is the same
+ * for all entries. */
 static int open_shard(rt_disk *disk, const place *at, bool make) {
   rt_refusal refusal;
   int directory = rt_dir_open(disk->directory, make, &refusal), shard = -1;

@@ -3,8 +3,8 @@
  * One file per entry, `DIRECTORY/<2 hex>/<30 hex>.<kind>`, named by the digest of the key. The file holds a
  * header, the whole key and the payload; a look-up compares the whole key and the payload's digest, so that
  * it gives the right bytes or nothing. Files are written beside their place and renamed: no process sees half
- * of one. Whatever is damaged is a miss and is written anew by whoever needs it. Failures to write are counted
- * and otherwise silent: the cache is an optimisation.
+ * of one. Whatever is damaged is a miss and is written anew by whoever needs it. Failures to write are
+ * counted and otherwise silent: the cache is an optimisation.
  *
  * Payloads are run, so nothing is read from or stored in directories that are not trusted (disk_dir.h), and
  * entries that are not are misses. What is found lies in private memory, read before it was checked: what
@@ -29,8 +29,8 @@ typedef struct rt_disk rt_disk;
 
 /* The cache in `directory`; NULL means $VIEWFOLD_CACHE_DIR, else $XDG_CACHE_HOME/viewfold, else
  * $HOME/.cache/viewfold, else no cache: nothing is ever found or stored. The directory is made (mode 0700) by
- * the first store. `max_bytes` caps the size of all entries and temporary files together, and so of each entry;
- * 0 means RT_DISK_DEFAULT_BYTES. NULL when memory is short or the name is too long. */
+ * the first store. `max_bytes` caps the size of all entries and temporary files together, and so of each
+ * entry; 0 means RT_DISK_DEFAULT_BYTES. NULL when memory is short or the name is too long. */
 rt_disk *rt_disk_open(const ir_mem *mem, const char *directory, int64_t max_bytes, ir_error *error);
 void rt_disk_close(rt_disk *disk);
 const char *rt_disk_directory(const rt_disk *disk); /* "" when there is none */
@@ -39,8 +39,8 @@ const ir_mem *rt_disk_mem(const rt_disk *disk);
 /* Told of each file or directory that something is wrong with, by path. May be NULL wherever one is taken. */
 typedef void (*rt_disk_report)(void *context, const char *path, const char *why);
 
-/* From now on, tell of whatever look-ups and stores ignore, and why: once of the directory, each time of shards
- * and entries. On whatever thread finds it. To be called before the disk is shared. */
+/* From now on, tell of whatever look-ups and stores ignore, and why: once of the directory, each time of
+ * shards and entries. On whatever thread finds it. To be called before the disk is shared. */
 void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context);
 
 /* A found payload at a multiple of RT_DISK_ALIGN, inside private anonymous memory that holds the whole entry,
@@ -72,8 +72,8 @@ typedef struct rt_disk_counts {
 } rt_disk_counts;
 void rt_disk_count(const rt_disk *disk, rt_disk_counts *out);
 
-/* What lies on disk now. A kind past the RT_DISK_KINDS-th is counted in the totals only. This and what is below
- * fail where the directory is not trusted, saying why, and report shards that are not. */
+/* What lies on disk now. A kind past the RT_DISK_KINDS-th is counted in the totals only. This and what is
+ * below fail where the directory is not trusted, saying why, and report shards that are not. */
 #define RT_DISK_KINDS 8
 typedef struct rt_disk_stats {
   uint64_t entries, bytes;
@@ -89,8 +89,8 @@ ir_status rt_disk_stat(rt_disk *disk, rt_disk_report report, void *context, rt_d
                        ir_error *error);
 
 /* Remove the temporary files of processes that are no more, and then the entries not used for longest until
- * at most max_bytes are left of both. Entries that cannot be removed are reported and stay. Use is known to the
- * hour. */
+ * at most max_bytes are left of both. Entries that cannot be removed are reported and stay. Use is known to
+ * the hour. */
 typedef struct rt_disk_pruned {
   uint64_t removed, removed_bytes; /* entries */
   uint64_t temporaries, temporary_bytes;

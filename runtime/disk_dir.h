@@ -38,8 +38,8 @@ bool rt_is_trusted(const struct stat *status, char why[RT_DISK_WHY]);
  * RT_DISK_PATH - 512 bytes long. */
 int rt_dir_open(const char *directory, bool make, rt_refusal *refusal);
 
-/* The same for a directory of this name in one that rt_dir_open opened. refusal->path is what the descriptor's
- * path is, and is left alone but where the shard is refused. */
+/* The same for a directory of this name in one that rt_dir_open opened. refusal->path is what the
+ * descriptor's path is, and is left alone but where the shard is refused. */
 int rt_dir_shard(int directory, const char *name, bool make, rt_refusal *refusal);
 
 #endif

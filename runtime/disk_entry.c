@@ -75,8 +75,7 @@ static size_t read_some(int fd, void *to, size_t size) {
 
 /* Pages at once rather than one fault for each: all of them are written to. */
 static void *private_memory(size_t size) {
-  void *map =
-      mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   return map == MAP_FAILED ? NULL : map;
 }
 

@@ -1,5 +1,5 @@
-/* One file of the cache on disk: its layout, and how it is read, checked, written and removed, in a shard that
- * rt_dir_shard opened. Internal to runtime/disk*.c and runtime/tuned.c. */
+/* One file of the cache on disk: its layout, and how it is read, checked, written and removed, in a shard
+ * that rt_dir_shard opened. Internal to runtime/disk*.c and runtime/tuned.c. */
 #ifndef VIEWFOLD_RUNTIME_DISK_ENTRY_H
 #define VIEWFOLD_RUNTIME_DISK_ENTRY_H
 
@@ -24,8 +24,8 @@ typedef struct rt_disk_head {
 typedef enum rt_entry_state { RT_ENTRY_GOOD, RT_ENTRY_ABSENT, RT_ENTRY_DAMAGED } rt_entry_state;
 
 /* Read the file into private memory, and check what is there. With key NULL any key will do, and key_digest
- * says which it was. why[0] is 0 where there is no file, else it names what is wrong. On RT_ENTRY_GOOD `found`
- * is the caller's. */
+ * says which it was. why[0] is 0 where there is no file, else it names what is wrong. On RT_ENTRY_GOOD
+ * `found` is the caller's. */
 typedef struct rt_entry_view {
   rt_found found;
   rt_digest key_digest;
@@ -48,8 +48,8 @@ bool rt_disk_entry_write(int shard, const char *name, const char *kind, const vo
 typedef enum rt_owner { RT_OURS, RT_FOREIGN, RT_UNKNOWN } rt_owner;
 rt_owner rt_disk_owner(int shard, const char *name, char why[RT_DISK_WHY]);
 
-/* Unlink what is RT_OURS, which is looked at right before; nothing else is ever unlinked. True when it is gone
- * afterwards; false when not, which `why` explains. */
+/* Unlink what is RT_OURS, which is looked at right before; nothing else is ever unlinked. True when it is
+ * gone afterwards; false when not, which `why` explains. */
 bool rt_disk_unlink(int shard, const char *name, char why[RT_DISK_WHY]);
 
 #endif

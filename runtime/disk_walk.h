@@ -28,8 +28,8 @@ typedef struct rt_disk_item {
 } rt_disk_item;
 typedef bool (*rt_disk_visit)(void *context, const rt_disk_item *item); /* false stops the walk */
 
-/* A missing directory is an empty cache. Shards that are not trusted are reported and passed over. Fails where
- * the directory is not trusted, or it or a shard cannot be read. */
+/* A missing directory is an empty cache. Shards that are not trusted are reported and passed over. Fails
+ * where the directory is not trusted, or it or a shard cannot be read. */
 ir_status rt_disk_walk(const rt_disk *disk, rt_disk_visit visit, void *context, rt_disk_report report,
                        void *report_context, ir_error *error);
 

@@ -63,10 +63,10 @@ typedef struct rt_code {
  * bytes are no image; IR_ERR_MEMORY or IR_ERR_DEVICE when the system refuses. */
 ir_status rt_image_map(const void *bytes, size_t size, rt_code *out, ir_error *error);
 
-/* Make the image at `offset` (a multiple of RT_IMAGE_ALIGN) of private anonymous memory, such as holds a cache
- * entry, executable in place, and the memory no longer writable; where the system forbids it, map a copy
- * instead. Memory that a file backs would do as well, but others could change what is run. Takes the memory
- * over, also on failure. */
+/* Make the image at `offset` (a multiple of RT_IMAGE_ALIGN) of private anonymous memory, such as holds a
+ * cache entry, executable in place, and the memory no longer writable; where the system forbids it, map a
+ * copy instead. Memory that a file backs would do as well, but others could change what is run. Takes the
+ * memory over, also on failure. */
 ir_status rt_image_adopt(void *map, size_t map_size, size_t offset, size_t size, rt_code *out,
                          ir_error *error);
 
