@@ -145,9 +145,11 @@ ir_status rt_disk_walk(const rt_disk *disk, rt_disk_visit visit, void *context, 
   rt_refusal refusal;
   if (!*name) return IR_OK;
   int directory = rt_dir_open(name, false, &refusal);
-  if (directory < 0 && refusal.why[0])
-    return ir_fail(error, IR_ERR_IO, "cache: '%.500s' is not used: '%.300s' %s", name, refusal.path,
-                   refusal.why);
+  if (directory < 0 && refusal.why[0]) {
+    bool above = strcmp(refusal.path, name) != 0;
+    return ir_fail(error, IR_ERR_IO, "cache: '%.500s' is not used: %.300s%s%s", name,
+                   above ? refusal.path : "", above ? " " : "", refusal.why);
+  }
   if (directory < 0 && errno == ENOENT) return IR_OK;
   bool good = directory >= 0 && walk_directory(directory, &w, &refusal);
   int why = errno;
