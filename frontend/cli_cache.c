@@ -18,15 +18,23 @@ static const char help_text[] =
     "VIEWFOLD_CACHE_DIR, else in viewfold under XDG_CACHE_HOME, else in ~/.cache/viewfold. It is safe to "
     "remove.\n"
     "\n"
-    "  stat    how many entries there are, of which kinds, and their size\n"
-    "  prune   remove the entries not used for longest until at most SIZE is left: a number of bytes, or one "
-    "followed by\n"
-    "          K, M or G; 256M when not given, 0 empties the cache\n"
+    "  stat    how many entries there are, of which kinds, and their size; what killed processes left "
+    "behind\n"
+    "  prune   remove what killed processes left behind, then the entries not used for longest until at most "
+    "SIZE\n"
+    "          is left: a number of bytes, or one followed by K, M or G; 256M when not given, 0 empties the "
+    "cache.\n"
+    "          No other file is ever removed\n"
     "  verify  read every entry and report those that are damaged or cannot be read, which are never used;\n"
     "          exit status 1 if there are any\n"
     "\n"
-    "Exit status: 0; 1 when verify found a bad entry; 2 when the cache cannot be read, or prune could not "
-    "remove a file.\n";
+    "The directory and what is in it must belong to you or to root, not be writable by group or others, and "
+    "not be\n"
+    "a symbolic link. What is otherwise is not used; VIEWFOLD_DEBUG=cache tells so when programs run.\n"
+    "\n"
+    "Exit status: 0; 1 when verify found a bad entry; 2 when the cache cannot be read or is not used, or "
+    "prune\n"
+    "could not remove a file.\n";
 
 static const char *entries(uint64_t count) { return count == 1 ? "entry" : "entries"; }
 
