@@ -3,11 +3,13 @@
 #include "runtime/image.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -459,6 +461,35 @@ static void perf_map_names_functions(void **state) {
   rt_image_unmap(&code);
 }
 
+/* /tmp is everybody's: what lies there under the name is written to only where it is a file of ours alone. */
+static void perf_map_is_written_to_our_file_only(void **state) {
+  char path[64], other[80];
+  struct stat s;
+  snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
+  snprintf(other, sizeof other, "%s.other", path);
+  unlink(path);
+  rt_code code = load(everything);
+  int fd = open(other, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  assert_true(fd >= 0 && close(fd) == 0 && link(other, path) == 0);
+  bool written = rt_image_perf_map(&code, true);
+  int seen = stat(other, &s);
+  unlink(path);
+  unlink(other);
+  assert_int_equal(seen, 0);
+  assert_false(written);
+  assert_int_equal(s.st_size, 0);
+  assert_int_equal(mkfifo(path, 0600), 0); /* which nobody reads*/
+  fd = open(path, O_RDONLY | O_NONBLOCK);
+  written = rt_image_perf_map(&code, true);
+  char byte;
+  ssize_t got = read(fd, &byte, 1);
+  close(fd);
+  unlink(path);
+  assert_false(written);
+  assert_true(got <= 0);
+  rt_image_unmap(&code);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_code_with_constants),
@@ -475,6 +506,7 @@ int main(void) {
       cmocka_unit_test(code_is_never_writable),
       cmocka_unit_test(adopts_private_memory),
       cmocka_unit_test(perf_map_names_functions),
+      cmocka_unit_test(perf_map_is_written_to_our_file_only),
   };
   return cmocka_run_group_tests(tests, start_llvm, stop_llvm);
 }
