@@ -123,19 +123,15 @@ ir_status rt_image_adopt(void *map, size_t map_size, size_t offset, size_t size,
   const uint8_t *base = (const uint8_t *)map + offset;
   *out = (rt_code){0};
   if (offset > map_size || size > map_size - offset || offset % RT_IMAGE_ALIGN ||
-      !read_head(base, size, &head)) {
-    munmap(map, map_size);
+      !read_head(base, size, &head))
     return ir_fail(error, IR_ERR_INVALID, "code: no viewfold code image at byte %zu of %zu", offset,
                    map_size);
-  }
   if (!mprotect(map, map_size, PROT_READ | PROT_EXEC)) {
     flush_instructions(base, size);
     *out = (rt_code){base, size, map, map_size, NULL};
     return IR_OK;
   }
-  ir_status status = rt_image_map(base, size, out, error);
-  munmap(map, map_size);
-  return status;
+  return rt_image_map(base, size, out, error);
 }
 
 void rt_image_unmap(rt_code *code) {

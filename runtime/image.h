@@ -64,9 +64,9 @@ typedef struct rt_code {
 ir_status rt_image_map(const void *bytes, size_t size, rt_code *out, ir_error *error);
 
 /* Make the image at `offset` (a multiple of RT_IMAGE_ALIGN) of private anonymous memory, such as holds a
- * cache entry, executable in place, and the memory no longer writable; where the system forbids it, map a
- * copy instead. Memory that a file backs would do as well, but others could change what is run. Takes the
- * memory over, also on failure. */
+ * cache entry, executable in place, and the memory no longer writable: out->map is then `map`, taken over.
+ * Where the system forbids it, map a copy instead. In that case and on failure the memory stays the caller's.
+ */
 ir_status rt_image_adopt(void *map, size_t map_size, size_t offset, size_t size, rt_code *out,
                          ir_error *error);
 
