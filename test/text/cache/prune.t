@@ -2,7 +2,7 @@
 
 == nothing is removed but entries, and what was removed is said
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > out
-$ cp "$(ls .cache/*/*.plan)" entry; mkdir .cache/ab outside; cp entry outside/0123456789abcdef0123456789abcd.plan
+$ cp "$(ls .cache/*/*.plan)" entry; umask 022; mkdir .cache/ab outside; cp entry outside/0123456789abcdef0123456789abcd.plan
 > n=0123456789abcdef0123456789abcd; cd .cache/ab
 > for f in notes.txt main.c $n.code $n.txt 1$n.code $n.code.bak .left-behind .12-3-4 .viewfold-1-2-3.tmp; do echo "my work" > $f; done
 > cp ../../entry ABCDEF6789abcdef0123456789abcd.plan; cd ..; ln -s ../outside cd; cd ..
@@ -15,7 +15,7 @@ $ grep -Lx 'my work' .cache/ab/* .cache/ab/.[0-9a-z]*
 .cache/ab/ABCDEF6789abcdef0123456789abcd.plan
 
 == a cache directory that is a link is neither used nor pruned
-$ mkdir -p real/ab; for f in real/ab/notes real/ab/0123456789abcdef0123456789abcd.code; do echo mine > $f; touch -d '3 hours ago' $f; done; ln -s real link
+$ umask 022; mkdir -p real/ab; for f in real/ab/notes real/ab/0123456789abcdef0123456789abcd.code; do echo mine > $f; touch -d '3 hours ago' $f; done; ln -s real link
 $ VIEWFOLD_CACHE_DIR=link viewfold cache prune --max 0
 ! viewfold cache: cache: 'link' is not used: is a symbolic link; name the directory that it leads to
 ? 2
@@ -26,7 +26,7 @@ real/ab/0123456789abcdef0123456789abcd.code
 real/ab/notes
 
 == a file of another kind under an entry's name is told by stat and verify, and stays
-$ mkdir -p .cache/ab; echo mine > .cache/ab/0123456789abcdef0123456789abcd.code; touch -d '3 hours ago' .cache/ab/*
+$ umask 022; mkdir -p .cache/ab; echo mine > .cache/ab/0123456789abcdef0123456789abcd.code; touch -d '3 hours ago' .cache/ab/*
 $ viewfold cache stat
 directory [..]/.cache
 total     0 entries, 0 bytes
@@ -41,7 +41,7 @@ $ cat .cache/ab/*
 mine
 
 == what killed processes left behind counts, and is removed
-$ mkdir -p .cache/ab; printf vfcache1 > .cache/ab/.viewfold-7ffffff0-0-1.tmp; : > .cache/ab/.viewfold-7ffffff0-1-1.tmp; touch -d '2 minutes ago' .cache/ab/.v*
+$ umask 022; mkdir -p .cache/ab; printf vfcache1 > .cache/ab/.viewfold-7ffffff0-0-1.tmp; : > .cache/ab/.viewfold-7ffffff0-1-1.tmp; touch -d '2 minutes ago' .cache/ab/.v*
 > printf 'vfcache1 12345' > .cache/ab/.viewfold-7ffffff0-2-1.tmp
 $ viewfold cache stat
 directory [..]/.cache
