@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number of decimal digits from 1 to most; false where there is none. */
-static bool read_number(const char *name, int64_t most, int64_t *out, ir_error *error) {
+/* A number of decimal digits in this range; false where there is none. */
+static bool read_number(const char *name, int64_t least, int64_t most, int64_t *out, ir_error *error) {
   const char *text = getenv(name);
   char *end;
   if (!text || !*text) return false;
   errno = 0;
   long long number = strtoll(text, &end, 10);
-  if (*text < '0' || *text > '9' || *end || errno || number < 1 || number > most)
-    return ir_fail(error, IR_ERR_INVALID, "%s is '%.40s'; it must be a number from 1 to %lld", name, text,
-                   (long long)most),
+  if (*text < '0' || *text > '9' || *end || errno || number < least || number > most)
+    return ir_fail(error, IR_ERR_INVALID, "%s is '%.40s'; it must be a number from %lld to %lld", name, text,
+                   (long long)least, (long long)most),
            false;
   *out = number;
   return true;
@@ -32,7 +32,8 @@ ir_status fe_compiling_read(fe_compiling *out, ir_error *error) {
           error, IR_ERR_INVALID,
           "VIEWFOLD_COMPILE is '%.40s'; it must be process, inprocess or 0, which forbids to compile", word);
   }
-  if (read_number("VIEWFOLD_COMPILE_SECONDS", INT32_MAX, &number, error)) out->how.seconds = (int)number;
-  if (read_number("VIEWFOLD_COMPILE_BYTES", INT64_MAX, &number, error)) out->how.bytes = number;
+  if (read_number("VIEWFOLD_COMPILE_SECONDS", 1, INT32_MAX, &number, error)) out->how.seconds = (int)number;
+  if (read_number("VIEWFOLD_COMPILE_BYTES", RT_COMPILER_LEAST, INT64_MAX, &number, error))
+    out->how.bytes = number;
   return error->status;
 }

@@ -154,6 +154,9 @@ static bool check_options(const vf_options *o, ir_error *error) {
                          : o->compile_bytes < 0   ? "compile_bytes"
                                                   : NULL;
   if (negative) ir_fail(error, IR_ERR_INVALID, "options: %s is negative; 0 stands for the default", negative);
+  else if (o->compile_bytes && o->compile_bytes < RT_COMPILER_LEAST)
+    ir_fail(error, IR_ERR_INVALID, "options: compile_bytes is %lld; LLVM needs %d, and 0 stands for no limit",
+            (long long)o->compile_bytes, RT_COMPILER_LEAST);
   else if (o->compile_mode < VF_COMPILE_DEFAULT || o->compile_mode > VF_COMPILE_PROCESS)
     ir_fail(error, IR_ERR_INVALID,
             "options: compile_mode is %d; it must be VF_COMPILE_DEFAULT, VF_COMPILE_IN_PROCESS or "

@@ -161,7 +161,8 @@ typedef struct vf_options {
   int64_t cache_bytes; /* most bytes that the cache on disk may take; default 256 MiB */
   int compile_mode;    /* a vf_compile_mode; what follows is for VF_COMPILE_PROCESS */
   int compile_seconds; /* of processor time for one kernel; VIEWFOLD_COMPILE_SECONDS, else 300 */
-  int64_t compile_bytes; /* of memory that the process has to itself; VIEWFOLD_COMPILE_BYTES, else no limit */
+  int64_t compile_bytes; /* of memory that the process has to itself; VIEWFOLD_COMPILE_BYTES, else no limit;
+                            at least 32 MiB */
   const char
       *compile_program; /* its path; default: viewfold-compile beside the library, in viewfold/ there, or in
                            ../lib/viewfold/ */

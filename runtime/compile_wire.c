@@ -33,8 +33,6 @@ static bool wait_for(int fd, short events, int64_t until) {
   }
 }
 
-bool rt_wire_wait(int fd, int64_t until) { return wait_for(fd, POLLIN, until); }
-
 static bool passes(void) { return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK; }
 
 bool rt_wire_send(int fd, struct iovec *parts, int count, int64_t until) {

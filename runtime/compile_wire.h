@@ -18,7 +18,8 @@
  *
  *   viewfold-compile: request NUMBER: REASON
  *
- * with REASON one of RT_WORDS_TIME, RT_WORDS_SIGNAL followed by the signal's number, and RT_WORDS_EXIT. */
+ * with REASON one of RT_WORDS_TIME, RT_WORDS_MEMORY, RT_WORDS_EXIT, and RT_WORDS_SIGNAL followed by the
+ * signal's number. */
 #ifndef VIEWFOLD_RUNTIME_COMPILE_WIRE_H
 #define VIEWFOLD_RUNTIME_COMPILE_WIRE_H
 
@@ -33,6 +34,7 @@ enum { RT_WIRE_SOCKET = 3 }; /* the child's end of the pair */
 #define RT_WIRE_MAGIC   0x65706d6f632d6676u /* "vf-compe" */
 #define RT_WORDS        "viewfold-compile: request "
 #define RT_WORDS_TIME   "processor time"
+#define RT_WORDS_MEMORY "memory"
 #define RT_WORDS_SIGNAL "signal "
 #define RT_WORDS_EXIT   "exit"
 
@@ -75,7 +77,5 @@ typedef struct rt_wire_answer {
  * time is up. Never raises a signal. */
 bool rt_wire_send(int fd, struct iovec *parts, int count, int64_t until);
 bool rt_wire_receive(int fd, void *to, size_t size, int64_t until);
-/* Waits until there is something to receive, or the other end has hung up. */
-bool rt_wire_wait(int fd, int64_t until);
 
 #endif

@@ -159,7 +159,7 @@ static void settle(rt_compiler *c, fault why) {
     else if (why == SILENT) silent(c, a);
     else if (why == NONSENSE) nonsense(c, a);
     else if (strcmp(ending.reason, RT_WORDS_TIME) == 0) out_of_time(c, a);
-    else if (is_memory(ending.said)) out_of_memory(c, a);
+    else if (strcmp(ending.reason, RT_WORDS_MEMORY) == 0 || is_memory(ending.said)) out_of_memory(c, a);
     else crashed(c, a, &ending);
   }
 }
@@ -176,13 +176,13 @@ static bool receive_greeting(rt_compiler *c, int64_t until, fault *why) {
 }
 
 /* The bytes of an answer: where memory for them is short they are read all the same. */
-static bool receive_bytes(rt_compiler *c, rt_asked *a, const rt_wire_answer *answer) {
+static bool receive_bytes(rt_compiler *c, rt_asked *a, const rt_wire_answer *answer, int64_t until) {
   size_t size = (size_t)answer->size;
   const ir_mem *mem = a->request->graph->mem;
   char *bytes = ir_alloc(mem, size + 1), drain[4096];
   for (size_t done = 0; done < size;) {
     size_t part = bytes || size - done < sizeof drain ? size - done : sizeof drain;
-    if (!rt_wire_receive(c->socket, bytes ? bytes : drain, part, a->until)) {
+    if (!rt_wire_receive(c->socket, bytes ? bytes + done : drain, part, until)) {
       ir_free(mem, bytes, size + 1);
       return false;
     }
@@ -218,28 +218,26 @@ static rt_asked *find(rt_compiler *c, uint32_t number) {
   return a;
 }
 
-/* Of the one thread that reads, without the lock: the request that was answered; NULL: the child is done
- * with. */
-static rt_asked *receive(rt_compiler *c, int64_t until, fault *why) {
+/* Reads an answer: to whom it is. *why is what is wrong where it is no whole answer. */
+static bool receive(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
   rt_wire_answer answer;
   rt_wire_lap laps[RT_WIRE_LAPS];
-  *why = SILENT;
-  if (!rt_wire_wait(c->socket, until)) return NULL;
-  if (!c->greeted && !receive_greeting(c, until, why)) return NULL;
+  if (!c->greeted && !receive_greeting(c, until, why)) return false;
   *why = HUNG_UP;
-  if (!rt_wire_receive(c->socket, &answer, sizeof answer, until)) return NULL;
+  if (!rt_wire_receive(c->socket, &answer, sizeof answer, until)) return false;
   *why = NONSENSE;
-  rt_asked *a = is_answer(&answer) ? find(c, answer.number) : NULL;
-  if (!a) return NULL;
+  rt_asked *a = *out = is_answer(&answer) ? find(c, answer.number) : NULL;
+  if (!a) return false;
   *why = HUNG_UP;
-  if (!rt_wire_receive(c->socket, laps, answer.laps * sizeof *laps, until) || !receive_bytes(c, a, &answer))
-    return NULL;
+  if (!rt_wire_receive(c->socket, laps, answer.laps * sizeof *laps, until) ||
+      !receive_bytes(c, a, &answer, until))
+    return false;
   const ir_timer *timer = a->request->timer;
   for (uint32_t i = 0; timer && i < answer.laps; i++) {
     laps[i].part[sizeof laps[i].part - 1] = '\0';
     timer->note(timer->user, laps[i].part, -1, a->request->symbol, laps[i].ns);
   }
-  return a;
+  return true;
 }
 
 /* requests */
@@ -284,13 +282,15 @@ static void await(rt_compiler *c, rt_asked *a) {
       continue;
     }
     fault why;
+    rt_asked *answered = NULL;
     int64_t until = oldest(c->asked)->until;
     c->reading = true;
     pthread_mutex_unlock(&c->lock);
-    rt_asked *answered = receive(c, until, &why);
+    bool good = receive(c, until, &answered, &why);
+    if (!good && why == HUNG_UP && ir_now_ns() >= until) why = SILENT;
     pthread_mutex_lock(&c->lock);
     c->reading = false;
-    if (answered) answered->state = ANSWERED;
+    if (good) answered->state = ANSWERED;
     else settle(c, why);
     pthread_cond_broadcast(&c->answered);
   }

@@ -27,12 +27,17 @@
  * that they were measured on, with its sanitizers 60. */
 enum { RT_COMPILER_SECONDS = 300 };
 
+/* The least limit of memory: libLLVM 19 takes 12 MiB when it is loaded, a thread's stack 8, a small kernel 2.
+ */
+enum { RT_COMPILER_LEAST = 32 << 20 };
+
 /* How LLVM is run. */
 typedef struct rt_compiling {
   bool process;        /* in a process of its own */
   const char *program; /* its path; NULL: RT_COMPILER_FILE where the code generator's module is looked for */
   int seconds;         /* of processor time, for one kernel; 0: RT_COMPILER_SECONDS */
-  int64_t bytes;       /* of memory that only the process has and may write to; 0: any number */
+  int64_t bytes;       /* of memory that only the process has and may write to, from
+                          RT_COMPILER_LEAST; 0: any number */
   int wall;            /* seconds after which it must have answered; 0: many times those of processor time */
 } rt_compiling;
 

@@ -25,7 +25,7 @@ enum { STACK_BYTES = 8 << 20 };
 /* What may be written to standard error, the only file there is. */
 enum { WORDS_BYTES = 1 << 20 };
 
-enum { EXIT_TIME = 3 };
+enum { EXIT_TIME = 3, EXIT_MEMORY };
 
 typedef struct task {
   struct task *next;
@@ -50,6 +50,7 @@ typedef struct server {
   task *first, **last;
   worker *workers;
   int threads, busy, waiting; /* of the threads; tasks that none has begun */
+  bool loaded;                /* or found not to load */
 } server;
 
 static int64_t read_clock(clockid_t clock) {
@@ -116,11 +117,47 @@ static void work_on(server *s, task *t) {
 
 /* threads */
 
+/* A thread for each task that waits. LLVM is loaded first: where memory is limited, their stacks get what
+ * that leaves. Under the lock. */
+static void *work(void *user);
+static bool add_worker(server *s) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  worker *w = malloc(sizeof *w);
+  if (!w) return false;
+  *w = (worker){.next = s->workers, .server = s};
+  bool made = pthread_attr_init(&attributes) == 0;
+  if (made) {
+    made = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
+           pthread_create(&thread, &attributes, work, w) == 0 &&
+           pthread_getcpuclockid(thread, &w->clock) == 0;
+    pthread_attr_destroy(&attributes);
+  }
+  if (made) s->workers = w, s->threads++;
+  else free(w);
+  return made;
+}
+
+/* A thread for each task that waits. LLVM is loaded first: where memory is limited, stacks get what it
+ * leaves. */
+static void add_workers(server *s) {
+  while (s->loaded && s->waiting + s->busy > s->threads && add_worker(s)) {} /* those there are do the rest */
+}
+
+static void load(server *s) {
+  rt_module_load(&s->module, NULL); /* the first request learns of a failure, too */
+  pthread_mutex_lock(&s->lock);
+  s->loaded = true;
+  add_workers(s);
+  pthread_mutex_unlock(&s->lock);
+}
+
+/* The first thread loads LLVM while the first request is on its way. */
 static void *work(void *user) {
   worker *w = user;
   server *s = w->server;
   serve_set_signal_stack();
-  rt_module_load(&s->module, NULL); /* while the first request is on its way; it learns of a failure, too */
+  if (!w->next) load(s);
   pthread_mutex_lock(&s->lock);
   for (;;) {
     while (!s->first) pthread_cond_wait(&s->due, &s->lock);
@@ -139,27 +176,6 @@ static void *work(void *user) {
   return NULL;
 }
 
-/* False where there is no further thread to be had. */
-static bool add_worker(server *s) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  worker *w = malloc(sizeof *w);
-  if (!w) return false;
-  *w = (worker){.next = s->workers, .server = s};
-  pthread_mutex_lock(&s->lock); /* which the thread waits for before it works */
-  bool made = pthread_attr_init(&attributes) == 0;
-  if (made) {
-    made = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
-           pthread_create(&thread, &attributes, work, w) == 0 &&
-           pthread_getcpuclockid(thread, &w->clock) == 0;
-    pthread_attr_destroy(&attributes);
-  }
-  if (made) s->workers = w, s->threads++;
-  pthread_mutex_unlock(&s->lock);
-  if (!made) free(w);
-  return made;
-}
-
 /* listening */
 
 static bool is_request(const rt_wire_request *head) {
@@ -172,18 +188,23 @@ static bool is_request(const rt_wire_request *head) {
 
 /* Reads a request and hands it to a thread. False: the parent has hung up, or is none. */
 static bool take_request(server *s) {
+  rt_wire_request head;
+  if (!rt_wire_receive(RT_WIRE_SOCKET, &head, sizeof head, INT64_MAX) || !is_request(&head)) return false;
   task *t = calloc(1, sizeof *t);
-  if (!t || !rt_wire_receive(RT_WIRE_SOCKET, &t->head, sizeof t->head, INT64_MAX) || !is_request(&t->head) ||
-      !(t->key = malloc((size_t)t->head.key_bytes + 1)) ||
-      !rt_wire_receive(RT_WIRE_SOCKET, t->key, (size_t)t->head.key_bytes, INT64_MAX))
-    return false;
+  if (!t || !(t->key = malloc((size_t)head.key_bytes + 1))) {
+    serve_last_words(head.number, RT_WORDS_MEMORY, 0);
+    _exit(EXIT_MEMORY);
+  }
+  t->head = head;
+  if (!rt_wire_receive(RT_WIRE_SOCKET, t->key, (size_t)head.key_bytes, INT64_MAX)) return false;
   pthread_mutex_lock(&s->lock);
   *s->last = t;
   s->last = &t->next;
-  bool more = ++s->waiting + s->busy > s->threads;
+  s->waiting++;
+  add_workers(s);
   pthread_cond_signal(&s->due);
   pthread_mutex_unlock(&s->lock);
-  return !more || add_worker(s) || s->workers; /* else one of those there are does it after its own */
+  return true;
 }
 
 /* Milliseconds until some request may have had its time; -1: there is none. Ends the process where one has.
@@ -264,8 +285,10 @@ static int serve(pid_t parent, int64_t bytes, const serve_faults *faults) {
   rt_wire_greet(&greeting);
   struct iovec part = {&greeting, sizeof greeting};
   if (!rt_wire_send(RT_WIRE_SOCKET, &part, 1, INT64_MAX)) return 0;
-  add_worker(&s); /* without it the first request tries again */
-  return listen_to(&s, watched);
+  pthread_mutex_lock(&s.lock);
+  good = add_worker(&s);
+  pthread_mutex_unlock(&s.lock);
+  return good ? listen_to(&s, watched) : EXIT_MEMORY;
 }
 
 static const char help_text[] =
