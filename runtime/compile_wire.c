@@ -10,6 +10,10 @@
 
 #include "runtime/identity.h"
 
+/* What codegen/llvm.c notes. */
+const char *const rt_wire_parts[RT_WIRE_LAPS] = {"nest",     "open",   "emit", "verify",
+                                                 "simplify", "select", "close"};
+
 void rt_wire_greet(rt_wire_greeting *out) {
   memset(out, 0, sizeof *out);
   out->magic = RT_WIRE_MAGIC;

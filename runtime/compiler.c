@@ -25,7 +25,8 @@ typedef struct rt_asked {
   cg_blob *out;
   ir_error *error;
   uint32_t number;
-  int64_t until; /* answered by then: ir_now_ns() */
+  int64_t until;  /* answered by then: ir_now_ns() */
+  int64_t lapped; /* nanoseconds that the parts took, as the child says */
   state state;
   ir_status status;
 } rt_asked;
@@ -234,8 +235,9 @@ static bool receive(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
     return false;
   const ir_timer *timer = a->request->timer;
   for (uint32_t i = 0; timer && i < answer.laps; i++) {
-    laps[i].part[sizeof laps[i].part - 1] = '\0';
-    timer->note(timer->user, laps[i].part, -1, a->request->symbol, laps[i].ns);
+    if (laps[i].part < RT_WIRE_LAPS)
+      timer->note(timer->user, rt_wire_parts[laps[i].part], -1, a->request->symbol, laps[i].ns);
+    a->lapped += laps[i].ns;
   }
   return true;
 }
@@ -297,8 +299,11 @@ static void await(rt_compiler *c, rt_asked *a) {
 }
 
 static ir_status ask(rt_compiler *c, rt_asked *a, const rt_kernel_key *key, ir_error *error) {
+  const ir_timer *timer = a->request->timer;
+  int64_t start = ir_timer_start(timer);
   int tries = 0;
   pthread_mutex_lock(&c->lock);
+  uint32_t started = c->started;
   do {
     a->status = rt_compiler_start(c, error);
     a->state = ANSWERED;
@@ -308,7 +313,10 @@ static ir_status ask(rt_compiler *c, rt_asked *a, const rt_kernel_key *key, ir_e
     await(c, a);
     leave(c, a);
   } while (a->state == AGAIN && ++tries < MOST_TRIES);
+  started = c->started - started;
   pthread_mutex_unlock(&c->lock);
+  if (timer && started && tries == 0) /* what it waited beyond its parts: the child began, and loaded LLVM */
+    timer->note(timer->user, "load", -1, NULL, ir_now_ns() - start - a->lapped);
   if (a->state == ANSWERED) return a->status;
   return ir_fail(
       error, IR_ERR_COMPILE,

@@ -69,11 +69,8 @@ typedef struct laps {
 static void note(void *user, const char *part, int step, const char *symbol, int64_t ns) {
   laps *l = user;
   (void)step, (void)symbol;
-  if (l->count == RT_WIRE_LAPS) return;
-  rt_wire_lap *lap = &l->list[l->count++];
-  memset(lap, 0, sizeof *lap);
-  snprintf(lap->part, sizeof lap->part, "%s", part);
-  lap->ns = ns;
+  for (uint64_t i = 0; i < RT_WIRE_LAPS && l->count < RT_WIRE_LAPS; i++)
+    if (strcmp(rt_wire_parts[i], part) == 0) l->list[l->count++] = (rt_wire_lap){i, ns};
 }
 
 static ir_status compile(server *s, const task *t, const ir_timer *timer, cg_blob *out, ir_error *error) {
