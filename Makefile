@@ -225,7 +225,7 @@ $(GEN)/%_rules.c: passes/rules/%.rules build/rulec
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
 LIBS_test_image = $(LLVM_LIBS)
-tests: $(UNIT) $(PROPERTY) $(if $(COMPILER),$(B)/unit/compile_faults) $(call BESIDE,unit) $(call BESIDE,property) build/opencl/shim.icd
+tests: $(UNIT) $(PROPERTY) $(if $(COMPILER),$(B)/unit/compile_faults $(B)/unit/llvm_allocations) $(call BESIDE,unit) $(call BESIDE,property) build/opencl/shim.icd
 
 # A driver between the OpenCL loader and the real one, for what fails seldom (test/opencl/shim.h). The loader finds it
 # where OCL_ICD_VENDORS names the folder.
@@ -262,6 +262,11 @@ $(B)/unit/compile_faults: $(B)/obj/test/double/compile_faults.o $(filter-out %/m
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $^ $(LLVM_LIBS) $(LIB_LIBS) -o $@
+
+$(B)/unit/llvm_allocations: $(B)/obj/test/campaign/llvm_allocations.o $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $^ $(LIB_LIBS) -o $@
 
 # The prover; a property test runs a sample of it.
 $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
@@ -424,4 +429,4 @@ clean:
 	$(Q)rm -rf build
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(SERVE_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(TESTLIB_SRC) \
-  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c test/double/*.c))) build/rulec.d
+  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c test/double/*.c test/campaign/*.c))) build/rulec.d

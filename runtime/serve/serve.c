@@ -92,6 +92,7 @@ static void work_on(server *s, task *t) {
   cg_blob object = {0};
   if (s->faults && s->faults->request) s->faults->request(&t->head);
   ir_status status = compile(s, t, t->head.timed ? &timer : NULL, &object, &error);
+  if (s->faults && s->faults->done) s->faults->done(&t->head);
   rt_wire_answer head;
   memset(&head, 0, sizeof head);
   head.magic = RT_WIRE_MAGIC;

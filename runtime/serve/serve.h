@@ -17,6 +17,7 @@
 typedef struct serve_faults {
   void (*start)(int socket);                    /* before the greeting */
   void (*request)(const rt_wire_request *head); /* in the thread that is about to compile */
+  void (*done)(const rt_wire_request *head);    /* in the same thread, before it answers */
 } serve_faults;
 
 /* The exit status of the program: of arguments as above, or of a user's. */

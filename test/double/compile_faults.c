@@ -25,9 +25,11 @@ static long number;
 /* allocations */
 
 static _Thread_local long left; /* until one fails; 0: none does */
+static _Thread_local long made; /* so far */
 static bool all_after;
 
 static bool fails(void) {
+  made++;
   if (left == 0 || --left > 0) return false;
   left = all_after;
   errno = ENOMEM;
@@ -35,16 +37,18 @@ static bool fails(void) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* libLLVM is to find them */
+#define EXPORTED __attribute__((visibility("default")))
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *at, size_t size);
 void *__libc_memalign(size_t align, size_t size);
-void *malloc(size_t size) { return fails() ? NULL : __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return fails() ? NULL : __libc_calloc(count, size); }
-void *realloc(void *at, size_t size) { return fails() ? NULL : __libc_realloc(at, size); }
-void *memalign(size_t align, size_t size) { return fails() ? NULL : __libc_memalign(align, size); }
-void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
-int posix_memalign(void **out, size_t align, size_t size) {
+EXPORTED void *malloc(size_t size) { return fails() ? NULL : __libc_malloc(size); }
+EXPORTED void *calloc(size_t count, size_t size) { return fails() ? NULL : __libc_calloc(count, size); }
+EXPORTED void *realloc(void *at, size_t size) { return fails() ? NULL : __libc_realloc(at, size); }
+EXPORTED void *memalign(size_t align, size_t size) { return fails() ? NULL : __libc_memalign(align, size); }
+EXPORTED void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
+EXPORTED int posix_memalign(void **out, size_t align, size_t size) {
   *out = memalign(align, size);
   return *out ? 0 : ENOMEM;
 }
@@ -72,6 +76,7 @@ static void do_stop(void) { raise(SIGSTOP); }
 static void do_kill(void) { raise(SIGKILL); }
 static void do_fail(void) { left = number; }
 static void do_fail_on(void) { all_after = true, left = number; }
+static void do_count(void) { made = 0; }
 /* Takes what memory there is, so that none is left for LLVM. */
 static void do_hoard(void) {
   for (size_t size = 1 << 20; size >= 1 << 12; size /= 2)
@@ -102,15 +107,12 @@ static const struct {
   const char *name;
   void (*request)(void);
   void (*start)(int socket);
-} table[] = {{"abort", do_abort, NULL},    {"segv", do_segv, NULL},
-             {"stack", do_stack, NULL},    {"fatal", do_fatal, NULL},
-             {"exit", do_exit, NULL},      {"leave", do_leave, NULL},
-             {"loop", do_loop, NULL},      {"wait", do_wait, NULL},
-             {"stop", do_stop, NULL},      {"kill", do_kill, NULL},
-             {"fail", do_fail, NULL},      {"failon", do_fail_on, NULL},
-             {"hoard", do_hoard, NULL},    {"garbage", NULL, say_garbage},
-             {"much", NULL, say_too_much}, {"hangup", NULL, hang_up},
-             {"none", NULL, NULL}};
+} table[] = {{"abort", do_abort, NULL}, {"segv", do_segv, NULL},        {"stack", do_stack, NULL},
+             {"fatal", do_fatal, NULL}, {"exit", do_exit, NULL},        {"leave", do_leave, NULL},
+             {"loop", do_loop, NULL},   {"wait", do_wait, NULL},        {"stop", do_stop, NULL},
+             {"kill", do_kill, NULL},   {"fail", do_fail, NULL},        {"failon", do_fail_on, NULL},
+             {"hoard", do_hoard, NULL}, {"garbage", NULL, say_garbage}, {"much", NULL, say_too_much},
+             {"hangup", NULL, hang_up}, {"count", do_count, NULL},      {"none", NULL, NULL}};
 static size_t chosen;
 
 static void on_start(int socket) {
@@ -120,8 +122,14 @@ static void on_request(const rt_wire_request *head) {
   if (table[chosen].request && strstr(head->symbol, word)) table[chosen].request();
 }
 
+static void on_done(const rt_wire_request *head) {
+  if (table[chosen].request != do_count) return;
+  fprintf(stderr, "allocations: %ld\n", made);
+  _exit(1);
+}
+
 int main(int argc, char **argv) {
-  static const serve_faults faults = {on_start, on_request};
+  static const serve_faults faults = {on_start, on_request, on_done};
   const char *slash = strrchr(argv[0], '/');
   sscanf(slash ? slash + 1 : argv[0], "%63[a-z]-%ld", fault, &number);
   const char *at = strchr(slash ? slash : argv[0], '@');

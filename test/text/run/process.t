@@ -49,7 +49,7 @@ $ VIEWFOLD_COMPILE_SECONDS=1h viewfold run 'f32[4]' --in x=[1,2,3,4]
 == without the program nothing is compiled, and the message says how to mend it
 $ cp "$(command -v viewfold)" alone && ln -s "$(dirname "$(command -v viewfold)")/viewfold-llvm.so" .
 $ ./alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
-! alone run: graph @chain: compile: the program viewfold-compile is missing; looked at [..]/viewfold-compile, in viewfold/ beside it and in ../lib/viewfold/. Install it beside [..]/viewfold-llvm.so, name it in compile_program of vf_options, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)
+! viewfold run: graph @chain: compile: the program viewfold-compile is missing; looked at [..]/viewfold-compile, in viewfold/ beside it and in ../lib/viewfold/. Install it beside [..]/viewfold-llvm.so, name it in compile_program of vf_options, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)
 ? 3
 $ VIEWFOLD_COMPILE=inprocess ./alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
 y: f32[4] = [4.0, 3.0, 2.0, 1.0]
@@ -60,11 +60,11 @@ y: f32[4] = [4.0, 3.0, 2.0, 1.0]
 $ cp "$(command -v viewfold)" alone && ln -s "$(dirname "$(command -v viewfold)")/viewfold-llvm.so" .
 $ printf '#!/bin/sh\necho something is wrong >&2\nkill -SEGV $$\n' > viewfold-compile && chmod +x viewfold-compile
 $ ./alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
-! alone run: graph @chain: compile: kernel vf_copy_f32_[..]: the program [..]/viewfold-compile ended as soon as it was started (signal 11, Segmentation fault): something is wrong; install the one that belongs to this library, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)
+! viewfold run: graph @chain: compile: kernel vf_copy_f32_[..]: the program [..]/viewfold-compile ended as soon as it was started (signal 11, Segmentation fault): something is wrong; install the one that belongs to this library, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)
 ? 3
 $ chmod -x viewfold-compile
 $ ./alone run 'f32[4].flip(0)' --in x=[1,2,3,4]
-! alone run: graph @chain: compile: the program [..]/viewfold-compile cannot be started: Permission denied; it must be an executable file, and the process may need more descriptors or processes than its limits allow. Or compile in the process itself (VIEWFOLD_COMPILE=inprocess)
+! viewfold run: graph @chain: compile: the program [..]/viewfold-compile cannot be started: Permission denied; it must be an executable file, and the process may need more descriptors or processes than its limits allow. Or compile in the process itself (VIEWFOLD_COMPILE=inprocess)
 ? 3
 
 == the program says what it is for
