@@ -1,6 +1,6 @@
 # viewfold: build, test, install.
 #
-#   make            the library build/libviewfold.so.0, its compiler module, the command build/viewfold
+#   make            the library build/libviewfold.so.0, its compiler module and process, the command build/viewfold
 #   make demo       everything installed, built and shown on a real photograph
 #   make test       everything installed, built and tested; last line: N passed, N failed
 #   make unit|text|property|opencl|style    one part of the tests, without installing anything (ONLY=name picks some)
@@ -83,6 +83,7 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 LLVM_SRC := $(call find,codegen/llvm*.c)
 CLI_SRC := $(call find,frontend/cli.c frontend/cli_*.c)
+SERVE_SRC := $(if $(filter runtime,$(ROOMS)),$(call find,runtime/serve/*.c))
 RULEC_SRC := $(call find,passes/rules/rulec*.c)
 LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(RULEC_SRC),$(call find,\
   $(addsuffix /*.c,$(ROOMS))))
@@ -99,6 +100,7 @@ DEMO_SRC := $(call find,docs/demo/*.c)
 LIB_OBJ := $(call obj,$(LIB_SRC)) $(patsubst $(GEN)/%.c,$(B)/obj/gen/%.o,$(GEN_SRC))
 LLVM_OBJ := $(call obj,$(LLVM_SRC))
 CLI_OBJ := $(call obj,$(CLI_SRC))
+SERVE_OBJ := $(call obj,$(SERVE_SRC))
 UNIT := $(UNIT_SRC:test/%.c=$(B)/%)
 PROPERTY := $(PROPERTY_SRC:test/%.c=$(B)/%)
 FUZZ := $(FUZZ_SRC:test/%.c=$(B)/%)
@@ -106,11 +108,12 @@ DEMO := $(DEMO_SRC:docs/%.c=$(B)/%)
 
 SO := $(B)/libviewfold.so.$(SOVERSION)
 MODULE := $(if $(LLVM_SRC),$(if $(LLVM_HERE),$(B)/viewfold-llvm.so))
+COMPILER := $(if $(MODULE),$(if $(SERVE_SRC),$(B)/viewfold-compile))
 COMMAND := $(if $(CLI_SRC),$(B)/viewfold)
 
 # ------------------------------------------------------------------------------------------- library, module, command
 .PHONY: all tests tools FORCE
-all: $(B)/libviewfold.so $(or $(MODULE),no-module) $(COMMAND)
+all: $(B)/libviewfold.so $(or $(MODULE),no-module) $(COMPILER) $(COMMAND)
 
 # Without LLVM, graphs run on OpenCL devices alone.
 .PHONY: no-module
@@ -179,6 +182,12 @@ $(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK_SHARED) $(LLVM_OBJ) $(B)/libviewfold-internal.a $(LLVM_LIBS) $(LIB_LIBS) -o $@
 
+# Runs the module in a process of its own. It starts with every program that is compiled: it holds what it uses, and
+# binds it when it starts.
+$(B)/viewfold-compile: $(SERVE_OBJ) $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -Wl,--as-needed $^ $(LIB_LIBS) -o $@
+
 # The command holds the library's objects itself: it starts faster, and sees what the library hides.
 $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list
 	$(call say,LINK,$@)
@@ -216,7 +225,7 @@ $(GEN)/%_rules.c: passes/rules/%.rules build/rulec
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
 LIBS_test_image = $(LLVM_LIBS)
-tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so) build/opencl/shim.icd
+tests: $(UNIT) $(PROPERTY) $(if $(COMPILER),$(B)/unit/compile_faults $(B)/unit/llvm_allocations) $(call BESIDE,unit) $(call BESIDE,property) build/opencl/shim.icd
 
 # A driver between the OpenCL loader and the real one, for what fails seldom (test/opencl/shim.h). The loader finds it
 # where OCL_ICD_VENDORS names the folder.
@@ -227,10 +236,11 @@ build/opencl/shim.so: $(addprefix test/opencl/,shim_icd.c shim_shadow.c shim_sha
 build/opencl/shim.icd: build/opencl/shim.so
 	@echo '$(abspath $<)' > $@
 
-# The library looks for its module beside itself; in a test, "itself" is the executable.
-$(addsuffix /viewfold-llvm.so,$(addprefix $(B)/,unit property fuzz bench)): $(MODULE)
+# The library looks for its module, and its compiler process, beside itself; in a test, "itself" is the executable.
+BESIDE = $(addprefix $(B)/$(1)/,$(notdir $(MODULE) $(COMPILER)))
+$(foreach d,unit property fuzz bench,$(call BESIDE,$(d))): $(MODULE) $(COMPILER)
 	@mkdir -p $(@D)
-	@ln -sfn ../viewfold-llvm.so $@
+	@ln -sfn ../$(@F) $@
 
 $(B)/libtest.a: $(call obj,$(TESTLIB_SRC))
 	@mkdir -p $(@D)
@@ -246,6 +256,17 @@ $(B)/property/%: $(B)/obj/test/property/%.o $(B)/libtest.a $(B)/libviewfold-inte
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
+
+# The compiler process with faults, beside the tests that provoke them.
+$(B)/unit/compile_faults: $(B)/obj/test/double/compile_faults.o $(filter-out %/main.o,$(SERVE_OBJ)) $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $^ $(LLVM_LIBS) $(LIB_LIBS) -o $@
+
+$(B)/unit/llvm_allocations: $(B)/obj/test/campaign/llvm_allocations.o $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $^ $(LIB_LIBS) -o $@
 
 # The prover; a property test runs a sample of it.
 $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
@@ -270,10 +291,10 @@ $(B)/prove/prove: $(B)/obj/test/prove/prove.o $(B)/libprove.a $(B)/libtest.a $(B
 LIBS_lljit_minimal = $(LLVM_LIBS)
 $(B)/obj/test/bench/lljit_minimal.o: EXTRA = $(LLVM_CFLAGS)
 $(B)/bench/%: $(B)/obj/test/bench/%.o $(B)/libtest.a $(B)/libviewfold-internal.a \
-  $(if $(MODULE),$(B)/bench/viewfold-llvm.so)
+  | $(call BESIDE,bench)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(filter-out %.so,$(TEST_LINK)) -o $@
+	$(Q)$(TEST_LINK) -o $@
 $(B)/fuzz/%: $(B)/obj/test/fuzz/%.o $(B)/obj/test/fuzz/driver.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -328,7 +349,7 @@ soak:
 FUZZ_SECONDS ?= 60
 ifneq ($(SAN),)
 .PHONY: fuzz-run
-fuzz-run: $(FUZZ) $(if $(FUZZ),$(if $(MODULE),$(B)/fuzz/viewfold-llvm.so))
+fuzz-run: $(FUZZ) $(if $(FUZZ),$(call BESIDE,fuzz))
 	@sh test/fuzz/run.sh '$(FUZZ_SECONDS)' '$(SEED)' $(FUZZ)
 endif
 fuzz:
@@ -376,11 +397,12 @@ $(B)/demo/%: $(B)/obj/docs/demo/%.o $(SO)
 .PHONY: install uninstall clean
 HEADERS := $(sort $(wildcard frontend/viewfold*.h))
 INSTALLED = $(BINDIR)/viewfold $(HEADERS:frontend/%=$(INCLUDEDIR)/%) $(LIBDIR)/libviewfold.so.$(SOVERSION) $(LIBDIR)/libviewfold.so \
-  $(LIBDIR)/viewfold/viewfold-llvm.so $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
-# Library and command look for the module in viewfold/ beside themselves and in ../lib/viewfold/: where LIBDIR is another
-# folder, the command is shown the way.
-COMMAND_MODULE = $(abspath $(BINDIR)/../lib/viewfold/viewfold-llvm.so)
-MODULE_ELSEWHERE = $(filter-out $(abspath $(LIBDIR)/viewfold/viewfold-llvm.so),$(COMMAND_MODULE))
+  $(LIBDIR)/viewfold/viewfold-llvm.so $(LIBDIR)/viewfold/viewfold-compile $(PKGCONFIGDIR)/viewfold.pc $(MANDIR)/man1/viewfold.1
+# Library and command look for the module and the program that runs it in viewfold/ beside themselves and in
+# ../lib/viewfold/: where LIBDIR is another folder, the command is shown the way.
+COMPANIONS = $(notdir $(MODULE) $(COMPILER))
+COMMAND_LIB = $(abspath $(BINDIR)/../lib/viewfold)
+ELSEWHERE = $(filter-out $(abspath $(LIBDIR)/viewfold),$(COMMAND_LIB))
 # The loader finds a library in a standard folder only through its cache, which root may renew.
 LDCONFIG = $(if $(DESTDIR),,$(Q)! [ "$$(id -u)" = 0 ] || PATH="$$PATH:/sbin:/usr/sbin" ldconfig || true)
 install: all
@@ -389,21 +411,22 @@ install: all
 	$(Q)install -m 644 $(HEADERS) '$(DESTDIR)$(INCLUDEDIR)'
 	$(Q)install -D -m 755 $(SO) '$(DESTDIR)$(LIBDIR)/libviewfold.so.$(SOVERSION)'
 	$(Q)ln -sf libviewfold.so.$(SOVERSION) '$(DESTDIR)$(LIBDIR)/libviewfold.so'
-	$(Q)$(if $(MODULE),install -D -m 755 $(B)/viewfold-llvm.so '$(DESTDIR)$(LIBDIR)/viewfold/viewfold-llvm.so')
-	$(Q)$(if $(and $(MODULE),$(MODULE_ELSEWHERE)),mkdir -p '$(DESTDIR)$(dir $(COMMAND_MODULE))' && \
-	  ln -srf '$(DESTDIR)$(LIBDIR)/viewfold/viewfold-llvm.so' '$(DESTDIR)$(COMMAND_MODULE)')
+	$(Q)for f in $(COMPANIONS); do install -D -m 755 "$(B)/$$f" "$(DESTDIR)$(LIBDIR)/viewfold/$$f"; done
+	$(Q)$(if $(ELSEWHERE),for f in $(COMPANIONS); do mkdir -p '$(DESTDIR)$(ELSEWHERE)' && \
+	  ln -srf "$(DESTDIR)$(LIBDIR)/viewfold/$$f" '$(DESTDIR)$(ELSEWHERE)'; done)
 	$(Q)install -D -m 644 docs/man/viewfold.1 '$(DESTDIR)$(MANDIR)/man1/viewfold.1'
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
 	  viewfold.pc.in > $(B)/viewfold.pc
 	$(Q)install -D -m 644 $(B)/viewfold.pc '$(DESTDIR)$(PKGCONFIGDIR)/viewfold.pc'
 	$(LDCONFIG)
 uninstall:
-	$(Q)for f in $(INSTALLED) $(MODULE_ELSEWHERE); do rm -f "$(DESTDIR)$$f"; done
-	$(Q)rmdir '$(DESTDIR)$(LIBDIR)/viewfold' '$(DESTDIR)$(dir $(COMMAND_MODULE))' 2>/dev/null || true
+	$(Q)for f in $(INSTALLED) $(addprefix $(ELSEWHERE)/,$(if $(ELSEWHERE),viewfold-llvm.so viewfold-compile)); do \
+	  rm -f "$(DESTDIR)$$f"; done
+	$(Q)rmdir '$(DESTDIR)$(LIBDIR)/viewfold' '$(DESTDIR)$(COMMAND_LIB)' 2>/dev/null || true
 	$(LDCONFIG)
 
 clean:
 	$(Q)rm -rf build
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(TESTLIB_SRC) \
-  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c))) build/rulec.d
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(SERVE_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(TESTLIB_SRC) \
+  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c test/double/*.c test/campaign/*.c))) build/rulec.d

@@ -8,6 +8,7 @@
 #include "frontend/cli.h"
 #include "frontend/cli_options.h"
 #include "frontend/cli_trace.h"
+#include "frontend/compiling.h"
 #include "frontend/nearest.h"
 #include "frontend/reader.h"
 #include "passes/ops/ops.h"
@@ -131,11 +132,22 @@ static bool read_threads(const char *text, int *threads) {
   return *text && !*end && value >= 1 && value <= 4096;
 }
 
+int cli_compiling(const char *command, rt_compiling *how, bool *forbidden) {
+  fe_compiling read;
+  ir_error error = {0};
+  if (fe_compiling_read(&read, &error) != IR_OK) return cli_failure(command, &error);
+  *how = read.how;
+  how->process |= !read.given;
+  *forbidden = read.forbidden;
+  return CLI_OK;
+}
+
 int cli_context_options(const char *command, const char *threads, const char *device, rt_options *options) {
   *options = (rt_options){0};
-  const char *compile = getenv("VIEWFOLD_COMPILE"), *variable = getenv("VIEWFOLD_THREADS");
+  const char *variable = getenv("VIEWFOLD_THREADS");
   fe_debug debug;
   int status = cli_debug(command, &debug);
+  if (!status) status = cli_compiling(command, &options->compiling, &options->no_compile);
   if (status) return status;
   if (threads && !read_threads(threads, &options->threads))
     return cli_usage(command, "--threads takes a number from 1 to 4096, found '%s'", threads);
@@ -147,7 +159,6 @@ int cli_context_options(const char *command, const char *threads, const char *de
     return cli_usage(command,
                      "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
                      options->device);
-  options->no_compile = compile && strcmp(compile, "0") == 0;
   options->perf_map = debug.perf;
   options->cache_report = debug.cache ? fe_debug_cache : NULL;
   options->no_disk = debug.bisects; /* what a rewrite less makes is not kept */

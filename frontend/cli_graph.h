@@ -24,6 +24,9 @@ const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, cons
 /* Its results as a TUPLE of tensors, literals among them with firm dtypes. 0 after a message. */
 ir_ref cli_graph_results(cli_graph *s, const ir_parsed_graph *block);
 
+/* Where code is made, as the environment says: in a process of its own where that says nothing. */
+int cli_compiling(const char *command, rt_compiling *how, bool *forbidden);
+
 /* Options of a context as the environment sets them: VIEWFOLD_THREADS, VIEWFOLD_DEVICE, VIEWFOLD_COMPILE,
  * VIEWFOLD_DEBUG; a `threads` or a `device` that is not NULL goes before the variable. The exit status; not
  * CLI_OK after a message. */

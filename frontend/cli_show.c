@@ -89,9 +89,13 @@ int cli_show(int argc, char **argv) {
                      "no file given; for example: viewfold show 'f32[3,2].permute(1,0)' -o page.html");
   ir_error error = {0};
   show s = {0};
-  if (rt_target_host(&s.target, &error) != IR_OK || rt_module_init(&s.module, &error) != IR_OK)
+  rt_compiling how;
+  bool forbidden;
+  int status = cli_compiling("show", &how, &forbidden);
+  if (status) return status;
+  if (rt_target_host(&s.target, &error) != IR_OK || rt_module_init(&s.module, &how, &error) != IR_OK)
     return cli_failure("show", &error);
-  int status = show_word(&s, word, given[NAME], given[OUTPUT]);
+  status = show_word(&s, word, given[NAME], given[OUTPUT]);
   rt_module_free(&s.module);
   return status;
 }

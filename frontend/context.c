@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/api.h"
+#include "frontend/compiling.h"
 
 #define SAME(public, internal) _Static_assert((int)(public) == (int)(internal), #public " is " #internal)
 SAME(VF_OK, IR_OK);
@@ -118,9 +119,16 @@ static bool read_options(const vf_options *given, vf_options *out, ir_error *err
   return true;
 }
 
+static void read_compiling(vf_options *o, const fe_compiling *given) {
+  if (given->forbidden) o->flags |= VF_NO_COMPILE;
+  if (!o->compile_mode) o->compile_mode = given->how.process ? VF_COMPILE_PROCESS : VF_COMPILE_IN_PROCESS;
+  if (!o->compile_seconds) o->compile_seconds = given->how.seconds;
+  if (!o->compile_bytes) o->compile_bytes = given->how.bytes;
+}
+
 static bool read_environment(vf_options *o, fe_debug *debug, ir_error *error) {
-  const char *threads = getenv("VIEWFOLD_THREADS"), *compile = getenv("VIEWFOLD_COMPILE"),
-             *device = getenv("VIEWFOLD_DEVICE");
+  const char *threads = getenv("VIEWFOLD_THREADS"), *device = getenv("VIEWFOLD_DEVICE");
+  fe_compiling compiling;
   if (o->threads == 0 && threads && *threads) {
     char *end;
     long count = strtol(threads, &end, 10);
@@ -131,7 +139,8 @@ static bool read_environment(vf_options *o, fe_debug *debug, ir_error *error) {
     }
     o->threads = (int)count;
   }
-  if (compile && strcmp(compile, "0") == 0) o->flags |= VF_NO_COMPILE;
+  if (fe_compiling_read(&compiling, error) != IR_OK) return false;
+  read_compiling(o, &compiling);
   if (!o->device && device && *device) o->device = device;
   if (fe_debug_read(getenv("VIEWFOLD_DEBUG"), debug, error) != IR_OK) return false;
   if (debug->perf) o->flags |= VF_PERF_MAP;
@@ -139,9 +148,20 @@ static bool read_environment(vf_options *o, fe_debug *debug, ir_error *error) {
 }
 
 static bool check_options(const vf_options *o, ir_error *error) {
-  if (o->threads < 0 || o->cache_bytes < 0)
-    ir_fail(error, IR_ERR_INVALID, "options: %s is negative; 0 stands for the default",
-            o->threads < 0 ? "threads" : "cache_bytes");
+  const char *negative = o->threads < 0           ? "threads"
+                         : o->cache_bytes < 0     ? "cache_bytes"
+                         : o->compile_seconds < 0 ? "compile_seconds"
+                         : o->compile_bytes < 0   ? "compile_bytes"
+                                                  : NULL;
+  if (negative) ir_fail(error, IR_ERR_INVALID, "options: %s is negative; 0 stands for the default", negative);
+  else if (o->compile_bytes && o->compile_bytes < RT_COMPILER_LEAST)
+    ir_fail(error, IR_ERR_INVALID, "options: compile_bytes is %lld; LLVM needs %d, and 0 stands for no limit",
+            (long long)o->compile_bytes, RT_COMPILER_LEAST);
+  else if (o->compile_mode < VF_COMPILE_DEFAULT || o->compile_mode > VF_COMPILE_PROCESS)
+    ir_fail(error, IR_ERR_INVALID,
+            "options: compile_mode is %d; it must be VF_COMPILE_DEFAULT, VF_COMPILE_IN_PROCESS or "
+            "VF_COMPILE_PROCESS",
+            o->compile_mode);
   else if (o->flags & ~(uint32_t)(VF_NO_DISK | VF_NO_COMPILE | VF_PERF_MAP))
     ir_fail(error, IR_ERR_INVALID, "options: flags are %#x, of which this version (%s) knows 0x7",
             (unsigned)o->flags, VF_VERSION);
@@ -186,6 +206,10 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
                           .cache_bytes = o.cache_bytes,
                           .cache_report = debug.cache ? fe_debug_cache : NULL,
                           .no_disk = (o.flags & VF_NO_DISK) != 0 || c->watch.bisects,
+                          .compiling = {.process = o.compile_mode == VF_COMPILE_PROCESS,
+                                        .program = o.compile_program,
+                                        .seconds = o.compile_seconds,
+                                        .bytes = o.compile_bytes},
                           .no_compile = (o.flags & VF_NO_COMPILE) != 0,
                           .perf_map = (o.flags & VF_PERF_MAP) != 0};
     if (rt_context_create(&c->mem, &runtime, &c->runtime, &failure) != IR_OK) {

@@ -11,7 +11,8 @@
  *
  * or the values are kept as tensors, which are computed when their elements are asked for (see "Tensors").
  *
- * Errors. Nothing here aborts, exits or prints. Builders take and return values; a builder that fails notes
+ * Errors. Nothing here aborts, exits or prints, but for LLVM where it compiles in this process
+ * (vf_compile_mode). Builders take and return values; a builder that fails notes
  * the reason in the graph, where the first one stays, and returns the error value, which every other builder
  * passes on. So a chain of calls is checked once: vf_compile fails with that reason, and vf_graph_status and
  * vf_graph_message tell it. All other functions that can fail take a vf_error *, which may be NULL, and say
@@ -135,6 +136,17 @@ enum {
   VF_PERF_MAP = 4 /* tell Linux perf about generated code */
 };
 
+/* Where LLVM makes code. In another process, its crashes, its fatal errors, memory that it does not get and
+ * time that it does not end by itself become a status of the call that compiles; in this one they end the
+ * process, as LLVM then does: no function of this header can promise otherwise while it compiles. A custom
+ * operation given as C source is compiled by `cc`, a process of its own, whatever this says; a driver of
+ * OpenCL compiles where it will. */
+typedef enum vf_compile_mode {
+  VF_COMPILE_DEFAULT = 0, /* VIEWFOLD_COMPILE=process or inprocess, else in this process */
+  VF_COMPILE_IN_PROCESS,
+  VF_COMPILE_PROCESS /* one for the context, from its first compilation until it is destroyed */
+} vf_compile_mode;
+
 /* What is zero takes its default: from the environment where a variable is named, else as said. */
 typedef struct vf_options {
   size_t size;            /* sizeof(vf_options) */
@@ -149,6 +161,13 @@ typedef struct vf_options {
   const char *device;  /* "cpu", or an OpenCL device: "opencl" (the first), "opencl:N", "opencl:PART OF NAME";
                           VIEWFOLD_DEVICE, else "cpu" */
   int64_t cache_bytes; /* most bytes that the cache on disk may take; default 256 MiB */
+  int compile_mode;    /* a vf_compile_mode; what follows is for VF_COMPILE_PROCESS */
+  int compile_seconds; /* of processor time for one kernel; VIEWFOLD_COMPILE_SECONDS, else 300 */
+  int64_t compile_bytes; /* of memory that the process has to itself; VIEWFOLD_COMPILE_BYTES, else no limit;
+                            at least 32 MiB */
+  const char
+      *compile_program; /* its path; default: viewfold-compile beside the library, in viewfold/ there, or in
+                           ../lib/viewfold/ */
 } vf_options;
 
 /* Owns caches, threads and settings. options may be NULL. NULL after failing: settings that cannot be

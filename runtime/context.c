@@ -30,15 +30,16 @@ static ir_status short_of_memory(ir_error *error) {
 /* What must be there before rt_context_destroy may be called. */
 static ir_status set_up(rt_context *c, ir_error *error) {
   bool cache_dir = copy_string(&c->mem, &c->options.cache_dir),
-       target = copy_string(&c->mem, &c->options.target);
+       target = copy_string(&c->mem, &c->options.target),
+       program = copy_string(&c->mem, &c->options.compiling.program);
   ir_status status = rt_device_open(&c->mem, c->options.device, c->options.apart, &c->device, error);
   c->options.device = NULL; /* the device knows its name */
   bool lock = pthread_mutex_init(&c->lock, NULL) == 0,
        arenas = lock && !status &&
                 rt_arenas_init(&c->arenas, c->device->does->blocks, c->device,
                                c->options.apart ? 0 : RT_ARENA_KEPT);
-  if (arenas && rt_module_init(&c->codegen, error) == IR_OK) {
-    if (cache_dir && target) return IR_OK;
+  if (arenas && rt_module_init(&c->codegen, &c->options.compiling, error) == IR_OK) {
+    if (cache_dir && target && program) return IR_OK;
     rt_module_free(&c->codegen);
   }
   if (arenas) rt_arenas_free(&c->arenas);
@@ -46,6 +47,7 @@ static ir_status set_up(rt_context *c, ir_error *error) {
   if (!status) c->device->does->close(c->device);
   free_string(&c->mem, c->options.cache_dir);
   free_string(&c->mem, c->options.target);
+  free_string(&c->mem, c->options.compiling.program);
   return status ? status : short_of_memory(error);
 }
 
@@ -87,6 +89,7 @@ void rt_context_destroy(rt_context *c) {
   pthread_mutex_destroy(&c->lock);
   free_string(&c->mem, c->options.cache_dir);
   free_string(&c->mem, c->options.target);
+  free_string(&c->mem, c->options.compiling.program);
   ir_mem mem = c->mem;
   ir_free(&mem, c, sizeof *c);
 }

@@ -103,7 +103,9 @@ static bool llvm_id(char *hex, size_t size) {
   return false;
 }
 
+const char *rt_source_id(void) { return VIEWFOLD_SOURCE_ID; }
+
 void rt_identity_text(ir_text *text) {
   char hex[HEX];
-  ir_textf(text, "source=%s llvm=%s", VIEWFOLD_SOURCE_ID, llvm_id(hex, sizeof hex) ? hex : "none");
+  ir_textf(text, "source=%s llvm=%s", rt_source_id(), llvm_id(hex, sizeof hex) ? hex : "none");
 }

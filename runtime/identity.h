@@ -8,6 +8,9 @@
  * and loads nothing. */
 bool rt_build_id(const char *path, char *hex, size_t size);
 
+/* The digest of the sources that shape code, which this library was built from. */
+const char *rt_source_id(void);
+
 /* "source=DIGEST llvm=BUILD-ID": of the sources this library was built from, and of the libLLVM that its code
  * generator was linked with, "none" where that file is not to be found. */
 void rt_identity_text(ir_text *text);

@@ -8,18 +8,21 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#define MODULE_FILE "viewfold-llvm.so"
-
 static const char *const places[] = {"", "viewfold/", "../lib/viewfold/"};
 
-ir_status rt_module_init(rt_module *module, ir_error *error) {
+ir_status rt_module_init(rt_module *module, const rt_compiling *how, ir_error *error) {
   *module = (rt_module){0};
   if (pthread_mutex_init(&module->lock, NULL))
     return ir_fail(error, IR_ERR_MEMORY, "out of memory making the code generator's lock");
-  return IR_OK;
+  if (!how || !how->process) return IR_OK;
+  ir_status status = rt_compiler_init(&module->own, how, error);
+  if (status) pthread_mutex_destroy(&module->lock);
+  else module->compiler = &module->own;
+  return status;
 }
 
 void rt_module_free(rt_module *module) {
+  if (module->compiler) rt_compiler_free(module->compiler);
   for (int i = 0; i < RT_IDLE_MACHINES; i++)
     if (module->idle[i].machine) module->entry->dispose(&module->idle[i]);
   if (module->handle) dlclose(module->handle);
@@ -39,17 +42,24 @@ static const char *own_file(char *program, size_t size) {
   return program;
 }
 
-bool rt_module_find(char *path, size_t size) {
+bool rt_module_find(const char *name, char *path, size_t size) {
   char program[4096];
   const char *file = own_file(program, sizeof program), *slash = strrchr(file, '/');
   int length = slash ? (int)(slash - file) : 1;
   const char *directory = slash ? file : ".";
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    int used = snprintf(path, size, "%.*s/%s%s", length, directory, places[i], MODULE_FILE);
+    int used = snprintf(path, size, "%.*s/%s%s", length, directory, places[i], name);
     if (used > 0 && (size_t)used < size && !access(path, R_OK)) return true;
   }
-  snprintf(path, size, "%.*s/%s", length, directory, MODULE_FILE);
+  snprintf(path, size, "%.*s/%s", length, directory, name);
   return false;
+}
+
+ir_status rt_module_missing(const char *path, ir_error *error) {
+  return ir_fail(error, IR_ERR_COMPILE,
+                 "compile: the code generator %s is missing; looked at %s, in viewfold/ beside it and in "
+                 "../lib/viewfold/. Install it beside the library, or run what the cache already holds",
+                 RT_MODULE_FILE, path);
 }
 
 static bool same_sources(const cg_entry *entry) {
@@ -59,11 +69,7 @@ static bool same_sources(const cg_entry *entry) {
 
 static ir_status open_module(rt_module *module, ir_error *error) {
   char path[4096];
-  if (!rt_module_find(path, sizeof path))
-    return ir_fail(error, IR_ERR_COMPILE,
-                   "compile: the code generator %s is missing; looked at %s, in viewfold/ beside it and in "
-                   "../lib/viewfold/. Install it beside the library, or run what the cache already holds",
-                   MODULE_FILE, path);
+  if (!rt_module_find(RT_MODULE_FILE, path, sizeof path)) return rt_module_missing(path, error);
   /* LLVM registers things with the process that do not survive unloading, so it stays once it is there */
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle)
@@ -102,8 +108,16 @@ static void give_machine(rt_module *module, cg_machine *machine) {
   module->idle[place] = *machine;
 }
 
+ir_status rt_module_load(rt_module *module, ir_error *error) {
+  pthread_mutex_lock(&module->lock);
+  ir_status status = module->entry ? IR_OK : open_module(module, error);
+  pthread_mutex_unlock(&module->lock);
+  return status;
+}
+
 ir_status rt_module_request(rt_module *module, const cg_request *request, cg_blob *out, ir_error *error) {
   *out = (cg_blob){0};
+  if (module->compiler) return rt_compiler_request(module->compiler, request, out, error);
   cg_machine machine;
   pthread_mutex_lock(&module->lock);
   ir_status status = IR_OK;

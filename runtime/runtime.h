@@ -68,8 +68,9 @@ typedef struct rt_options {
   bool no_disk;                /* keep nothing on disk */
   bool no_compile;             /* VIEWFOLD_COMPILE=0: fail instead of compiling */
   bool perf_map;               /* tell perf about generated code */
-  bool apart;         /* arrays share no memory, and none is used again: for tools that watch memory */
-  rt_compile compile; /* NULL: the code generator's module */
+  bool apart;             /* arrays share no memory, and none is used again: for tools that watch memory */
+  rt_compiling compiling; /* where the code generator runs; all zero: in this process */
+  rt_compile compile;     /* NULL: the code generator's module */
   void *compile_user;
   rt_calls calls;        /* find NULL: there are no custom operations */
   const ir_timer *timer; /* of compilations; outlives the context; may be NULL */

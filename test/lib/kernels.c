@@ -15,7 +15,7 @@ static bool module_ready;
 
 static rt_module *the_module(void) {
   ir_error error = {0};
-  if (!module_ready && rt_module_init(&module, &error) != IR_OK) fail_msg("%s", error.text);
+  if (!module_ready && rt_module_init(&module, NULL, &error) != IR_OK) fail_msg("%s", error.text);
   module_ready = true;
   return &module;
 }

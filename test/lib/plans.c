@@ -71,7 +71,7 @@ ir_status p_compile(void *user, const ir_graph *graph, ir_ref kernel, const char
 int p_set_up(void **state) {
   snprintf(place, sizeof place, "/tmp/viewfold-test-XXXXXX");
   ir_error error = {0};
-  return mkdtemp(place) && rt_module_init(&all.module, &error) == IR_OK ? 0 : 1;
+  return mkdtemp(place) && rt_module_init(&all.module, NULL, &error) == IR_OK ? 0 : 1;
 }
 const char *p_place(void) { return place; }
 int p_compilations(void) { return all.compiled; }

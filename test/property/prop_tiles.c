@@ -307,7 +307,7 @@ int main(int argc, char **argv) {
   }
   rt_module module;
   ir_error error = {0};
-  if (rt_module_init(&module, &error) != IR_OK) return printf("prop_tiles: %s\n", error.text), 1;
+  if (rt_module_init(&module, NULL, &error) != IR_OK) return printf("prop_tiles: %s\n", error.text), 1;
   for (k = 0; k < count; k++)
     if (!try_case(&module, seed * 0x9e3779b97f4a7c15u + k)) break;
   rt_module_free(&module);

@@ -513,7 +513,7 @@ static void expect_error(ir_ref kernel, ir_status status, const char *text) {
   rt_module module;
   cg_blob blob;
   error = (ir_error){0};
-  assert_int_equal(rt_module_init(&module, &error), IR_OK);
+  assert_int_equal(rt_module_init(&module, NULL, &error), IR_OK);
   assert_int_equal(rt_module_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error),
                    status);
   if (!strstr(error.text, text)) fail_msg("%s", error.text);
@@ -592,7 +592,7 @@ static void test_threads(void **state) {
   rt_module module;
   pthread_t threads[4];
   error = (ir_error){0};
-  assert_int_equal(rt_module_init(&module, &error), IR_OK);
+  assert_int_equal(rt_module_init(&module, NULL, &error), IR_OK);
   for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, compile_many, &module), 0);
   for (int i = 0; i < 4; i++) {
     void *failures;
@@ -631,7 +631,7 @@ static void test_memory(void **state) {
   k_target t;
   k_target_at(0, &t);
   rt_module module;
-  assert_int_equal(rt_module_init(&module, &error), IR_OK);
+  assert_int_equal(rt_module_init(&module, NULL, &error), IR_OK);
   ir_status status = IR_ERR_MEMORY;
   long limit = 0;
   for (; status != IR_OK && limit < 100000; limit++) {

@@ -147,7 +147,7 @@ static void test_depth(void **state) {
   k_target_at(0, &t);
   rt_module module;
   cg_blob blob;
-  assert_int_equal(rt_module_init(&module, &error), IR_OK);
+  assert_int_equal(rt_module_init(&module, NULL, &error), IR_OK);
   assert_int_equal(rt_module_compile(&module, g, kernel, "kernel", &t.target, CG_OBJECT, &blob, &error),
                    IR_ERR_UNSUPPORTED);
   cg_blob_free(&blob);

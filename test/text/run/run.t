@@ -167,8 +167,8 @@ $ VIEWFOLD_COMPILE=0 viewfold run count.vf --time --out x=x.npy
 {"graph":"count","cold_ms":[..],"compile_ms":0.000,"ms":[..],"min_ms":[..],"bytes":48,"flops":16}
 
 == the second run loads no compiler
-$ LD_DEBUG=libs LD_DEBUG_OUTPUT=cold viewfold run count.vf --out x=x.npy
-$ LD_DEBUG=libs LD_DEBUG_OUTPUT=warm viewfold run count.vf --out x=x.npy
+$ VIEWFOLD_COMPILE=inprocess LD_DEBUG=libs LD_DEBUG_OUTPUT=cold viewfold run count.vf --out x=x.npy
+$ VIEWFOLD_COMPILE=inprocess LD_DEBUG=libs LD_DEBUG_OUTPUT=warm viewfold run count.vf --out x=x.npy
 $ grep -l 'find library=libLLVM' cold.* | wc -l; cat warm.* | grep -c 'libLLVM'
 1
 0

@@ -1,0 +1,69 @@
+/* Why a compiler process ended, and because of which request: written by its own signal handlers, with
+ * nothing but calls that these may make. */
+#define _GNU_SOURCE /* sigaltstack */
+#include "runtime/serve/serve.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+_Thread_local uint32_t serve_working_on;
+
+/* What the processor raises, and abort. */
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
+
+static size_t put_text(char *to, const char *text) {
+  size_t length = strlen(text);
+  memcpy(to, text, length);
+  return length;
+}
+
+static size_t put_number(char *to, uint32_t number) {
+  char digits[10];
+  size_t count = 0, at = 0;
+  do digits[count++] = (char)('0' + number % 10);
+  while (number /= 10);
+  while (count) to[at++] = digits[--count];
+  return at;
+}
+
+void serve_last_words(uint32_t request, const char *reason, int number) {
+  char line[128];
+  size_t length = put_text(line, "\n" RT_WORDS);
+  length += put_number(line + length, request);
+  length += put_text(line + length, ": ");
+  length += put_text(line + length, reason);
+  if (number) length += put_number(line + length, (uint32_t)number);
+  length += put_text(line + length, "\n");
+  ssize_t written = write(STDERR_FILENO, line, length);
+  (void)written; /* then nobody learns the reason */
+}
+
+static void on_signal(int number) {
+  if (serve_working_on) serve_last_words(serve_working_on, RT_WORDS_SIGNAL, number);
+  signal(number, SIG_DFL); /* returning does again what raised it; for abort and others: */
+  raise(number);
+}
+
+/* LLVM ends a process after some fatal errors with exit(1). */
+static void on_exit_call(void) {
+  if (serve_working_on) serve_last_words(serve_working_on, RT_WORDS_EXIT, 0);
+}
+
+bool serve_set_last_words(void) {
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER};
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+    if (sigaction(fatal[i], &action, NULL)) return false;
+  return atexit(on_exit_call) == 0;
+}
+
+bool serve_set_signal_stack(void) {
+  size_t size = 64 << 10; /* room for the largest register state (SIGSTKSZ follows it) many times over */
+  void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (stack == MAP_FAILED) return false;
+  stack_t given = {.ss_sp = stack, .ss_size = size};
+  return sigaltstack(&given, NULL) == 0; /* for as long as the process lives */
+}

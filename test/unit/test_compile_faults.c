@@ -1,0 +1,255 @@
+/* Whatever ends, or stops, the process that compiles is a status and a message of the call that compiles;
+ * nothing of it stays, and a new process compiles what comes next. Each fault is provoked by a double of the
+ * process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "test/lib/compiling.h"
+
+/* The first kernel of c_compile is called so. */
+#define KERNEL "vf_add_mul_f32_"
+
+/* After the fault the same context compiles in the process that works, and keeps it. */
+static void mend(vf_context *context) {
+  rt_compiler *compiler = c_compiler(context);
+  assert_int_equal(compiler->pid, 0);
+  uint32_t before = compiler->started;
+  compiler->how.program = NULL;
+  c_check_works(context, 1);
+  c_check_works(context, 2);
+  assert_int_equal(compiler->started, before + 1);
+}
+
+static void close_context(vf_context *context) {
+  vf_context_destroy(context);
+  c_check_childless();
+}
+
+#define CHECK_FAULT(fault, options, status, ...)                                                             \
+  do {                                                                                                       \
+    vf_context *context_ = c_open(fault, (vf_options)options);                                               \
+    c_check_fails(context_, status, KERNEL, __VA_ARGS__, NULL);                                              \
+    mend(context_);                                                                                          \
+    close_context(context_);                                                                                 \
+  } while (0)
+#define DEFAULTS                                                                                             \
+  { 0 }
+#define LIST(...)                                                                                            \
+  { __VA_ARGS__ }
+
+static void crashes(void **state) {
+  CHECK_FAULT("abort", DEFAULTS, VF_ERR_COMPILE, "LLVM ended its process (signal 6, Aborted)",
+              "please report");
+  CHECK_FAULT("segv", DEFAULTS, VF_ERR_COMPILE, "(signal 11, Segmentation fault)");
+  CHECK_FAULT("stack", DEFAULTS, VF_ERR_COMPILE, "(signal 11, Segmentation fault)");
+  CHECK_FAULT("kill", DEFAULTS, VF_ERR_COMPILE, "was killed (signal 9, Killed)", "memory");
+  CHECK_FAULT("leave", DEFAULTS, VF_ERR_COMPILE, "(exit status 7)");
+}
+
+static void fatal_errors(void **state) {
+  CHECK_FAULT("fatal", DEFAULTS, VF_ERR_COMPILE, "LLVM ERROR: provoked by a test", "(signal 6");
+  CHECK_FAULT("exit", DEFAULTS, VF_ERR_COMPILE, "LLVM ERROR: provoked without a dump", "(exit status 1)");
+}
+
+static void processor_time_ends(void **state) {
+  CHECK_FAULT("loop", LIST(.compile_seconds = 1), VF_ERR_COMPILE, "more than 1 seconds of processor time",
+              "VIEWFOLD_COMPILE_SECONDS", "compile_seconds");
+}
+
+static void silence_ends(void **state) {
+  static const char *const faults[] = {"stop", "wait"};
+  for (int i = 0; i < 2; i++) {
+    vf_context *context = c_open(faults[i], (vf_options){0});
+    c_compiler(context)->how.wall = 1;
+    c_check_fails(context, VF_ERR_COMPILE, KERNEL, "has not answered within 1 seconds", NULL);
+    c_compiler(context)->how.wall = 0;
+    mend(context);
+    close_context(context);
+  }
+}
+
+static void memory_ends(void **state) {
+#if defined(__SANITIZE_ADDRESS__)
+  skip(); /* whose own memory is beyond every limit */
+#endif
+  CHECK_FAULT("hoard", LIST(.compile_bytes = 400 << 20), VF_ERR_MEMORY, "419430400 bytes",
+              "VIEWFOLD_COMPILE_BYTES", "compile_bytes");
+}
+
+/* A kernel of thousands of operations, by the process that is installed. */
+static void memory_is_limited(void **state) {
+#if defined(__SANITIZE_ADDRESS__)
+  skip();
+#endif
+  vf_error error;
+  vf_context *context = c_open(NULL, (vf_options){.compile_bytes = 32 << 20});
+  vf_graph *graph = vf_graph_create(context, "large", &error);
+  vf_value y = vf_input(graph, "x", VF_F32, VF_LIST(8));
+  for (int i = 0; i < 400; i++) y = vf_add(vf_mul(y, vf_number(graph, i + 0.5)), vf_sin(y));
+  vf_output(graph, "y", y);
+  assert_null(vf_compile(graph, &error));
+  if (error.status != VF_ERR_MEMORY || !strstr(error.message, "33554432 bytes"))
+    fail_msg("%s", error.message);
+  c_check_works(context, 1);
+  vf_graph_destroy(graph);
+  vf_context_destroy(context);
+  c_check_childless();
+}
+
+/* The n-th allocation of a compilation fails, for a sample of n; test/campaign/llvm_allocations.sh tries
+ * more. */
+static void allocations_fail(void **state) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  skip(); /* the double fails none then */
+#endif
+  static const long numbers[] = {1, 10, 100, 400, 1000, 2000};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (int on = 0; on < 2; on++) {
+      char fault[40];
+      snprintf(fault, sizeof fault, "%s-%ld", on ? "failon" : "fail", numbers[i]);
+      vf_context *context = c_open(fault, (vf_options){0});
+      c_check_fails(context, VF_ERR_MEMORY, "out of memory", NULL);
+      close_context(context);
+    }
+}
+
+/* answers */
+
+static void answers_are_checked(void **state) {
+  CHECK_FAULT("garbage", DEFAULTS, VF_ERR_COMPILE,
+              "/garbage does not answer as viewfold-compile of this build");
+  CHECK_FAULT("much", DEFAULTS, VF_ERR_COMPILE, "/much does not answer as viewfold-compile of this build");
+  CHECK_FAULT("hangup", DEFAULTS, VF_ERR_COMPILE, "/hangup ended as soon as it was started (exit status 7)");
+}
+
+/* A program that has nothing to do with viewfold. */
+static void other_programs(void **state) {
+  vf_context *context = c_open(NULL, (vf_options){.compile_program = "/bin/true"});
+  c_check_fails(context, VF_ERR_COMPILE, KERNEL, "/bin/true ended as soon as it was started (exit status 0)",
+                NULL);
+  c_check_fails(context, VF_ERR_COMPILE, "/bin/true", NULL); /* each time */
+  mend(context);
+  vf_context_destroy(context);
+  context = c_open(NULL, (vf_options){.compile_program = "/nowhere/at/all"});
+  c_check_fails(context, VF_ERR_COMPILE, "/nowhere/at/all", "compile_program", "VIEWFOLD_COMPILE=inprocess",
+                NULL);
+  vf_context_destroy(context);
+  char path[96];
+  snprintf(path, sizeof path, "%s/not-executable", c_place());
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs("#!/bin/false\n", file);
+  fclose(file);
+  chmod(path, 0600);
+  context = c_open(NULL, (vf_options){.compile_program = path});
+  c_check_fails(context, VF_ERR_COMPILE, path, "cannot be started: Permission denied", "executable",
+                "VIEWFOLD_COMPILE=inprocess", NULL);
+  mend(context);
+  vf_context_destroy(context);
+  c_check_childless();
+}
+
+/* from outside */
+
+static void killed_between(void **state) {
+  vf_context *context = c_open(NULL, (vf_options){0});
+  c_check_works(context, 1);
+  for (int round = 0; round < 3; round++) {
+    siginfo_t ended;
+    kill(c_compiler(context)->pid, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)c_compiler(context)->pid, &ended, WEXITED | WNOWAIT), 0);
+    c_check_works(context, 2 + round);
+  }
+  vf_context_destroy(context);
+  c_check_childless();
+}
+
+typedef struct thread {
+  vf_context *context;
+  vf_program *program;
+  vf_error error;
+  bool root;
+  int number;
+} thread;
+
+static void *compile(void *user) {
+  thread *t = user;
+  t->program = c_compile(t->context, t->number, t->root, &t->error);
+  return NULL;
+}
+
+/* Some request is under way, in a process that has said what it is. */
+static bool is_asked(void *user) {
+  rt_compiler *c = user;
+  pthread_mutex_lock(&c->lock);
+  bool asked = c->asked && c->pid;
+  pthread_mutex_unlock(&c->lock);
+  return asked;
+}
+
+static void killed_in_the_middle(void **state) {
+  vf_context *context = c_open("wait", (vf_options){0});
+  thread t = {.context = context};
+  pthread_t handle;
+  assert_int_equal(pthread_create(&handle, NULL, compile, &t), 0);
+  assert_true(c_wait_until(is_asked, c_compiler(context)));
+  kill(c_compiler(context)->pid, SIGKILL);
+  pthread_join(handle, NULL);
+  assert_null(t.program);
+  assert_int_equal(t.error.status, VF_ERR_COMPILE);
+  assert_non_null(strstr(t.error.message, KERNEL));
+  mend(context);
+  close_context(context);
+}
+
+/* Of programs that are compiled at once one crashes the process: its message names its kernel, the others
+ * work. */
+static void only_the_guilty_fails(void **state) {
+  enum { THREADS = 6 };
+  vf_context *context = c_open("segv@sqrt", (vf_options){0});
+  thread all[THREADS];
+  pthread_t handles[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    all[i] = (thread){.context = context, .root = i == 2, .number = i};
+    assert_int_equal(pthread_create(&handles[i], NULL, compile, &all[i]), 0);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(handles[i], NULL);
+    if (i != 2 && !all[i].program) fail_msg("%s", all[i].error.message);
+    vf_program_destroy(all[i].program);
+  }
+  assert_null(all[2].program);
+  assert_int_equal(all[2].error.status, VF_ERR_COMPILE);
+  assert_non_null(strstr(all[2].error.message, "sqrt"));
+  assert_in_range(c_compiler(context)->started, 1, 2);
+  close_context(context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(crashes),
+      cmocka_unit_test(fatal_errors),
+      cmocka_unit_test(processor_time_ends),
+      cmocka_unit_test(silence_ends),
+      cmocka_unit_test(memory_ends),
+      cmocka_unit_test(memory_is_limited),
+      cmocka_unit_test(allocations_fail),
+      cmocka_unit_test(answers_are_checked),
+      cmocka_unit_test(other_programs),
+      cmocka_unit_test(killed_between),
+      cmocka_unit_test(killed_in_the_middle),
+      cmocka_unit_test(only_the_guilty_fails),
+  };
+  return cmocka_run_group_tests(tests, c_set_up, c_tear_down);
+}
