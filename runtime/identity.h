@@ -8,6 +8,9 @@
  * and loads nothing. */
 bool rt_build_id(const char *path, char *hex, size_t size);
 
+/* The same of the bytes of a PT_NOTE segment. */
+bool rt_build_id_notes(const uint8_t *notes, size_t size, char *hex, size_t room);
+
 /* "source=DIGEST llvm=BUILD-ID": of the sources this library was built from, and of the libLLVM that its code
  * generator was linked with, "none" where that file is not to be found. */
 void rt_identity_text(ir_text *text);

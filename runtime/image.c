@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/files.h"
 #include "runtime/image_format.h"
 
 #ifndef MFD_EXEC
@@ -50,18 +51,6 @@ void rt_flat_free(const ir_mem *mem, rt_flat *flat) {
   *flat = (rt_flat){NULL, 0};
 }
 
-static bool write_all(int fd, const void *bytes, size_t size) {
-  const char *at = bytes;
-  while (size) {
-    ssize_t done = write(fd, at, size);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    at += done;
-    size -= (size_t)done;
-  }
-  return true;
-}
-
 /* A memory file's pages are written through its descriptor and mapped without write permission. */
 static void *map_memory_file(const void *bytes, size_t size) {
   void *map = MAP_FAILED;
@@ -69,7 +58,7 @@ static void *map_memory_file(const void *bytes, size_t size) {
   int fd = memfd_create("viewfold", MFD_CLOEXEC | MFD_EXEC);
   if (fd < 0 && errno == EINVAL) fd = memfd_create("viewfold", MFD_CLOEXEC);
   if (fd < 0) return MAP_FAILED;
-  if (write_all(fd, bytes, size)) map = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+  if (rt_write_all(fd, bytes, size)) map = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
   close(fd);
 #else
   (void)bytes, (void)size;
@@ -155,7 +144,7 @@ bool rt_image_perf_map(const rt_code *code, bool enabled) {
     char line[512];
     int length = snprintf(line, sizeof line, "%llx %x %.400s\n",
                           (unsigned long long)(uintptr_t)(code->base + entry.offset), entry.size, entry.name);
-    good &= write_all(fd, line, (size_t)length);
+    good &= rt_write_all(fd, line, (size_t)length);
   }
   return close(fd) == 0 && good;
 }
