@@ -55,7 +55,7 @@ ir_status fe_read_graphs(ir_graph *g, const char *path, ir_module *module) {
   ir_text text;
   ir_text_init(&text, g->mem);
   *module = (ir_module){.mem = g->mem};
-  if (fe_text_read(path, &text, g->error) == IR_OK)
+  if (fe_text_read(path, FE_GRAPH_MOST, &text, g->error) == IR_OK)
     fe_parse_graphs(g, fe_text_name(path), text.data, text.len, module);
   ir_text_free(&text);
   return g->error->status;
