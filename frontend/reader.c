@@ -10,7 +10,8 @@
 /* the builder */
 
 static ir_ref canonical(void *user, ir_graph *g, ir_op op, const ir_ref *src, uint32_t n) {
-  return pass_simplify(g, ir_expr_raw(user, g, op, src, n));
+  uint32_t floor = g->count; /* operands have come through here */
+  return pass_simplify_new(g, ir_expr_raw(user, g, op, src, n), floor);
 }
 
 static ir_ref apply(void *user, ir_graph *g, const char *name, size_t length, const ir_ref *operands,
