@@ -22,7 +22,7 @@ graph @f(%x: f32[8]) {
 $ timeout 60 viewfold explain --graph all scan.vf | tail -n 1
       took    not run: a run takes at least [..] s, more than the 10 s that are spent on one
 $ timeout 60 viewfold explain --graph g scan.vf | tail -n 1
-        took    not run: a run takes at least [..] s, more than the 10 s that are spent on one
+          took    not run: a run takes at least [..] s, more than the 10 s that are spent on one
 
 == one that can be afforded is run
 $ viewfold explain --graph f scan.vf | grep -c 'took .* ms, .*in each of 1000 rounds'
