@@ -142,7 +142,8 @@ typedef struct chain_parser {
 } chain_parser;
 
 static ir_ref canonical(void *user, ir_graph *g, ir_op op, const ir_ref *src, uint32_t n) {
-  return pass_simplify(g, ir_expr_raw(user, g, op, src, n));
+  uint32_t floor = g->count; /* operands have come through here */
+  return pass_simplify_new(g, ir_expr_raw(user, g, op, src, n), floor);
 }
 
 static const ir_builder chain_builder = {.expr = canonical};

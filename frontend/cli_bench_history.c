@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "frontend/cli_bench.h"
+#include "frontend/text_file.h"
 
 static bool is_string(const json_t *line, const char *key, const char *wanted) {
   const char *found = json_string_value(json_object_get(line, key));
@@ -65,9 +66,27 @@ static void describe_machine(char *out, size_t room) {
   snprintf(out, room, "%s, %d processors", name, processors);
 }
 
+static ir_status read_lines(bench_history *h, ir_error *error) {
+  enum { MOST = 1 << 20 }; /* a line has some 1,000 bytes */
+  fe_line kind = FE_LINE_READ;
+  size_t length = 0;
+  ir_text line;
+  ir_text_init(&line, &ir_mem_libc);
+  while (kind != FE_LINE_END && kind != FE_LINE_ENDLESS && !line.failed) {
+    kind = fe_line_read(h->file, MOST, &line, &length);
+    json_t *parsed = kind == FE_LINE_READ ? json_loads(ir_text_get(&line), 0, NULL) : NULL;
+    if (parsed) take_line(h, parsed);
+    json_decref(parsed);
+  }
+  if (line.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory for the history");
+  else if (ferror(h->file)) ir_fail(error, IR_ERR_IO, "%.800s: %s", h->path, strerror(errno));
+  else if (kind == FE_LINE_ENDLESS)
+    ir_fail(error, IR_ERR_INVALID, "%.800s: a line has no end within %zu bytes", h->path, FE_GRAPH_MOST);
+  ir_text_free(&line);
+  return error->status;
+}
+
 ir_status bench_history_open(bench_history *h, const char *path, int threads, ir_error *error) {
-  char *line = NULL;
-  size_t room = 0;
   *h = (bench_history){.path = path, .threads = threads};
   h->best = calloc(bench_workload_count(), sizeof *h->best);
   if (!h->best) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the history");
@@ -76,13 +95,8 @@ ir_status bench_history_open(bench_history *h, const char *path, int threads, ir
   h->file = fopen(path, "a+e");
   if (!h->file) return ir_fail(error, IR_ERR_IO, "%.800s: %s", path, strerror(errno));
   rewind(h->file);
-  while (getline(&line, &room, h->file) >= 0) {
-    json_t *parsed = json_loads(line, 0, NULL);
-    if (parsed) take_line(h, parsed);
-    json_decref(parsed);
-  }
-  free(line);
-  return IR_OK;
+  read_lines(h, error);
+  return error->status;
 }
 
 /* What every line begins with. */

@@ -5,13 +5,17 @@
 
 #include "frontend/npy_header.h"
 
-/* The program's inputs are parameters by name. */
+/* The program's inputs are parameters by name, in their order: each is looked for from the one before on. */
 static void find_inputs(cli_buffers *b, const rt_program *program, const ir_parsed_graph *block,
                         const cli_binding *values) {
+  size_t count = block->param_count, k = 0;
   for (size_t i = 0; i < rt_program_input_count(program); i++) {
     rt_port port = rt_program_input(program, i);
-    for (size_t k = 0; k < block->param_count; k++)
-      if (strcmp(port.name, block->params[k].name) == 0) b->in[i] = values->arrays[k].data;
+    for (size_t tried = 0; tried < count; tried++, k = k + 1 == count ? 0 : k + 1)
+      if (strcmp(port.name, block->params[k].name) == 0) {
+        b->in[i] = values->arrays[k].data;
+        break;
+      }
   }
 }
 

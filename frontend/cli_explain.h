@@ -6,6 +6,12 @@
 #include "frontend/cli_machine.h"
 #include "frontend/explain_kernels.h"
 
+/* Variables of the graph that is explained. */
+typedef struct explain_sizes {
+  ir_var_value *list;
+  size_t count;
+} explain_sizes;
+
 typedef struct explain_run {
   rt_context *context;
   const ir_graph *graph; /* as it was read */
@@ -14,8 +20,10 @@ typedef struct explain_run {
   bool known; /* what the machine can do; of devices that nobody measures it is not */
   cli_binding inputs;
   rt_program *program;
-  int64_t *ns;       /* median by step of the plan; NULL: nothing was run */
-  char why[CLI_WHY]; /* nothing was run: "" when it was */
+  int64_t *ns;          /* median by step of the plan; NULL: nothing was run */
+  char why[CLI_WHY];    /* nothing was run: "" when it was */
+  explain_sizes values; /* found at the first kernel, as the rounds are */
+  double *rounds;       /* of each step in a run; 0: not known */
 } explain_run;
 
 /* Compile and run the block, with inputs that are given or made up, unless r->why says why not. The exit

@@ -6,6 +6,7 @@
  * vector. What is predicted is that of the code as it is: without lanes a multiply-add does one element, an
  * element that is gathered counts as one more, and small work has one thread. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,24 @@
 enum { LEAST_RUNS = 5, MOST_RUNS = 101, MEASURED_NS = 200000000 };
 #define MOST_BYTES ((size_t)2 << 30)
 #define LAUNCH_MS  0.0003
+#define RUN_MS     10000.0 /* what takes longer is not run */
 
 /* running */
+
+/* The least that a run can take: its steps one after another, its operations at the machine's best. */
+static bool is_affordable(explain_run *r, ir_error *error) {
+  rt_cost cost;
+  if (rt_program_cost(r->program, r->inputs.values, &cost, error) != IR_OK) return false;
+  double ms = (double)cost.steps * LAUNCH_MS;
+  if (r->known) {
+    const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context));
+    ms = fmax(ms, (double)cost.flops / all->gflops * 1e-6);
+  }
+  if (ms <= RUN_MS) return true;
+  snprintf(r->why, sizeof r->why, "a run takes at least %.3g s, more than the %.0f s that are spent on one",
+           ms * 1e-3, RUN_MS * 1e-3);
+  return false;
+}
 
 static int ascending(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -60,7 +77,7 @@ static int compile_and_run(explain_run *r, cli_graph *s, const ir_parsed_graph *
                         .var_count = r->inputs.var_count,
                         .name = block->name};
   if (!s->error.status && cli_machine_find(r->context, true, &r->machine, &r->known, &s->error) == IR_OK &&
-      fe_compile(r->context, &request, &r->program, &s->error) == IR_OK &&
+      fe_compile(r->context, &request, &r->program, &s->error) == IR_OK && is_affordable(r, &s->error) &&
       cli_buffers_open(&buffers, r->program, block, &r->inputs, &s->error) == IR_OK)
     measure(r, &buffers, &s->error);
   cli_buffers_close(&buffers);
@@ -80,29 +97,35 @@ void explain_run_close(explain_run *r) {
   rt_program_release(r->program);
   cli_binding_free(&r->inputs);
   free(r->ns);
-  r->program = NULL, r->ns = NULL;
+  free(r->values.list);
+  free(r->rounds);
+  r->program = NULL, r->ns = NULL, r->values = (explain_sizes){0}, r->rounds = NULL;
 }
 
 /* sizes: the variables of the graph that is explained, a copy, are known by name */
 
-typedef struct sizes {
-  ir_var_value *list;
-  size_t count;
-} sizes;
-
-static bool find_sizes(const explain_run *r, const ir_graph *copy, sizes *out) {
+/* Once: variables are in the copy before anything else is made of it. */
+static bool find_sizes(explain_run *r, ir_graph *copy) {
+  explain_sizes *out = &r->values;
   const ir_graph *from = r->graph;
-  *out = (sizes){.list = calloc(copy->count + 1, sizeof *out->list)};
-  for (ir_ref ref = 1; out->list && ref < copy->count; ref++) {
-    const ir_node *n = ir_get(copy, ref);
-    for (size_t v = 0; n->op == IR_OP_VAR && v < r->inputs.var_count; v++)
-      if (strcmp(ir_name_text(copy, n->arg), ir_name_text(from, ir_get(from, r->inputs.vars[v])->arg)) == 0)
-        out->list[out->count++] = (ir_var_value){ref, r->inputs.values[v]};
+  if (out->list) return true;
+  ir_ref *by_name = calloc(copy->name_count + 1, sizeof *by_name);
+  out->list = calloc(r->inputs.var_count + 1, sizeof *out->list);
+  for (ir_ref ref = 1; by_name && ref < copy->count; ref++)
+    if (ir_op_of(copy, ref) == IR_OP_VAR) by_name[ir_get(copy, ref)->arg] = ref;
+  size_t names = copy->name_count;
+  for (size_t v = 0; by_name && out->list && v < r->inputs.var_count; v++) {
+    int64_t name = ir_get(from, r->inputs.vars[v])->arg;
+    int64_t own = ir_name(copy, ir_name_text(from, name), ir_name_length(from, name));
+    if (own >= 0 && (size_t)own < names && by_name[own])
+      out->list[out->count++] = (ir_var_value){by_name[own], r->inputs.values[v]};
   }
-  return out->list != NULL;
+  bool good = by_name && out->list;
+  free(by_name);
+  return good;
 }
 
-static double number_of(ir_graph *g, ir_ref expression, const sizes *s) {
+static double number_of(ir_graph *g, ir_ref expression, const explain_sizes *s) {
   int64_t value = 0;
   ir_error ignored = {0};
   ir_eval_index(g, expression, s->list, s->count, NULL, 0, &value, &ignored);
@@ -122,7 +145,8 @@ typedef struct computing {
   double operations, at_best, as_it_is;
 } computing;
 
-static computing compute(const fe_explained *e, size_t number, double flops, bool lanes, const sizes *s) {
+static computing compute(const fe_explained *e, size_t number, double flops, bool lanes,
+                         const explain_sizes *s) {
   fe_arithmetic a = fe_arithmetic_of(e, number);
   double floats = number_of(e->g, a.floats, s), integers = number_of(e->g, a.integers, s),
          wide_floats = number_of(e->g, a.weighed_floats, s),
@@ -135,7 +159,7 @@ static computing compute(const fe_explained *e, size_t number, double flops, boo
   return c;
 }
 
-static expected expect(const explain_run *r, const fe_explained *e, size_t number, const sizes *s) {
+static expected expect(const explain_run *r, const fe_explained *e, size_t number, const explain_sizes *s) {
   fe_kernel_work work = fe_work_of(e, number);
   rt_step_cost cost;
   ir_error ignored = {0};
@@ -174,17 +198,21 @@ static void put_share(const char *name, double ms, double limit_ms, ir_text *out
   ir_textf(out, "  %-7s %.4g ms, %.0f %% of the limit", name, ms, 100 * limit_ms / ms);
 }
 
-/* How often a run of the graph runs the step; 0: that is not known. */
-static double rounds_of(const fe_explained *e, size_t number, const sizes *s) {
-  double rounds = 1;
-  for (size_t i = 0; i < number; i++) {
-    const ir_step *around = &e->plan->steps[i];
-    size_t end = i + around->inside[0] + around->inside[1];
-    if (end < number) i = end;
-    else if (around->kind == IR_STEP_SCAN) rounds *= number_of(e->g, around->count, s);
-    else if (around->kind == IR_STEP_WHILE) return 0;
+/* How often a run of the graph runs each step, in r->rounds; 0: that is not known. */
+static bool count_rounds(explain_run *r, const fe_explained *e) {
+  size_t count = e->plan->step_count;
+  if (r->rounds) return true;
+  if (!(r->rounds = malloc((count + 1) * sizeof *r->rounds))) return false;
+  for (size_t i = 0; i < count; i++) r->rounds[i] = 1;
+  for (size_t i = 0; i < count; i++) {
+    const ir_step *s = &e->plan->steps[i];
+    double times = s->kind == IR_STEP_SCAN    ? number_of(e->g, s->count, &r->values)
+                   : s->kind == IR_STEP_WHILE ? 0
+                                              : 1;
+    size_t inside = s->inside[0] + s->inside[1]; /* at most 64 deep, so a step is met as often */
+    for (size_t k = 1; k <= inside && times != 1; k++) r->rounds[i + k] *= times;
   }
-  return rounds;
+  return true;
 }
 
 static void put_taken(double ms, double rounds, double limit_ms, ir_text *out) {
@@ -197,23 +225,21 @@ static void put_taken(double ms, double rounds, double limit_ms, ir_text *out) {
 
 void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
   explain_run *r = run;
-  sizes s = {0};
   if (!r->ns) {
     if (*r->why) ir_textf(e->out, "  took    not run: %s\n", r->why);
     return;
   }
   if (!r->known) {
     ir_textf(e->out, "  took    %.4g ms\n", (double)r->ns[number] * 1e-6);
-  } else if (find_sizes(r, e->g, &s)) {
-    expected x = expect(r, e, number, &s);
+  } else if (find_sizes(r, e->g) && count_rounds(r, e)) {
+    expected x = expect(r, e, number, &r->values);
     put_limit(&x, e);
     put_share("expects", x.predicted_ms, x.limit_ms, e->out);
     ir_textf(e->out, ", by %d thread%s\n", x.threads, x.threads == 1 ? "" : "s");
-    put_taken((double)r->ns[number] * 1e-6, rounds_of(e, number, &s), x.limit_ms, e->out);
+    put_taken((double)r->ns[number] * 1e-6, r->rounds[number], x.limit_ms, e->out);
   } else {
     e->out->failed = true;
   }
-  free(s.list);
 }
 
 void explain_run_memory(const explain_run *r, ir_text *out) {

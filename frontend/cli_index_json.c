@@ -12,6 +12,7 @@
 
 #include "frontend/chain.h"
 #include "frontend/cli.h"
+#include "frontend/text_file.h"
 #include "passes/ops/ops.h"
 
 enum { MAX_ENTRIES = 2 * IR_MAX_RANK, MAX_LINE = 1 << 26 };
@@ -172,20 +173,22 @@ static bool answer_line(const char *text, size_t length, bool raw, const ir_obse
 }
 
 int cli_index_json(FILE *in, FILE *out, bool raw, const ir_observer *observer) {
-  char *line = NULL;
-  size_t cap = 0;
+  ir_text line;
+  size_t length = 0;
   bool good = true;
-  for (ssize_t n; (n = getline(&line, &cap, in)) >= 0 && !ferror(out);) {
-    size_t length = (size_t)n;
-    if (length && line[length - 1] == '\n') length--;
-    if (strspn(line, " \t\r") >= length) continue;
-    good &= answer_line(line, length, raw, observer, out);
+  fe_line kind = FE_LINE_READ;
+  ir_text_init(&line, &ir_mem_libc);
+  while (!ferror(out) && !line.failed && kind != FE_LINE_ENDLESS &&
+         (kind = fe_line_read(in, MAX_LINE, &line, &length)) != FE_LINE_END) {
+    if (kind == FE_LINE_READ && strspn(ir_text_get(&line), " \t\r") >= length) continue;
+    good &= !line.failed && answer_line(ir_text_get(&line), length, raw, observer, out);
     fflush(out);
   }
-  if (ferror(in)) {
-    perror("viewfold index: reading standard input");
-    good = false;
-  }
-  free(line);
+  if (ferror(in)) perror("viewfold index: reading standard input");
+  if (line.failed) fputs("viewfold index: not enough memory for a line of standard input\n", stderr);
+  if (kind == FE_LINE_ENDLESS)
+    fprintf(stderr, "viewfold index: a line of standard input has no end within %zu bytes\n", FE_GRAPH_MOST);
+  good &= !ferror(in) && !line.failed && kind != FE_LINE_ENDLESS;
+  ir_text_free(&line);
   return good ? CLI_OK : CLI_BAD_INPUT;
 }

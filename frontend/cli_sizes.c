@@ -15,9 +15,8 @@ static ir_ref dim_of(const cli_binder *b, size_t param, int axis) {
 }
 
 static size_t var_number(const cli_binder *b, ir_ref var) {
-  size_t i = 0;
-  while (i < b->out->var_count && b->out->vars[i] != var) i++;
-  return i;
+  size_t count = b->out->var_count, i = ir_place(b->out->vars, count, var); /* ascending */
+  return i < count && b->out->vars[i] == var ? i : count;
 }
 
 static const char *var_name(const cli_binder *b, size_t var) {

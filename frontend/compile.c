@@ -6,6 +6,7 @@
 #include "frontend/schedule.h"
 #include "frontend/tuned.h"
 #include "ir/print.h"
+#include "runtime/stack.h"
 #include "runtime/tuned.h"
 
 /* the key */
@@ -136,6 +137,19 @@ static ir_status build(rt_context *context, const fe_request *r, const ir_text *
   return error->status;
 }
 
+typedef struct building {
+  rt_context *context;
+  const fe_request *request;
+  const ir_text *key;
+  rt_program **program;
+  ir_error *error;
+} building;
+
+static void build_here(void *user) {
+  const building *b = user;
+  build(b->context, b->request, b->key, b->program, b->error);
+}
+
 /* What is tuned is part of the key of what may use it. */
 static void put_stamp(rt_context *context, const fe_request *r, ir_text *key) {
   uint64_t stamp = r->schedule ? 0 : rt_tuned_stamp(context);
@@ -155,7 +169,8 @@ ir_status fe_compile(rt_context *context, const fe_request *r, rt_program **prog
   if (key.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory printing graph @%.60s", r->name);
   if (!error->status && !r->shaping) rt_program_find(context, key.data, key.len, program, error);
   ir_timer_lap(rt_context_timer(context), &start, "find", -1, NULL);
-  if (!error->status && !*program) build(context, r, &key, program, error);
+  if (!error->status && !*program)
+    rt_stack_run(build_here, &(building){context, r, &key, program, error}, error);
   if (error->status) { /* noted on the way to a program */
     rt_program_release(*program);
     *program = NULL;

@@ -43,8 +43,8 @@ static ir_status function_of(fe_custom *c, void (**out)(void), ir_error *error) 
   const vf_op_description *d = &c->given;
   pthread_mutex_lock(&c->lock);
   if (!c->function && d->source)
-    rt_library_open(c->context->runtime, d->name, d->source, d->symbol ? d->symbol : d->name, &c->library,
-                    &c->function, error);
+    rt_source_load(c->context->runtime, d->name, d->source, d->symbol ? d->symbol : d->name, &c->library,
+                   &c->function, error);
   *out = c->function;
   pthread_mutex_unlock(&c->lock);
   if (!*out && !error->status)
@@ -207,7 +207,6 @@ static fe_custom *make(vf_context *context, const vf_op_description *given, ir_e
   c->size = size;
   c->given = *given;
   c->function = given->function;
-  c->library.fd = -1;
   copy_strings(c, &c->given, c->strings);
   c->given.attributes = NULL; /* they are in c->attributes */
   c->base = (op_custom){.base = {.name = c->given.name,

@@ -7,6 +7,7 @@
 #include "frontend/viewfold.h"
 #include "passes/ops/custom.h"
 #include "runtime/native.h"
+#include "runtime/native_library.h"
 #include "runtime/native_source.h"
 
 /* One operation, in one piece of memory with its strings. */
@@ -18,7 +19,7 @@ typedef struct fe_custom {
   rt_native native;
   ir_custom_attribute attributes[IR_CUSTOM_MAX];
   pthread_mutex_t lock; /* of the two below: source is compiled once */
-  rt_library library;
+  void *library;        /* of rt_source_load */
   void (*function)(void);
   size_t size;
   char strings[];

@@ -10,7 +10,8 @@
 /* the builder */
 
 static ir_ref canonical(void *user, ir_graph *g, ir_op op, const ir_ref *src, uint32_t n) {
-  return pass_simplify(g, ir_expr_raw(user, g, op, src, n));
+  uint32_t floor = g->count; /* operands have come through here */
+  return pass_simplify_new(g, ir_expr_raw(user, g, op, src, n), floor);
 }
 
 static ir_ref apply(void *user, ir_graph *g, const char *name, size_t length, const ir_ref *operands,
@@ -55,7 +56,7 @@ ir_status fe_read_graphs(ir_graph *g, const char *path, ir_module *module) {
   ir_text text;
   ir_text_init(&text, g->mem);
   *module = (ir_module){.mem = g->mem};
-  if (fe_text_read(path, &text, g->error) == IR_OK)
+  if (fe_text_read(path, FE_GRAPH_MOST, &text, g->error) == IR_OK)
     fe_parse_graphs(g, fe_text_name(path), text.data, text.len, module);
   ir_text_free(&text);
   return g->error->status;

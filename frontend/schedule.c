@@ -92,7 +92,7 @@ ir_status fe_schedule_read(fe_schedule *s, const ir_mem *mem, const char *text, 
 }
 
 ir_status fe_schedule_load(const char *path, ir_text *out, ir_error *error) {
-  if (fe_text_read(path, out, error) != IR_OK) return error->status;
+  if (fe_text_read(path, FE_SCHEDULE_MOST, out, error) != IR_OK) return error->status;
   const char *nul = out->len ? memchr(out->data, '\0', out->len) : NULL;
   uint32_t line = 1;
   for (const char *c = out->data; nul && c < nul; c++) line += *c == '\n';

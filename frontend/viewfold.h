@@ -24,6 +24,9 @@
  * program may be run in several threads at once. An allocator of one's own is therefore called from several
  * threads.
  *
+ * Stacks. Compiling takes up to 256 KiB of stack; a thread that has less left compiles in a thread of the
+ * library's own, or fails with VF_ERR_MEMORY where none can be started.
+ *
  * Lifetime. Graphs, programs and tensors may be destroyed in any order, the context before them too. Programs
  * need neither the graph that they were compiled from nor its values.
  *

@@ -242,7 +242,9 @@ void ir_lex_next(ir_lexer *lx) {
 
 void ir_lex_start(ir_lexer *lx, ir_error *error, const char *file, const char *text, size_t length) {
   *lx = (ir_lexer){.error = error, .file = file, .text = text ? text : "", .length = length, .line = 1};
-  ir_lex_next(lx);
+  if (length > IR_TEXT_MOST)
+    ir_lex_fail_at(lx, 1, 1, "a text of %zu bytes, expected at most %zu", length, IR_TEXT_MOST);
+  else ir_lex_next(lx);
 }
 
 bool ir_lex_name(ir_lexer *lx) {

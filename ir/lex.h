@@ -8,6 +8,10 @@
 
 #include "ir/base.h"
 
+/* What one text may hold: its lines and columns are ints, and a node of a graph takes some 20 bytes of text
+ * and 100 of memory. */
+#define IR_TEXT_MOST ((size_t)1 << 30)
+
 typedef enum ir_token_kind {
   IR_TOKEN_END,
   IR_TOKEN_WORD,   /* [A-Za-z_][A-Za-z0-9_]* */

@@ -54,7 +54,8 @@ typedef struct ir_module {
   size_t count, cap;
 } ir_module;
 
-/* Parse a whole file. On failure *module is empty. Free with ir_module_free in any case. */
+/* Parse a whole file of at most IR_TEXT_MOST bytes. On failure *module is empty. Free with ir_module_free in
+ * any case. */
 ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char *file, const char *text,
                           size_t length, ir_module *module);
 void ir_module_free(ir_module *module);

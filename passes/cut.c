@@ -40,7 +40,7 @@ static ir_ref at_zero(ir_graph *g, ir_ref e, ir_ref range) {
 
 static bool read_line(ir_graph *g, ir_ref e, ir_ref range, line *out) {
   if (!e || !loop_stride(g, e, range, &out->c)) return false;
-  out->rest = at_zero(g, e, range);
+  out->rest = out->c ? at_zero(g, e, range) : e;
   out->falls = out->c < 0;
   return out->rest != 0;
 }
@@ -173,8 +173,8 @@ static bool is_settled(const peel_piece *p, ir_ref node) {
   return false;
 }
 
-/* What the store is made of, sources first, but for the sizes of settled axes: nothing further in changes
- * these. */
+/* What the store is made of, sources first, but for the sizes of settled axes, which nothing further in
+ * changes, and what is older than every range, which depends on none. */
 static uint32_t undecided(ir_graph *g, const peel_piece *p, ir_ref **live, size_t *cap) {
   size_t count = 0, kept = 0, size = (size_t)p->store + 1;
   uint8_t *used = ir_alloc(g->mem, size);
@@ -186,7 +186,9 @@ static uint32_t undecided(ir_graph *g, const peel_piece *p, ir_ref **live, size_
     if (!used[(*live)[i]] || is_settled(p, (*live)[i])) continue;
     for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]] = 1;
   }
-  for (size_t i = 0; i < count && ok; i++)
+  size_t first = 0;
+  while (ok && first < count && ir_op_of(g, (*live)[first]) != IR_OP_RANGE) first++;
+  for (size_t i = first; i < count && ok; i++)
     if (used[(*live)[i]]) (*live)[kept++] = (*live)[i];
   ir_free(g->mem, used, size);
   return (uint32_t)kept;

@@ -44,6 +44,8 @@ ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc);
 /* Every node reachable from root rebuilt with from[i] replaced by to[i]. */
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);
 ir_ref pass_simplify(ir_graph *g, ir_ref root); /* substitute nothing: canonical form of any expression */
+/* The same where what is older than `floor` is canonical already, which costs as much as what is newer. */
+ir_ref pass_simplify_new(ir_graph *g, ir_ref root, uint32_t floor);
 /* index simplified by what valid implies about its parts; only equal on valid lanes */
 ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid);
 

@@ -19,12 +19,14 @@ uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t roo
 }
 
 bool loop_depends(ir_graph *g, ir_ref root, ir_ref range) {
-  if (root == range) return true;
-  ir_ref found[MAX_FOUND];
-  uint32_t count = loop_find(g, root, IR_OP_RANGE, found, MAX_FOUND);
-  for (uint32_t i = 0; i < count; i++)
-    if (found[i] == range) return true;
-  return false;
+  if (root <= range) return root == range; /* sources are older */
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool known = ir_reachable_above(g, &root, 1, range, NULL, 0, &live, &count, &cap) == IR_OK;
+  size_t at = known ? ir_place(live, count, range) : 0;
+  bool depends = known && at < count && live[at] == range;
+  ir_free(g->mem, live, cap * sizeof *live);
+  return depends;
 }
 
 bool loop_is_ordered(loop_nest *n, uint32_t axis) {

@@ -10,6 +10,7 @@ typedef struct rewrite {
   size_t count, cap, scratch_cap;
   ir_ref *map; /* of map_size entries: the new node, 0 when not visited; set for what is live alone */
   size_t map_size;
+  ir_ref floor; /* the ref of map[0]; what is older stays */
 } rewrite;
 
 static bool rewrite_begin(rewrite *w, ir_graph *g, ir_ref root) {
@@ -46,7 +47,8 @@ static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
     ir_fail(w->g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
     return 0;
   }
-  for (uint32_t i = 0; i < n->nsrc; i++) w->scratch[i] = w->map[n->src[i]];
+  for (uint32_t i = 0; i < n->nsrc; i++)
+    w->scratch[i] = n->src[i] < w->floor ? n->src[i] : w->map[n->src[i] - w->floor];
   bool divides = n->dtype == IR_INDEX && (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD);
   if (facts && divides && ir_bounds_of(w->g, w->scratch[1]).lo < 1) /* a divisor is >= 1 on every lane */
     w->scratch[1] = n->src[1];
@@ -69,6 +71,29 @@ ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_re
     }
     result = failed ? 0 : w.map[root];
   }
+  rewrite_end(&w);
+  return result;
+}
+
+/* Of what is reached from `root`, the nodes from `floor` on; nothing else is looked at, so that time goes
+ * with root - floor. */
+static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
+  if (!root || root < floor) return root;
+  rewrite w = {.g = g, .floor = floor, .map_size = (size_t)root - floor + 1};
+  w.map = ir_alloc(g->mem, w.map_size * sizeof *w.map);
+  bool failed = !w.map;
+  if (failed) ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
+  else memset(w.map, 0, w.map_size * sizeof *w.map);
+  for (size_t i = w.map_size; i-- > 0 && !failed;) { /* what is reached, users first */
+    const ir_node *n = ir_get(g, floor + (ir_ref)i);
+    if (i + 1 < w.map_size && !w.map[i]) continue;
+    w.map[i] = floor + (ir_ref)i;
+    for (uint32_t k = 0; k < n->nsrc; k++)
+      if (n->src[k] >= floor) w.map[n->src[k] - floor] = n->src[k];
+  }
+  for (size_t i = 0; i < w.map_size && !failed; i++)
+    if (w.map[i]) failed = (w.map[i] = rebuild(&w, floor + (ir_ref)i, NULL)) == 0;
+  ir_ref result = failed ? 0 : w.map[w.map_size - 1];
   rewrite_end(&w);
   return result;
 }
@@ -133,17 +158,17 @@ static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
 }
 
 /* One step of a simplification, and what it is given beside the expression. */
-typedef ir_ref (*step)(ir_graph *g, ir_ref expression, ir_ref valid);
+typedef ir_ref (*step)(ir_graph *g, ir_ref expression, ir_ref given);
 
 /* To the end of the way, or round and round: one step may undo what another did. Of those that come back, the
  * first in order is taken. */
-static ir_ref to_the_end(ir_graph *g, ir_ref root, ir_ref valid, step next) {
+static ir_ref to_the_end(ir_graph *g, ir_ref root, ir_ref given, step next) {
   enum { ROUNDS = 8 };
   ir_ref way[ROUNDS];
   uint32_t length = 0, back = 0;
   for (; length < ROUNDS; length++) {
     way[length] = root;
-    root = next(g, root, valid);
+    root = next(g, root, given);
     if (!root || root == way[length]) return root;
     for (back = 0; back <= length && way[back] != root; back++) {}
     if (back <= length) break;
@@ -169,6 +194,13 @@ static ir_ref simplify_again(ir_graph *g, ir_ref root) { return to_the_end(g, ro
 ir_ref pass_simplify(ir_graph *g, ir_ref root) {
   uint32_t count = g->count;
   return or_as_before(g, count, root, simplify_again(g, root));
+}
+
+ir_ref pass_simplify_new(ir_graph *g, ir_ref root, uint32_t floor) {
+  if (!root) return 0;
+  uint32_t count = g->count;
+  ir_ref made = pass_rebuild(g, root, ir_get(g, root)->src, ir_get(g, root)->nsrc);
+  return or_as_before(g, count, root, made == root ? root : to_the_end(g, made, floor, simplify_above));
 }
 
 /* A comparison of a sum, or a choice that may hold one. */

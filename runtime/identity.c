@@ -21,8 +21,7 @@ static bool read_at(int fd, uint64_t offset, void *to, size_t size) {
   return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Search the bytes of a PT_NOTE segment. */
-static bool id_from_notes(const uint8_t *notes, size_t size, char *hex, size_t room) {
+bool rt_build_id_notes(const uint8_t *notes, size_t size, char *hex, size_t room) {
   for (size_t at = 0; size - at >= sizeof(Elf64_Nhdr);) {
     Elf64_Nhdr note;
     memcpy(&note, notes + at, sizeof note);
@@ -60,7 +59,7 @@ static bool id_of(int fd, char *hex, size_t room) {
     if (segment.p_offset <= PAGE && segment.p_filesz <= PAGE - segment.p_offset)
       memcpy(notes, page.bytes + segment.p_offset, segment.p_filesz);
     else if (!read_at(fd, segment.p_offset, notes, segment.p_filesz)) continue;
-    if (id_from_notes(notes, segment.p_filesz, hex, room)) return true;
+    if (rt_build_id_notes(notes, segment.p_filesz, hex, room)) return true;
   }
   return false;
 }

@@ -8,6 +8,9 @@
  * and loads nothing. */
 bool rt_build_id(const char *path, char *hex, size_t size);
 
+/* The same of the bytes of a PT_NOTE segment. */
+bool rt_build_id_notes(const uint8_t *notes, size_t size, char *hex, size_t room);
+
 /* The digest of the sources that shape code, which this library was built from. */
 const char *rt_source_id(void);
 

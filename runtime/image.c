@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/files.h"
 #include "runtime/image_format.h"
 
 #ifndef MFD_EXEC
@@ -51,18 +52,6 @@ void rt_flat_free(const ir_mem *mem, rt_flat *flat) {
   *flat = (rt_flat){NULL, 0};
 }
 
-static bool write_all(int fd, const void *bytes, size_t size) {
-  const char *at = bytes;
-  while (size) {
-    ssize_t done = write(fd, at, size);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return false;
-    at += done;
-    size -= (size_t)done;
-  }
-  return true;
-}
-
 static void *map_private(const void *bytes, size_t size) {
   void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED) return map;
@@ -83,7 +72,7 @@ static void *map_memory_file(const void *bytes, size_t size) {
   int fd = memfd_create("viewfold", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
   if (fd < 0 && errno == EINVAL) fd = memfd_create("viewfold", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return MAP_FAILED;
-  if (write_all(fd, bytes, size) && fcntl(fd, F_ADD_SEALS, seals) == 0)
+  if (rt_write_all(fd, bytes, size) && fcntl(fd, F_ADD_SEALS, seals) == 0)
     map = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
   int why = errno;
   close(fd);
@@ -168,7 +157,7 @@ bool rt_image_perf_map(const rt_code *code, bool enabled) {
     char line[512];
     int length = snprintf(line, sizeof line, "%llx %x %.400s\n",
                           (unsigned long long)(uintptr_t)(code->base + entry.offset), entry.size, entry.name);
-    good &= write_all(fd, line, (size_t)length);
+    good &= rt_write_all(fd, line, (size_t)length);
   }
   return close(fd) == 0 && good;
 }

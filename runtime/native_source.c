@@ -1,20 +1,20 @@
-/* C source text to a function: a temporary directory for the compiler, a file in memory for the loader. */
-#define _GNU_SOURCE /* memfd_create */
+/* C source text to a function: compiled in a temporary directory, or found on disk. */
 #include "runtime/native_source.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/context.h"
+#include "runtime/digest.h"
+#include "runtime/files.h"
+#include "runtime/native_library.h"
 
 extern char **environ;
 
@@ -27,19 +27,9 @@ typedef struct bytes {
   size_t size;
 } bytes;
 
-static bool write_all(int fd, const void *data, size_t size) {
-  for (const char *p = data; size > 0;) {
-    ssize_t n = write(fd, p, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    p += n, size -= (size_t)n;
-  }
-  return true;
-}
-
 static bool write_file(const char *path, const char *text) {
   int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  bool good = fd >= 0 && write_all(fd, text, strlen(text));
+  bool good = fd >= 0 && rt_write_all(fd, text, strlen(text));
   return fd >= 0 && close(fd) == 0 && good;
 }
 
@@ -68,9 +58,11 @@ static void read_said(const char *path, char *out) {
 }
 
 /* The exit status of `cc`, or -1 where there is none. */
-static int run_compiler(const char *source, const char *object, const char *said) {
-  char *arguments[] = {"cc", "-shared",      "-fPIC",        "-O2", "-ffp-contract=off",
-                       "-o", (char *)object, (char *)source, "-lm", NULL};
+static int run_compiler(const char *source, const char *object, const char *said, rt_digest id) {
+  char identity[RT_LIBRARY_ID_ROOM];
+  rt_library_id_option(id, identity);
+  char *arguments[] = {"cc",           "-shared",      "-fPIC", "-O2", "-ffp-contract=off", identity, "-o",
+                       (char *)object, (char *)source, "-lm",   NULL};
   posix_spawn_file_actions_t actions;
   pid_t child;
   int status = -1;
@@ -88,7 +80,7 @@ static int run_compiler(const char *source, const char *object, const char *said
   return status;
 }
 
-static ir_status compile(const char *who, const char *source, bytes *object, ir_error *error) {
+static ir_status compile(const char *who, const char *source, rt_digest id, bytes *object, ir_error *error) {
   char place[PATH_ROOM], from[PATH_ROOM + 16], to[PATH_ROOM + 16], said[PATH_ROOM + 16],
       words[SAID_ROOM] = "";
   const char *root = getenv("TMPDIR");
@@ -100,7 +92,7 @@ static ir_status compile(const char *who, const char *source, bytes *object, ir_
   snprintf(to, sizeof to, "%s/kernel.so", place);
   snprintf(said, sizeof said, "%s/said", place);
   bool written = write_file(from, source);
-  int status = written ? run_compiler(from, to, said) : -1;
+  int status = written ? run_compiler(from, to, said, id) : -1;
   read_said(said, words);
   if (!written) ir_fail(error, IR_ERR_IO, "%s: cannot write %.200s: %s", who, from, strerror(errno));
   else if (status == -1) ir_fail(error, IR_ERR_COMPILE, "%s: cannot run the compiler `cc`; install one", who);
@@ -110,52 +102,38 @@ static ir_status compile(const char *who, const char *source, bytes *object, ir_
   return error->status;
 }
 
-/* Load from a file that only this process sees. */
-static ir_status load(const char *who, const void *object, size_t size, const char *symbol, rt_library *out,
-                      void (**function)(void), ir_error *error) {
-  char path[64];
-  int fd = out->fd = memfd_create("viewfold-custom", MFD_CLOEXEC);
-  if (fd < 0 || !write_all(fd, object, size)) {
-    ir_fail(error, IR_ERR_IO, "%s: cannot keep its code in memory: %s", who, strerror(errno));
-  } else {
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    out->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!out->handle) ir_fail(error, IR_ERR_COMPILE, "%s: cannot load its code: %.300s", who, dlerror());
-  }
-  void *found = out->handle ? dlsym(out->handle, symbol) : NULL;
-  memcpy(function, &found, sizeof found); /* ISO C has no cast from one to the other */
-  if (found) return IR_OK;
-  rt_library_close(out);
-  if (error->status) return error->status;
-  return ir_fail(error, IR_ERR_COMPILE, "%s: its source has no function %.60s that is not static", who,
-                 symbol);
+/* Load what the disk holds for the key; false where that is to be compiled. */
+static bool load_kept(rt_disk *disk, const rt_full_key *key, rt_digest id, const char *who,
+                      const char *symbol, bool only, void **library, void (**function)(void),
+                      ir_error *error) {
+  rt_found found = {0};
+  if (!disk || !rt_disk_get(disk, kind, key->bytes, key->size, &found)) return false;
+  ir_status status = rt_library_load(who, found.payload, found.size, id, symbol, library, function, error);
+  rt_disk_release(&found);
+  if (status != IR_ERR_IO || only) return true;
+  *error = (ir_error){0};
+  return false;
 }
 
-ir_status rt_library_open(rt_context *context, const char *who, const char *source, const char *symbol,
-                          rt_library *out, void (**function)(void), ir_error *error) {
+ir_status rt_source_load(rt_context *context, const char *who, const char *source, const char *symbol,
+                         void **library, void (**function)(void), ir_error *error) {
   rt_full_key key = {0};
-  rt_found found = {0};
   bytes object = {.mem = rt_context_mem(context)};
   rt_disk *disk = rt_context_disk(context, error);
-  *out = (rt_library){NULL, -1};
+  bool only = context->options.no_compile;
+  *library = NULL;
   if (error->status || rt_full_key_make(context, source, strlen(source), &key, error) != IR_OK)
     return error->status;
-  if (disk && rt_disk_get(disk, kind, key.bytes, key.size, &found)) {
-    load(who, found.payload, found.size, symbol, out, function, error);
-    rt_disk_release(&found);
-  } else if (context->options.no_compile) {
+  rt_digest id = rt_digest_of(key.bytes, key.size);
+  if (load_kept(disk, &key, id, who, symbol, only, library, function, error)) {
+    /* loaded or refused, with a message */
+  } else if (only) {
     ir_fail(error, IR_ERR_COMPILE, "%s: its source is not compiled yet, and compiling is forbidden", who);
-  } else if (compile(who, source, &object, error) == IR_OK) {
-    if (load(who, object.at, object.size, symbol, out, function, error) == IR_OK && disk)
+  } else if (compile(who, source, id, &object, error) == IR_OK) {
+    if (rt_library_load(who, object.at, object.size, id, symbol, library, function, error) == IR_OK && disk)
       rt_disk_put(disk, kind, key.bytes, key.size, object.at, object.size);
   }
   ir_free(object.mem, object.at, object.size);
   rt_full_key_free(&key);
   return error->status;
-}
-
-void rt_library_close(rt_library *library) {
-  if (library->handle) dlclose(library->handle);
-  if (library->fd >= 0) close(library->fd);
-  *library = (rt_library){NULL, -1};
 }

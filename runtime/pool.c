@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "ir/timer.h"
+#include "runtime/stack.h"
 
 enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED = (1 << 28) - 1 };
 enum { PIECES_PER_THREAD = 4, MAX_THREADS = 4096, MOST_SHARES = 16, CACHE_LINE = 128 };
@@ -174,15 +175,18 @@ static void start(rt_pool *pool) {
   if (!pool->list) return;
   pool->owner = getpid();
   sigset_t all, old;
+  pthread_attr_t attributes; /* kernels are compiled in these threads as well */
+  if (!rt_stack_attributes(&attributes)) return;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   for (bool good = true; good && pool->workers < wanted;) {
     worker *w = &pool->list[pool->workers];
     *w = (worker){.pool = pool, .number = pool->workers + 1};
-    good = pthread_create(&w->handle, NULL, live, w) == 0;
+    good = pthread_create(&w->handle, &attributes, live, w) == 0;
     pool->workers += good;
   }
   pthread_sigmask(SIG_SETMASK, &old, NULL);
+  pthread_attr_destroy(&attributes);
 }
 
 static void wait_for_joined(rt_pool *pool) {

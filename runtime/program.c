@@ -282,6 +282,7 @@ static void add_times(rt_cost *to, const rt_cost *each, int64_t times) {
   if (times <= 0) return;
   add_clamped(&to->flops, each->flops > INT64_MAX / times ? INT64_MAX : each->flops * times);
   add_clamped(&to->bytes, each->bytes > INT64_MAX / times ? INT64_MAX : each->bytes * times);
+  add_clamped(&to->steps, each->steps >= INT64_MAX / times ? INT64_MAX : (each->steps + 1) * times);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -299,12 +300,14 @@ static void add_cost(const rt_program *p, const rt_frame *f, uint32_t first, uin
     case IR_STEP_KERNEL: add_clamped(&sum->flops, f->values[s->flops]); /* fall through */
     case IR_STEP_COPY:
     case IR_STEP_CALL:
+      add_clamped(&sum->steps, 1);
       for (uint32_t k = 0; k < s->slot_count; k++)
         add_clamped(&sum->bytes, (int64_t)f->bytes[p->plan.step_slots[s->slots + k]]);
       break;
     case IR_STEP_COND:
       add_clamped(&sum->flops, larger(inside[0].flops, inside[1].flops));
       add_clamped(&sum->bytes, larger(inside[0].bytes, inside[1].bytes));
+      add_clamped(&sum->steps, larger(inside[0].steps, inside[1].steps));
       break;
     case IR_STEP_WHILE:
       if (rounds < 0) rounds = 1;

@@ -189,9 +189,9 @@ ir_status rt_program_output_shape(const rt_program *program, size_t number, cons
  * arithmetic operations on floats as the kernels are written, a fused multiply-add being two. Of a choice the
  * larger number of each of the two branches counts. A while loop counts with the most rounds that it was
  * declared to have, and as one round where none were: the predicate once more than that. Custom operations
- * count with their bytes alone. */
+ * count with their bytes alone. steps: kernels, copies and calls that run, and rounds of loops. */
 typedef struct rt_cost {
-  int64_t bytes, flops;
+  int64_t bytes, flops, steps;
   int64_t temp_bytes;  /* of the arena: intermediates, and what threads have to themselves */
   int64_t given_bytes; /* of inputs that are read, and of results */
 } rt_cost;
