@@ -30,6 +30,7 @@ from graphs import judge
 from graphs.build import build
 from graphs.refusals import admitted
 from graphs.shrink import attempt, kind_of, shrunk
+from graphs.workers import run
 
 MOST_SHOWN = 4        # failures that are made smaller and shown
 PROGRAMS = 200        # graphs of one context
@@ -123,7 +124,6 @@ def show(options, case, symbolic, smaller=True):
 def tried(options, symbolic, count):
     name = "symbolic" if symbolic else "static"
     tally = Tally(name, count)
-    from graphs.workers import run
     run(options.seed * SEEDS, count, options.jobs, work(options, symbolic), tally.told, time.monotonic)
     if sys.stderr.isatty():
         print(file=sys.stderr)

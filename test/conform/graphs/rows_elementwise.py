@@ -202,7 +202,8 @@ def pair(g, dtypes, result=None):
         if g.chance(0.3):
             operands = [text, x]
         first = operands[0] is x
-        return operands, x.dtype, x.shape, lambda r: (r[0], literal) if first else (literal, r[0])
+        dtype = result(x.dtype) if result else x.dtype
+        return operands, dtype, x.shape, lambda r: (r[0], literal) if first else (literal, r[0])
     other = x.dtype
     if g.chance(0.2):
         other = g.one([t for t in dtypes if promote(x.dtype, t)] or [x.dtype])

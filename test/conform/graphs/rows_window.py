@@ -93,7 +93,9 @@ def conv_transpose(g):
             if not a.shape[0]:
                 return np.zeros([0, groups * many] + [s.at(env) for s in spatial], a.dtype)
             return spread(a, b, stride, dilation, [s.at(env) for s in whole], extra, pads, groups)
-        return contracted(dtype, f, refs, channels * int(np.prod(kernel)))
+        y = contracted(dtype, f, refs, channels * int(np.prod(kernel)))
+        # zeros stand between the elements of x, and are multiplied by weights that may be infinite
+        return y if np.all(np.isfinite(refs[1].a)) else Ref(y.a, np.full(y.a.shape, UNKNOWN))
     g.emit("conv_transpose", [x, w], {"stride": listed(stride), "dilation": listed(dilation), "groups": groups,
                                       "padding": listed(pads), "output_padding": listed(extra)}, made, (dtype, shape))
 
@@ -119,7 +121,7 @@ def pool(g):
         for k, (extent, by) in enumerate(zip(kernel, stride)):
             a = np.lib.stride_tricks.sliding_window_view(a, extent, outer + k)
             a = a[tuple([slice(None)] * (outer + k) + [slice(None, None, by)])]
-        return a.reshape(a.shape[:x.rank] + (-1,))
+        return a.reshape(a.shape[:x.rank] + (int(np.prod(kernel)),))
 
     def made(_, r):
         if not mean:

@@ -7,6 +7,7 @@ import signal
 import sys
 
 from graphs.graph import constant
+from graphs.workers import limit_memory
 
 SECONDS = 60  # of processor time for one attempt
 PASSED, OTHERWISE = "", "another failure"
@@ -28,7 +29,7 @@ def attempt(ask, graph):
     if child == 0:
         os.close(receive)
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        limit_memory()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         try:
             verdict = ask(graph)

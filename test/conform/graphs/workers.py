@@ -1,12 +1,20 @@
 """Cases in processes of their own, which may crash or hang: both are failures of the case in progress."""
 import json
 import os
+import resource
 import select
 import signal
 import sys
 
 MOST_SECONDS = 120  # of processor time for one case
 STILL_SECONDS = 180  # without any processor time and asleep: a deadlock
+MOST_BYTES = 6 << 30  # of addresses: graphs have a few MiB, LLVM and threads' stacks take less than 1 GiB
+
+
+def limit_memory():
+    """An allocation for a bound in place of a size fails rather than taking all memory."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 class _Worker:
@@ -64,6 +72,7 @@ class _Worker:
 def _work(cases, work, send):
     """In the child: a line when a case begins, a line with what came of it."""
     code = 1
+    limit_memory()
     try:
         with os.fdopen(send, "wb", 0) as out:
             for case in cases:
