@@ -388,7 +388,8 @@ static bool prove_positive(pass_build *b, ir_ref y) {
   return true;
 }
 
-/* What a quotient or remainder of x has become, a sum of others for one, lies where its operands' bounds say. */
+/* What a quotient or remainder of x has become, a sum of others for one, lies where its operands' bounds say.
+ */
 static void tighten(pass_build *b, ir_op op, ir_ref x, ir_bounds by, ir_ref r) {
   ir_bounds of = ir_bounds_of(b->g, x);
   int64_t lo = 0, hi = by.hi - 1;

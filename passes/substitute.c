@@ -10,7 +10,8 @@ typedef struct rewrite {
   size_t count, cap, scratch_cap;
   ir_ref *map; /* of map_size entries: the new node, 0 when not visited; set for what is live alone */
   size_t map_size;
-  bool *replaced; /* of map_size entries: the node or something below it is given another; NULL: nobody asks */
+  bool
+      *replaced; /* of map_size entries: the node or something below it is given another; NULL: nobody asks */
 } rewrite;
 
 static bool rewrite_begin(rewrite *w, ir_graph *g, ir_ref root) {
@@ -59,8 +60,8 @@ static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
 }
 
 /* A loop binds its range wherever its value is used, so two that bind one range must not come to be: one that
- * holds nothing of what is replaced stays the node that it is, even where building it again would give simpler
- * conditions inside. Finds what is replaced if there are loops at all; false when memory is short. */
+ * holds nothing of what is replaced stays the node that it is, even where building it again would give
+ * simpler conditions inside. Finds what is replaced if there are loops at all; false when memory is short. */
 static bool find_replaced(rewrite *w) {
   ir_graph *g = w->g;
   size_t first = 0;
