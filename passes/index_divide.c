@@ -388,6 +388,19 @@ static bool prove_positive(pass_build *b, ir_ref y) {
   return true;
 }
 
+/* What a quotient or remainder of x has become, a sum of others for one, lies where its operands' bounds say.
+ */
+static void tighten(pass_build *b, ir_op op, ir_ref x, ir_bounds by, ir_ref r) {
+  ir_bounds of = ir_bounds_of(b->g, x);
+  int64_t lo = 0, hi = by.hi - 1;
+  if (by.lo < 1 || ir_op_of(b->g, r) != IR_OP_ADD) return;
+  if (op == IR_OP_FLOORDIV) {
+    lo = of.lo == INT64_MIN ? INT64_MIN : ir_floor_div(of.lo, of.lo < 0 ? by.lo : by.hi);
+    hi = of.hi == INT64_MAX ? INT64_MAX : ir_floor_div(of.hi, of.hi < 0 ? by.hi : by.lo);
+  }
+  ir_bounds_tighten(b->g, r, lo, hi);
+}
+
 static ir_ref make(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   if (!x || !y) return 0;
   int64_t d;
@@ -403,6 +416,7 @@ static ir_ref make(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
     if (r && !pass_allowed(b, op == IR_OP_FLOORDIV ? "divide" : "remainder", op, (ir_ref[]){x, y}, 2, r))
       r = plain(b, op, x, y);
   }
+  if (r && !b->facts) tighten(b, op, x, by, r);
   pass_leave(b);
   return r;
 }
