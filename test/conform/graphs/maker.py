@@ -11,7 +11,8 @@ from oracle.rules import ALL, FLOATS, INTEGERS, NUMBERS, compute
 
 MOST = 6000          # elements of a tensor in a run
 MOST_PRODUCTS = 60000  # of one contraction
-FARTHEST = 1 << 46   # elements of a symbolic tensor at the upper bounds: with 8 bytes each far below 2^63
+FARTHEST = (1 << 46, 1 << 46, 1 << 120)  # elements of a symbolic tensor at the upper bounds: a run knows whether the
+                                          # sizes that it is given fit together
 BOUNDS = (9, 64, 1000, 4096, 1 << 21, 1 << 30, (1 << 31) + 8, 1 << 32, 1 << 33, 1 << 40)
 NAMES = "nmrs"
 DTYPES = ("f32",) * 9 + ("i32", "i64", "f64", "f16", "bf16") * 2 + ALL
@@ -25,7 +26,7 @@ class Maker:
     def __init__(self, seed, symbolic):
         sizes.forget()
         self.random, self.np = random.Random(seed), np.random.Generator(np.random.PCG64(seed))
-        self.symbolic = symbolic
+        self.symbolic, self.farthest = symbolic, self.random.choice(FARTHEST)
         variables = self._variables() if symbolic else []
         self.graph = Graph(variables, self._assignments(variables) if symbolic else [{}])
         self.values, self.made, self.count = [], 0, 0
@@ -97,7 +98,7 @@ class Maker:
 
     def fits(self, shape):
         whole = product(shape)
-        return whole.high <= FARTHEST and all(whole.at(env) <= MOST for env in self.graph.envs) and \
+        return whole.high <= self.farthest and all(whole.at(env) <= MOST for env in self.graph.envs) and \
             all(s.low >= 0 for s in shape) and len(shape) <= 6
 
     def shape(self, least=0, most=4):
@@ -116,7 +117,7 @@ class Maker:
     def loops(self, shape):
         """So many products in all."""
         whole = product(shape)
-        if whole.high > FARTHEST << 4 or any(whole.at(env) > MOST_PRODUCTS for env in self.graph.envs):
+        if whole.high > self.farthest << 4 or any(whole.at(env) > MOST_PRODUCTS for env in self.graph.envs):
             raise Skip
 
     def size_text(self, size):

@@ -93,7 +93,7 @@ def either(ref, function):
 def monotone(ref, dtype, function, units=0.0, slope=None):
     """A function of floats that rises or falls all the way, computed within so many units in the last place; slope:
     the most it changes per change of its argument, of one that does neither. Correctly rounded where units is 0."""
-    wide = ref.a.astype(np.float64 if dtype != "f64" or units else ref.a.dtype)
+    wide = ref.a.astype(np.longdouble if dtype == "f64" else np.float64)
     y = function(wide)
     a = fit(dtype, y)
     if ref.e is None and not units:

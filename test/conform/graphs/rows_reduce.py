@@ -264,6 +264,11 @@ def finite(bound, *arrays):
     return np.where(sure, bound, UNKNOWN)
 
 
+def squares_fit(dtype, far, count):
+    """Whether sums of squares stay within the range that is computed in."""
+    return far * far * count < (1e300 if dtype == "f64" else 1e37)
+
+
 def softmax(g):
     op = g.one(["softmax", "softmax", "log_softmax"])
     x, axis, written = along(g)
@@ -318,7 +323,8 @@ def variance(g):
         bound = (np.sqrt(y) + off) ** 2 - y + (SUM_UNITS + 16) * u * y
         if root:
             y, bound = np.sqrt(y), off + (SUM_UNITS + 16) * u * np.sqrt(y)
-        return settled(x.dtype, fit(x.dtype, y), finite(bound + 2 * rounding(x.dtype, np.abs(y)), y))
+        tame = np.where(squares_fit(x.dtype, far, count), y, np.inf)
+        return settled(x.dtype, fit(x.dtype, y), finite(bound + 2 * rounding(x.dtype, np.abs(y)), tame))
     g.emit("std" if root else "var", [x], attributes, made, (x.dtype, shape))
 
 
@@ -352,7 +358,8 @@ def normalised(g):
             b, be = wide(others[1])
             y, size, bound = y + b, size + np.abs(b), bound + be
         bound = np.where(spread < 0.1, bound, UNKNOWN) + 8 * u * size + 2 * rounding(x.dtype, size)
-        return settled(x.dtype, fit(x.dtype, y), finite(bound, y))
+        tame = np.where(squares_fit(x.dtype, far, a.size), y, np.inf)
+        return settled(x.dtype, fit(x.dtype, y), finite(bound, tame))
     g.emit("layer_norm" if centre else "rms_norm", [x] + more, {"axis": written, "eps": eps}, made, (x.dtype, x.shape))
 
 
