@@ -1,11 +1,9 @@
-"""Leaves, views, and what is made of them."""
+"""Views, and what is made of them."""
 import numpy as np
 
-from graphs.maker import ALL, FLOATS, NUMBERS, Skip
-from graphs.reference import Ref, fit
+from graphs.maker import ALL, FLOATS, Skip
+from graphs.reference import Ref
 from graphs.sizes import Size, least, number, product, quotient
-from oracle.functions import steps
-from oracle.rules import compute
 from oracle.views import beyond
 
 MOVABLE = ALL
@@ -14,86 +12,6 @@ MOVABLE = ALL
 def moved(move):
     """A function of arrays as one of Refs; errors move along."""
     return lambda env, r: Ref(move(env, r.a), None if r.e is None else move(env, np.broadcast_to(r.e, r.a.shape)))
-
-
-# leaves
-
-def leaf(g):
-    shape = g.shape(most=3)
-    how = g.one(["iota", "full", "zeros", "ones", "eye", "arange", "uniform"])
-    LEAVES[how](g, shape)
-
-
-def iota(g, shape):
-    if not shape:
-        raise Skip
-    dtype = g.one(["i64", "i32", "f32", "f64"])
-    if any(s.high > 1 << 23 for s in shape) and dtype == "f32" or any(s.high >= 1 << 31 for s in shape):
-        dtype = "i64"
-    axis = g.integer(0, len(shape) - 1)
-
-    def made(env):
-        concrete = tuple(s.at(env) for s in shape)
-        along = np.arange(concrete[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
-        return Ref(np.broadcast_to(along, concrete).astype(compute(dtype)))
-    g.emit("iota", [], {"shape": g.shape_text(shape), "axis": axis, "dtype": dtype}, made, (dtype, shape))
-
-
-def filled(op):
-    def row(g, shape):
-        dtype = g.dtype() if op != "full" else g.dtype(NUMBERS)
-        value = {"zeros": 0, "ones": 1}.get(op, g.one([3, 2, 0.5] if dtype in FLOATS else [3, 2, 1]))
-        attributes = {"shape": g.shape_text(shape), "value": value if op == "full" else None, "dtype": dtype}
-        g.emit(op, [], attributes,
-               lambda env: Ref(np.full(tuple(s.at(env) for s in shape), value).astype(compute(dtype))), (dtype, shape))
-    return row
-
-
-def eye(g, _):
-    rows, columns, k = g.size(), g.size(), g.integer(-2, 2)
-    dtype = g.dtype()
-    g.emit("eye", [], {"shape": g.shape_text((rows, columns)), "diagonal": k, "dtype": dtype},
-           lambda env: Ref(np.eye(rows.at(env), columns.at(env), k).astype(compute(dtype))), (dtype, (rows, columns)))
-
-
-def arange(g, _):
-    size = g.size()
-    if size.low < 1:
-        raise Skip
-    start = g.integer(-3, 3)
-    dtype = g.one([None, None, "i64"])
-    g.emit("arange", [], {"start": start, "stop": g.size_text(size + start), "dtype": dtype},
-           lambda env: Ref(np.arange(start, start + size.at(env))), ("i64", (size,)))
-
-
-def uniform(g, shape):
-    """Exact, and so by its definition in the oracle of the operation."""
-    seed = g.one([0, 7, -1, 2 ** 40 + 3])
-    dtype = g.one(["f32", "f64"])
-
-    def made(env):
-        concrete = tuple(s.at(env) for s in shape)
-        wide = dtype == "f64"
-        u = steps(seed, int(np.prod(concrete, dtype=np.int64)), wide).astype(compute(dtype))
-        return Ref((u * compute(dtype)(2.0 ** (-53 if wide else -24))).reshape(concrete).astype(compute(dtype)))
-    g.emit("uniform", [], {"shape": g.shape_text(shape), "seed": seed, "dtype": dtype}, made, (dtype, shape))
-
-
-LEAVES = {"iota": iota, "full": filled("full"), "zeros": filled("zeros"), "ones": filled("ones"), "eye": eye,
-          "arange": arange, "uniform": uniform}
-
-
-def data(g):
-    dtype, shape = g.dtype(), tuple(number(g.integer(1, 3)) for _ in range(g.integer(0, 2)))
-    concrete = tuple(s.const for s in shape)
-    a = fit(dtype, g.elements(dtype, concrete, "quarters" if dtype in FLOATS else "small"))
-    values = "[" + ",".join(_literal(v, dtype) for v in np.ravel(a).tolist()) + "]"
-    g.emit("data", [], {"shape": g.shape_text(shape), "dtype": dtype, "values": values}, lambda _: Ref(a),
-           (dtype, shape))
-
-
-def _literal(v, dtype):
-    return str(v).lower() if dtype == "bool" else repr(v)
 
 
 # views
@@ -222,7 +140,7 @@ def shrink(g):
     shape = [e - b for b, e in bounds]
     if any(s.low < 0 for s in shape):  # a quotient less another: known, but not by these bounds
         raise Skip
-    g.emit(g.one(["shrink", "shrink", "slice"]), [x], {"bounds": text},
+    g.emit(g.one(["shrink", "shrink", "slice", "slice_tensor"]), [x], {"bounds": text},
            moved(lambda env, a: a[tuple(slice(b.at(env), e.at(env)) for b, e in bounds)]), (x.dtype, shape))
 
 
@@ -391,6 +309,6 @@ def slice_update(g):
            made, (x.dtype, x.shape))
 
 
-ROWS = [(2, leaf), (1, data), (4, permute), (6, reshape), (1, flatten), (3, expand), (2, unsqueeze), (2, squeeze),
+ROWS = [(4, permute), (6, reshape), (1, flatten), (3, expand), (2, unsqueeze), (2, squeeze),
         (5, shrink), (3, stride), (2, flip), (2, point), (5, pad), (4, concat), (2, stack), (2, split), (1, chunk),
         (1, unbind), (1, triangle), (2, slice_update)]
