@@ -3,7 +3,7 @@
  *
  *   whole      multiples of x and of x//d, x//e, ... whose remainders are known: p*(x//q) in lowest terms
  *   exact      c*(N//d) where N leaves a known remainder r: (c/d)*(N - r) where d divides c
- *   product    D*(N//D) = N - N%D for a symbolic D, where that makes the sum shorter
+ *   product    D*(N//D) = N - N%D for a symbolic D, where that makes the sum shorter or N%D stands beside it
  *   halves     N//d + (N + d/2)//d = N//(d/2): the one with the larger constant goes where another of the
  *              three is there, and two of them become one where that makes the sum shorter
  *   staircase  N//d + (N+1)//d + ... + (N+d-1)//d = N (Hermite's identity)
@@ -120,7 +120,7 @@ static bool exact(pass_build *b, pass_linear *in, uint32_t t) {
 }
 
 /* coef * (q * rest), q = N//d a factor: (N - r) * rest / d where the residue r is known and d divides coef;
- * and N - N%D where rest is exactly the symbolic divisor D and that shortens the sum */
+ * and N - N%D where rest is exactly the symbolic divisor D and that shortens the sum or cancels N%D */
 static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
   ir_ref f[PASS_FACTORS], rest[PASS_FACTORS];
   int64_t d, r, coef = in->term[t].coef;
@@ -146,9 +146,10 @@ static bool open_product(pass_build *b, pass_linear *in, uint32_t t) {
       if (!remainder) continue;
       pass_linear_read(b->g, q->src[0], &part);
       pass_linear_read(b->g, remainder, &low);
-      if (!pass_linear_add(b->g, &part, &low, -1) || !pass_linear_add(b->g, &next, &part, coef) ||
-          next.count >= in->count)
-        continue;
+      if (!pass_linear_add(b->g, &part, &low, -1) || !pass_linear_add(b->g, &next, &part, coef)) continue;
+      bool beside = low.count == 1 && pass_linear_coef(in, low.term[0].atom) != 0 &&
+                    pass_linear_coef(&next, low.term[0].atom) == 0;
+      if (next.count >= in->count && !beside) continue;
     } else {
       continue;
     }
