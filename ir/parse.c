@@ -155,11 +155,18 @@ static void fail_type(ir_parser *p, const ir_token *name, ir_ref value, const ir
   ir_text_free(&actual);
 }
 
-static bool same_sizes(const ir_graph *g, ir_ref wanted, ir_ref actual, uint64_t unchecked) {
+/* One node, or two that have one value alone and the same: n of n=1..1 is 1. */
+static bool same_size(ir_graph *g, ir_ref a, ir_ref b) {
+  ir_bounds x = ir_bounds_of(g, a), y = ir_bounds_of(g, b);
+  return a == b || (x.div == 0 && y.div == 0 && x.rem == y.rem);
+}
+
+static bool same_sizes(ir_graph *g, ir_ref wanted, ir_ref actual, uint64_t unchecked) {
   if (wanted == 0 || actual == 0) return wanted == actual;
-  const ir_node *want = ir_get(g, wanted), *have = ir_get(g, actual);
-  bool same = want->nsrc == have->nsrc;
-  for (uint32_t i = 0; same && i < want->nsrc; i++) same = unchecked >> i & 1 || want->src[i] == have->src[i];
+  uint32_t count = ir_get(g, wanted)->nsrc;
+  bool same = count == ir_get(g, actual)->nsrc;
+  for (uint32_t i = 0; same && i < count; i++)
+    same = unchecked >> i & 1 || same_size(g, ir_src(g, wanted, i), ir_src(g, actual, i));
   return same;
 }
 

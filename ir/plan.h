@@ -100,7 +100,9 @@ typedef struct ir_step {
                     accepts; COPY: elements; WHILE: most rounds, below 0: any number; SCAN: rounds */
   ir_ref work;   /* KERNEL: index expression: scalar operations and bytes of the whole launch, roughly */
   ir_ref flops;  /* KERNEL: index expression: operations on floats; 0: not counted */
-  uint32_t *slots; /* of a KERNEL: those that it writes come first */
+  ir_ref magnitude; /* KERNEL: index expression: the kernel may run where evaluating it does not overflow; 0:
+                       always */
+  uint32_t *slots;  /* of a KERNEL: those that it writes come first */
   uint32_t slot_count;
   ir_slab slab; /* of a KERNEL that computes one tensor: of no values */
   ir_apart apart;

@@ -64,12 +64,13 @@ bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue) {
   return true;
 }
 
-/* A bound of one atom as an expression of sizes: its largest value, or its smallest when `upper` is false. */
-static bool limit(pass_build *b, ir_ref atom, bool upper, pass_linear *out) {
+/* A bound of one atom as an expression of sizes: its largest value, or its smallest when `upper` is false.
+ * Where the atom stands alone, a number as its bound says no more than its interval. */
+static bool limit(pass_build *b, ir_ref atom, bool upper, bool alone, pass_linear *out) {
   const ir_node *n = ir_get(b->g, atom);
   if (n->op == IR_OP_RANGE || n->op == IR_OP_MOD || n->op == IR_OP_BOUND) {
     ir_ref size = n->op == IR_OP_RANGE ? n->src[0] : n->src[1];
-    if (ir_is_const(b->g, size, NULL)) return false;
+    if (alone && ir_is_const(b->g, size, NULL)) return false;
     if (!upper) {
       pass_linear_const(out, 0);
       return true;
@@ -83,7 +84,7 @@ static bool limit(pass_build *b, ir_ref atom, bool upper, pass_linear *out) {
   for (uint32_t i = 0; i < inner.count; i++) { /* only a plain quotient of one such atom, to stay cheap */
     pass_linear bound;
     if (inner.count != 1 || inner.term[0].coef < 1 || !pass_enter(b)) return false;
-    bool done = limit(b, inner.term[0].atom, upper, &bound) &&
+    bool done = limit(b, inner.term[0].atom, upper, true, &bound) &&
                 pass_linear_scale(&bound, inner.term[0].coef) &&
                 ir_add_ok(bound.constant, inner.constant, &bound.constant);
     ir_ref q = done ? pass_make_div(b, pass_linear_node(b, &bound), n->src[1]) : 0;
@@ -95,29 +96,66 @@ static bool limit(pass_build *b, ir_ref atom, bool upper, pass_linear *out) {
   return false;
 }
 
+/* A factor of one term of a sum, the others being proven not negative. */
+typedef struct factor_at {
+  uint32_t term, at, count;
+  ir_ref all[PASS_FACTORS];
+} factor_at;
+
+static bool others_positive(pass_build *b, const factor_at *f) {
+  bool positive = true;
+  for (uint32_t j = 0; j < f->count; j++)
+    positive = positive && (j == f->at || ir_bounds_of(b->g, f->all[j]).lo >= 0);
+  return positive;
+}
+
+/* The sum with `by` in the factor's place. */
+static bool replace_factor(pass_build *b, const pass_linear *in, const factor_at *f, ir_ref by,
+                           pass_linear *out) {
+  ir_ref rest[PASS_FACTORS];
+  pass_linear part;
+  uint32_t m = 0;
+  for (uint32_t j = 0; j < f->count; j++)
+    if (j != f->at) rest[m++] = f->all[j];
+  ir_ref product = by ? pass_make_mul(b, by, pass_product(b->g, rest, m)) : 0;
+  if (!product) return false;
+  pass_linear_read(b->g, product, &part);
+  *out = *in;
+  pass_linear_drop(out, f->term);
+  return pass_linear_add(b->g, out, &part, in->term[f->term].coef);
+}
+
 /* Replace one term by its limit. True when a term was replaced. */
 static bool eliminate(pass_build *b, pass_linear *in, bool upper) {
   for (uint32_t t = in->count; t-- > 0;) {
-    ir_ref f[PASS_FACTORS];
-    pass_term term = in->term[t];
-    uint32_t n = pass_factors(b->g, term.atom, f);
-    for (uint32_t i = n; i-- > 0;) {
-      pass_linear bound, next = *in;
-      bool positive = true;
-      for (uint32_t j = 0; j < n; j++) positive = positive && (j == i || ir_bounds_of(b->g, f[j]).lo >= 0);
-      if (!positive || !limit(b, f[i], upper == (term.coef > 0), &bound)) continue;
-      ir_ref rest[PASS_FACTORS];
-      uint32_t m = 0;
-      for (uint32_t j = 0; j < n; j++)
-        if (j != i) rest[m++] = f[j];
-      ir_ref replaced = pass_make_mul(b, pass_linear_node(b, &bound), pass_product(b->g, rest, m));
-      if (!replaced) return false;
-      pass_linear_read(b->g, replaced, &bound);
-      pass_linear_drop(&next, t);
-      if (!pass_linear_add(b->g, &next, &bound, term.coef)) return false;
+    factor_at f = {.term = t, .count = pass_factors(b->g, in->term[t].atom, f.all)};
+    bool up = upper == (in->term[t].coef > 0);
+    for (f.at = f.count; f.at-- > 0;) {
+      pass_linear bound, next;
+      if (!others_positive(b, &f) || !limit(b, f.all[f.at], up, f.count == 1, &bound)) continue;
+      if (!replace_factor(b, in, &f, pass_linear_node(b, &bound), &next)) return false;
       *in = next;
       return true;
     }
+  }
+  return false;
+}
+
+/* Replace a factor min(x, y), where an upper limit is wanted of it, by one of both if terms cancel then;
+ * max(x, y) likewise where a lower one is. True when one was replaced. */
+static bool choose(pass_build *b, pass_linear *in, bool upper) {
+  for (uint32_t t = 0; t < in->count; t++) {
+    factor_at f = {.term = t, .count = pass_factors(b->g, in->term[t].atom, f.all)};
+    ir_op op = upper == (in->term[t].coef > 0) ? IR_OP_MIN : IR_OP_MAX;
+    for (f.at = 0; f.at < f.count; f.at++)
+      for (uint32_t side = 0; side < 2 && ir_op_of(b->g, f.all[f.at]) == op; side++) {
+        pass_linear next;
+        if (!others_positive(b, &f) || !replace_factor(b, in, &f, ir_src(b->g, f.all[f.at], side), &next) ||
+            next.count >= in->count)
+          continue;
+        *in = next;
+        return true;
+      }
   }
   return false;
 }
@@ -178,6 +216,7 @@ static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper
   pass_interval none = {INT64_MIN, INT64_MAX};
   if (!pass_enter(b)) return none;
   for (int i = 0; i < PASS_TERMS && eliminate(b, &rest, upper); i++) {}
+  while (pass_recombine(b, &rest) || choose(b, &rest, upper)) {}
   pass_interval r = pass_linear_bounds(b, &rest);
   while (cancel_quotients(b, &rest, upper)) meet(&r, pass_linear_bounds(b, &rest));
   pass_leave(b);

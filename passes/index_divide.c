@@ -239,15 +239,41 @@ static ir_ref remainder_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
 
 /* symbolic divisors */
 
-/* atom / lead as monomials: the product of the factors left, or 0 */
-static ir_ref divide_monomial(ir_graph *g, ir_ref atom, ir_ref lead) {
+/* How many times the factor `part` goes into `whole` exactly: 1 where they are the same; (x - r)/c is d/c
+ * times (x - r)/d where d leaves r of x. 0 where that is not known. */
+static int64_t times_whole(pass_build *b, ir_ref whole, ir_ref part) {
+  int64_t d, c = 1, r, s = 0;
+  if (whole == part) return 1;
+  const ir_node *p = ir_get(b->g, part), *w = ir_get(b->g, whole);
+  if (p->op != IR_OP_FLOORDIV || !ir_is_const(b->g, p->src[1], &d) || d < 1) return 0;
+  bool quotient = p->src[0] != whole;
+  if (quotient && (w->op != IR_OP_FLOORDIV || w->src[0] != p->src[0] || !ir_is_const(b->g, w->src[1], &c)))
+    return 0;
+  if (c < 1 || d % c != 0 || !pass_residue(b, p->src[0], d, &r) || !pass_residue(b, p->src[0], c, &s))
+    return 0;
+  return r == s ? d / c : 0;
+}
+
+/* atom / lead as monomials: the product of the factors left, or 0; *times: a number that is left besides. */
+static ir_ref divide_monomial(pass_build *b, ir_ref atom, ir_ref lead, int64_t *times) {
   ir_ref f[PASS_FACTORS], l[PASS_FACTORS], left[PASS_FACTORS];
-  uint32_t n = pass_factors(g, atom, f), m = pass_factors(g, lead, l), i = 0, j = 0, k = 0;
-  if (!n || !m) return 0;
-  while (i < n && (j == m || ir_compare(g, f[i], l[j]) <= 0))
-    if (j < m && f[i] == l[j]) i++, j++;
-    else left[k++] = f[i++];
-  return j == m ? pass_product(g, left, k) : 0;
+  uint32_t n = pass_factors(b->g, atom, f), m = pass_factors(b->g, lead, l), k = 0;
+  if (!n || !m || m > n) return 0;
+  *times = 1;
+  for (uint32_t j = 0; j < m; j++) { /* the same factors first, so that each finds its own */
+    uint32_t i = 0;
+    while (i < n && f[i] != l[j]) i++;
+    if (i < n) f[i] = l[j] = 0;
+  }
+  for (uint32_t j = 0; j < m; j++) {
+    int64_t here = 0;
+    for (uint32_t i = 0; i < n && l[j] && !here; i++)
+      if (f[i] && (here = times_whole(b, f[i], l[j]))) f[i] = 0;
+    if (l[j] && (!here || !ir_mul_ok(*times, here, times))) return 0;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    if (f[i]) left[k++] = f[i];
+  return pass_product(b->g, left, k);
 }
 
 /* the monomial of highest degree, the last of equals */
@@ -269,14 +295,15 @@ static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear 
   pass_linear_const(quotient, 0);
   for (uint32_t i = 0; i < in->count && den_node;) {
     pass_term t = in->term[i];
-    ir_ref left = t.coef / lead.coef ? divide_monomial(b->g, t.atom, lead.atom) : 0;
-    int64_t q = t.coef / lead.coef;
+    int64_t q = t.coef, times;
+    ir_ref left = divide_monomial(b, t.atom, lead.atom, &times);
+    if (left && (!ir_mul_ok(q, times, &q) || q == INT64_MIN || (q /= lead.coef) == 0)) left = 0;
     pass_linear part, rest = *in, added = *quotient;
-    ir_ref product = left ? pass_make_mul(b, left, den_node) : 0;
+    ir_ref product = left ? pass_make_mul(b, pass_make_mul(b, left, ir_index(b->g, q)), den_node) : 0;
     if (product) pass_linear_read(b->g, product, &part);
     int64_t value;
     bool constant = left && ir_is_const(b->g, left, &value);
-    if (!product || q == INT64_MIN || !pass_linear_add(b->g, &rest, &part, -q) ||
+    if (!product || !pass_linear_add(b->g, &rest, &part, -1) ||
         (constant ? !ir_mul_ok(q, value, &value) || !ir_add_ok(added.constant, value, &added.constant)
                   : !pass_linear_term(b->g, &added, left, q)) ||
         !pass_enter(b)) {
@@ -388,6 +415,19 @@ static bool prove_positive(pass_build *b, ir_ref y) {
   return true;
 }
 
+/* What a quotient or remainder of x has become, a sum of others for one, lies where its operands' bounds say.
+ */
+static void tighten(pass_build *b, ir_op op, ir_ref x, ir_bounds by, ir_ref r) {
+  ir_bounds of = ir_bounds_of(b->g, x);
+  int64_t lo = 0, hi = by.hi - 1;
+  if (by.lo < 1 || ir_op_of(b->g, r) != IR_OP_ADD) return;
+  if (op == IR_OP_FLOORDIV) {
+    lo = of.lo == INT64_MIN ? INT64_MIN : ir_floor_div(of.lo, of.lo < 0 ? by.lo : by.hi);
+    hi = of.hi == INT64_MAX ? INT64_MAX : ir_floor_div(of.hi, of.hi < 0 ? by.hi : by.lo);
+  }
+  ir_bounds_tighten(b->g, r, lo, hi);
+}
+
 static ir_ref make(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
   if (!x || !y) return 0;
   int64_t d;
@@ -403,6 +443,7 @@ static ir_ref make(pass_build *b, ir_op op, ir_ref x, ir_ref y) {
     if (r && !pass_allowed(b, op == IR_OP_FLOORDIV ? "divide" : "remainder", op, (ir_ref[]){x, y}, 2, r))
       r = plain(b, op, x, y);
   }
+  if (r && !b->facts) tighten(b, op, x, by, r);
   pass_leave(b);
   return r;
 }

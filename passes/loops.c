@@ -340,24 +340,6 @@ static ir_ref kernel(ir_graph *g, ir_ref effect) {
   return ir_make(g, IR_OP_KERNEL, IR_NONE, ir_pack_arg(slots, 0), src, 1 + params + vars);
 }
 
-/* Index arithmetic is done in 64 bits at most: refuse what is not proven to fit, rather than compute it
- * wrong. */
-static bool index_fits(ir_graph *g, ir_ref root) {
-  ir_ref *live = NULL;
-  size_t count = 0, cap = 0;
-  bool fits = ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
-  for (size_t i = 0; i < count && fits; i++) {
-    if (ir_dtype_of(g, live[i]) != IR_INDEX) continue;
-    ir_bounds x = ir_bounds_of(g, live[i]);
-    fits = x.lo != INT64_MIN && x.hi != INT64_MAX;
-    if (!fits)
-      ir_fail(g->error, IR_ERR_UNSUPPORTED,
-              "a kernel's index arithmetic may need more than 64 bits; store a value in between");
-  }
-  ir_free(g->mem, live, cap * sizeof *live);
-  return fits;
-}
-
 /* Pieces of a store for groups of work-items: each has groups of its own, in which all have something to do.
  */
 static bool part_pieces(ir_graph *g, const ir_target *target, loop_stores *stores) {
@@ -400,5 +382,5 @@ ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pas
     return 0;
   locals = find_locals(g, target, &stores);
   ir_ref root = shaped(&base, stores.store, stores.count);
-  return root && index_fits(g, root) && locals_are_whole(g, root) ? kernel(g, root) : 0;
+  return root && locals_are_whole(g, root) ? kernel(g, root) : 0;
 }

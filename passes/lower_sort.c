@@ -9,10 +9,17 @@
  * then with its neighbours at distance 2^(k-2), ..., 2, 1; the lesser one always goes first. So a stage is:
  * the axis as [blocks, 2, half], its flip (of the halves, or in the first stage of the whole block), and the
  * minimum of both in the first half, the maximum in the second. Stages of one distance are one kernel,
- * whatever k is: 2 k - 1 different kernels in k (k + 1) / 2 launches for 2^k elements. */
+ * whatever k is: 2 k - 1 different kernels in k (k + 1) / 2 launches for 2^k elements.
+ *
+ * Where the size is a number, the axis is filled up to 2^k with a key that is greater than all others. Where
+ * a run decides, memory and stages are those of its size n: element i is compared with element i ^ mask,
+ * which is its mirror image for mask 2^k - 1 and its neighbour at that distance for a power of two, and stays
+ * as it is where there are no more than i ^ mask elements, as it would beside a greatest key. A scan does
+ * the stages, k (k + 1) / 2 of them for the least 2^k >= n, whose masks are a literal array. */
 #include "lower.h"
 
 #include "ops/compose_check.h"
+#include "ops/control.h"
 
 enum { POSITION_BITS = 32 };
 
@@ -53,27 +60,69 @@ static ir_ref stage(ir_graph *g, ir_ref keys, int64_t block, bool mirrored) {
   return y ? op_reshape_known(g, ir_unary(g, IR_OP_STORED, y), op_dims(g, keys), 3) : 0;
 }
 
+/* The network for a size that is a number. */
+static ir_ref network(ir_graph *g, ir_ref keys, int64_t size) {
+  const ir_ref *dims = op_dims(g, keys);
+  ir_ref zero = ir_index(g, 0), bounds[] = {zero, dims[0], zero, dims[1], zero, dims[2]};
+  int64_t padded = 1;
+  while (padded < size) padded *= 2;
+  ir_ref pads[] = {zero, zero, zero, ir_index(g, padded - size), zero, zero};
+  keys = pads[3] ? op_pad_known(g, keys, pads, number(g, INT64_MAX)) : 0;
+  for (int64_t block = 2; block <= padded && keys; block *= 2)
+    for (int64_t part = block; part >= 2 && keys; part /= 2) keys = stage(g, keys, part, part == block);
+  return keys ? op_shrink_known(g, keys, bounds) : 0;
+}
+
+/* One stage of a run: a function of the keys, the stage's number and the table of masks. */
+static ir_ref stage_by_mask(ir_graph *g, ir_ref keys, ir_ref table) {
+  ir_ref param[] = {op_buffer_like(g, keys), op_buffer(g, IR_I64, NULL, 0), op_buffer_like(g, table)};
+  if (!param[0] || !param[1] || !param[2]) return 0;
+  ir_ref x = param[0], size = ir_dim(g, keys, 1), lines[] = {ir_index(g, 1), size, ir_index(g, 1)};
+  ir_ref at = op_iota(g, IR_I64, &size, 1, 0), mask = op_gather(g, param[2], param[1], 0, IR_GATHER_CLIP);
+  ir_ref with = op_binary(g, IR_OP_XOR, at, mask);
+  ir_ref here = op_binary(g, IR_OP_LT, with, op_size_value(g, IR_I64, size)),
+         is_first = op_binary(g, IR_OP_LT, at, with);
+  ir_ref other = with ? op_gather(g, x, with, 1, IR_GATHER_CLIP) : 0;
+  if (!other || !here || !is_first) return 0;
+  here = op_reshape_known(g, here, lines, 3), is_first = op_reshape_known(g, is_first, lines, 3);
+  ir_ref y = op_where(g, is_first, op_binary(g, IR_OP_MIN, x, other), op_binary(g, IR_OP_MAX, x, other));
+  ir_ref next[] = {op_where(g, here, y, x), binary(g, IR_OP_ADD, param[1], 1)};
+  return ir_func(g, next, 2, param, 3);
+}
+
+/* The network for the size of a run, which is at most `most`. */
+static ir_ref network_of_run(ir_graph *g, ir_ref keys, int64_t most) {
+  int64_t masks[POSITION_BITS * (POSITION_BITS + 1) / 2];
+  uint32_t count = 0;
+  ir_ref size = ir_dim(g, keys, 1), stages = ir_index(g, 0), zero = stages;
+  for (int64_t half = 1, k = 1; half < most; half *= 2, k++) {
+    masks[count++] = 2 * half - 1;
+    for (int64_t distance = half / 2; distance >= 1; distance /= 2) masks[count++] = distance;
+    ir_ref more = pass_compare(g, IR_OP_GT, size, ir_index(g, half));
+    stages = pass_add(g, stages, pass_where(g, more, ir_index(g, k), zero));
+  }
+  if (!count || !stages) return stages ? keys : 0;
+  ir_ref all = ir_index(g, count), table = op_data(g, IR_I64, &all, 1, masks, count * sizeof *masks);
+  ir_ref x[] = {keys, number(g, 0), table}, body = table ? stage_by_mask(g, keys, table) : 0;
+  ir_ref made = body ? op_scan(g, x, 3, (ir_scan_state){.carries = 2}, body, stages) : 0;
+  return made ? ir_src(g, made, 0) : 0;
+}
+
 /* The positions that sort lines of i64 order, of 32 bits, as i64. */
 static ir_ref permutation(ir_graph *g, ir_ref order) {
   if (!order) return 0;
-  const ir_ref *dims = op_dims(g, order);
-  ir_ref size = dims[1], zero = ir_index(g, 0);
-  int64_t most = ir_bounds_of(g, size).hi, padded = 1;
+  ir_ref size = ir_dim(g, order, 1);
+  int64_t known, most = ir_bounds_of(g, size).hi;
   if (most > (int64_t)1 << POSITION_BITS) {
     ir_fail(g->error, IR_ERR_UNSUPPORTED, "sort: no bound of 2^%d is known of the size %s", POSITION_BITS,
             OP_EXPR(size));
     return 0;
   }
-  while (padded < most) padded *= 2;
-  ir_ref keys =
-      op_binary(g, IR_OP_OR, binary(g, IR_OP_SHL, order, POSITION_BITS), op_iota(g, IR_I64, dims, 3, 1));
-  ir_ref pads[] = {zero, zero, zero, pass_sub(g, ir_index(g, padded), size), zero, zero};
-  keys = keys && pads[3] ? op_pad_known(g, keys, pads, number(g, INT64_MAX)) : 0;
-  for (int64_t block = 2; block <= padded && keys; block *= 2)
-    for (int64_t part = block; part >= 2 && keys; part /= 2) keys = stage(g, keys, part, part == block);
+  ir_ref keys = op_binary(g, IR_OP_OR, binary(g, IR_OP_SHL, order, POSITION_BITS),
+                          op_iota(g, IR_I64, op_dims(g, order), 3, 1));
   if (!keys) return 0;
-  ir_ref bounds[] = {zero, dims[0], zero, size, zero, dims[2]};
-  return binary(g, IR_OP_AND, op_shrink_known(g, keys, bounds), ((int64_t)1 << POSITION_BITS) - 1);
+  keys = ir_is_const(g, size, &known) ? network(g, keys, known) : network_of_run(g, keys, most);
+  return keys ? binary(g, IR_OP_AND, keys, ((int64_t)1 << POSITION_BITS) - 1) : 0;
 }
 
 static ir_ref sorted(ir_graph *g, ir_ref lines, bool descending) {

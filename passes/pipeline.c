@@ -98,7 +98,10 @@ static void loops(pass_state *s) {
   if (shaping && shaping->enter) shaping->enter(shaping->user, shaping->kernel, s->g, s->root);
   ir_ref kernel = s->step->kernel = s->root = pass_loops(s->g, s->root, s->options->target, shaping);
   if (shaping) shaping->kernel++;
-  if (kernel) s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
+  if (!kernel) return;
+  s->step->count = ir_src(s->g, ir_src(s->g, ir_src(s->g, kernel, 0), 0), 0);
+  s->step->magnitude = pass_index_magnitude(s->g, kernel);
+  if (!s->step->magnitude) s->root = 0;
 }
 
 enum { ON_GRAPH, ON_KERNEL };

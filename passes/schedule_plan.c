@@ -12,10 +12,12 @@ void schedule_fail(scheduler *s) {
   ir_fail(s->error, IR_ERR_MEMORY, "out of memory scheduling a graph");
 }
 
+/* Memory holds them: a run whose sizes say otherwise is refused. */
 static ir_ref elements_of(ir_graph *g, ir_ref node) {
   const ir_node *shape = ir_get(g, ir_shape(g, node));
   ir_ref count = ir_index(g, 1);
   for (uint32_t i = 0; i < shape->nsrc; i++) count = pass_mul(g, count, shape->src[i]);
+  if (count) ir_bounds_tighten(g, count, 0, INT64_MAX / ir_dtypes[ir_dtype_of(g, node)].bytes);
   return count;
 }
 

@@ -11,6 +11,7 @@ typedef struct rewrite {
   ir_ref *map; /* of map_size entries: the new node, 0 when not visited; set for what is live alone */
   size_t map_size;
   ir_ref floor; /* the ref of map[0]; what is older stays */
+  bool *replaced; /* of map_size entries: this or what it is made of is; NULL: nobody asks */
 } rewrite;
 
 static bool rewrite_begin(rewrite *w, ir_graph *g, ir_ref root) {
@@ -30,6 +31,7 @@ static void rewrite_end(rewrite *w) {
   ir_free(w->g->mem, w->live, w->cap * sizeof *w->live);
   ir_free(w->g->mem, w->scratch, w->scratch_cap * sizeof *w->scratch);
   ir_free(w->g->mem, w->map, w->map_size * sizeof *w->map);
+  ir_free(w->g->mem, w->replaced, w->replaced ? w->map_size * sizeof *w->replaced : 0);
 }
 
 /* Is the node said again with more beside it? Facts then only tell what is 0. */
@@ -58,16 +60,39 @@ static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
   return facts && divides && result && speaks_of(w->g, result, node) ? node : result;
 }
 
+/* A loop binds its range wherever its value is used, so two that bind one range must not come to be: one that
+ * holds nothing of what is replaced stays the node that it is, even where building it again would give
+ * simpler conditions inside. Finds what is replaced if there are loops at all; false when memory is short. */
+static bool find_replaced(rewrite *w) {
+  ir_graph *g = w->g;
+  size_t first = 0;
+  while (first < w->count && ir_op_of(g, w->live[first]) != IR_OP_LOOP) first++;
+  if (first == w->count) return true;
+  if (!(w->replaced = ir_alloc(g->mem, w->map_size * sizeof *w->replaced))) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
+    return false;
+  }
+  for (size_t i = 0; i < w->count; i++) {
+    const ir_node *n = ir_get(g, w->live[i]);
+    bool replaced = w->map[w->live[i]] != 0;
+    for (uint32_t s = 0; s < n->nsrc && !replaced; s++) replaced = w->replaced[n->src[s]];
+    w->replaced[w->live[i]] = replaced;
+  }
+  return true;
+}
+
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
   rewrite w;
   ir_ref result = 0;
   if (rewrite_begin(&w, g, root)) {
     for (size_t i = 0; i < n; i++)
       if (from[i] <= root) w.map[from[i]] = to[i];
-    bool failed = false;
+    bool failed = !find_replaced(&w);
     for (size_t i = 0; i < w.count && !failed; i++) {
       ir_ref node = w.live[i];
-      if (!w.map[node]) failed = (w.map[node] = rebuild(&w, node, NULL)) == 0;
+      if (w.map[node]) continue;
+      if (w.replaced && !w.replaced[node] && ir_op_of(g, node) == IR_OP_LOOP) w.map[node] = node;
+      else failed = (w.map[node] = rebuild(&w, node, NULL)) == 0;
     }
     result = failed ? 0 : w.map[root];
   }

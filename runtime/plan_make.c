@@ -74,7 +74,7 @@ static bool add_var(maker *m, ir_ref ref) {
 
 /* Everything that sizes are made of; false when memory is short. */
 static bool collect_roots(maker *m, ir_ref **roots, size_t *count, size_t *cap) {
-  size_t need = m->plan->slot_count + 2 * m->plan->step_count;
+  size_t need = m->plan->slot_count + 4 * m->plan->step_count;
   for (size_t i = 0; i < m->plan->slot_count; i++) need += ir_rank(m->g, m->plan->slots[i].value);
   for (size_t i = 0; i < m->plan->step_count; i++)
     if (m->plan->steps[i].kind == IR_STEP_KERNEL) need += ir_get(m->g, m->plan->steps[i].kernel)->nsrc;
@@ -88,6 +88,7 @@ static bool collect_roots(maker *m, ir_ref **roots, size_t *count, size_t *cap) 
     (*roots)[(*count)++] = m->plan->steps[i].count;
     (*roots)[(*count)++] = m->plan->steps[i].work;
     if (m->plan->steps[i].flops) (*roots)[(*count)++] = m->plan->steps[i].flops;
+    if (m->plan->steps[i].magnitude) (*roots)[(*count)++] = m->plan->steps[i].magnitude;
   }
   return true;
 }
@@ -220,12 +221,21 @@ static void add_moving(maker *m, size_t number) {
   }
 }
 
+/* What has no value has no count either. */
+static uint32_t count_of(maker *m, const ir_step *from) {
+  uint32_t count = m->number_of[from->count] - 1;
+  if (!from->magnitude || ir_is_const(m->g, from->magnitude, NULL)) return count;
+  uint32_t fits = rt_value_add(&m->values, IR_OP_GE, m->number_of[from->magnitude] - 1,
+                               rt_value_number(&m->values, 0), 0);
+  return rt_value_add(&m->values, IR_OP_WHERE, fits, count, count);
+}
+
 static bool add_step(maker *m, size_t number) {
   const ir_step *from = &m->plan->steps[number];
   m->steps[number] =
       (rt_plan_step){.kind = (uint8_t)from->kind,
                      .reverse = from->reverse,
-                     .count = m->number_of[from->count] - 1,
+                     .count = count_of(m, from),
                      .work = m->number_of[from->work] - 1,
                      .flops = from->flops ? m->number_of[from->flops] - 1 : rt_value_number(&m->values, 0),
                      .slots = (uint32_t)m->step_slots.count,

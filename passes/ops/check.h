@@ -52,13 +52,11 @@ ir_ref op_canonical(ir_graph *g, ir_ref expr); /* canonical index expression; 0 
 bool op_sizes(ir_graph *g, const char *who, const ir_ref *shape, size_t rank, ir_ref *out);
 /* The same, where sizes and the number of elements of `like` are known to be sizes already. */
 bool op_sizes_like(ir_graph *g, const char *who, ir_ref like, const ir_ref *shape, size_t rank, ir_ref *out);
-/* Do the bytes of such a tensor fit int64_t? */
+/* Do the bytes of a tensor of these sizes number less than 2^63, for the least values of the sizes? */
 bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank);
 /* The tensor node, after checking rank and number of bytes. */
 ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
                const ir_ref *src, size_t nsrc);
-/* Do the bytes of a tensor of these sizes number less than 2^63? */
-bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank);
 /* batch.c: do the batches of the operands align, and is there room for them before the result's own axes?
  * False after failing. */
 bool op_batches_fit(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,

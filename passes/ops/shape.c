@@ -69,13 +69,15 @@ bool op_sizes_like(ir_graph *g, const char *who, ir_ref like, const ir_ref *shap
   return true;
 }
 
-/* Strides are computed with sizes of zero taken as one, so that is the product that must fit. */
+/* Strides are computed with sizes of zero taken as one, so that is the product that must fit. Sizes that
+ * depend on variables count their least: they need not all be large at one time, and a run knows what they
+ * are. */
 bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank) {
   int64_t bytes = ir_dtypes[dtype].bytes;
   for (size_t i = 0; i < rank; i++) {
-    int64_t most;
-    if (!ir_is_const(g, dims[i], &most)) most = ir_bounds_of(g, dims[i]).hi;
-    if (most > 1 && !ir_mul_ok(bytes, most, &bytes)) return false;
+    int64_t least;
+    if (!ir_is_const(g, dims[i], &least)) least = ir_bounds_of(g, dims[i]).lo;
+    if (least > 1 && !ir_mul_ok(bytes, least, &bytes)) return false;
   }
   return true;
 }
@@ -168,8 +170,10 @@ static bool broadcast_one(ir_graph *g, const char *who, const ir_ref *x, size_t 
   size_t lead = rank - ir_rank(g, x[at]);
   for (size_t i = lead; i < rank; i++) {
     ir_ref size = own[i - lead];
-    if (size == dims[i] || op_is_one(g, size)) continue;
-    if (op_is_one(g, dims[i])) dims[i] = size;
+    if (size == dims[i]) continue;
+    if (op_is_one(g, dims[i]))
+      dims[i] = size; /* a variable of the one value 1 as well: it says whose size it is */
+    if (op_is_one(g, size)) continue;
     if (op_decided(g, IR_OP_EQ, size, dims[i])) continue;
     ir_ref earlier = x[0];
     for (size_t k = 0; k < at; k++) { /* the operand that set this size */

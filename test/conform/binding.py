@@ -122,14 +122,15 @@ _FUNCTIONS = {  # name: (result, arguments)
 
 
 class Context:
-    """One context of libviewfold, which keeps nothing on disk and runs on one thread."""
+    """One context of libviewfold, which keeps nothing on disk."""
 
-    def __init__(self, build):
+    def __init__(self, build, threads=1, device=None):
         self.c = ctypes.CDLL(os.path.join(build, "libviewfold.so.0"))
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(self.c, name)
             function.restype, function.argtypes = result, arguments
-        options = _Options(size=ctypes.sizeof(_Options), threads=1, flags=1)
+        options = _Options(size=ctypes.sizeof(_Options), threads=threads, flags=1,
+                           device=device and device.encode())
         self.raw = self.must(self.c.vf_context_create, ctypes.byref(options))
 
     def must(self, function, *arguments):

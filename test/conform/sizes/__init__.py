@@ -1,0 +1,4 @@
+"""Rows of symbolic_sizes.py: operations on arrays whose sizes are variables, and what NumPy makes of them."""
+from sizes import moved, reduced
+
+ROWS = reduced.ROWS + moved.ROWS

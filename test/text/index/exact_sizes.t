@@ -1,0 +1,46 @@
+# Quotients of a size by its divisors are parts of one another, and a minimum is no more than each of its operands.
+
+== multiples of exact quotients have one form
+$ viewfold index 'f32[5,4,(n=8..1024:8)//8].reshape(5*(n//2)).reshape(5,4,n//8).permute(1,0,2)'
+((ridx2+(ridx0*(n//8)))+(ridx1*(n//2)))
+$ viewfold index 'f32[5,2,(n=8..1024:8)//2].reshape(5*n).reshape(5,8,n//8).permute(1,0,2)'
+((ridx2+(n*ridx1))+(ridx0*(n//8)))
+$ viewfold index 'f32[8*((n=8..1024:16)//16)].reshape(n//2)'
+ridx0
+$ viewfold index 'f32[(n=8..1024:8)//8*3].reshape(3*n//8)'
+ridx0
+$ viewfold index 'f32[(n=8..1024:8)//4+n//8].reshape(3*(n//8))'
+ridx0
+
+== a part of a variable digit stays below the size it is a part of
+$ viewfold index 'f32[5,4,(n=4..1024:4)//4].reshape(5*n).reshape(5,4,n//4).permute(1,0,2)'
+((ridx2+(n*ridx1))+(ridx0*(n//4)))
+
+== beside other sizes
+<<< g.vf
+graph @g(%x: bf16[r=15..4096:3,(s=128..2097152:128)//64,3], %y: f32[(m=16..1099511627776:16)//16*8,7]) {
+  %a = reshape %x shape=[r,6,s//128]
+  %b = swap_axes %y axis1=0 axis2=1 : f32[7,m//2]
+  %c = shrink %y bounds=[[0,m//2],[0,7]] : f32[m//16*8,7]
+  %d = concat %x, %x, %x axis=1 : bf16[r,6*(s//128),3]
+  return %a, %b, %c, %d
+}
+>>>
+$ viewfold dump --stage=graph g.vf
+[...]
+  return %a, %b, %c, %d
+}
+
+== a minimum fits what it is the minimum of
+<<< g.vf
+graph @g(%x: u8[4,r=3..8589934595], %y: f16[((n=2..8589934592:2)//2)+4]) {
+  %a = shrink %x bounds=[[0,4],[0,min(r,5)]]
+  %b = shrink %y bounds=[[n//2+4-min(6,n//2+4),n//2+4]]
+  %c = pad %a pads=[[0,0],[0,r-min(5,r)]] : u8[4,r]
+  return %a, %b, %c
+}
+>>>
+$ viewfold dump --stage=graph g.vf
+[...]
+  return %a, %b, %c
+}
