@@ -182,6 +182,10 @@ class Draw:
         which = random.random(shape)
         bits = np.where(which < 0.3, edges[random.integers(0, len(edges), shape)], bits)
         bits = np.where(which > 0.8, small, bits)
+        if dtype in ("f16", "bf16"):  # computed in f32, where a signalling NaN is a quiet one
+            digits, _, most = FORMAT[dtype]
+            infinity = np.uint16(2 * most + 1 << (digits - 1))
+            bits = np.where((bits & 0x7FFF) > infinity, bits | 1 << (digits - 2), bits)
         return Typed(bits.astype(unsigned).view(NUMPY[dtype]), dtype)
 
     def scalar(self, dtype, number):
