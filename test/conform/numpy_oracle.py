@@ -30,6 +30,7 @@ from oracle.rules import ALL
 
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "passes", "ops", "names.def")
 MOST_SHOWN = 3  # failures of one operation
+FOR_EACH_WHOLE = 50  # other cases for each round over the dtypes with operands of any bits
 
 
 def names():
@@ -97,7 +98,8 @@ def cases(name, count):
     any dtype, so that it is tried more often."""
     for number in range(count):
         yield number, None
-    for number in range(len(ALL) if name == "cast" else 1 if name in ELEMENTWISE and count else 0):
+    rounds = -(-count // FOR_EACH_WHOLE) if name in ELEMENTWISE else 0
+    for number in range(rounds * (len(ALL) if name == "cast" else 1)):
         for at, dtype in enumerate(ALL):
             yield count + number * len(ALL) + at, dtype
 
