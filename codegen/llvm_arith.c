@@ -73,7 +73,7 @@ static LLVMValueRef fma_unrounded(cg_emitter *e, uint32_t width, LLVMValueRef a,
   return cg_fail(
       e, IR_ERR_UNSUPPORTED, LLVMTypeOf(a),
       "compile: fma of f64 needs a processor with the fma instruction, which the target (%s) lacks; "
-      "elementary functions and %% of f64 use it too; use f32",
+      "elementary functions, // and %% of f64 use it too; use f32",
       e->target->triple);
 }
 
@@ -87,11 +87,6 @@ static LLVMValueRef float_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32
   case IR_OP_SUB: r = LLVMBuildFSub(e->b, a, b, ""); break;
   case IR_OP_MUL: r = LLVMBuildFMul(e->b, a, b, ""); break;
   case IR_OP_DIV: r = LLVMBuildFDiv(e->b, a, b, ""); break;
-  case IR_OP_FLOORDIV: r = round_to_integer(e, IR_OP_FLOOR, width, LLVMBuildFDiv(e->b, a, b, "")); break;
-  case IR_OP_MOD:
-    r = round_to_integer(e, IR_OP_FLOOR, width, LLVMBuildFDiv(e->b, a, b, ""));
-    r = fma_unrounded(e, width, LLVMBuildFNeg(e->b, r, ""), b, a);
-    break;
   default: return cg_unknown_op(e, op, dtype, width);
   }
   return cg_round_narrow(e, dtype, width, r);

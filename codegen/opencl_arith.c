@@ -215,10 +215,6 @@ static oc_value float_binary(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value a
   case IR_OP_SUB:
   case IR_OP_MUL:
   case IR_OP_DIV: r = rounded(e, op, a, b); break;
-  case IR_OP_FLOORDIV: r = in_prelude(e, "floor", rounded(e, IR_OP_DIV, a, b)); break;
-  case IR_OP_MOD:
-    r = unrounded_fma(e, minus(e, in_prelude(e, "floor", rounded(e, IR_OP_DIV, a, b))), b, a);
-    break;
   default: return oc_unknown_op(e, op, dtype);
   }
   return oc_round_narrow(e, dtype, r);

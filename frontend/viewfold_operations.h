@@ -56,7 +56,7 @@ VF_API vf_value vf_sub(vf_value a, vf_value b);
 VF_API vf_value vf_mul(vf_value a, vf_value b);
 VF_API vf_value vf_div(vf_value a, vf_value b);      /* of integers in f32, f64 for 64 bits */
 VF_API vf_value vf_floordiv(vf_value a, vf_value b); /* rounds towards minus infinity */
-VF_API vf_value vf_mod(vf_value a, vf_value b);      /* a - b * floordiv(a, b): the sign of b */
+VF_API vf_value vf_mod(vf_value a, vf_value b);      /* exact, of floats rounded once; the sign of b */
 VF_API vf_value vf_pow(vf_value a, vf_value b);      /* of integers: b >= 0 where it is a constant */
 VF_API vf_value vf_min(vf_value a, vf_value b);      /* NaN where either is */
 VF_API vf_value vf_max(vf_value a, vf_value b);

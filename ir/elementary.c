@@ -57,12 +57,13 @@ ir_ref ir_el_round(const ir_format *m, ir_ref x, ir_ref factor, int bias, ir_ref
   return ir_el_sub(m, sum, magic);
 }
 
-static ir_ref sign_bit(const ir_format *m) {
+ir_ref ir_el_sign_bit(const ir_format *m) {
   return ir_el_int(m, m->type == IR_F64 ? INT64_MIN : (int64_t)1 << 31);
 }
 
 ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size, ir_ref sign) {
-  return ir_el_float(m, ir_el_or(m, ir_el_bits(m, size), ir_el_and(m, ir_el_bits(m, sign), sign_bit(m))));
+  return ir_el_float(m,
+                     ir_el_or(m, ir_el_bits(m, size), ir_el_and(m, ir_el_bits(m, sign), ir_el_sign_bit(m))));
 }
 
 /* With z = exp(-|x|), which cannot overflow, and h = z/(1+z): 1/(1+z) = 1 - h for x >= 0, h = z - z h for x <
@@ -91,8 +92,10 @@ static ir_ref relu(ir_graph *g, ir_ref x, ir_dtype type) {
   return ir_where(g, ir_binary(g, IR_OP_LE, x, zero), zero, x);
 }
 
-bool ir_is_elementary(ir_op op) {
+bool ir_is_elementary(ir_op op, ir_dtype type) {
   switch (op) {
+  case IR_OP_FLOORDIV:
+  case IR_OP_MOD: return ir_is_float(type);
   case IR_OP_EXP:
   case IR_OP_EXP2:
   case IR_OP_LOG:
@@ -150,6 +153,8 @@ static ir_ref expand(const ir_format *m, ir_op op, ir_ref x, ir_ref y) {
   case IR_OP_ATANH: return ir_el_atanh(m, x);
   case IR_OP_RSQRT: return ir_el_div(m, ir_el_const(m, 1), ir_unary(m->g, IR_OP_SQRT, x));
   case IR_OP_POW: return ir_el_pow(m, x, y);
+  case IR_OP_FLOORDIV: return ir_el_floordiv(m, x, y);
+  case IR_OP_MOD: return ir_el_mod(m, x, y);
   default: return 0;
   }
 }
@@ -158,8 +163,8 @@ ir_ref ir_elementary(ir_graph *g, ir_ref node) {
   const ir_node *n = ir_get(g, node);
   ir_op op = (ir_op)n->op;
   ir_dtype type = (ir_dtype)n->dtype;
-  if (!ir_is_elementary(op)) return node;
-  ir_ref x = ir_cast(g, n->src[0], type), y = op == IR_OP_POW ? ir_cast(g, n->src[1], type) : 0;
+  if (!ir_is_elementary(op, type)) return node;
+  ir_ref x = ir_cast(g, n->src[0], type), y = n->nsrc > 1 ? ir_cast(g, n->src[1], type) : 0;
   if (op == IR_OP_RELU) return relu(g, x, type);
   if (op == IR_OP_POW && !ir_is_float(type)) return ir_el_pow_int(g, x, y);
   ir_format m = ir_format_of(g, type == IR_F64 ? IR_F64 : IR_F32);

@@ -20,6 +20,8 @@
  *   sinh cosh tanh       f32 <= 2      f64 <= 2
  *   pow                  f32 <= 1      f64 <= 1.5
  *   rsqrt                1 / sqrt(x), each rounded: <= 1.5
+ *   mod                  the exact remainder with the sign of the divisor, rounded once
+ *   floordiv             the exact floor of the quotient up to 2^22 (f64 2^51), and NumPy's value beyond
  *
  * Special values are those of IEEE 754-2019 and C17 annex F: signed zeros are kept by the odd functions,
  * log(0) = -inf, log of a negative number is NaN,
@@ -31,8 +33,9 @@
 
 #include "ir.h"
 
-bool ir_is_elementary(ir_op op); /* EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID GELU GELU_TANH EXPM1 LOG1P
-                                    ERFINV TAN ASIN ACOS ATAN SINH COSH ASINH ACOSH ATANH RSQRT POW RELU */
+/* EXP EXP2 LOG LOG2 SIN COS TANH ERF SIGMOID GELU GELU_TANH EXPM1 LOG1P ERFINV TAN ASIN ACOS ATAN SINH COSH
+ * ASINH ACOSH ATANH RSQRT POW RELU; of floats FLOORDIV and MOD as well */
+bool ir_is_elementary(ir_op op, ir_dtype type);
 
 /* The node (tensor or loop level, its op elementary) in primitive operations on the same operands; a node
  * with any other op is returned as it is. 0 when memory is short. */

@@ -84,6 +84,7 @@ void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, 
 /* x * factor rounded to an integer n by the format's magic number: *bits ends in n + bias, in two's
  * complement. factor 0 stands for 1. */
 ir_ref ir_el_round(const ir_format *m, ir_ref x, ir_ref factor, int bias, ir_ref *bits);
+ir_ref ir_el_sign_bit(const ir_format *m); /* the bit alone, as an integer */
 ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size,
                        ir_ref sign); /* size >= 0 or NaN, with the sign of `sign` */
 
@@ -119,6 +120,10 @@ ir_ref ir_el_cosh(const ir_format *m, ir_ref x);
 ir_ref ir_el_asinh(const ir_format *m, ir_ref x);
 ir_ref ir_el_acosh(const ir_format *m, ir_ref x);
 ir_ref ir_el_atanh(const ir_format *m, ir_ref x);
+
+/* elementary_remainder.c */
+ir_ref ir_el_floordiv(const ir_format *m, ir_ref a, ir_ref b);
+ir_ref ir_el_mod(const ir_format *m, ir_ref a, ir_ref b);
 
 /* elementary_erf.c, elementary_trig.c, elementary_pow.c */
 ir_ref ir_el_erf(const ir_format *m, ir_ref x);

@@ -16,7 +16,9 @@ static ir_ref scratch_expression(ir_graph *scratch, const ir_scalar_program *p, 
   for (uint32_t i = 0; i < operands; i++)
     src[i] = ir_make(scratch, IR_OP_INPUT, (ir_dtype)p->from[i], i, NULL, 0);
   ir_ref node = ir_make(scratch, (ir_op)p->op, (ir_dtype)p->type, 0, src, operands);
-  return node ? ir_elementary(scratch, node) : 0;
+  /* a remainder needs no definition by operations: it is exact, so that the C library's is the same one */
+  bool divides = p->op == IR_OP_FLOORDIV || p->op == IR_OP_MOD;
+  return node && !divides ? ir_elementary(scratch, node) : node;
 }
 
 static bool add_steps(ir_eval_run *run, ir_scalar_program *p, const ir_graph *scratch, const ir_ref *order,

@@ -9,14 +9,26 @@
     OFF /* gcc has only the command line's -ffp-contract=off; no expression here could contract */
 #endif
 
-/* Arithmetic in one C type. Minimum and maximum keep NaN and order -0 below +0. */
+/* Arithmetic in one C type. Minimum and maximum keep NaN and order -0 below +0. Remainders are exact but for
+ * the sum that gives them the divisor's sign. */
 #define FLOAT_ARITHMETIC(name, type, f)                                                                      \
   static type name##_least(type a, type b, bool greatest) {                                                  \
     if (isnan(a) || isnan(b)) return isnan(a) ? a : b;                                                       \
     if (a == b) return (signbit(a) != 0) != greatest ? a : b;                                                \
     return (a < b) != greatest ? a : b;                                                                      \
   }                                                                                                          \
+  static type name##_divide(type a, type b, type *remainder) {                                               \
+    type r = fmod##f(a, b), q = (a - r) / b, whole;                                                          \
+    bool down = r != 0 && (r < 0) != (b < 0);                                                                \
+    *remainder = down ? r + b : r == 0 ? copysign##f(0, b) : r;                                              \
+    if (b == 0) return a / b;                                                                                \
+    if (down) q -= 1;                                                                                        \
+    whole = floor##f(q); /* of what is an integer but for roundings */                                       \
+    if (q - whole > (type)0.5) whole += 1;                                                                   \
+    return q == 0 ? copysign##f(0, a / b) : whole;                                                           \
+  }                                                                                                          \
   static type name(ir_op op, type a, type b, type c) {                                                       \
+    type remainder;                                                                                          \
     switch ((int)op) {                                                                                       \
     case IR_OP_NEG: return -a;                                                                               \
     case IR_OP_ABS: return fabs##f(a);                                                                       \
@@ -29,8 +41,8 @@
     case IR_OP_SUB: return a - b;                                                                            \
     case IR_OP_MUL: return a * b;                                                                            \
     case IR_OP_DIV: return a / b;                                                                            \
-    case IR_OP_FLOORDIV: return floor##f(a / b);                                                             \
-    case IR_OP_MOD: return fma##f(-floor##f(a / b), b, a);                                                   \
+    case IR_OP_FLOORDIV: return name##_divide(a, b, &remainder);                                             \
+    case IR_OP_MOD: return name##_divide(a, b, &remainder), remainder;                                       \
     case IR_OP_MIN: return name##_least(a, b, false);                                                        \
     case IR_OP_MAX: return name##_least(a, b, true);                                                         \
     case IR_OP_FMA: return fma##f(a, b, c);                                                                  \

@@ -18,7 +18,7 @@ ir_ref pass_elementary(ir_graph *g, ir_ref store) {
     bool changed = false;
     for (uint32_t k = 0; k < n->nsrc; k++) changed |= (src[k] = map[n->src[k]]) != n->src[k];
     root = changed ? pass_rebuild(g, live[i], src, n->nsrc) : live[i];
-    if (root && ir_is_elementary((ir_op)n->op)) root = ir_elementary(g, root);
+    if (root && ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype)) root = ir_elementary(g, root);
     map[live[i]] = root;
     done = root != 0;
   }

@@ -18,6 +18,19 @@ uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t roo
   return found;
 }
 
+bool *loop_usual(ir_graph *g, const ir_ref *roots, uint32_t root_count, const ir_ref *live, size_t count) {
+  bool *usual = ir_alloc(g->mem, g->count);
+  if (!usual) return NULL;
+  memset(usual, 0, g->count);
+  for (uint32_t i = 0; i < root_count; i++) usual[roots[i]] = true;
+  for (size_t i = count; i-- > 0;) {
+    const ir_node *n = ir_get(g, live[i]);
+    for (uint32_t k = 0; k < n->nsrc && usual[live[i]]; k++)
+      usual[n->src[k]] |= n->op != IR_OP_RARE || k != 1;
+  }
+  return usual;
+}
+
 bool loop_depends(ir_graph *g, ir_ref root, ir_ref range) {
   if (root <= range) return root == range; /* sources are older */
   ir_ref *live = NULL;

@@ -41,18 +41,14 @@ static usual_work work_of(loop_nest *n, const ir_ref *roots, uint32_t root_count
   ir_ref *live = NULL;
   size_t count = 0, cap = 0, size = g->count;
   usual_work work = {.widest_bytes = 1};
-  bool *usual = ir_alloc(g->mem, size);
-  if (usual && ir_reachable(g, roots, root_count, &live, &count, &cap) == IR_OK) {
-    memset(usual, 0, size);
-    for (uint32_t i = 0; i < root_count; i++) usual[roots[i]] = true;
-    for (size_t i = count; i-- > 0;) {
-      const ir_node *node = ir_get(g, live[i]);
-      if (!usual[live[i]]) continue;
-      int bytes = ir_dtypes[node->dtype].bytes;
-      if (bytes > work.widest_bytes) work.widest_bytes = bytes;
-      work.operations += ir_is_float((ir_dtype)node->dtype) && node->nsrc > 0 && node->op != IR_OP_LOAD;
-      for (uint32_t k = 0; k < node->nsrc; k++) usual[node->src[k]] |= node->op != IR_OP_RARE || k != 1;
-    }
+  bool reached = ir_reachable(g, roots, root_count, &live, &count, &cap) == IR_OK;
+  bool *usual = reached ? loop_usual(g, roots, root_count, live, count) : NULL;
+  for (size_t i = 0; i < count && usual; i++) {
+    const ir_node *node = ir_get(g, live[i]);
+    if (!usual[live[i]]) continue;
+    int bytes = ir_dtypes[node->dtype].bytes;
+    if (bytes > work.widest_bytes) work.widest_bytes = bytes;
+    work.operations += ir_is_float((ir_dtype)node->dtype) && node->nsrc > 0 && node->op != IR_OP_LOAD;
   }
   ir_free(g->mem, live, cap * sizeof *live);
   ir_free(g->mem, usual, usual ? size : 0);

@@ -80,6 +80,9 @@ bool loop_depends(ir_graph *g, ir_ref root, ir_ref range);
 bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride);
 /* Nodes of op reachable from root, ascending, at most `room` of them. */
 uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room);
+/* By ref, of g->count: which nodes the roots need where no value is rare. `live`: what is reachable from the
+ * roots, in topological order. To be freed; NULL when memory is short. */
+bool *loop_usual(ir_graph *g, const ir_ref *roots, uint32_t root_count, const ir_ref *live, size_t count);
 /* How much the indices below root divide: divisions first, then their numbers of values, then conditions
  * whose faces have to be rounded. */
 int64_t loop_division_cost(ir_graph *g, ir_ref root);

@@ -109,7 +109,7 @@ static bool is_given(const tracer *t, const reached *r) {
   if (t->s->uses.walk[r->node] == t->s->walk || n->op == IR_OP_CONST || n->op == IR_OP_IOTA ||
       ir_ops[n->op].cls == IR_CLASS_VIEW)
     return false;
-  return !pass_is_elementwise(n) || (r->axis < 0 && ir_is_elementary((ir_op)n->op)) ||
+  return !pass_is_elementwise(n) || (r->axis < 0 && ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype)) ||
          parts_in_memory(t->s, r->node, r->summed || r->axis < 0);
 }
 
@@ -126,7 +126,8 @@ static bool compute(tracer *t, const reached *r) {
   const ir_node *n = ir_get(g, r->node);
   bool made = t->s->uses.walk[r->node] == t->s->walk, shared = t->s->uses.count[r->node] > 1;
   if (r->axis < 0 && made) return false;
-  if (!made && shared && ir_is_elementary((ir_op)n->op)) return false; /* others may need it in memory */
+  if (!made && shared && ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype))
+    return false; /* others may need it in memory */
   if (r->axis >= 0 && ir_ops[n->op].cls == IR_CLASS_LEAF && n->op != IR_OP_CONST) return false;
   for (uint32_t k = 0; k < ir_operand_count(n); k++) {
     slab_axes axes = slab_no_axes;

@@ -47,16 +47,17 @@ enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE
 static bool is_tensor(const scheduler *s, ir_ref r) { return ir_shape(s->g, r) != 0; }
 
 static int own_cost(const ir_node *n) {
+  bool elementary = ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype);
   switch ((int)n->op) {
   case IR_OP_RELU: return 2;
   case IR_OP_DIV:
-  case IR_OP_FLOORDIV:
-  case IR_OP_MOD:
   case IR_OP_SQRT: return 4;
+  case IR_OP_FLOORDIV:
+  case IR_OP_MOD: return elementary ? ELEMENTARY_COST : 4;
   default: break;
   }
   if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return REDUCTION_COST;
-  return ir_is_elementary((ir_op)n->op) ? ELEMENTARY_COST : pass_is_elementwise(n);
+  return elementary ? ELEMENTARY_COST : pass_is_elementwise(n);
 }
 
 /* Does the view read an element of its operand at several positions? */

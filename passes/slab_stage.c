@@ -52,7 +52,7 @@ static bool collect(sweep *w) {
 }
 
 static bool is_costly(const ir_graph *g, ir_ref node) {
-  return ir_is_elementary(ir_op_of(g, node)) && ir_op_of(g, node) != IR_OP_RELU;
+  return ir_is_elementary(ir_op_of(g, node), ir_dtype_of(g, node)) && ir_op_of(g, node) != IR_OP_RELU;
 }
 
 /* The axis of each shared loop; false where some loop does not walk it. */

@@ -30,25 +30,28 @@ static ir_ref positions_of(ir_graph *g, const ir_ref *live, size_t count) {
   return reduced ? pass_mul(g, own, all_terms) : own;
 }
 
-/* Bytes loaded and stored plus scalar operations, for one element and for all. Each is counted for every
- * term, so operations outside a reduction are overstated; that errs on the side of threads for kernels that
- * are large anyway. */
+/* Bytes loaded and stored plus scalar operations, for one element and for all, where no value is rare. Each
+ * is counted for every term, so operations outside a reduction are overstated; that errs on the side of
+ * threads for kernels that are large anyway. */
 static ir_ref work_of_one(ir_graph *g, ir_ref store) {
   ir_ref *live = NULL;
   size_t count = 0, cap = 0;
   int64_t each = 0;
   ir_ref total = ir_index(g, 1);
-  if (ir_reachable(g, &store, 1, &live, &count, &cap) == IR_OK) {
-    total = positions_of(g, live, count);
-    for (size_t i = 0; i < count; i++) {
-      const ir_node *n = ir_get(g, live[i]);
-      if (n->op == IR_OP_LOAD) each += ir_dtypes[n->dtype].bytes;
-      else if (n->op == IR_OP_UPDATE) each += 2 * ir_dtypes[ir_dtype_of(g, n->src[3])].bytes;
-      else if (n->op == IR_OP_STORE) each += ir_dtypes[ir_dtype_of(g, n->src[2])].bytes;
-      else if (n->dtype != IR_INDEX && ir_ops[n->op].cls != IR_CLASS_LEAF) each++;
-    }
+  bool reached = ir_reachable(g, &store, 1, &live, &count, &cap) == IR_OK;
+  size_t size = g->count;
+  bool *usual = reached ? loop_usual(g, &store, 1, live, count) : NULL;
+  for (size_t i = 0; i < count && usual; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    if (!usual[live[i]]) continue;
+    if (n->op == IR_OP_LOAD) each += ir_dtypes[n->dtype].bytes;
+    else if (n->op == IR_OP_UPDATE) each += 2 * ir_dtypes[ir_dtype_of(g, n->src[3])].bytes;
+    else if (n->op == IR_OP_STORE) each += ir_dtypes[ir_dtype_of(g, n->src[2])].bytes;
+    else if (n->dtype != IR_INDEX && ir_ops[n->op].cls != IR_CLASS_LEAF) each++;
   }
+  if (usual) total = positions_of(g, live, count);
   ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, usual, usual ? size : 0);
   return pass_mul_int(g, total, each);
 }
 

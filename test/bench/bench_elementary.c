@@ -15,15 +15,15 @@ typedef struct function {
 } function;
 
 static const function functions[] = {
-    {"exp", NULL, -80, 80},     {"exp2", NULL, -100, 100}, {"log", NULL, 0, 100},
-    {"log2", NULL, 0, 100},     {"sin", NULL, -100, 100},  {"cos", NULL, -100, 100},
-    {"tan", NULL, -100, 100},   {"tanh", NULL, -4, 4},     {"erf", NULL, -4, 4},
-    {"sigmoid", NULL, -20, 20}, {"gelu", NULL, -4, 4},     {"gelu", "approximate=\"tanh\"", -4, 4},
-    {"rsqrt", NULL, 0, 100},    {"expm1", NULL, -2, 2},    {"log1p", NULL, -1, 10},
-    {"erfinv", NULL, -1, 1},    {"asin", NULL, -1, 1},     {"acos", NULL, -1, 1},
-    {"atan", NULL, -4, 4},      {"sinh", NULL, -40, 40},   {"cosh", NULL, -40, 40},
-    {"asinh", NULL, -40, 40},   {"acosh", NULL, 1, 40},    {"atanh", NULL, -1, 1},
-    {"pow", NULL, 0, 4},
+    {"exp", NULL, -80, 80},     {"exp2", NULL, -100, 100},  {"log", NULL, 0, 100},
+    {"log2", NULL, 0, 100},     {"sin", NULL, -100, 100},   {"cos", NULL, -100, 100},
+    {"tan", NULL, -100, 100},   {"tanh", NULL, -4, 4},      {"erf", NULL, -4, 4},
+    {"sigmoid", NULL, -20, 20}, {"gelu", NULL, -4, 4},      {"gelu", "approximate=\"tanh\"", -4, 4},
+    {"rsqrt", NULL, 0, 100},    {"expm1", NULL, -2, 2},     {"log1p", NULL, -1, 10},
+    {"erfinv", NULL, -1, 1},    {"asin", NULL, -1, 1},      {"acos", NULL, -1, 1},
+    {"atan", NULL, -4, 4},      {"sinh", NULL, -40, 40},    {"cosh", NULL, -40, 40},
+    {"asinh", NULL, -40, 40},   {"acosh", NULL, 1, 40},     {"atanh", NULL, -1, 1},
+    {"pow", NULL, 0, 4},        {"mod", NULL, -1000, 1000}, {"floordiv", NULL, -1000, 1000},
 };
 
 static double now(void) {
@@ -44,8 +44,8 @@ static double measure(vf_context *context, const function *f, vf_dtype dtype) {
   }
   vf_graph *graph = vf_graph_create(context, f->name, &error);
   vf_value in[2] = {vf_input(graph, "x", dtype, VF_LIST(N)), vf_number(graph, 1.7)};
-  int operands = strcmp(f->name, "pow") ? 1 : 2;
-  vf_output(graph, "y", vf_apply(graph, f->name, in, operands, f->attributes));
+  bool two = !strcmp(f->name, "pow") || !strcmp(f->name, "mod") || !strcmp(f->name, "floordiv");
+  vf_output(graph, "y", vf_apply(graph, f->name, in, two ? 2 : 1, f->attributes));
   vf_program *program = vf_compile(graph, &error);
   double best = -1;
   for (int i = 0; i < ROUNDS && program; i++) {

@@ -8,7 +8,8 @@ operation of passes/ops/names.def without a row is a failure.
 
   numpy_oracle.py --build DIR [--seed N] [--count N] [--only NAME]
 
---count is the number of cases for each operation. Exit status: 0, 1 after a failure, 77 when it cannot run.
+Operations that work element by element are tried once more with each dtype, on operands of any bits.
+--count is the number of the other cases for each operation. Exit status: 0, 1 after a failure, 77 when it cannot run.
 """
 import argparse
 import collections
@@ -23,11 +24,13 @@ except ImportError as missing:
     sys.exit(77)
 
 import binding
-from oracle import ROWS
-from oracle.draw import Draw, TextCase
+from oracle import ELEMENTWISE, ROWS
+from oracle.draw import Draw, Outside, TextCase
+from oracle.rules import ALL
 
 NAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "passes", "ops", "names.def")
 MOST_SHOWN = 3  # failures of one operation
+FOR_EACH_WHOLE = 50  # other cases for each round over the dtypes with operands of any bits
 
 
 def names():
@@ -46,11 +49,11 @@ def seed_of(seed, name, number):
     return np.random.default_rng([seed, number] + list(name.encode()))
 
 
-def recorded(context, row, operation, random):
+def recorded(context, row, operation, random, whole):
     """One case as text: (text, inputs, names of results, wants)."""
     aliases, attributes = operation
     graph = binding.Graph(context)
-    draw = Draw(random, graph, attributes)
+    draw = Draw(random, graph, attributes, whole)
     name = draw.one(aliases)
     case = row(draw)
     if isinstance(case, TextCase):
@@ -61,10 +64,12 @@ def recorded(context, row, operation, random):
     return graph.text(), graph.inputs, [f"y{k}" for k in range(len(results))], case.wants
 
 
-def run_case(context, row, operation, random):
-    """None, or what was wrong, with the graph."""
+def run_case(context, row, operation, random, whole=None):
+    """None, or what was wrong, with the graph. whole: a dtype, of which operands have any bits."""
     try:
-        text, inputs, names, wants = recorded(context, row, operation, random)
+        text, inputs, names, wants = recorded(context, row, operation, random, whole)
+    except Outside:
+        return None
     except binding.Refused as why:
         return f"refused: {why}"
     if len(names) != len(wants):
@@ -78,11 +83,25 @@ def run_case(context, row, operation, random):
             return f"{how}: {why}\n{text}"
         for number, (got, want) in enumerate(zip(outputs, wants)):
             wrong = want.wrong(got)
+            if wrong and inputs and whole:
+                at = int(re.search(r"at \[(\d+)\]", wrong).group(1))
+                return f"{how} result {number} {wrong}, of {[x.wide()[at] for x in inputs]}\n{text}"
             if wrong:
                 values = "".join(f"\n  input {k} = {x.wide().tolist()}" for k, x in enumerate(inputs)
                                  if x.array.size <= 24)
                 return f"{how} result {number} {wrong}\n{text}{values}"
     return None
+
+
+def cases(name, count):
+    """What is tried of an operation: (seed, dtype of which operands have any bits, or None). A cast goes to
+    any dtype, so that it is tried more often."""
+    for number in range(count):
+        yield number, None
+    rounds = -(-count // FOR_EACH_WHOLE) if name in ELEMENTWISE else 0
+    for number in range(rounds * (len(ALL) if name == "cast" else 1)):
+        for at, dtype in enumerate(ALL):
+            yield count + number * len(ALL) + at, dtype
 
 
 def main():
@@ -104,8 +123,9 @@ def main():
     for name in sorted(every.keys() & ROWS.keys()):
         if options.only not in ("", name):
             continue
-        for number in range(options.count):
-            wrong = run_case(context, ROWS[name], every[name], seed_of(options.seed, name, number))
+        for number, whole in cases(name, options.count):
+            random = seed_of(options.seed, name, number)
+            wrong = run_case(context, ROWS[name], every[name], random, whole)
             if wrong:
                 failures[name] += 1
                 if failures[name] <= MOST_SHOWN:

@@ -124,20 +124,29 @@ static int erfinv(mpfr_t out, const mpfr_t x, mpfr_rnd_t round) {
   return 0;
 }
 
+/* The remainder, with the sign of y */
+static int mod(mpfr_t out, const mpfr_t x, const mpfr_t y, mpfr_rnd_t round) {
+  mpfr_fmod(out, x, y, round);
+  if (mpfr_zero_p(out)) return mpfr_copysign(out, out, y, round);
+  bool differs = !mpfr_nan_p(out) && (mpfr_signbit(out) != 0) != (mpfr_signbit(y) != 0);
+  return differs ? mpfr_add(out, out, y, round) : 0;
+}
+
 static const struct {
   const char *name;
   int (*unary)(mpfr_t, const mpfr_t, mpfr_rnd_t);
   int (*binary)(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
 } exact[] = {
-    {"exp", mpfr_exp, 0},     {"exp2", mpfr_exp2, 0},   {"log", mpfr_log, 0},
-    {"log2", mpfr_log2, 0},   {"sin", mpfr_sin, 0},     {"cos", mpfr_cos, 0},
-    {"tanh", mpfr_tanh, 0},   {"erf", mpfr_erf, 0},     {"sigmoid", sigmoid, 0},
-    {"sqrt", mpfr_sqrt, 0},   {"rsqrt", rsqrt, 0},      {"div", 0, mpfr_div},
-    {"pow", 0, mpfr_pow},     {"gelu", gelu, 0},        {"gelu, tanh", gelu_tanh, 0},
-    {"expm1", mpfr_expm1, 0}, {"log1p", mpfr_log1p, 0}, {"erfinv", erfinv, 0},
-    {"tan", mpfr_tan, 0},     {"asin", mpfr_asin, 0},   {"acos", mpfr_acos, 0},
-    {"atan", mpfr_atan, 0},   {"sinh", mpfr_sinh, 0},   {"cosh", mpfr_cosh, 0},
-    {"asinh", mpfr_asinh, 0}, {"acosh", mpfr_acosh, 0}, {"atanh", mpfr_atanh, 0},
+    {"exp", mpfr_exp, 0},         {"exp2", mpfr_exp2, 0},   {"log", mpfr_log, 0},
+    {"log2", mpfr_log2, 0},       {"sin", mpfr_sin, 0},     {"cos", mpfr_cos, 0},
+    {"tanh", mpfr_tanh, 0},       {"erf", mpfr_erf, 0},     {"sigmoid", sigmoid, 0},
+    {"sqrt", mpfr_sqrt, 0},       {"rsqrt", rsqrt, 0},      {"div", 0, mpfr_div},
+    {"pow", 0, mpfr_pow},         {"mod", 0, mod},          {"gelu", gelu, 0},
+    {"gelu, tanh", gelu_tanh, 0}, {"expm1", mpfr_expm1, 0}, {"log1p", mpfr_log1p, 0},
+    {"erfinv", erfinv, 0},        {"tan", mpfr_tan, 0},     {"asin", mpfr_asin, 0},
+    {"acos", mpfr_acos, 0},       {"atan", mpfr_atan, 0},   {"sinh", mpfr_sinh, 0},
+    {"cosh", mpfr_cosh, 0},       {"asinh", mpfr_asinh, 0}, {"acosh", mpfr_acosh, 0},
+    {"atanh", mpfr_atanh, 0},
 };
 
 bool u_have_exact(void) { return true; }

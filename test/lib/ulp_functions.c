@@ -24,6 +24,13 @@ static void div_all(const float *xs, const float *ys, const float *gots, double 
   (void)gots;
   for (size_t i = 0; i < count; i++) out[i] = (double)xs[i] / (double)ys[i];
 }
+static void mod_all(const float *xs, const float *ys, const float *gots, double *out, size_t count) {
+  (void)gots;
+  for (size_t i = 0; i < count; i++) {
+    double r = fmod((double)xs[i], (double)ys[i]), y = (double)ys[i];
+    out[i] = r == 0 ? copysign(0, y) : (r < 0) != (y < 0) ? r + y : r;
+  }
+}
 
 #define EVERYWHERE HUGE_VAL
 const u_function u_functions[] = {
@@ -40,6 +47,7 @@ const u_function u_functions[] = {
     {"rsqrt", "rsqrt", 0, 1, 1.5, 1.5, 0, 4, EVERYWHERE, u_rsqrt_all},
     {"div", "div", 0, 2, 0.5, 0.5, -4, 4, EVERYWHERE, div_all},
     {"pow", "pow", 0, 2, 1, 1.5, 0, 10, EVERYWHERE, pow_all},
+    {"mod", "mod", 0, 2, 0.5, 0.5, -4000, 4000, EVERYWHERE, mod_all},
     {"gelu", "gelu", 0, 1, 1, 16, -6, 6, EVERYWHERE, u_gelu_all},
     {"gelu, tanh", "gelu", "approximate=\"tanh\"", 1, 2, 2, -6, 6, EVERYWHERE, u_gelu_tanh_all},
     {"expm1", "expm1", 0, 1, 1.5, 1.5, -2, 89, EVERYWHERE, u_expm1_all},

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The conformance tests on PoCL's device: ONNX's node tests, NumPy, and JAX where Python has it. Without a soak, one
-# operator of the first, one operation of the second.
+# operator of the first, two operations of the second.
 . test/opencl/common.sh
 . test/python.sh
 needs_pocl
@@ -27,6 +27,7 @@ if [ "$soak" = 1 ]; then
 else
   conform onnx_nodes onnx --only softmax
   conform numpy_oracle numpy --seed "$seed" --only dot2
+  conform numpy_oracle numpy --seed "$seed" --only mod --count 4
 fi
 echo "opencl conformance: $ran programs, $failed failed, seed $seed"
 [ $failed = 0 ]

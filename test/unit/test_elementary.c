@@ -466,9 +466,9 @@ static void narrow_floats_are_f32_rounded(void **s) {
 static void expansions_are_primitive(void **s) {
   (void)s;
   for (int op = 0; op < IR_OP_COUNT; op++) {
-    if (!ir_is_elementary((ir_op)op)) continue;
     static const ir_dtype types[] = {IR_F16, IR_BF16, IR_F32, IR_F64};
     for (int t = 0; t < 4; t++) {
+      if (!ir_is_elementary((ir_op)op, types[t])) continue;
       machine m;
       start(&m, (ir_op)op, types[t], 7);
       ir_ref root = ir_elementary(&m.g, m.root), *all = NULL;
@@ -476,7 +476,7 @@ static void expansions_are_primitive(void **s) {
       assert_int_equal(ir_reachable(&m.g, &root, 1, &all, &count, &cap), IR_OK);
       for (size_t i = 0; i < count; i++) {
         const ir_node *n = ir_get(&m.g, all[i]);
-        assert_false(ir_is_elementary((ir_op)n->op));
+        assert_false(ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype));
         bool floats_only = n->op == IR_OP_FMA || n->op == IR_OP_SQRT || n->op == IR_OP_DIV;
         if (floats_only) assert_true(n->dtype == IR_F32 || n->dtype == IR_F64);
       }

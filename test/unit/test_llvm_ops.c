@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "ir/elementary.h"
 #include "test/lib/kernels.h"
 
 enum { N = 2048, LANES = 16, MAX_EFFECTS = 40 };
@@ -162,6 +163,20 @@ static double least(double a, double b, bool greatest) {
   return (a < b) != greatest ? a : b;
 }
 
+/* NumPy's, in double for f64, else in float: % is the exact remainder, with the divisor's sign, and // what
+ * is left without it, as an integer. */
+#define MODEL_DIVIDE(name, type, f)                                                                          \
+  static type name(bool want_quotient, type a, type b) {                                                     \
+    type r = fmod##f(a, b), q = (a - r) / b;                                                                 \
+    bool down = r != 0 && (r < 0) != (b < 0);                                                                \
+    if (!want_quotient) return down ? r + b : r == 0 ? copysign##f(0, b) : r;                                \
+    if (b == 0) return a / b;                                                                                \
+    if (down) q -= 1;                                                                                        \
+    return q == 0 ? copysign##f(0, a / b) : q - floor##f(q) > (type)0.5 ? floor##f(q) + 1 : floor##f(q);     \
+  }
+MODEL_DIVIDE(divide_wide, double, )
+MODEL_DIVIDE(divide_single, float, f)
+
 static ir_value model_real(ir_op op, ir_dtype type, double a, double b, double c) {
   if (type == IR_F64) {
     switch (op) {
@@ -169,8 +184,8 @@ static ir_value model_real(ir_op op, ir_dtype type, double a, double b, double c
     case IR_OP_SUB: return real(a - b);
     case IR_OP_MUL: return real(a * b);
     case IR_OP_DIV: return real(a / b);
-    case IR_OP_FLOORDIV: return real(floor(a / b));
-    case IR_OP_MOD: return real(fma(-floor(a / b), b, a));
+    case IR_OP_FLOORDIV: return real(divide_wide(true, a, b));
+    case IR_OP_MOD: return real(divide_wide(false, a, b));
     case IR_OP_FMA: return real(fma(a, b, c));
     case IR_OP_SQRT: return real(sqrt(a));
     default: break;
@@ -182,8 +197,8 @@ static ir_value model_real(ir_op op, ir_dtype type, double a, double b, double c
   case IR_OP_SUB: return rounded(type, x - y);
   case IR_OP_MUL: return rounded(type, x * y);
   case IR_OP_DIV: return rounded(type, x / y);
-  case IR_OP_FLOORDIV: return rounded(type, floorf(x / y));
-  case IR_OP_MOD: return rounded(type, fmaf(-floorf(x / y), y, x));
+  case IR_OP_FLOORDIV: return rounded(type, divide_single(true, x, y));
+  case IR_OP_MOD: return rounded(type, divide_single(false, x, y));
   case IR_OP_FMA: return rounded(type, fmaf(x, y, z));
   case IR_OP_SQRT: return rounded(type, sqrtf(x));
   case IR_OP_MIN: return real(least(a, b, false));
@@ -381,10 +396,12 @@ static void test_operations(void **state) {
         ir_ref x[3];
         open_batch(&b, 3, x);
         for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
-          bool needs_fma = type == IR_F64 && (ops[k] == IR_OP_FMA || ops[k] == IR_OP_MOD);
+          bool divides = ops[k] == IR_OP_FLOORDIV || ops[k] == IR_OP_MOD;
+          bool needs_fma = type == IR_F64 && (ops[k] == IR_OP_FMA || divides);
           if (!has(ops[k], type) || (needs_fma && !t.target.has_fma)) continue;
           ir_dtype result = ir_ops[ops[k]].cls == IR_CLASS_COMPARE ? IR_BOOL : type;
-          add_output(&b, ops[k], ir_make(g, ops[k], result, 0, x, (uint32_t)ir_ops[ops[k]].operands));
+          ir_ref made = ir_make(g, ops[k], result, 0, x, (uint32_t)ir_ops[ops[k]].operands);
+          add_output(&b, ops[k], ir_elementary(g, made));
         }
         run_batch(&b, vector, &t.target);
         for (uint32_t e = 0; e < b.count; e++)

@@ -9,3 +9,4 @@ for part in (elementwise, views, batches, indirect, reduce, window, ordered, fun
     twice = ROWS.keys() & part.ROWS.keys()
     assert not twice, f"two rows for {sorted(twice)}"
     ROWS.update(part.ROWS)
+ELEMENTWISE = elementwise.ROWS.keys() | functions.ELEMENTWISE  # one element of each operand for one

@@ -5,6 +5,7 @@ from binding import NUMPY, Typed, to_dtype
 from oracle.rules import ALL, BYTES, FLOATS, FORMAT, NUMBERS, compute, spacing
 
 MOST_ELEMENTS = 600
+WHOLE_ELEMENTS = 1024
 
 
 class Want:
@@ -71,11 +72,29 @@ class Operand:
 EDGES = {"f": [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5]}
 
 
+class Outside(Exception):
+    """The row does not take the dtype."""
+
+
+def float_edges(dtype):
+    """Values at which something about floats of the dtype changes, and their neighbours, with either sign."""
+    digits, least, most = FORMAT[dtype]
+    powers = [least - digits + 1, least, -digits, -1, 0, 1, digits - 2, digits - 1, digits, digits + 1, 50, 54,
+              7, 8, 15, 16, 31, 32, 63, 64, most]
+    sizes = [np.ldexp(np.longdouble(1), k) for k in powers if k <= most] + [0, np.inf, np.nan, 1.5, 2.5, 3, 0.1, 100]
+    sizes = to_dtype(np.array(sizes, np.longdouble).astype(np.float64), dtype).array
+    bits = NUMPY[f"u{8 * BYTES[dtype]}"]
+    near = sizes.view(bits)[:, None] + np.array([-1, 0, 1]).astype(bits)
+    sign = bits(1 << (8 * BYTES[dtype] - 1))
+    return np.unique(np.concatenate([near.ravel(), near.ravel() ^ sign]))
+
+
 class Draw:
     """What one case draws from; attributes are those that the operation takes."""
 
-    def __init__(self, random, graph, attributes):
-        self.random, self.graph, self.attributes = random, graph, attributes
+    def __init__(self, random, graph, attributes, whole=None):
+        """whole: the dtype of which elements are any bits, of as many as WHOLE_ELEMENTS."""
+        self.random, self.graph, self.attributes, self.whole = random, graph, attributes, whole
 
     def accepts(self, attribute):
         return attribute in self.attributes
@@ -92,6 +111,8 @@ class Draw:
 
     def shape(self, least=0, most=4, low=0, high=5):
         """A rank and sizes; sizes of 0 are rare."""
+        if self.whole:
+            return (WHOLE_ELEMENTS,)
         rank = self.integer(least, most)
         sizes = [max(low, self.integer(1, high)) for _ in range(rank)]
         if low == 0 and rank and self.chance(0.06):
@@ -115,9 +136,11 @@ class Draw:
         return tuple(axes), [a if self.chance(0.6) else a - rank for a in axes]
 
     def array(self, dtype, shape, kind="any"):
-        """kind any: all that the dtype has, edges often; plain: sums and products stay in range; small: a few
-        integers."""
+        """kind any: all that the dtype has, edges often; plain: sums and products stay in range; wrapping: those
+        of floats do; small: a few integers."""
         random = self.random
+        if self.whole and dtype != "bool":
+            return self.any_bits(dtype, shape)
         if dtype == "bool":
             return Typed(random.integers(0, 2, shape).astype(bool))
         if kind == "small":
@@ -144,17 +167,44 @@ class Draw:
         with np.errstate(all="ignore"):
             return to_dtype(array, dtype)
 
+    def any_bits(self, dtype, shape):
+        """All bit patterns alike, but for every third element: an edge, or an integer of few digits."""
+        random, width = self.random, BYTES[dtype]
+        unsigned = NUMPY[f"u{8 * width}"]
+        bits = random.integers(0, 256, tuple(shape) + (width,), np.uint8).view(unsigned).reshape(shape)
+        if dtype in FLOATS:
+            edges = float_edges(dtype)
+        else:
+            limits = np.iinfo(NUMPY[dtype])
+            edges = np.array([limits.min, limits.min + 1, limits.max - 1, limits.max]).astype(unsigned)
+        small = random.integers(-9, 80, shape)
+        small = small.astype(unsigned) if dtype not in FLOATS else to_dtype(small / 4, dtype).array.view(unsigned)
+        which = random.random(shape)
+        bits = np.where(which < 0.3, edges[random.integers(0, len(edges), shape)], bits)
+        bits = np.where(which > 0.8, small, bits)
+        if dtype in ("f16", "bf16"):  # computed in f32, where a signalling NaN is a quiet one
+            digits, _, most = FORMAT[dtype]
+            infinity = np.uint16(2 * most + 1 << (digits - 1))
+            bits = np.where((bits & 0x7FFF) > infinity, bits | 1 << (digits - 2), bits)
+        return Typed(bits.astype(unsigned).view(NUMPY[dtype]), dtype)
+
     def scalar(self, dtype, number):
         return Typed(np.array(number, NUMPY[dtype]))
 
+    def dtype(self, dtypes):
+        """One of them, that of operands."""
+        if self.whole and self.whole not in dtypes:
+            raise Outside
+        return self.whole or self.one(dtypes)
+
     def numbers(self):
-        return self.one(NUMBERS)
+        return self.dtype(NUMBERS)
 
     def floats(self):
-        return self.one(FLOATS)
+        return self.dtype(FLOATS)
 
     def any_dtype(self):
-        return self.one(ALL)
+        return self.dtype(ALL)
 
     def operand(self, dtype, shape, kind="any"):
         return self.hold(self.array(dtype, shape, kind))
@@ -191,6 +241,8 @@ class Draw:
 
     def broadcast(self, count):
         """Shapes that broadcast together."""
+        if self.whole:
+            return [self.shape()] * count
         whole = self.shape()
         shapes = []
         for _ in range(count):

@@ -23,7 +23,7 @@ def in_dtype(x, dtype):
 def unary(function, dtypes):
     """Exact: computed as the standard says and rounded once."""
     def row(d):
-        x = d.operand(d.one(dtypes), d.shape())
+        x = d.operand(d.dtype(dtypes), d.shape())
         return Case([x], Want(x.dtype, rounded(x.dtype, function(x.a))))
     return row
 
@@ -31,7 +31,7 @@ def unary(function, dtypes):
 def of_float(function, bound):
     """A function of floats, within bound units in the last place of it; integers become floats first."""
     def row(d):
-        x = d.operand(d.one(ALL), d.shape())
+        x = d.operand(d.dtype(FLOATS if d.whole else ALL), d.shape())
         dtype = float_of(x.dtype)
         a = in_dtype(x, dtype).astype(np.longdouble if dtype == "f64" else np.float64)
         y = function(a)
@@ -43,7 +43,7 @@ def of_float(function, bound):
 def exactly(function):
     """A correctly rounded function of floats; integers become floats first."""
     def row(d):
-        x = d.operand(d.one(ALL), d.shape())
+        x = d.operand(d.dtype(ALL), d.shape())
         dtype = float_of(x.dtype)
         return Case([x], Want(dtype, rounded(dtype, function(in_dtype(x, dtype)))))
     return row
@@ -85,7 +85,7 @@ def gelu_tanh(a):
 def two(d, dtypes):
     """Two operands that broadcast and have a common dtype: as often as not the same one, now and then a
     number."""
-    a, b = d.one(dtypes), d.one(dtypes)
+    a, b = d.dtype(dtypes), d.dtype(dtypes)
     if d.chance(0.5) or promote(a, b) is None or promote(a, b) == "bool" and "bool" not in dtypes:
         b = a
     shapes = d.broadcast(2)
@@ -149,9 +149,9 @@ def dot2(a, b):
 
 
 def floor_divide(a, b):
-    """Floor division of integers, by 0 gives 0; of floats the floor of the quotient."""
+    """NumPy's; of integers, by 0 it is 0."""
     if a.dtype.kind == "f":
-        return np.floor(a / b)
+        return np.floor_divide(a, b)
     least = np.iinfo(a.dtype).min
     over = (a == least) & (b == -1) if least else np.zeros(np.broadcast_shapes(a.shape, b.shape), bool)
     safe = np.where((b == 0) | over, np.array(1, a.dtype), b)
@@ -159,10 +159,9 @@ def floor_divide(a, b):
 
 
 def remainder(a, b):
-    """What floor division leaves, all of it after a division by 0; of floats a - floor(a / b) * b, rounded
-    once."""
+    """NumPy's; of integers, what floor division leaves: all of it after a division by 0."""
     if a.dtype.kind == "f":
-        return fused(-np.floor(a / b), b, a)
+        return np.remainder(a, b)
     return (a - floor_divide(a, b) * b).astype(a.dtype)
 
 
@@ -268,12 +267,12 @@ def logical_not(d):
 
 
 def invert(d):
-    x = d.operand(d.one(("bool",) + INTEGERS), d.shape())
+    x = d.operand(d.dtype(("bool",) + INTEGERS), d.shape())
     return Case([x], Want(x.dtype, np.invert(x.a)))
 
 
 def cast(d):
-    x, dtype = d.operand(d.any_dtype(), d.shape()), d.any_dtype()
+    x, dtype = d.operand(d.any_dtype(), d.shape()), d.one(ALL)
     return Case([x], Want(dtype, convert(x.a, dtype)), dtype=dtype)
 
 
@@ -284,7 +283,7 @@ def bitcast(d):
 
 
 def where(d):
-    a, b = d.one(ALL), d.one(ALL)
+    a, b = d.dtype(ALL), d.dtype(ALL)
     b = a if promote(a, b) is None else b
     shapes = d.broadcast(3)
     condition, x, y = d.operand("bool", shapes[0]), d.operand(a, shapes[1]), d.operand(b, shapes[2])
@@ -320,7 +319,7 @@ ROWS = {
     "not": invert, "logical_not": logical_not, "cast": cast, "bitcast": bitcast,
     "add": binary(wrapping(np.add), NUMBERS), "sub": binary(wrapping(np.subtract), NUMBERS),
     "mul": binary(wrapping(np.multiply), NUMBERS), "div": binary(np.divide, ALL, float_of),
-    "floordiv": binary(floor_divide, NUMBERS), "mod": binary(remainder, NUMBERS, zeros=False), "pow": power,
+    "floordiv": binary(floor_divide, NUMBERS), "mod": binary(remainder, NUMBERS), "pow": power,
     "maximum": binary(extremum(True), ALL), "minimum": binary(extremum(False), ALL),
     "eq": compare(np.equal), "ne": compare(np.not_equal), "lt": compare(np.less),
     "le": compare(np.less_equal), "gt": compare(np.greater), "ge": compare(np.greater_equal),

@@ -4,10 +4,11 @@ import math
 import numpy as np
 
 from binding import NUMPY, Typed
+from oracle import elementwise
 from oracle.draw import Case, Want, ulps
 from oracle.elementwise import exactly, in_dtype, of_float, rounded, sigmoid
 from oracle.reduce import SUM_UNITS, factors, final
-from oracle.rules import ALL, FLOATS, INTEGERS, NUMBERS, compute, float_of, work_unit
+from oracle.rules import ALL, FLOATS, INTEGERS, NUMBERS, compute, float_of, spacing, work_unit
 
 
 def inverse_erf(v):
@@ -33,7 +34,7 @@ def inverse_erf_of(a):
 
 def erfinv(d):
     """Mostly where it has a value."""
-    if d.chance(0.2):
+    if d.whole or d.chance(0.2):
         return of_float(inverse_erf_of, (2.51, 6))(d)
     dtype = d.floats()
     a = d.random.uniform(-1, 1, d.shape()) ** d.one([1, 9])
@@ -42,28 +43,28 @@ def erfinv(d):
     return Case([x], Want(dtype, y, ulps(dtype, y, {"f32": 2.51, "f64": 6}.get(dtype, 0.51))))
 
 
-def composed(function, spread):
+def composed(function, spread, factor=0):
     """A function of floats in several roundings: spread(x, y) bounds them, in units of the dtype computed
-    in."""
+    in. factor: by how many of the least numbers something is off by which x is multiplied."""
     def row(d, **attributes):
-        x = d.operand(d.one(ALL), d.shape(), "plain")
+        x = d.operand(d.dtype(FLOATS if d.whole else ALL), d.shape(), "plain")
         dtype = float_of(x.dtype)
         a = in_dtype(x, dtype).astype(np.longdouble)
         y = function(a, **attributes)
-        bound = work_unit(dtype) * spread(a, y) + final(dtype, y)
+        least = spacing("f64" if dtype == "f64" else "f32", 0)
+        bound = work_unit(dtype) * spread(a, y) + factor * least * np.abs(a) + final(dtype, y)
         return Case([x], Want(dtype, y, bound, zeros=False), **attributes)
     return row
 
 
-def error_function(a):
-    return np.vectorize(math.erf, otypes=[np.float64])(a.astype(np.float64)).astype(a.dtype)
+def gelu(d):
+    approximate = d.one([None, "tanh", "none"])
+    case = GELU[approximate == "tanh"](d)
+    case.attributes["approximate"] = approximate
+    return case
 
 
-def gelu(a, approximate=None):
-    if approximate == "tanh":
-        inner = np.sqrt(2 / np.longdouble(np.pi)) * (a + np.longdouble("0.044715") * a ** 3)
-        return 0.5 * a * (1 + np.tanh(inner))
-    return 0.5 * a * (1 + error_function(a / np.sqrt(np.longdouble(2))))
+GELU = (elementwise.ROWS["gelu_erf"], elementwise.ROWS["gelu_tanh"])
 
 
 def drawn(row, **choices):
@@ -81,17 +82,17 @@ def elu(a, alpha=1.0):
 
 
 def square(d):
-    x = d.operand(d.one(NUMBERS), d.shape())
+    x = d.operand(d.dtype(NUMBERS), d.shape())
     return Case([x], Want(x.dtype, rounded(x.dtype, x.a * x.a)))
 
 
 def sign(d):
-    x = d.operand(d.one(NUMBERS), d.shape())
+    x = d.operand(d.dtype(NUMBERS), d.shape())
     return Case([x], Want(x.dtype, rounded(x.dtype, np.sign(x.a)), zeros=False))
 
 
 def clip(d):
-    x = d.operand(d.one(NUMBERS), d.shape())
+    x = d.operand(d.dtype(NUMBERS), d.shape())
     low = None if d.chance(0.3) else d.integer(0, 3) if x.dtype in INTEGERS else d.integer(-6, 0) / 2
     high = None if d.chance(0.3) else d.integer(3, 9) if x.dtype in INTEGERS else d.integer(0, 6) / 2
     y = x.a if low is None else np.maximum(x.a, x.a.dtype.type(low))
@@ -226,16 +227,17 @@ def bernoulli(d):
     return Case(operands, Want("bool", y.reshape(shape)), shape=shape, p=p, **attributes)
 
 
+ELEMENTWISE = {"expm1", "log1p", "erfinv", "reciprocal", "square", "sign", "clip", "silu", "gelu", "softplus",
+               "leaky_relu", "elu", "threefry2x32"}
 ROWS = {
     "expm1": of_float(np.expm1, (1.51, 1.51)), "log1p": of_float(np.log1p, (1.51, 1.51)),
     "erfinv": erfinv,
     "reciprocal": exactly(lambda a: 1 / a), "square": square, "sign": sign, "clip": clip,
-    "silu": composed(lambda a: a * sigmoid(a), lambda a, y: 8 * np.abs(y)),
-    "gelu": drawn(composed(gelu, lambda a, y: 12 * np.abs(a) + 4 * np.abs(a) ** 3),
-                  approximate=(None, "tanh", "none")),
-    "softplus": composed(lambda a: np.logaddexp(0, a), lambda a, y: 8 * np.abs(y) + 4),
+    "silu": composed(lambda a: a * sigmoid(a), lambda a, y: 8 * np.abs(y), 2),
+    "gelu": gelu,
+    "softplus": composed(lambda a: np.logaddexp(0, a), lambda a, y: 8 * np.abs(y)),
     "leaky_relu": drawn(composed(leaky, lambda a, y: 3 * np.abs(y)), alpha=(None, 0.25, 0.1)),
-    "elu": drawn(composed(elu, lambda a, y: 8 * np.abs(y) + 4), alpha=(None, 0.5, 1.5)),
+    "elu": drawn(composed(elu, lambda a, y: 8 * np.abs(y)), alpha=(None, 0.5, 1.5)),
     "attention": attention, "threefry2x32": threefry_row, "uniform": uniform, "normal": normal,
     "bernoulli": bernoulli,
 }

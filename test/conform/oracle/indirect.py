@@ -75,12 +75,12 @@ def added(x, y, count, magnitude):
 
 def scatter(add):
     def row(d):
-        x, axis, written = data(d, d.one(NUMBERS if add else ALL), "plain" if add else "any")
+        x, axis, written = data(d, d.one(NUMBERS if add else ALL), "wrapping" if add else "any")
         batch = batched(d, axis)
         i, mode, at = positions(d, x.shape[:batch] + d.shape(most=2, high=4), x.shape[axis])
         shape = x.shape[:axis] + at.shape[batch:] + x.shape[axis + 1:]
         kept = shape[d.integer(0, len(shape)) if d.chance(0.2) else 0:]
-        u = d.operand(x.dtype, tuple(1 if d.chance(0.1) else s for s in kept), "plain" if add else "any")
+        u = d.operand(x.dtype, tuple(1 if d.chance(0.1) else s for s in kept), "wrapping" if add else "any")
         whole = np.broadcast_to(u.wide, shape)
         y, magnitude = np.array(x.wide), np.abs(x.wide) if add and x.dtype in FLOATS else None
         count = 0
@@ -116,10 +116,10 @@ def take_along_axis(d):
 
 def scatter_along_axis(add):
     def row(d):
-        x, axis, written = data(d, d.one(NUMBERS if add else ALL), "plain" if add else "any")
+        x, axis, written = data(d, d.one(NUMBERS if add else ALL), "wrapping" if add else "any")
         i, mode, at = lines(d, x, axis)
         at = np.broadcast_to(at, [s if k != axis else at.shape[axis] for k, s in enumerate(x.shape)])
-        u = d.operand(x.dtype, tuple(1 if d.chance(0.1) else s for s in at.shape), "plain" if add else "any")
+        u = d.operand(x.dtype, tuple(1 if d.chance(0.1) else s for s in at.shape), "wrapping" if add else "any")
         whole, y = np.broadcast_to(u.wide, at.shape), np.array(x.wide)
         magnitude, count = np.abs(y) if x.dtype in FLOATS and add else None, 0
         for place in np.ndindex(at.shape):

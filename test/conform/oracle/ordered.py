@@ -34,7 +34,7 @@ def before(y, axis, reverse, first):
 def running(function, first):
     """Sums and products."""
     def row(d):
-        x, axis, written = line(d, d.one(ALL), "plain")
+        x, axis, written = line(d, d.one(ALL), "wrapping")
         dtype = accumulator(x.dtype)
         reverse, exclusive = (d.one([None, True, False]) for _ in range(2))
         if first and x.dtype in FLOATS:  # no partial product leaves the range

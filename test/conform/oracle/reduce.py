@@ -12,7 +12,7 @@ from oracle.rules import ALL, FLOATS, accumulator, compute, float_of, promote, w
 SUM_UNITS = 128
 
 
-def reduced(d, dtypes, low=0, kind="plain"):
+def reduced(d, dtypes, low=0, kind="wrapping"):
     x = d.operand(d.one(dtypes), d.shape(low=low), kind)
     axes, written = d.axes(len(x.shape))
     keep = d.one([None, False, True])
@@ -120,7 +120,8 @@ def factors(d, *shapes):
     if d.chance(0.3):
         other = d.numbers()
         dtypes[0] = other if promote(other, dtypes[-1]) else dtypes[0]
-    operands = [d.operand(t, s, "plain") for t, s in zip(dtypes, shapes)]
+    kind = "plain" if any(t in FLOATS for t in dtypes) else "wrapping"
+    operands = [d.operand(t, s, kind) for t, s in zip(dtypes, shapes)]
     dtype = dtypes[0]
     for t in dtypes[1:]:
         dtype = promote(dtype, t)

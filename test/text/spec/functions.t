@@ -324,7 +324,7 @@ $ viewfold run ends.vf --in x=[[3,-1],[7,0]]
 min: f32[] = -1.0
 max: f32[] = 7.0
 
-== the remainder of floats is a - floor(a/b)*b as it stands
+== the remainder of floats is exact and has the divisor's sign, whatever the quotient
 <<< mod.vf
 graph @mod(%x: f32[4]) {
   %a = mod %x, 3.0
@@ -336,6 +336,11 @@ graph @mod(%x: f32[4]) {
 >>>
 $ viewfold run mod.vf --in x=[1,-1,0,7.5]
 a: f32[4] = [1.0, 2.0, 0.0, 1.5]
-b: f32[4] = [-2.0, -1.0, 0.0, -1.5]
-c: f32[4] = [nan, nan, nan, nan]
-d: f32[4] = [nan, nan, nan, nan]
+b: f32[4] = [-2.0, -1.0, -0.0, -1.5]
+c: f32[4] = [1.0, inf, 0.0, 7.5]
+d: f32[4] = [-inf, -1.0, -0.0, -inf]
+$ viewfold run mod.vf --in x=[1e10,1e20,-1e-30,3e38]
+a: f32[4] = [1.0, 2.0, 3.0, 2.0]
+b: f32[4] = [-2.0, -1.0, -1e-30, -1.0]
+c: f32[4] = [10000000000.0, 1e+20, inf, 3e+38]
+d: f32[4] = [-inf, -inf, -1e-30, -inf]

@@ -1,0 +1,216 @@
+/* floordiv and mod of floats: the evaluator's, and the operations that define them for compiled code, against
+ * long division bit by bit, which takes no library's word for it. */
+#include "ir/elementary.h"
+#include "ir/eval.h"
+#include "test/lib/bits.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BLOCK = 4096 };
+
+static uint64_t random_bits(uint64_t *state) { /* SplitMix64 */
+  uint64_t z = *state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+/* a = n 2^e, n of 53 bits or fewer */
+static uint64_t taken_apart(double a, int *e) {
+  uint64_t bits = bits_of(a) & INT64_MAX, exponent = bits >> 52, fraction = bits & 0xfffffffffffff;
+  *e = (int)(exponent ? exponent : 1) - 1075;
+  return exponent ? fraction | (uint64_t)1 << 52 : fraction;
+}
+
+/* |a| modulo |b|, finite, b not 0: a zero is appended to the dividend for each place. *quotient: the lowest
+ * bits of |a| // |b|, and whether any was lost. */
+static double size_modulo(double a, double b, uint64_t *quotient, bool *lost) {
+  int ea, eb;
+  uint64_t n = taken_apart(a, &ea), m = taken_apart(b, &eb);
+  *quotient = 0, *lost = false;
+  if (fabs(a) < fabs(b)) return fabs(a);
+  while (ea < eb) n % 2 ? (m *= 2, eb--) : (n /= 2, ea++); /* m stays below 2^53 where |a| >= |b| */
+  *quotient = n / m;
+  for (n %= m; ea > eb; ea--) {
+    *lost |= *quotient >> 63;
+    *quotient = *quotient * 2 + (2 * n >= m);
+    n = 2 * n >= m ? 2 * n - m : 2 * n;
+  }
+  return ldexp((double)n, eb);
+}
+
+/* The remainder, and its sum with b where signs differ, rounded to f64 or, for the narrower ones, to f32. */
+static double exact_mod(double a, double b, bool wide) {
+  uint64_t quotient;
+  bool lost;
+  if (isnan(a) || isnan(b) || isinf(a) || b == 0) return NAN;
+  double r = isinf(b) ? fabs(a) : size_modulo(a, b, &quotient, &lost);
+  if (r == 0) return copysign(0, b);
+  r = copysign(r, a);
+  if (signbit(r) == signbit(b)) return r;
+  return wide ? r + b : (double)((float)r + (float)b);
+}
+
+/* Where it is known without rounding: a quotient below 2^51 (f32: 2^22). NaN elsewhere, with *known false. */
+static double exact_quotient(double a, double b, bool wide, bool *known) {
+  uint64_t quotient = 0;
+  bool lost = false;
+  *known = true;
+  if (isnan(a) || isnan(b) || (isinf(a) && b != 0)) return NAN;
+  if (b == 0) return a / b;
+  double r = isinf(b) ? fabs(a) : size_modulo(a, b, &quotient, &lost);
+  *known = !lost && quotient < (uint64_t)1 << (wide ? 51 : 22);
+  bool down = r != 0 && (signbit(a) != 0) != (signbit(b) != 0);
+  if (!quotient && !down) return (signbit(a) != 0) != (signbit(b) != 0) ? -0.0 : 0.0;
+  double q = (double)quotient;
+  return (signbit(a) != 0) != (signbit(b) != 0) ? -q - down : q;
+}
+
+/* A graph of one operation: as a node, or as the operations that define it */
+typedef struct machine {
+  ir_graph g;
+  ir_error error;
+  ir_ref input[2], root;
+  ir_dtype type;
+} machine;
+
+static void start(machine *m, ir_op op, ir_dtype type, bool defined) {
+  *m = (machine){.type = type};
+  assert_int_equal(ir_graph_init(&m->g, &ir_mem_libc, &m->error), IR_OK);
+  ir_ref size = ir_index(&m->g, BLOCK), shape = ir_tuple(&m->g, &size, 1);
+  for (int i = 0; i < 2; i++)
+    m->input[i] = ir_make_tensor(&m->g, IR_OP_INPUT, type, shape, ir_name(&m->g, i ? "y" : "x", 1), &size, 1);
+  m->root = ir_binary(&m->g, op, m->input[0], m->input[1]);
+  if (defined) m->root = ir_elementary(&m->g, m->root);
+}
+
+static void run(machine *m, const void *x, const void *y, void *out) {
+  ir_eval_result result;
+  ir_binding_input inputs[] = {{m->input[0], x}, {m->input[1], y}};
+  ir_status status = ir_eval(&m->g, &m->root, 1, inputs, 2, NULL, 0, &result, &m->error);
+  if (status) fail_msg("%s", m->error.text);
+  memcpy(out, result.data, result.bytes);
+  ir_eval_free(&m->g, &result, 1);
+}
+
+/* The element of these bits in the dtype, and back */
+static double element(ir_dtype type, uint64_t bits) {
+  if (type == IR_F64) return double_of(bits);
+  if (type == IR_F32) return (double)float_of((uint32_t)bits);
+  return (double)(type == IR_F16 ? ir_half_to_float((uint16_t)bits) : ir_bfloat_to_float((uint16_t)bits));
+}
+
+static double rounded(ir_dtype type, double value) {
+  if (type == IR_F64) return value;
+  if (type == IR_F32) return (double)(float)value;
+  return element(type, type == IR_F16 ? ir_half_from_double(value) : ir_bfloat_from_double(value));
+}
+
+static void put(ir_dtype type, void *array, size_t i, double value) {
+  ir_value_store((unsigned char *)array + i * (size_t)ir_dtypes[type].bytes, type, (ir_value){.f = value});
+}
+static double get(ir_dtype type, const void *array, size_t i) {
+  return ir_value_load((const unsigned char *)array + i * (size_t)ir_dtypes[type].bytes, type).f;
+}
+
+/* Dividend and divisor: by turns of any bits, of near exponents, a divisor and what is next to a multiple of
+ * it, and what operations on floats treat specially, in all pairs. */
+static void draw(ir_dtype type, uint64_t *state, uint64_t number, double *a, double *b) {
+  static const double special[] = {0,
+                                   1,
+                                   3,
+                                   0.1,
+                                   7,
+                                   1.5,
+                                   0x1p24,
+                                   0x1p53,
+                                   INFINITY,
+                                   NAN,
+                                   65504,
+                                   0x1p-24,
+                                   0x1p-14,
+                                   0x1p-149,
+                                   0x1p-1074,
+                                   0x1p-126,
+                                   0x1p-1022,
+                                   0x1.fffffep127,
+                                   0x1.fffffffffffffp1023,
+                                   0x1.fep127,
+                                   1e10,
+                                   1e20};
+  enum { SPECIALS = sizeof special / sizeof *special };
+  *a = element(type, random_bits(state)), *b = element(type, random_bits(state));
+  uint64_t more = random_bits(state);
+  if (number < 4 * SPECIALS * SPECIALS) {
+    *a = rounded(type, copysign(special[number / 4 % SPECIALS], number & 1 ? -1 : 1));
+    *b = rounded(type, copysign(special[number / 4 / SPECIALS], number & 2 ? -1 : 1));
+  } else if (number % 3 == 1) {
+    *a = rounded(type, ldexp(*b * (1 + (double)(more >> 12) * 0x1p-52), (int)(more % 60)));
+  } else if (number % 3 == 2) {
+    *a = rounded(type, *b * (double)(more >> (more % 64)));
+    double next = nextafter(*a, more & 1 ? INFINITY : -INFINITY);
+    if (type == IR_F64 && more & 2) *a = next;
+    if (type == IR_F32 && more & 2) *a = (double)nextafterf((float)*a, more & 1 ? INFINITY : -INFINITY);
+  }
+}
+
+static bool same(double x, double y) { return (isnan(x) && isnan(y)) || bits_of(x) == bits_of(y); }
+
+static void agree(ir_op op, ir_dtype type, int rounds) {
+  static double x[BLOCK], y[BLOCK], out[2][BLOCK]; /* room for the widest type */
+  uint64_t state = 7, checked = 0;
+  machine machines[2];
+  bool wide = type == IR_F64;
+  for (int d = 0; d < 2; d++) start(&machines[d], op, type, d);
+  for (int round = 0; round < rounds; round++) {
+    for (size_t i = 0; i < BLOCK; i++) {
+      double a, b;
+      draw(type, &state, (uint64_t)round * BLOCK + i, &a, &b);
+      put(type, x, i, a), put(type, y, i, b);
+    }
+    for (int d = 0; d < 2; d++) run(&machines[d], x, y, out[d]);
+    for (size_t i = 0; i < BLOCK; i++) {
+      double a = get(type, x, i), b = get(type, y, i);
+      bool known = true;
+      double want = op == IR_OP_MOD ? exact_mod(a, b, wide) : exact_quotient(a, b, wide, &known);
+      double by_node = get(type, out[0], i), defined = get(type, out[1], i);
+      checked += known;
+      if (known && !same(by_node, rounded(type, want)))
+        fail_msg("%s of %s: %a, %a gives %a, not %a", ir_ops[op].text, ir_dtypes[type].name, a, b, by_node,
+                 rounded(type, want));
+      if (!same(by_node, defined))
+        fail_msg("%s of %s: %a, %a gives %a, and by its definition %a", ir_ops[op].text, ir_dtypes[type].name,
+                 a, b, by_node, defined);
+    }
+  }
+  assert_true(checked > (uint64_t)rounds * BLOCK / 3);
+  for (int d = 0; d < 2; d++) ir_graph_free(&machines[d].g);
+}
+
+static const ir_dtype types[] = {IR_F16, IR_BF16, IR_F32, IR_F64};
+static int rounds = 8;
+
+static void remainders_are_exact(void **s) {
+  (void)s;
+  for (int t = 0; t < 4; t++) agree(IR_OP_MOD, types[t], rounds);
+}
+
+static void quotients_are_exact_while_they_have_digits(void **s) {
+  (void)s;
+  for (int t = 0; t < 4; t++) agree(IR_OP_FLOORDIV, types[t], rounds);
+}
+
+/* test_remainder [ROUNDS]: of BLOCK pairs for each operation and dtype */
+int main(int argc, char **argv) {
+  if (argc > 1) rounds = atoi(argv[1]);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(remainders_are_exact),
+                                     cmocka_unit_test(quotients_are_exact_while_they_have_digits)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
