@@ -89,6 +89,7 @@ LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(RULEC_SRC),$(call find,\
 GEN_SRC := $(if $(and $(RULEC_SRC),$(filter passes/rules,$(ROOMS))),$(patsubst passes/rules/%.rules,$(GEN)/%_rules.c,$(call find,passes/rules/*.rules)))
 UNIT_SRC := $(call only,$(call find,test/unit/*.c))
 PROPERTY_SRC := $(call only,$(call find,test/property/*.c))
+CAMPAIGN_SRC := $(call find,test/campaign/*.c)
 # What tests share; without cmocka, the part that measuring programs and property tests need.
 CMOCKA_USERS := $(shell pkg-config --exists cmocka 2>/dev/null || grep -ls 'cmocka[.]h' test/lib/*.c)
 TESTLIB_SRC := $(filter-out $(CMOCKA_USERS),$(call find,test/lib/*.c))
@@ -101,6 +102,7 @@ LLVM_OBJ := $(call obj,$(LLVM_SRC))
 CLI_OBJ := $(call obj,$(CLI_SRC))
 UNIT := $(UNIT_SRC:test/%.c=$(B)/%)
 PROPERTY := $(PROPERTY_SRC:test/%.c=$(B)/%)
+CAMPAIGN := $(CAMPAIGN_SRC:test/%.c=$(B)/%)
 FUZZ := $(FUZZ_SRC:test/%.c=$(B)/%)
 DEMO := $(DEMO_SRC:docs/%.c=$(B)/%)
 
@@ -216,7 +218,8 @@ $(GEN)/%_rules.c: passes/rules/%.rules build/rulec
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
 LIBS_test_image = $(LLVM_LIBS)
-tests: $(UNIT) $(PROPERTY) $(if $(MODULE),$(B)/unit/viewfold-llvm.so $(B)/property/viewfold-llvm.so) build/opencl/shim.icd
+tests: $(UNIT) $(PROPERTY) $(CAMPAIGN) $(if $(MODULE),$(addsuffix /viewfold-llvm.so,$(addprefix $(B)/,unit property campaign))) \
+  build/opencl/shim.icd build/campaign/file_calls.so
 
 # A driver between the OpenCL loader and the real one, for what fails seldom (test/opencl/shim.h). The loader finds it
 # where OCL_ICD_VENDORS names the folder.
@@ -224,11 +227,16 @@ build/opencl/shim.so: $(addprefix test/opencl/,shim_icd.c shim_shadow.c shim_sha
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $(filter %.c,$^) -ldl -o $@
+# For campaigns: lets calls on files fail, in a program that it is preloaded into.
+build/campaign/file_calls.so: test/campaign/shim/file_calls.c test/campaign/shim/faults.h | tools
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $< -ldl -o $@
 build/opencl/shim.icd: build/opencl/shim.so
 	@echo '$(abspath $<)' > $@
 
 # The library looks for its module beside itself; in a test, "itself" is the executable.
-$(addsuffix /viewfold-llvm.so,$(addprefix $(B)/,unit property fuzz bench)): $(MODULE)
+$(addsuffix /viewfold-llvm.so,$(addprefix $(B)/,unit property campaign fuzz bench)): $(MODULE)
 	@mkdir -p $(@D)
 	@ln -sfn ../viewfold-llvm.so $@
 
@@ -243,6 +251,20 @@ $(B)/unit/%: $(B)/obj/test/unit/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -lcmocka -o $@
 $(B)/property/%: $(B)/obj/test/property/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(TEST_LINK) -o $@
+
+
+# The campaign of failing allocations runs on storage without room to spare: every node and every array that grows asks
+# for memory. What only reads is the same in both.
+HARD_OBJ := $(patsubst %.c,$(B)/obj/hard/%.o,ir/base.c ir/graph.c)
+$(B)/obj/hard/%.o: %.c $(B)/flags
+	$(call say,CC,$< hard)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -DIR_HARD=1 -MMD -MP -c $< -o $@
+$(B)/campaign/allocations: $(HARD_OBJ)
+$(B)/campaign/%: $(B)/obj/test/campaign/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_LINK) -o $@
@@ -405,5 +427,5 @@ uninstall:
 clean:
 	$(Q)rm -rf build
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(TESTLIB_SRC) \
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(HARD_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(CAMPAIGN_SRC) $(TESTLIB_SRC) \
   $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c))) build/rulec.d

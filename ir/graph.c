@@ -7,7 +7,13 @@
 
 #include <string.h>
 
-enum { CHUNK = 1 << IR_CHUNK_BITS, BLOCK_BYTES = 16 * 1024, FIRST_BUCKETS = 1024 };
+/* With IR_HARD every node takes a block of its own, so that a test's allocator can fail at each of them. */
+#ifdef IR_HARD
+enum { BLOCK_PER_NODE = true, BLOCK_BYTES = 0 };
+#else
+enum { BLOCK_PER_NODE = false, BLOCK_BYTES = 16 * 1024 };
+#endif
+enum { CHUNK = 1 << IR_CHUNK_BITS, FIRST_BUCKETS = 1024 };
 
 struct ir_block {
   struct ir_block *next;
@@ -23,7 +29,7 @@ struct ir_name {
 static void *block_alloc(ir_graph *g, size_t size) {
   size = (size + 7) & ~(size_t)7;
   struct ir_block *b = g->blocks;
-  if (!b || b->size - b->used < size) {
+  if (!b || b->size - b->used < size || BLOCK_PER_NODE) {
     size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
     struct ir_block *fresh = ir_alloc(g->mem, sizeof *fresh + room);
     if (!fresh) return NULL;
@@ -130,7 +136,8 @@ static ir_ref intern(ir_graph *g, ir_op op, ir_dtype dtype, bool weak, int64_t a
       return r;
   }
   ir_ref *copy = NULL;
-  if (!reserve_node(g) || (nsrc && !(copy = block_alloc(g, nsrc * sizeof *copy)))) return out_of_memory(g);
+  if (!reserve_node(g) || ((nsrc || BLOCK_PER_NODE) && !(copy = block_alloc(g, nsrc * sizeof *copy))))
+    return out_of_memory(g);
   if (nsrc) memcpy(copy, src, nsrc * sizeof *src);
   ir_ref ref = g->count++;
   *empty_bucket(g->buckets, g->bucket_count, hash) = (ir_bucket){hash, ref};
