@@ -92,13 +92,17 @@ static bool reserve_node(ir_graph *g) {
   return (size_t)g->count * 2 < g->bucket_count || table_grow(g);
 }
 
+/* Of node 0: whoever reads a source, such as the extent of a range, of a node that could not be made gets
+ * node 0 again. Attributes read at a place that the operation fixes lie within its first IR_ERROR_SOURCES. */
+static const ir_ref error_sources[IR_ERROR_SOURCES];
+
 ir_status ir_graph_init(ir_graph *g, const ir_mem *mem, ir_error *error) {
   *g = (ir_graph){.mem = mem, .error = error};
   if (!reserve_node(g)) {
     ir_graph_free(g);
     return ir_fail(error, IR_ERR_MEMORY, "out of memory making a graph");
   }
-  *(ir_node *)ir_get(g, 0) = (ir_node){.op = IR_OP_ERROR};
+  *(ir_node *)ir_get(g, 0) = (ir_node){.op = IR_OP_ERROR, .src = error_sources};
   g->count = 1;
   return IR_OK;
 }

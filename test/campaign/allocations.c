@@ -10,19 +10,17 @@
  *
  * Attempts are made in processes of their own, so that a crash or an endless loop is one more failure of a
  * named allocation. */
-#define _GNU_SOURCE /* nftw */
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ir/ir.h"
+#include "test/lib/folder.h"
 #include "test/lib/memory.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/workload.h"
@@ -61,7 +59,7 @@ typedef struct worker {
   progress *progress;
   long seed, step, again_step;
   int number, of; /* this one of so many */
-  char directory[256];
+  char directory[600];
   test_result wanted;
 } worker;
 
@@ -82,11 +80,6 @@ static void complain(worker *w, const char *what, const char *detail) {
          storages[w->row->storage], p->number, modes[p->mode], what, *detail ? ": " : "", detail);
   fflush(stdout);
   w->progress->wrong++;
-}
-
-static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *place) {
-  (void)facts, (void)kind, (void)place;
-  return remove(path);
 }
 
 /* What is not there yet; true where everything is. Each step may be asked for again. */
@@ -152,7 +145,7 @@ static bool try_one(worker *w, bool again) {
     }
   }
   finish(&a);
-  if (w->row->storage == EMPTY) nftw(w->directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  if (w->row->storage == EMPTY) test_folder_remove(w->directory);
   return reached;
 }
 
@@ -171,7 +164,7 @@ static bool try_first(worker *w) {
         !test_workload_agrees(test_workload_find(w->row->workload), a.graph, a.program, &a.result))
       complain(w, "the results are not the evaluator's", "");
     finish(&a);
-    if (w->row->storage == EMPTY) nftw(w->directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (w->row->storage == EMPTY) test_folder_remove(w->directory);
   }
   w->progress->ready = good;
   return good;
@@ -247,7 +240,7 @@ static void try_row(const struct row *row, worker with, const char *root, progre
     for (int i = 0; i < with.of; i++)
       if (running[i] == ended && (running[i] = follow(&workers[i], status)) <= 0) alive--;
   }
-  for (int i = 0; i < with.of; i++) nftw(workers[i].directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  for (int i = 0; i < with.of; i++) test_folder_remove(workers[i].directory);
   progress all = {.allocations = shared[0].allocations};
   for (int i = 0; i < with.of; i++) {
     const progress *p = &shared[i];
@@ -312,10 +305,10 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[i], "--only")) only = argv[i + 1];
   }
   if (with.of < 1 || with.of > MOST_JOBS || with.step < 1 || with.again_step < 1 || with.seed < 0) return 2;
-  char root[] = "/tmp/viewfold-allocations-XXXXXX";
+  char root[512];
   progress *shared =
       mmap(NULL, MOST_JOBS * sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED || !mkdtemp(root)) return 2;
+  if (shared == MAP_FAILED || !test_folder_make(root, sizeof root)) return 2;
   const char *missing = no_device("opencl");
   progress sum = {0};
   int cases = 0;
@@ -334,7 +327,7 @@ int main(int argc, char **argv) {
     snprintf(name, sizeof name, "random %ld", with.seed + i);
     cases += try_text(name, random_text((uint64_t)(with.seed + i)), with, root, shared, &sum);
   }
-  nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  test_folder_remove(root);
   printf(
       "allocations: %d cases of %ld allocations in all, %ld attempts with failures, %ld wrong (seed %ld)\n",
       cases, sum.allocations, sum.attempts, sum.wrong, with.seed);

@@ -6,10 +6,9 @@
  *   file_calls --build DIR --shim FILE.so --programs DIR [--count N] [--seed N]
  *
  * --programs: where the program `workload` is. --count: tries so many, chosen by the seed, instead of all. */
-#define _GNU_SOURCE /* nftw */
+#define _GNU_SOURCE /* strerrorname_np */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "test/campaign/shim/faults.h"
+#include "test/lib/folder.h"
 
 enum {
   MOST_ARGUMENTS = 12,
@@ -76,8 +76,8 @@ static const int errors[FAULT_COUNT][MOST_ERRORS + 1] = {
     [FAULT_mkdtemp] = {EACCES, ENOSPC, NO_MORE},
     [FAULT_mmap] = {ENOMEM, EACCES, EAGAIN, NO_MORE},
     [FAULT_mprotect] = {ENOMEM, EACCES, NO_MORE},
-    [FAULT_open] = {EACCES, EMFILE, ENOENT, EIO, EINTR, NO_MORE},
-    [FAULT_openat] = {EACCES, EMFILE, ENOENT, EIO, EINTR, NO_MORE},
+    [FAULT_open] = {EACCES, EMFILE, EIO, EINTR, NO_MORE},
+    [FAULT_openat] = {EACCES, EMFILE, EIO, EINTR, NO_MORE},
     [FAULT_opendir] = {EACCES, EMFILE, ENOMEM, NO_MORE},
     [FAULT_pipe] = {EMFILE, ENFILE, NO_MORE},
     [FAULT_pread] = {EIO, EINTR, 0, NO_MORE},
@@ -102,38 +102,11 @@ typedef struct outcome {
 } outcome;
 
 static struct {
-  char root[64], path[8192], shim[4096];
+  char root[512], path[8192], shim[4096];
   fault faults[MOST_FAULTS];
   int count, statuses[4], wrong;
   outcome wanted[SCENARIOS];
 } all;
-
-/* folders */
-
-static const char *copy_to;
-static size_t copy_skip;
-static int copy_one(const char *path, const struct stat *facts, int kind, struct FTW *place) {
-  char to[4096], bytes[1 << 14];
-  (void)place;
-  snprintf(to, sizeof to, "%s%s", copy_to, path + copy_skip);
-  if (kind == FTW_D) return mkdir(to, facts->st_mode & 0777);
-  int in = open(path, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_EXCL, facts->st_mode & 0777);
-  ssize_t n = -1;
-  while (in >= 0 && out >= 0 && (n = read(in, bytes, sizeof bytes)) > 0)
-    if (write(out, bytes, (size_t)n) != n) break;
-  close(in);
-  close(out);
-  return n == 0 ? 0 : -1;
-}
-static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *place) {
-  (void)facts, (void)kind, (void)place;
-  return remove(path);
-}
-static void empty(const char *folder) { nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
-static bool copy(const char *from, const char *to) {
-  copy_to = to, copy_skip = strlen(from);
-  return nftw(from, copy_one, 16, FTW_PHYS) == 0;
-}
 
 static size_t read_all(const char *path, char *text) {
   int fd = open(path, O_RDONLY);
@@ -197,8 +170,8 @@ static void complain(const fault *f, const char *what, const outcome *o) {
 
 /* A fresh cache, empty or as the scenarios leave it. */
 static bool furnish(bool filled) {
-  empty("cache");
-  return !filled || copy("../filled", "cache");
+  test_folder_remove("cache");
+  return !filled || test_folder_copy("../filled", "cache");
 }
 
 /* What is on disk afterwards is good, and the next process gets its results. */
@@ -274,14 +247,14 @@ static bool write_text(const char *path, const char *text) {
 /* The working folder with the files that the scenarios read, and a cache that holds what they need. */
 static bool set_up(const char *build, const char *programs, const char *shim) {
   static const char chain[] = "{\"name\":\"t\",\"base\":[3,2],\"ops\":[[\"permute\",[1,0]]]}\n";
-  char here[2048], counts[128];
+  char here[2048], counts[600];
   static outcome o;
   if (!getcwd(here, sizeof here)) return false;
   snprintf(all.shim, sizeof all.shim, "%s%s%s", *shim == '/' ? "" : here, *shim == '/' ? "" : "/", shim);
   snprintf(all.path, sizeof all.path, "%s/%s:%s/%s:%s", here, build, here, programs, getenv("PATH"));
   if (*build == '/') snprintf(all.path, sizeof all.path, "%s:%s:%s", build, programs, getenv("PATH"));
-  strcpy(all.root, "/tmp/viewfold-file-calls-XXXXXX");
-  if (!mkdtemp(all.root) || chdir(all.root) || mkdir("work", 0700) || chdir("work")) return false;
+  if (!test_folder_make(all.root, sizeof all.root) || chdir(all.root) || mkdir("work", 0700) || chdir("work"))
+    return false;
   snprintf(counts, sizeof counts, "%s/counts", all.root);
   setenv("FAULTS_IN", "viewfold workload", 1);
   setenv("FAULTS_COUNTS", counts, 1);
@@ -299,7 +272,7 @@ static bool set_up(const char *build, const char *programs, const char *shim) {
     if (strcmp(scenarios[i].arguments[1], "cache") &&
         (!run(scenarios[i].arguments, NULL, &o) || !ended(&o, 0)))
       return printf("%s: %s\n", scenarios[i].name, o.err), false;
-  return copy("cache", "../filled");
+  return test_folder_copy("cache", "../filled");
 }
 
 int main(int argc, char **argv) {
@@ -317,7 +290,7 @@ int main(int argc, char **argv) {
   if (ready && count > 0 && count < all.count) shuffle(seed);
   int most = count > 0 && count < all.count ? (int)count : all.count;
   for (int i = 0; i < most && ready; i++) try_fault(&all.faults[i]);
-  if (chdir("/") == 0) empty(all.root);
+  if (chdir("/") == 0) test_folder_remove(all.root);
   printf("file_calls: %d of %d failures of %d commands: %d ended with 0, %d with 1, %d with 2, %d with 3, %d "
          "wrong "
          "(seed %llu)\n",

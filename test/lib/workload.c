@@ -25,8 +25,8 @@ static void product(vf_graph *g) {
 }
 
 static void attention(vf_graph *g) {
-  vf_value q = input(g, "q", VF_LIST(2, 12, 8)), k = input(g, "k", VF_LIST(2, 20, 8));
-  vf_output(g, "out", vf_attention(q, k, input(g, "v", VF_LIST(2, 20, 8)), (vf_value){0}, 0, true));
+  vf_value q = input(g, "q", VF_LIST(2, 80, 8)), k = input(g, "k", VF_LIST(2, 80, 8));
+  vf_output(g, "out", vf_attention(q, k, input(g, "v", VF_LIST(2, 80, 8)), (vf_value){0}, 0, true));
 }
 
 static void convolution(vf_graph *g) {

@@ -84,7 +84,6 @@ static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
     return REAL(name) arguments;                                                                             \
   }
 WRAP(access, int, access, -1, (const char *path, int mode), (path, mode))
-WRAP(fflush, int, fflush, EOF, (FILE * file), (file))
 WRAP(fopen, FILE *, fopen, NULL, (const char *path, const char *mode), (path, mode))
 WRAP(fopen, FILE *, fopen64, NULL, (const char *path, const char *mode), (path, mode))
 WRAP(fsync, int, fsync, -1, (int fd), (fd))
@@ -179,9 +178,16 @@ TRANSFER(pread, pread, (int fd, void *to, size_t size, off_t at), (fd, to, size,
 TRANSFER(pread, pread64, (int fd, void *to, size_t size, off64_t at), (fd, to, size, at))
 TRANSFER(write, pwrite, (int fd, const void *from, size_t size, off_t at), (fd, from, size, at))
 
-/* Elements are whole: a failed fwrite has written none. */
-WRAP(fwrite, size_t, fwrite, 0, (const void *from, size_t size, size_t count, FILE *to),
-     (from, size, count, to))
+/* A stream remembers that something could not be written. */
+static int fails_on(int which, FILE *file) {
+  if (!fails(which)) return 0;
+  if (file) file->_flags |= _IO_ERR_SEEN;
+  return 1;
+}
+EXPORT size_t fwrite(const void *from, size_t size, size_t count, FILE *to) {
+  return fails_on(FAULT_fwrite, to) ? 0 : REAL(fwrite)(from, size, count, to);
+}
+EXPORT int fflush(FILE *file) { return fails_on(FAULT_fflush, file) ? EOF : REAL(fflush)(file); }
 
 /* These return the number of the error. */
 #define SPAWNS(name)                                                                                         \
