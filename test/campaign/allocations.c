@@ -57,7 +57,7 @@ typedef struct worker {
   const struct row *row;
   const char *text; /* the graph, where it is none of test/lib/workload.h; NULL: it is one */
   progress *progress;
-  long seed, step, again_step;
+  long seed, step, again_step, number_alone;
   int number, of; /* this one of so many */
   char directory[600];
   test_result wanted;
@@ -183,7 +183,20 @@ static void work(worker *w) {
   _exit(0);
 }
 
+/* One allocation, in this process. */
+static pid_t work_here(worker *w) {
+  progress *p = w->progress;
+  if (try_first(w))
+    for (; p->mode < 2; p->mode++) {
+      p->number = w->number_alone;
+      try_one(w, true);
+    }
+  p->done = true;
+  return 0;
+}
+
 static pid_t start(worker *w) {
+  if (w->number_alone) return work_here(w);
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) work(w);
@@ -300,6 +313,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[i], "--seed")) with.seed = atol(argv[i + 1]);
     if (!strcmp(argv[i], "--step")) with.step = atol(argv[i + 1]);
     if (!strcmp(argv[i], "--again")) with.again_step = atol(argv[i + 1]);
+    if (!strcmp(argv[i], "--number")) with.number_alone = atol(argv[i + 1]);
     if (!strcmp(argv[i], "--jobs")) with.of = atoi(argv[i + 1]);
     if (!strcmp(argv[i], "--random")) random = atol(argv[i + 1]);
     if (!strcmp(argv[i], "--only")) only = argv[i + 1];
@@ -309,7 +323,7 @@ int main(int argc, char **argv) {
   progress *shared =
       mmap(NULL, MOST_JOBS * sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED || !test_folder_make(root, sizeof root)) return 2;
-  const char *missing = no_device("opencl");
+  const char *missing = with.number_alone ? "not in this process" : no_device("opencl");
   progress sum = {0};
   int cases = 0;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -3,9 +3,10 @@
  * an undisturbed one, or with a documented status and a message; what it leaves on disk is good, and serves
  * the next process.
  *
- *   file_calls --build DIR --shim FILE.so --programs DIR [--count N] [--seed N]
+ *   file_calls --build DIR --shim FILE.so --programs DIR [--count N] [--seed N] [--only TEXT]
  *
- * --programs: where the program `workload` is. --count: tries so many, chosen by the seed, instead of all. */
+ * --programs: where the program `workload` is. --count: tries so many, chosen by the seed, instead of all.
+ * --only: of the scenarios whose name holds TEXT. */
 #define _GNU_SOURCE /* strerrorname_np */
 #include <errno.h>
 #include <fcntl.h>
@@ -217,10 +218,11 @@ static bool count_calls(int scenario, uint32_t *counts) {
   return false;
 }
 
-static bool list_faults(void) {
+static bool list_faults(const char *only) {
   for (int i = 0; i < SCENARIOS; i++) {
     uint32_t counts[FAULT_COUNT];
     if (!count_calls(i, counts)) return false;
+    if (!strstr(scenarios[i].name, only)) continue;
     for (int c = 0; c < FAULT_COUNT; c++)
       for (uint32_t n = 1; n <= counts[c]; n++)
         for (const int *e = errors[c]; *e != NO_MORE && all.count < MOST_FAULTS; e++)
@@ -276,17 +278,19 @@ static bool set_up(const char *build, const char *programs, const char *shim) {
 }
 
 int main(int argc, char **argv) {
-  const char *build = "build", *shim = "build/campaign/file_calls.so", *programs = "build/check/campaign";
+  const char *build = "build", *shim = "build/campaign/file_calls.so", *programs = "build/check/campaign",
+             *only = "";
   long count = 0;
   uint64_t seed = 1;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!strcmp(argv[i], "--build")) build = argv[i + 1];
     if (!strcmp(argv[i], "--shim")) shim = argv[i + 1];
     if (!strcmp(argv[i], "--programs")) programs = argv[i + 1];
+    if (!strcmp(argv[i], "--only")) only = argv[i + 1];
     if (!strcmp(argv[i], "--count")) count = atol(argv[i + 1]);
     if (!strcmp(argv[i], "--seed")) seed = strtoull(argv[i + 1], NULL, 0);
   }
-  bool ready = set_up(build, programs, shim) && list_faults();
+  bool ready = set_up(build, programs, shim) && list_faults(only);
   if (ready && count > 0 && count < all.count) shuffle(seed);
   int most = count > 0 && count < all.count ? (int)count : all.count;
   for (int i = 0; i < most && ready; i++) try_fault(&all.faults[i]);

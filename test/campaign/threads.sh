@@ -10,5 +10,6 @@ if [ "$level" = test ] && [ ! -e "$program" ]; then
   exit
 fi
 needs "$program" "make SAN=thread tests"
+export TSAN_OPTIONS="suppressions=$PWD/test/campaign/threads.supp:print_suppressions=0:halt_on_error=0"
 # The sanitizer wants its own places in memory, which the kernel may give to something else when it draws them.
 $prefix setarch "$(uname -m)" -R "$program" --seed "$seed" --seconds "$(at 5 90 1800)"
