@@ -90,6 +90,7 @@ LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(RULEC_SRC),$(call find,\
 GEN_SRC := $(if $(and $(RULEC_SRC),$(filter passes/rules,$(ROOMS))),$(patsubst passes/rules/%.rules,$(GEN)/%_rules.c,$(call find,passes/rules/*.rules)))
 UNIT_SRC := $(call only,$(call find,test/unit/*.c))
 PROPERTY_SRC := $(call only,$(call find,test/property/*.c))
+CAMPAIGN_SRC := $(call find,test/campaign/*.c)
 # What tests share; without cmocka, the part that measuring programs and property tests need.
 CMOCKA_USERS := $(shell pkg-config --exists cmocka 2>/dev/null || grep -ls 'cmocka[.]h' test/lib/*.c)
 TESTLIB_SRC := $(filter-out $(CMOCKA_USERS),$(call find,test/lib/*.c))
@@ -103,6 +104,7 @@ CLI_OBJ := $(call obj,$(CLI_SRC))
 SERVE_OBJ := $(call obj,$(SERVE_SRC))
 UNIT := $(UNIT_SRC:test/%.c=$(B)/%)
 PROPERTY := $(PROPERTY_SRC:test/%.c=$(B)/%)
+CAMPAIGN := $(CAMPAIGN_SRC:test/%.c=$(B)/%)
 FUZZ := $(FUZZ_SRC:test/%.c=$(B)/%)
 DEMO := $(DEMO_SRC:docs/%.c=$(B)/%)
 
@@ -225,7 +227,10 @@ $(GEN)/%_rules.c: passes/rules/%.rules build/rulec
 # ------------------------------------------------------------------------------------------------------------- tests
 # A test may need more libraries: LIBS_<name> := -lmpfr
 LIBS_test_image = $(LLVM_LIBS)
-tests: $(UNIT) $(PROPERTY) $(if $(COMPILER),$(B)/unit/compile_faults $(B)/unit/llvm_allocations) $(call BESIDE,unit) $(call BESIDE,property) build/opencl/shim.icd
+# The library looks for its module, and its compiler process, beside itself; in a test, "itself" is the executable.
+BESIDE = $(addprefix $(B)/$(1)/,$(notdir $(MODULE) $(COMPILER)))
+tests: $(UNIT) $(PROPERTY) $(CAMPAIGN) $(if $(COMPILER),$(addsuffix /compile_faults,$(addprefix $(B)/,unit campaign))) \
+  $(foreach d,unit property campaign,$(call BESIDE,$(d))) build/opencl/shim.icd build/campaign/file_calls.so
 
 # A driver between the OpenCL loader and the real one, for what fails seldom (test/opencl/shim.h). The loader finds it
 # where OCL_ICD_VENDORS names the folder.
@@ -233,12 +238,15 @@ build/opencl/shim.so: $(addprefix test/opencl/,shim_icd.c shim_shadow.c shim_sha
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $(filter %.c,$^) -ldl -o $@
+# For campaigns: lets calls on files fail, in a program that it is preloaded into.
+build/campaign/file_calls.so: test/campaign/shim/file_calls.c test/campaign/shim/faults.h | tools
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $< -ldl -o $@
 build/opencl/shim.icd: build/opencl/shim.so
 	@echo '$(abspath $<)' > $@
 
-# The library looks for its module, and its compiler process, beside itself; in a test, "itself" is the executable.
-BESIDE = $(addprefix $(B)/$(1)/,$(notdir $(MODULE) $(COMPILER)))
-$(foreach d,unit property fuzz bench,$(call BESIDE,$(d))): $(MODULE) $(COMPILER)
+$(foreach d,unit property campaign fuzz bench,$(call BESIDE,$(d))): $(MODULE) $(COMPILER)
 	@mkdir -p $(@D)
 	@ln -sfn ../$(@F) $@
 
@@ -262,11 +270,23 @@ $(B)/unit/compile_faults: $(B)/obj/test/double/compile_faults.o $(filter-out %/m
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) $^ $(LLVM_LIBS) $(LIB_LIBS) -o $@
+$(B)/campaign/compile_faults: $(B)/unit/compile_faults
+	@mkdir -p $(@D)
+	@ln -sfn ../unit/$(@F) $@
 
-$(B)/unit/llvm_allocations: $(B)/obj/test/campaign/llvm_allocations.o $(B)/libviewfold-internal.a
+# The campaign of failing allocations runs on storage without room to spare: every node and every array that grows asks
+# for memory. The verifier, which ends a compilation behind the pass in which memory was short, is left out, as it is of
+# what users have: later passes go on with what there is.
+HARD_OBJ := $(patsubst %.c,$(B)/obj/hard/%.o,ir/base.c ir/graph.c frontend/compile.c)
+$(B)/obj/hard/%.o: %.c $(B)/flags
+	$(call say,CC,$< hard)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -UIR_CHECK -DIR_HARD=1 -MMD -MP -c $< -o $@
+$(B)/campaign/allocations: $(HARD_OBJ)
+$(B)/campaign/%: $(B)/obj/test/campaign/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) $^ $(LIB_LIBS) -o $@
+	$(Q)$(TEST_LINK) -o $@
 
 # The prover; a property test runs a sample of it.
 $(B)/libprove.a: $(filter-out %/prove.o,$(call obj,$(PROVE_SRC)))
@@ -428,5 +448,5 @@ uninstall:
 clean:
 	$(Q)rm -rf build
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(SERVE_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(TESTLIB_SRC) \
-  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c test/double/*.c test/campaign/*.c))) build/rulec.d
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(SERVE_OBJ) $(HARD_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(CAMPAIGN_SRC) $(TESTLIB_SRC) \
+  $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c test/double/*.c))) build/rulec.d

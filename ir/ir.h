@@ -3,8 +3,9 @@
  * A node is (op, dtype, sources, arg). Equal nodes are the same ir_ref, so equality is identity and common
  * subexpressions are free. Sources always have smaller refs than the node that uses them, so a loop from 1 to
  * ir_count-1 visits every node after its sources: no analysis recurses. Node 0 is the error value: every
- * builder accepts it and returns it. Nodes never move: a pointer from ir_get stays valid until the graph is
- * freed.
+ * builder accepts it and returns it. It is a node of its own operation, without dtype, shape and sources, and
+ * may be read like any other: its src[i] is node 0 for i < IR_ERROR_SOURCES, though its nsrc is 0. Nodes
+ * never move: a pointer from ir_get stays valid until the graph is freed.
  *
  * Tensor nodes have a shape: a TUPLE of index expressions, kept in a side table (it follows from the node, so
  * it is not part of its identity), and so they may have batch sizes, which stand before it in memory: the
@@ -71,7 +72,9 @@ typedef struct ir_bucket {
   uint32_t hash, ref; /* ref 0: empty */
 } ir_bucket;
 
-enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16, IR_MAX_LOCALS = 64 };
+/* No operation has more sources at places that do not depend on its nsrc: two lists of a rank's length behind
+ * a few operands. */
+enum { IR_CHUNK_BITS = 10, IR_MAX_RANK = 16, IR_MAX_LOCALS = 64, IR_ERROR_SOURCES = 2 * IR_MAX_RANK + 16 };
 
 /* Facts about an index expression: lo <= value <= hi, and value = rem (mod div). Unknown ends are INT64_MIN /
  * INT64_MAX; div >= 1, 0 <= rem < div; a constant has div 0 and lo == hi. */

@@ -10,7 +10,7 @@ typedef struct rewrite {
   size_t count, cap, scratch_cap;
   ir_ref *map; /* of map_size entries: the new node, 0 when not visited; set for what is live alone */
   size_t map_size;
-  ir_ref floor; /* the ref of map[0]; what is older stays */
+  ir_ref floor;   /* the ref of map[0]; what is older stays */
   bool *replaced; /* of map_size entries: this or what it is made of is; NULL: nobody asks */
 } rewrite;
 

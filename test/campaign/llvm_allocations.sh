@@ -13,7 +13,7 @@ full) count=5000 ;;
 *) echo "the level is test, short or full, found '$level'"; exit 1 ;;
 esac
 for dir in "$build" build/check build; do
-  [ -x "$dir/unit/llvm_allocations" ] && exec "$dir/unit/llvm_allocations" --seed "$seed" --count "$count"
+  [ -x "$dir/campaign/llvm_allocations" ] && exec "$dir/campaign/llvm_allocations" --seed "$seed" --count "$count"
 done
 echo "llvm_allocations is not built: make CHECK=1 tests"
 exit 77

@@ -22,7 +22,8 @@ void *test_memory_hook(void *user, void *ptr, size_t old_size, size_t new_size) 
     free(block);
     return NULL;
   }
-  if (atomic_fetch_add(&m->allocations, 1) + 1 == m->fail_at) return NULL;
+  long number = atomic_fetch_add(&m->allocations, 1) + 1;
+  if (number == m->fail_at || (m->fail_after && m->fail_at && number > m->fail_at)) return NULL;
   char *moved = realloc(block, new_size + HEAD);
   if (!moved) return NULL;
   memcpy(moved, &new_size, sizeof new_size);

@@ -1,0 +1,197 @@
+/* Processes that compile and run graphs with one cache on disk between them, and are killed at random
+ * moments. After every round the results of those that lived are right, no entry of the cache is damaged, and
+ * its entries are not much more than its limit.
+ *
+ *   killed --build DIR [--processes N] [--rounds N] [--seed N] */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/lib/folder.h"
+
+enum { MOST_PROCESSES = 256, MOST_SHOWN = 20, OLD_GRAPHS = 4, NEW_GRAPHS = 6 };
+
+typedef struct process {
+  pid_t id;
+  int factor; /* of its graph */
+  bool done, was_killed;
+} process;
+
+static struct {
+  char root[512], command[4096];
+  uint64_t state;
+  long started, killed, lived, wrong;
+} all;
+
+static uint32_t draw(uint32_t below) {
+  all.state = all.state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(all.state >> 33) % below;
+}
+
+static void complain(const char *what, const char *detail) {
+  if (++all.wrong <= MOST_SHOWN) printf("%s: %s\n", what, detail);
+  fflush(stdout);
+}
+
+/* Two kernels, the same but for the factor: what is found in the cache instead of the right ones gives other
+ * results. */
+static bool write_graph(int factor) {
+  char path[32];
+  snprintf(path, sizeof path, "%d.vf", factor);
+  FILE *f = fopen(path, "w");
+  if (!f) return false;
+  fprintf(f,
+          "graph @g(%%x: f32[3]) {\n  %%a = mul %%x, %d\n  %%s = sum %%a\n  %%y = sub %%a, %%s\n"
+          "  return %%y, %%s\n}\n",
+          factor);
+  return fclose(f) == 0;
+}
+
+/* Of x = [1, 2, 4]. */
+static void expected(int factor, char *text, size_t size) {
+  snprintf(text, size, "y: f32[3] = [%d.0, %d.0, %d.0]\ns: f32[] = %d.0\n", -6 * factor, -5 * factor,
+           -3 * factor, 7 * factor);
+}
+
+static pid_t start(const char *const *arguments, const char *out) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child) return child;
+  int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(fd, 1);
+  dup2(fd, 2);
+  setenv("VIEWFOLD_CACHE_DIR", "cache", 1);
+  execv(all.command, (char *const *)arguments);
+  _exit(127);
+}
+
+static void start_one(process *p, int number, int factor) {
+  char graph[32], out[32];
+  snprintf(graph, sizeof graph, "%d.vf", factor);
+  snprintf(out, sizeof out, "out.%d", number);
+  const char *arguments[] = {"viewfold", "run", graph, "--in", "x=[1,2,4]", "--threads", "1", NULL};
+  *p = (process){.id = start(arguments, out), .factor = factor};
+  all.started++;
+}
+
+static void read_text(const char *path, char *text, size_t size) {
+  int fd = open(path, O_RDONLY);
+  ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+  if (fd >= 0) close(fd);
+  text[n > 0 ? n : 0] = '\0';
+}
+
+static void judge(const process *p, int number, int status) {
+  char out[32], text[512], want[128], what[64];
+  snprintf(out, sizeof out, "out.%d", number);
+  if (p->was_killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+    all.killed++;
+    return;
+  }
+  all.lived++;
+  read_text(out, text, sizeof text);
+  expected(p->factor, want, sizeof want);
+  snprintf(what, sizeof what, "factor %d, status %x", p->factor, (unsigned)status);
+  if (status != 0 || strcmp(text, want)) complain(what, text);
+}
+
+static bool verify(int round) {
+  static const char *const arguments[] = {"viewfold", "cache", "verify", NULL};
+  char text[2048], what[64];
+  int status = 0;
+  pid_t child = start(arguments, "verified");
+  if (child < 0 || waitpid(child, &status, 0) != child) return false;
+  read_text("verified", text, sizeof text);
+  snprintf(what, sizeof what, "round %d: cache verify", round);
+  if (status != 0) complain(what, text);
+  return true;
+}
+
+/* All at once; then, one after the other, most are killed, in an order and at moments that are drawn. How
+ * long a process takes depends on the machine: moments lie within what the last round took. */
+static bool try_round(int round, int count, int64_t *round_ns) {
+  static process p[MOST_PROCESSES];
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  int64_t begin = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  for (int i = 0; i < NEW_GRAPHS; i++)
+    if (!write_graph(OLD_GRAPHS + 1 + round * NEW_GRAPHS + i)) return false;
+  for (int i = 0; i < count; i++) {
+    int old = 1 + (int)draw(OLD_GRAPHS), new = OLD_GRAPHS + 1 + round *NEW_GRAPHS + (int)draw(NEW_GRAPHS);
+    start_one(&p[i], i, draw(3) ? new : old);
+    if (p[i].id < 0) return false;
+  }
+  int left = count, kills = count * 3 / 4, status;
+  int64_t pause = *round_ns / (kills + 1);
+  while (left > 0) {
+    if (kills > 0) {
+      process *victim = &p[draw((uint32_t)count)];
+      int64_t ns = pause / 2 + (int64_t)draw((uint32_t)(pause > UINT32_MAX / 2 ? UINT32_MAX / 2 : pause + 1));
+      nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+      if (!victim->done) victim->was_killed = kill(victim->id, SIGKILL) == 0;
+      kills--;
+    }
+    pid_t ended;
+    while (left > 0 && (ended = waitpid(-1, &status, kills > 0 ? WNOHANG : 0)) > 0)
+      for (int i = 0; i < count; i++)
+        if (p[i].id == ended && !p[i].done) p[i].done = true, left--, judge(&p[i], i, status);
+  }
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  *round_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - begin;
+  return verify(round);
+}
+
+/* What pruning leaves behind is no more than it is told to. */
+static void check_limit(void) {
+  static const char *const prune[] = {"viewfold", "cache", "prune", "--max", "40K", NULL};
+  static const char *const stat[] = {"viewfold", "cache", "stat", NULL};
+  char text[2048];
+  int status = 0;
+  pid_t child = start(prune, "pruned");
+  if (child < 0 || waitpid(child, &status, 0) != child || status) complain("cache prune", "fails");
+  child = start(stat, "stat");
+  if (child < 0 || waitpid(child, &status, 0) != child || status) complain("cache stat", "fails");
+  read_text("stat", text, sizeof text);
+  const char *total = strstr(text, "total");
+  long entries = 0, bytes = 0;
+  if (!total || sscanf(total, "total %ld %*[a-z], %ld", &entries, &bytes) != 2 || bytes > 40 * 1024)
+    complain("the cache has more than its limit", text);
+}
+
+int main(int argc, char **argv) {
+  const char *build = "build";
+  char here[2048];
+  int processes = 64, rounds = 2;
+  all.state = 1;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (!strcmp(argv[i], "--build")) build = argv[i + 1];
+    if (!strcmp(argv[i], "--processes")) processes = atoi(argv[i + 1]);
+    if (!strcmp(argv[i], "--rounds")) rounds = atoi(argv[i + 1]);
+    if (!strcmp(argv[i], "--seed")) all.state = strtoull(argv[i + 1], NULL, 0);
+  }
+  unsigned long long seed = all.state;
+  if (processes < 1 || processes > MOST_PROCESSES || !getcwd(here, sizeof here)) return 2;
+  snprintf(all.command, sizeof all.command, "%s%s%s/viewfold", *build == '/' ? "" : here,
+           *build == '/' ? "" : "/", build);
+  if (!test_folder_make(all.root, sizeof all.root) || chdir(all.root)) return 2;
+  bool good = true;
+  for (int i = 1; i <= OLD_GRAPHS && good; i++) good = write_graph(i);
+  int64_t round_ns = 1000000000;
+  int round = 0;
+  for (; round < rounds && good; round++) good = try_round(round, processes, &round_ns);
+  if (!good) complain("a round cannot be tried", strerror(errno));
+  check_limit();
+  if (chdir("/") == 0) test_folder_remove(all.root);
+  printf("killed: %d rounds of %d processes: %ld started, %ld killed, %ld ended by themselves, %ld wrong "
+         "(seed %llu)\n",
+         round, processes, all.started, all.killed, all.lived, all.wrong, seed);
+  return all.wrong || !all.lived;
+}

@@ -1,0 +1,43 @@
+/* What the shim can let fail (file_calls.c), for it and for the program that asks for it. Settings are in the
+ * environment:
+ *
+ *   FAULTS_IN=NAME...   programs whose calls are counted, by how their file's name begins; others are left
+ * alone FAULTS_COUNTS=FILE  an array of as many uint32_t as there are calls: the most of each that one
+ * process makes FAULTS_FAIL="CALL NUMBER ERRNO"   the NUMBER-th such call of a process, from 1, fails with
+ * this number as errno; 0: it does half of what it is asked to do (read, pread, write) */
+#ifndef VIEWFOLD_TEST_CAMPAIGN_SHIM_FAULTS_H
+#define VIEWFOLD_TEST_CAMPAIGN_SHIM_FAULTS_H
+
+/* Calls of one kind are one: open and open64; stat, fstat, lstat and fstatat. */
+#define FAULT_CALLS(X)                                                                                       \
+  X(access)                                                                                                  \
+  X(close)                                                                                                   \
+  X(fclose)                                                                                                  \
+  X(fflush)                                                                                                  \
+  X(fopen)                                                                                                   \
+  X(fsync)                                                                                                   \
+  X(ftruncate)                                                                                               \
+  X(fwrite)                                                                                                  \
+  X(memfd_create)                                                                                            \
+  X(mkdir)                                                                                                   \
+  X(mkdtemp)                                                                                                 \
+  X(mmap)                                                                                                    \
+  X(mprotect)                                                                                                \
+  X(open)                                                                                                    \
+  X(openat)                                                                                                  \
+  X(opendir)                                                                                                 \
+  X(pipe)                                                                                                    \
+  X(pread)                                                                                                   \
+  X(read)                                                                                                    \
+  X(readdir)                                                                                                 \
+  X(rename)                                                                                                  \
+  X(spawn)                                                                                                   \
+  X(stat)                                                                                                    \
+  X(unlink)                                                                                                  \
+  X(utimens)                                                                                                 \
+  X(write)
+#define X(name) FAULT_##name,
+enum { FAULT_CALLS(X) FAULT_COUNT };
+#undef X
+
+#endif

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Threads that build, compile and run graphs; under ThreadSanitizer where that is built, which all but the sample asks
+# for.
+. test/campaign/common.sh
+program=$build/san-thread/campaign/threads
+export VIEWFOLD_COMPILE=inprocess
+if [ "$level" = test ] && [ ! -e "$program" ]; then
+  needs "$checked/threads" "make CHECK=1 tests"
+  "$checked/threads" --seed "$seed" --seconds 2
+  exit
+fi
+needs "$program" "make SAN=thread tests"
+export TSAN_OPTIONS="suppressions=$PWD/test/campaign/threads.supp:print_suppressions=0:halt_on_error=0"
+# The sanitizer wants its own places in memory, which the kernel may give to something else when it draws them.
+$prefix setarch "$(uname -m)" -R "$program" --seed "$seed" --seconds "$(at 5 90 1800)"
