@@ -3,8 +3,9 @@
 #   make            the library build/libviewfold.so.0, its compiler module and process, the command build/viewfold
 #   make demo       everything installed, built and shown on a real photograph
 #   make test       everything installed, built and tested; last line: N passed, N failed
-#   make unit|text|property|opencl|style    one part of the tests, without installing anything (ONLY=name picks some)
-#   make soak       the property tests with large counts; logs in build/soak/
+#   make unit|text|property|conform|opencl|campaign|style   one part of the tests, without installing anything (ONLY=name
+#                   picks some)
+#   make soak-short soak    more of everything that is drawn at random: half an hour of processor time, a day
 #   make bench      small programs that measure, then all workloads: a table, pictures, a history
 #   make fuzz prove clean
 #   make install uninstall PREFIX=/usr/local DESTDIR=
@@ -71,6 +72,15 @@ LINK = $(CC) -pthread $(CFLAGS) $(SANFLAGS) $(LDFLAGS)
 LINK_SHARED = $(LINK) -shared -Wl,--as-needed $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 LIB_LIBS := -lxxhash -lffi -ldl -lm
 
+# Builds for tests find what is never freed: what allocates and frees is wrapped (test/lib/heap.h).
+WRAP = $(if $(SAN)$(CHECK),$(B)/obj/test/lib/heap.o $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)))
+WRAPPED := malloc calloc realloc aligned_alloc strdup strndup free
+WRAP_MODULE = $(if $(WRAP),$(WRAP) $(B)/obj/test/lib/heap_llvm.o $(addprefix -Wl$(comma)--wrap=LLVM,$(WRAPPED_LLVM)))
+WRAPPED_LLVM := $(addprefix Create,PassBuilderOptions TargetDataLayout TargetMachine) CreateBuilderInContext \
+  $(addprefix Dispose,Builder Module PassBuilderOptions TargetData TargetMachine Message ErrorMessage MemoryBuffer) \
+  ContextCreate ContextDispose ModuleCreateWithNameInContext PrintModuleToString GetErrorMessage VerifyModule \
+  TargetMachineEmitToMemoryBuffer GetTargetFromTriple
+
 Q := $(if $(filter 1,$(V)),,@)
 silent = $(findstring s,$(firstword -$(MAKEFLAGS)))
 say = $(if $(Q),$(if $(silent),@:,@printf '  %-5s %s\n' $(1) $(2)))
@@ -91,9 +101,10 @@ GEN_SRC := $(if $(and $(RULEC_SRC),$(filter passes/rules,$(ROOMS))),$(patsubst p
 UNIT_SRC := $(call only,$(call find,test/unit/*.c))
 PROPERTY_SRC := $(call only,$(call find,test/property/*.c))
 CAMPAIGN_SRC := $(call find,test/campaign/*.c)
+HEAP_SRC := test/lib/heap.c test/lib/heap_llvm.c
 # What tests share; without cmocka, the part that measuring programs and property tests need.
 CMOCKA_USERS := $(shell pkg-config --exists cmocka 2>/dev/null || grep -ls 'cmocka[.]h' test/lib/*.c)
-TESTLIB_SRC := $(filter-out $(CMOCKA_USERS),$(call find,test/lib/*.c))
+TESTLIB_SRC := $(filter-out $(CMOCKA_USERS) $(HEAP_SRC),$(call find,test/lib/*.c))
 PROVE_SRC := $(call find,test/prove/*.c)
 FUZZ_SRC := $(filter-out test/fuzz/driver.c,$(call find,test/fuzz/*.c))
 DEMO_SRC := $(call find,docs/demo/*.c)
@@ -133,7 +144,7 @@ $(B)/flags: FORCE | tools
 	  printf '%s\n' $(call quote,$(COMPILE) $(LINK)) > $@
 quote = '$(subst ','\'',$(1))'
 
-$(LLVM_OBJ): EXTRA = $(LLVM_CFLAGS)
+$(LLVM_OBJ) $(B)/obj/test/lib/heap_llvm.o: EXTRA = $(LLVM_CFLAGS)
 
 # Cache keys name what made the code: the sources that shape it, and the libLLVM that the module is linked with.
 SHAPING_SRC := $(sort $(wildcard $(foreach r,ir passes passes/ops passes/rules codegen runtime,\
@@ -180,9 +191,9 @@ $(B)/libviewfold-internal.a: $(LIB_OBJ) $(B)/list
 	$(Q)ar rcs $@ $(LIB_OBJ)
 
 # Loaded by the library when something must be compiled, and only then; it brings its own copy of what it uses.
-$(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a
+$(B)/viewfold-llvm.so: $(LLVM_OBJ) $(B)/libviewfold-internal.a $(filter %.o,$(WRAP_MODULE))
 	$(call say,LINK,$@)
-	$(Q)$(LINK_SHARED) $(LLVM_OBJ) $(B)/libviewfold-internal.a $(LLVM_LIBS) $(LIB_LIBS) -o $@
+	$(Q)$(LINK_SHARED) $(LLVM_OBJ) $(B)/libviewfold-internal.a $(WRAP_MODULE) $(LLVM_LIBS) $(LIB_LIBS) -o $@
 
 # Runs the module in a process of its own. It starts with every program that is compiled: it holds what it uses, and
 # binds it when it starts.
@@ -191,9 +202,9 @@ $(B)/viewfold-compile: $(SERVE_OBJ) $(B)/libviewfold-internal.a
 	$(Q)$(LINK) -Wl,--as-needed $^ $(LIB_LIBS) -o $@
 
 # The command holds the library's objects itself: it starts faster, and sees what the library hides.
-$(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list
+$(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list $(filter %.o,$(WRAP))
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $(CLI_OBJ) $(LIB_OBJ) $(LIB_LIBS) -ljansson -o $@
+	$(Q)$(LINK) $(CLI_OBJ) $(LIB_OBJ) $(WRAP) $(LIB_LIBS) -ljansson -o $@
 
 # The page of `viewfold show` as arrays: show_html, show_css, show_expression_js, ...
 SHOW_PAGE := $(addprefix frontend/,show.html show.css show_expression.js show_step.js show.js)
@@ -255,7 +266,9 @@ $(B)/libtest.a: $(call obj,$(TESTLIB_SRC))
 	@rm -f $@
 	$(Q)ar rcs $@ $(filter %.o,$^)
 
-TEST_LINK = $(LINK) $(filter %.o,$^) $(B)/libtest.a $(B)/libviewfold-internal.a $(LIBS_$(@F)) $(LIB_LIBS)
+TEST_LINK = $(LINK) $(sort $(filter %.o,$^ $(WRAP))) $(B)/libtest.a $(B)/libviewfold-internal.a $(LIBS_$(@F)) \
+  $(filter-out %.o,$(WRAP)) $(LIB_LIBS)
+$(UNIT) $(PROPERTY) $(CAMPAIGN) $(FUZZ): $(filter %.o,$(WRAP))
 $(B)/unit/%: $(B)/obj/test/unit/%.o $(B)/libtest.a $(B)/libviewfold-internal.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
@@ -325,10 +338,11 @@ build/run_text: test/run_text.c | tools
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g $< -o $@
 
-.PHONY: test test-build unit property text conform opencl style soak fuzz prove bench demo demo-run
+.PHONY: test test-build unit property text conform opencl campaign style soak soak-short fuzz prove bench demo demo-run
 RUN_TESTS = SEED='$(SEED)' ONLY='$(ONLY)' CC='$(CC)' SOVERSION=$(SOVERSION) sh test/run.sh
 PARTS := $(if $(SAN),$(B):unit$(comma)property$(comma)text,\
-  build:style$(comma)text$(comma)conform$(comma)opencl build/check:unit$(comma)property build/san-address:unit$(comma)property$(comma)text)
+  build:style$(comma)text$(comma)conform$(comma)opencl build/check:unit$(comma)property \
+  build/san-address:unit$(comma)property$(comma)text build:campaign)
 
 test:
 	@CC='$(firstword $(CC))' sh .ci/deps install build llvm test
@@ -353,17 +367,18 @@ text: all build/run_text
 	@$(RUN_TESTS) $(B):text
 conform: all
 	@$(RUN_TESTS) build:conform
-opencl: all build/bench/bench_device
+opencl campaign: all build/bench/bench_device
 	+$(Q)$(MAKE) --no-print-directory CHECK=1 tests
-	@$(RUN_TESTS) build:opencl
+	@$(RUN_TESTS) build:$@
 style: all
 	@$(RUN_TESTS) build:style
 
-soak:
+SOAK_PARTS := $(if $(SAN),$(B):property,build/check:unit$(comma)property build:conform$(comma)opencl$(comma)campaign)
+soak soak-short:
 	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
-	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all build/bench/bench_device)
-	@$(RUN_TESTS) --soak $(if $(SAN),$(B):property,build/check:property build:conform$(comma)opencl)
+	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device)
+	@$(RUN_TESTS) --level $(if $(filter soak,$@),full,short) $(SOAK_PARTS)
 
 # Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.
 FUZZ_SECONDS ?= 60
@@ -448,5 +463,5 @@ uninstall:
 clean:
 	$(Q)rm -rf build
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(SERVE_OBJ) $(HARD_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(CAMPAIGN_SRC) $(TESTLIB_SRC) \
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(LLVM_OBJ) $(CLI_OBJ) $(SERVE_OBJ) $(HARD_OBJ) $(call obj,$(UNIT_SRC) $(PROPERTY_SRC) $(CAMPAIGN_SRC) $(TESTLIB_SRC) $(HEAP_SRC) \
   $(PROVE_SRC) $(FUZZ_SRC) $(DEMO_SRC) test/fuzz/driver.c $(wildcard test/bench/*.c test/double/*.c))) build/rulec.d

@@ -1,38 +1,75 @@
 #!/bin/sh
 # Run parts of the test suite on what is already built, and count.
 #
-#   test/run.sh [--soak] DIR:KIND[,KIND...] ...      DIR is a build directory; KIND is unit, property, text, conform,
-#                                                    opencl or style
+#   test/run.sh [--level LEVEL] DIR:KIND[,KIND...] ...   DIR is a build directory; KIND is unit, property, text, conform,
+#                                                        opencl, campaign or style
 #
-# Environment: ONLY=TEXT runs only tests whose file name holds TEXT; SEED=N seeds the property tests (1 when unset, so
-# that a run can be repeated; a fresh one with --soak); TEST_JOBS=N runs that many executables at once (default: cores).
-# Each cmocka function, text case, property run, conformance case, OpenCL job and style check counts as one test. What a failed test wrote is shown,
-# everything is kept in DIR/log/ (of a soak, in build/soak/). The last line is `N passed, N failed` (and `, N skipped`); status 1 if any failed.
+# LEVEL is test (make test, and when unset), short (make soak-short) or full (make soak): it chooses how much is tried.
+# Environment: ONLY=TEXT runs only tests whose file name holds TEXT; SEED=N seeds what is drawn at random (1 when unset, so
+# that a run can be repeated; a fresh one for `full`); TEST_JOBS=N runs that many executables at once (default: cores).
+#
+# Each cmocka function, text case, property run, conformance case, OpenCL job, campaign and style check counts as one test.
+# What a failed test wrote is shown, everything is kept in DIR/log/ (DIR/soak-short/, DIR/soak/). Then the processor time
+# of all and of the most expensive; the last line is `N passed, N failed` (and `, N skipped`); status 1 if any failed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-soak=
-if [ "${1:-}" = --soak ]; then soak=1; shift; fi
+# Limits. Every process of a test may use so many seconds of processor time, which a busy machine does not take away: the
+# longest test uses 30 where it was measured, so that a machine ten times slower comes nowhere near. A test whose processes
+# all sleep for good uses none: after so many seconds it is stopped whatever it does. 60 seconds of work are 300 on a fifth
+# of a core, and 3000 if that core is ten times slower.
+LEVEL=test cpu_limit=900 wall_limit=3600
+if [ "${1:-}" = --level ]; then LEVEL=$2; shift 2; fi
+[ "$LEVEL" = full ] && cpu_limit=604800 wall_limit=604800
+[ "$LEVEL" = short ] && cpu_limit=3600 wall_limit=14400
 if [ -z "${SEED:-}" ]; then
-  if [ -n "$soak" ]; then SEED=$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); else SEED=1; fi
+  SEED=1
+  [ "$LEVEL" = full ] && SEED=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 fi
 jobs=${TEST_JOBS:-$(nproc 2>/dev/null || echo 1)}
 unset VIEWFOLD_CACHE_DIR VIEWFOLD_DEVICE VIEWFOLD_THREADS VIEWFOLD_DEBUG VIEWFOLD_COMPILE
-export LC_ALL=C SEED
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_stack_use_after_return=1:allocator_may_return_null=1}"
-export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
-[ -e test/lsan.supp ] && export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$PWD/test/lsan.supp:print_suppressions=0}"
+export LC_ALL=C SEED TEST_LEVEL="$LEVEL"
 
-# counts_for NAME: the line `COUNT SOAK_COUNT SOAK_ARGUMENTS` of test/property/counts, or the default.
+# counts_for NAME: how many cases the level asks for and further arguments, from test/property/counts.
 counts_for() {
-  awk -v name="$1" '$1 == name { $1 = ""; print; found = 1 } END { if (!found) print "1000 1000000" }' \
-    test/property/counts
+  awk -v name="$1" -v level="$LEVEL" '
+    $1 == name { row = $0 }
+    END {
+      if (!row) row = name " 1000 20000 1000000"
+      n = split(row, f)
+      if (f[2] f[3] f[4] !~ /^[0-9]+$/) { print "test/property/counts: three numbers are wanted: " row >"/dev/stderr"; exit 1 }
+      printf "%s", f[level == "full" ? 4 : level == "short" ? 3 : 2]
+      for (i = 5; i <= n && level == "full"; i++) printf " %s", f[i]
+      print ""
+    }' test/property/counts
+}
+
+# limited RESULT COMMAND...: within the limits. Leaves RESULT.seconds, the processor time that it and its children used.
+limited() {
+  _result=${1%.result}
+  shift
+  (
+    ulimit -S -t $cpu_limit 2>/dev/null && ulimit -H -t $((cpu_limit + 60)) 2>/dev/null
+    timeout --kill-after=60 $wall_limit "$@"
+    _status=$?
+    times >"$_result.times"
+    awk 'END { gsub("[ms]", " "); split($0, t); printf "%.2f\n", 60 * (t[1] + t[3]) + t[2] + t[4] }' "$_result.times" \
+      >"$_result.seconds"
+    rm -f "$_result.times"
+    exit $_status
+  )
+  _status=$?
+  case $_status in
+  124) echo "stopped: it had not ended after $wall_limit seconds" ;;
+  152) echo "stopped: it used more than $cpu_limit seconds of processor time" ;;
+  esac
+  return $_status
 }
 
 # Every runner leaves $LOGS/NAME.log and, beside it, NAME.result: `PASSED FAILED SKIPPED`.
 
 run_unit() { # EXECUTABLE LOG RESULT
-  CMOCKA_MESSAGE_OUTPUT=TAP timeout "${TEST_TIMEOUT:-600}" $prefix "$1" >"$2" 2>&1
+  CMOCKA_MESSAGE_OUTPUT=TAP limited "$3" $prefix "$1" >"$2" 2>&1
   status=$?
   awk -v status=$status '
     /^ok .*# SKIP/ || /^not ok .*# SKIP/ { skipped++; next }
@@ -46,57 +83,52 @@ run_unit() { # EXECUTABLE LOG RESULT
   echo "exit status $status" >>"$2"
 }
 
-run_property() { # EXECUTABLE LOG RESULT
-  # shellcheck disable=SC2046  # a list of words
-  set -- "$1" "$2" "$3" $(counts_for "${1##*/}")
-  exe=$1 log=$2 result=$3 count=$4 limit=600
-  if [ -n "$soak" ]; then
-    count=$5 limit=86400
-    prefix="nice -n 10 $prefix"
-    shift 5
-  else
-    shift $#
-  fi
-  echo "${exe##*/} --seed $SEED --count $count $*" >"$log"
-  timeout "${TEST_TIMEOUT:-$limit}" $prefix "$exe" --seed "$SEED" --count "$count" "$@" >>"$log" 2>&1
-  status=$?
-  case $status in
-  0) echo 1 0 0 ;;
-  77) echo 0 0 1 ;;
-  *) echo 0 1 0 ;;
-  esac >"$result"
-  [ $status = 0 ] || echo "exit status $status" >>"$log"
-}
-
-run_opencl() { # JOB LOG RESULT
-  SEED=$SEED timeout "${TEST_TIMEOUT:-$([ -n "$soak" ] && echo 86400 || echo 900)}" \
-    sh "$1" "$dir" build/check "${soak:-0}" "$SEED" >"$2" 2>&1
-  status=$?
-  case $status in
+# one_result STATUS LOG RESULT: of what counts as one test, and gives 77 when it cannot run here.
+one_result() {
+  case $1 in
   0) echo 1 0 0 ;;
   77) echo 0 0 1 ;;
   *) echo 0 1 0 ;;
   esac >"$3"
-  [ $status = 0 ] || echo "exit status $status" >>"$2"
+  [ "$1" = 0 ] || echo "exit status $1" >>"$2"
 }
 
-# One executable, in a cache directory of its own. Called through xargs as: run.sh --one KIND DIR EXECUTABLE
+# Under a sanitizer a tenth of the cases: the same code finds the same results there, and mistakes with memory show soon.
+run_property() { # EXECUTABLE LOG RESULT
+  exe=$1 log=$2 result=$3
+  # shellcheck disable=SC2046  # a list of words
+  set -- $(counts_for "${exe##*/}")
+  count=$1
+  shift
+  case $dir:$LEVEL in *san-*:test) count=$(((count + 9) / 10)) ;; esac
+  echo "${exe##*/} --seed $SEED --count $count $*" >"$log"
+  limited "$result" $prefix "$exe" --seed "$SEED" --count "$count" "$@" >>"$log" 2>&1
+  one_result $? "$log" "$result"
+}
+
+run_opencl() { # JOB LOG RESULT
+  limited "$3" sh "$1" "$dir" build/check "$LEVEL" "$SEED" >"$2" 2>&1
+  one_result $? "$2" "$3"
+}
+
+run_campaign() { # JOB LOG RESULT
+  limited "$3" $prefix sh "$1" "$dir" "$LEVEL" "$SEED" >"$2" 2>&1
+  one_result $? "$2" "$3"
+}
+
+# One executable, in a cache directory of its own. Called through xargs as: run.sh --level LEVEL --one KIND DIR EXECUTABLE
 if [ "${1:-}" = --one ]; then
   kind=$2 dir=$3 exe=$4
-  soak=${SOAK:-}
   prefix=
-  case $dir in *san-thread) prefix="setarch $(uname -m) -R" ;; esac
+  [ "$LEVEL" = full ] && prefix='nice -n 10'
+  case $dir in *san-thread) prefix="$prefix setarch $(uname -m) -R" ;; esac
   VIEWFOLD_CACHE_DIR=$(mktemp -d) || exit 2
   export VIEWFOLD_CACHE_DIR POCL_CACHE_DIR="$VIEWFOLD_CACHE_DIR/pocl"
   mkdir "$POCL_CACHE_DIR"
   trap 'rm -rf "$VIEWFOLD_CACHE_DIR"' EXIT
-  # The leak checker crashes now and then at the end of a process that had threads: then it has checked nothing.
-  for attempt in 1 2 3; do
-    "run_$kind" "$exe" "$LOGS/${exe##*/}.log" "$LOGS/${exe##*/}.result"
-    grep -q 'LeakSanitizer has encountered a fatal error' "$LOGS/${exe##*/}.log" || break
-  done
-  read -r passed failed skipped <"$LOGS/${exe##*/}.result"
   log=$LOGS/${exe##*/}.log
+  "run_$kind" "$exe" "$log" "$LOGS/${exe##*/}.result"
+  read -r passed failed skipped <"$LOGS/${exe##*/}.result"
   if [ "$failed" != 0 ]; then
     { echo "FAIL $exe"; sed 's/^/  | /' "$log"; } | tail -n 200
   elif [ "$kind" != unit ]; then
@@ -105,20 +137,23 @@ if [ "${1:-}" = --one ]; then
   exit 0
 fi
 
+run_each() { # KIND DIR, and executables on standard input
+  LOGS=$LOGS xargs -r -P "$jobs" -n 1 sh test/run.sh --level "$LEVEL" --one "$1" "$2"
+}
+
 run_executables() { # KIND DIR
   find "$2/$1" -maxdepth 1 -type f -perm -u+x -name "*${ONLY:-}*" 2>/dev/null | sort |
-    while read -r exe; do [ -e "test/$1/${exe##*/}.c" ] && echo "$exe"; done |
-    SOAK=$soak LOGS=$LOGS xargs -r -P "$jobs" -n 1 sh test/run.sh --one "$1" "$2"
+    while read -r exe; do [ -e "test/$1/${exe##*/}.c" ] && echo "$exe"; done | run_each "$1" "$2"
 }
 
 run_jobs() { # KIND DIR
-  find "test/$1" -name "*${ONLY:-}*.sh" ! -name common.sh | sort |
-    SOAK=$soak LOGS=$LOGS xargs -r -P "$jobs" -n 1 sh test/run.sh --one "$1" "$2"
+  find "test/$1" -name "*${ONLY:-}*.sh" ! -name common.sh 2>/dev/null | sort | run_each "$1" "$2"
 }
 
 run_text_files() { # KIND DIR
   if [ ! -x "$2/viewfold" ]; then echo "skip: $2/viewfold is not built"; return; fi
-  build/run_text --bin "$2" --jobs "$jobs" ${ONLY:+--only "$ONLY"} test/text >"$LOGS/all.log" 2>&1
+  limited "$LOGS/all" build/run_text --bin "$2" --jobs "$jobs" --costs "$LOGS/file.costs" ${ONLY:+--only "$ONLY"} test/text \
+    >"$LOGS/all.log" 2>&1
   sed '$d' "$LOGS/all.log"
   sed -n '$s/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$LOGS/all.log" >"$LOGS/all.result"
   [ -s "$LOGS/all.result" ] || { cat "$LOGS/all.log"; echo 0 1 0 >"$LOGS/all.result"; }
@@ -138,12 +173,9 @@ run_conformance() { # KIND DIR
       echo "skip: $name needs Python with $module; $how" >"$log"
       status=77
     else
-      # shellcheck disable=SC2046  # a list of words
-      set -- "$1" "$2" $(counts_for "$name")
-      count=$3
-      [ -n "$soak" ] && count=$4
-      timeout "${TEST_TIMEOUT:-$([ -n "$soak" ] && echo 86400 || echo 600)}" "$python" -B "test/conform/$name.py" \
-        --build "$2" --seed "$SEED" --count "$count" >"$log" 2>&1
+      count=$(counts_for "$name")
+      limited "$LOGS/$name" "$python" -B "test/conform/$name.py" --build "$2" --seed "$SEED" --count "${count%% *}" \
+        >"$log" 2>&1
       status=$?
     fi
     sed -n '$p' "$log"
@@ -157,39 +189,55 @@ run_conformance() { # KIND DIR
 }
 
 run_style_checks() { # KIND DIR
-  sh test/style.sh "$2" >"$LOGS/all.log" 2>&1
+  limited "$LOGS/all" sh test/style.sh "$2" >"$LOGS/all.log" 2>&1
   grep -v '^ok ' "$LOGS/all.log"
   awk '/^ok /{p++} /^FAIL /{f++} /^skip /{s++} END { if (!(p+f+s)) f = 1; print p+0, f+0, s+0 }' "$LOGS/all.log" \
     >"$LOGS/all.result"
 }
 
-total_passed=0 total_failed=0 total_skipped=0
+# Results and costs of all parts, in order: DIR KIND.
+total_passed=0 total_failed=0 total_skipped=0 logs=
 for part in "$@"; do
   dir=${part%%:*}
   for kind in $(echo "${part#*:}" | tr , ' '); do
-    LOGS=$dir/log/$kind
-    [ -n "$soak" ] && LOGS=build/soak
+    case $LEVEL in test) LOGS=$dir/log/$kind ;; short) LOGS=$dir/soak-short/$kind ;; *) LOGS=$dir/soak/$kind ;; esac
     rm -rf "$LOGS"
     mkdir -p "$LOGS"
     case $kind in
     unit | property) run_executables "$kind" "$dir" ;;
     text) run_text_files "$kind" "$dir" ;;
-    opencl) run_jobs "$kind" "$dir" ;;
+    opencl | campaign) run_jobs "$kind" "$dir" ;;
     conform) run_conformance "$kind" "$dir" ;;
     style) run_style_checks "$kind" "$dir" ;;
     *) echo "run.sh: no kind of test is called $kind" >&2; exit 2 ;;
     esac
     set_of=$(cat "$LOGS"/*.result 2>/dev/null | awk '{p+=$1; f+=$2; s+=$3} END {print p+0, f+0, s+0}')
-    read -r passed failed skipped <<EOF
+    read -r passed failed skipped <<END
 $set_of
-EOF
-    [ "$kind" = property ] && seed=" (seed $SEED)" || seed=
-    echo "$dir $kind$seed: $passed passed, $failed failed, $skipped skipped"
+END
+    seconds=$(cat "$LOGS"/*.seconds 2>/dev/null | awk '{s+=$1} END {printf "%.0f", s}')
+    case $kind in property | campaign) seed=" (seed $SEED)" ;; *) seed= ;; esac
+    echo "$dir $kind$seed: $passed passed, $failed failed, $skipped skipped; $seconds s of processor time"
+    logs="$logs $LOGS"
     total_passed=$((total_passed + passed))
     total_failed=$((total_failed + failed))
     total_skipped=$((total_skipped + skipped))
   done
 done
+
+# NAME.seconds are parts of the sum; of text tests, file.costs says what each file took of all.seconds.
+for folder in $logs; do
+  for file in "$folder"/*.seconds; do
+    [ -e "$file" ] && [ ! -e "$folder/file.costs" ] && echo "$(cat "$file") $(basename "$file" .seconds), $folder"
+  done
+  [ -e "$folder/file.costs" ] && sed "s|\$|, $folder|" "$folder/file.costs"
+done | sort -rn | awk '
+  { sum += $1 }
+  NR <= 10 { first = $1; $1 = ""; line[NR] = sprintf("%8.1f %s", first, $0) }
+  END {
+    printf "processor time: %.0f s; the most expensive:\n", sum
+    for (i = 1; i <= 10 && i <= NR; i++) print line[i]
+  }'
 
 [ $((total_passed + total_failed)) = 0 ] && { echo "no test ran"; total_failed=1; }
 last="$total_passed passed, $total_failed failed"

@@ -13,9 +13,12 @@
 static rt_module module;
 static bool module_ready;
 
+static void free_module(void) { rt_module_free(&module); }
+
 static rt_module *the_module(void) {
   ir_error error = {0};
   if (!module_ready && rt_module_init(&module, NULL, &error) != IR_OK) fail_msg("%s", error.text);
+  if (!module_ready) atexit(free_module);
   module_ready = true;
   return &module;
 }

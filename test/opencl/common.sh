@@ -1,11 +1,13 @@
 # For the jobs of this folder, which run.sh runs in the root of the tree as
 #
-#   sh test/opencl/JOB.sh BUILD CHECKED SOAK SEED
+#   sh test/opencl/JOB.sh BUILD CHECKED LEVEL SEED
 #
-# BUILD: where the command is; CHECKED: where property tests are; SOAK: 1 for large counts, else 0. A job prints what was
-# tried in its last line, and exits with 0, with 1 after a failure, with 77 (and why) when it cannot run here.
+# BUILD: where the command is; CHECKED: where property tests are; LEVEL: test, short or full, of which only the last asks for
+# large counts. A job prints what was tried in its last line, and exits with 0, with 1 after a failure, with 77 (and why)
+# when it cannot run here. Each of its processes has run.sh's limit of processor time.
 set -u
-build=$1 checked=$2 soak=$3 seed=$4
+build=$1 checked=$2 level=$3 seed=$4 soak=0
+[ "$level" = full ] && soak=1
 PATH=$PATH:/sbin:/usr/sbin
 
 skip() { echo "skip: $*"; exit 77; }
@@ -28,6 +30,6 @@ mkdir -p "$work/pocl"
 # Otherwise PoCL 3.1 writes out groups of two work-items twice, and fails an assertion of its own where such a group has a
 # loop in a loop in front of a barrier. Only tests make such groups there: a processor's groups are of one.
 export POCL_WORK_GROUP_METHOD=loops
-# Nice to others: a soak runs for long. limit: seconds that one program may take.
-prefix= limit=300
-[ "$soak" = 1 ] && prefix='nice -n 10' limit=28800
+# Nice to others: a soak runs for long.
+prefix=
+[ "$soak" = 1 ] && prefix='nice -n 10'

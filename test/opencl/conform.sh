@@ -13,7 +13,7 @@ conform() { # NAME MODULE ARGUMENT...
   shift 2
   [ -n "$python" ] || { echo "skip: $name"; return; }
   ran=$((ran + 1))
-  timeout "$limit" $prefix "$python" -B "test/conform/$name.py" --build "$build" "$@" >"$work/log" 2>&1
+  $prefix "$python" -B "test/conform/$name.py" --build "$build" "$@" >"$work/log" 2>&1
   case $? in
   0) tail -n 1 "$work/log" ;;
   77) ran=$((ran - 1)) && tail -n 1 "$work/log" ;;

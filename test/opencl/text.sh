@@ -4,9 +4,9 @@
 . test/opencl/common.sh
 needs_pocl
 needs build/run_text "make build/run_text"
-folder=test/text limit=900
-[ "$soak" = 0 ] && folder=test/text/run limit=300
-$prefix build/run_text --bin "$build" --jobs "$(nproc)" --device opencl --except test/opencl/text.except --limit $limit \
+folder=test/text
+[ "$soak" = 0 ] && folder=test/text/run
+$prefix build/run_text --bin "$build" --jobs "$(nproc)" --device opencl --except test/opencl/text.except \
   "$folder" >"$work/log"
 status=$?
 sed '$d' "$work/log"

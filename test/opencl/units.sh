@@ -9,7 +9,7 @@ tests=$(cd "$checked/unit" && find . -name 'test_*' -type f -perm -u+x | sort)
 export VIEWFOLD_DEVICE=opencl CMOCKA_MESSAGE_OUTPUT=TAP
 passed=0 failed=0
 for test in $tests; do
-  timeout "$limit" $prefix "$checked/unit/$test" >"$work/log" 2>&1
+  $prefix "$checked/unit/$test" >"$work/log" 2>&1
   status=$?
   passed=$((passed + $(grep -c '^ok ' "$work/log")))
   [ $status = 0 ] && continue

@@ -335,6 +335,12 @@ static void run_batch(batch *b, bool vector, const ir_target *target) {
   k_free(&code);
 }
 
+static void free_columns(batch *b) {
+  for (size_t i = 0; i < sizeof b->in / sizeof *b->in; i++) free(b->in[i]);
+  for (size_t i = 0; i < sizeof b->out / sizeof *b->out; i++) free(b->out[i]);
+  *b = (batch){0};
+}
+
 static void show(char *text, size_t size, ir_dtype type, ir_value v) {
   if (ir_is_float(type)) snprintf(text, size, "%a", v.f);
   else snprintf(text, size, "%lld", (long long)v.i);
@@ -413,6 +419,7 @@ static void test_operations(void **state) {
         ir_graph_free(g);
       }
   }
+  free_columns(&b);
 }
 
 /* Division and shifts by constants take other ways through the code generator. */
@@ -442,6 +449,7 @@ static void test_constants(void **state) {
         ir_graph_free(g);
       }
   }
+  free_columns(&b);
 }
 
 static void test_conversions(void **state) {
@@ -474,6 +482,7 @@ static void test_conversions(void **state) {
         ir_graph_free(g);
       }
   }
+  free_columns(&b);
 }
 
 /* Index expressions of every sign as vectors (32 and 64 bits wide) and scalars, written as data */
@@ -521,6 +530,7 @@ static void test_indices(void **state) {
         }
         ir_graph_free(g);
       }
+  free_columns(&b);
 }
 
 int main(void) {
