@@ -28,6 +28,7 @@ static _Thread_local long left; /* until one fails; 0: none does */
 static _Thread_local long made; /* so far */
 static bool all_after;
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static bool fails(void) {
   made++;
   if (left == 0 || --left > 0) return false;
@@ -36,7 +37,6 @@ static bool fails(void) {
   return true;
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* libLLVM is to find them */
 #define EXPORTED __attribute__((visibility("default")))
 void *__libc_malloc(size_t size);
