@@ -66,10 +66,17 @@ static void do_stack(void) {
 static void do_fatal(void) { llvm_fatal("provoked by a test", true); }
 static void do_exit(void) { llvm_fatal("provoked without a dump", false); }
 static void do_leave(void) { _exit(7); }
+/* So that others know (c_is_working) that the request is being worked on. */
+static void say_so(void) {
+  fputs("at work\n", stderr);
+  fflush(stderr);
+}
 static void do_loop(void) {
+  say_so();
   for (volatile unsigned turn = 0;; turn++) {}
 }
 static void do_wait(void) {
+  say_so();
   for (;;) pause();
 }
 static void do_stop(void) { raise(SIGSTOP); }

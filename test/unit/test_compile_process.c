@@ -321,21 +321,13 @@ static void *compile_forever(void *user) {
   return NULL;
 }
 
-static bool has_child(void *user) {
-  rt_compiler *c = user;
-  pthread_mutex_lock(&c->lock);
-  bool has = c->asked && c->pid;
-  pthread_mutex_unlock(&c->lock);
-  return has;
-}
-
 /* Says who compiles for it, and is never done. */
 static void host(const char *fault, bool forks, int out) {
   vf_context *context = c_open(fault, (vf_options){.threads = 1});
   pthread_t thread;
   pid_t said[2] = {0, 0};
   if (pthread_create(&thread, NULL, compile_forever, context) ||
-      !c_wait_until(has_child, c_compiler(context)))
+      !c_wait_until(c_is_working, c_compiler(context)))
     _exit(1);
   said[0] = c_compiler(context)->pid;
   if (forks && (said[1] = fork()) == 0)
