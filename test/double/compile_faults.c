@@ -110,6 +110,12 @@ static void hang_up(int socket) {
   _exit(7);
 }
 
+/* Hung up, and still there. */
+static void shut(int socket) {
+  close(socket);
+  for (;;) pause();
+}
+
 static const struct {
   const char *name;
   void (*request)(void);
@@ -119,7 +125,8 @@ static const struct {
              {"loop", do_loop, NULL},   {"wait", do_wait, NULL},        {"stop", do_stop, NULL},
              {"kill", do_kill, NULL},   {"fail", do_fail, NULL},        {"failon", do_fail_on, NULL},
              {"hoard", do_hoard, NULL}, {"garbage", NULL, say_garbage}, {"much", NULL, say_too_much},
-             {"hangup", NULL, hang_up}, {"count", do_count, NULL},      {"none", NULL, NULL}};
+             {"hangup", NULL, hang_up}, {"shut", NULL, shut},           {"count", do_count, NULL},
+             {"none", NULL, NULL}};
 static size_t chosen;
 
 static void on_start(int socket) {

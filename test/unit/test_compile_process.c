@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -263,6 +264,23 @@ static void low_descriptors(void **state) {
   c_check_childless();
 }
 
+/* A process that closes what it has not opened itself, as daemons do, and opens other files. */
+static void descriptors_that_others_close(void **state) {
+  vf_context *context = c_open(NULL, (vf_options){0});
+  c_check_works(context, 1);
+  int numbers[2] = {c_compiler(context)->socket, c_compiler(context)->words}, pair[2];
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  for (int i = 0; i < 2; i++) assert_int_equal(dup2(pair[0], numbers[i]), numbers[i]);
+  c_check_works(context, 2);
+  assert_int_equal(c_compiler(context)->started, 2);
+  vf_context_destroy(context);
+  for (int i = 0; i < 2; i++) assert_int_equal(fcntl(numbers[i], F_GETFD), 0); /* they are still open */
+  char byte;
+  assert_int_equal(recv(pair[1], &byte, 1, MSG_DONTWAIT), -1); /* and nothing was sent there */
+  for (int i = 0; i < 2; i++) close(numbers[i]), close(pair[i]);
+  c_check_childless();
+}
+
 /* A process whose children nobody waits for, or everybody. */
 static void children_that_others_reap(void **state) {
   for (int way = 0; way < 2; way++) {
@@ -377,6 +395,7 @@ int main(void) {
       cmocka_unit_test(settings),
       cmocka_unit_test(inherits_nothing),
       cmocka_unit_test(low_descriptors),
+      cmocka_unit_test(descriptors_that_others_close),
       cmocka_unit_test(children_that_others_reap),
       cmocka_unit_test(forked_processes_have_their_own),
       cmocka_unit_test(ends_with_its_host),
