@@ -407,9 +407,10 @@ PEERS ?= $(foreach p,numpy torch,--worker '$(p)=$(PEER) $(p) {threads}')
 BENCH_OUT := $(B)/bench
 BENCH = $(B)/viewfold bench --history $(BENCH_OUT)/history.jsonl \
   --commit '$(shell git describe --always --dirty 2>/dev/null)' $(PEERS)
-bench: all $(addprefix $(B)/bench/,bench_call bench_startup bench_fold bench_long bench_record lljit_minimal one_kernel)
+bench: all $(addprefix $(B)/bench/,bench_call bench_startup bench_compile_process bench_fold bench_long bench_record lljit_minimal one_kernel)
 	@$(B)/bench/bench_call
 	@$(B)/bench/bench_startup $(B)/bench
+	@$(B)/bench/bench_compile_process
 	@if test -f '$(CORPUS)'; then $(B)/bench/bench_fold '$(CORPUS)'; fi
 	@$(B)/bench/bench_long
 	@$(B)/bench/bench_record

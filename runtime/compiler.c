@@ -95,24 +95,21 @@ static void crashed(const rt_compiler *c, rt_asked *a, const rt_ending *e) {
   if (sscanf(e->reason, RT_WORDS_SIGNAL "%d", &signal) != 1 && e->signalled) signal = e->code;
   if (signal) snprintf(how, sizeof how, "signal %d, %.50s", signal, strsignal(signal));
   else if (e->known) snprintf(how, sizeof how, "exit status %d", e->code);
-  else snprintf(how, sizeof how, "nobody knows how");
+  else snprintf(how, sizeof how, "how is not known");
   if (signal == SIGKILL)
     ir_fail(a->error, IR_ERR_COMPILE,
             "compile: kernel %s: the process that compiles it was killed (%s)%s%s; the system does so where "
-            "memory is "
-            "short: free some, or compile again",
+            "memory is short: free some, or compile again",
             symbol, how, colon, e->said);
   else if (!e->greeted)
     ir_fail(a->error, IR_ERR_COMPILE,
             "compile: kernel %s: the program %s ended as soon as it was started (%s)%s%s; install the one "
-            "that belongs "
-            "to this library, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)",
+            "that belongs to this library, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)",
             symbol, path, how, colon, e->said);
   else
     ir_fail(a->error, IR_ERR_COMPILE,
             "compile: kernel %s: LLVM ended its process (%s)%s%s; this is a fault of LLVM or of viewfold: "
-            "please report "
-            "it with the graph. Other graphs can be compiled; a change of this one may help",
+            "please report it with the graph. Other graphs can be compiled; a change of this one may help",
             symbol, how, colon, e->said);
   fail(a, IR_ERR_COMPILE);
 }
@@ -133,8 +130,8 @@ static void nonsense(const rt_compiler *c, rt_asked *a) {
   fail(a,
        ir_fail(a->error, IR_ERR_COMPILE,
                "compile: kernel %s: the program %s does not answer as viewfold-compile of this build does; "
-               "install "
-               "library and program together, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)",
+               "install library and program together, or compile in the process itself "
+               "(VIEWFOLD_COMPILE=inprocess)",
                a->request->symbol, path));
 }
 

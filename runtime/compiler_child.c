@@ -11,7 +11,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/compile_wire.h"
@@ -119,22 +121,44 @@ static int spawn(const rt_compiler *c, const char *path, int socket, int words, 
   return failed;
 }
 
+static bool identify(int fd, struct rt_file_id *out) {
+  struct stat status;
+  if (fd < 0 || fstat(fd, &status)) return false;
+  *out = (struct rt_file_id){status.st_dev, status.st_ino};
+  return true;
+}
+
+static bool is_ours(int fd, struct rt_file_id id) {
+  struct rt_file_id now;
+  return identify(fd, &now) && now.device == id.device && now.file == id.file;
+}
+
+static void close_ours(int *fd, struct rt_file_id id) {
+  if (is_ours(*fd, id)) close(*fd);
+  *fd = -1;
+}
+
 static void forget(rt_compiler *c) {
-  if (c->socket >= 0) close(c->socket);
-  if (c->words >= 0) close(c->words);
-  c->socket = c->words = -1;
+  close_ours(&c->socket, c->socket_id);
+  close_ours(&c->words, c->words_id);
   c->pid = 0;
   c->greeted = false;
+}
+
+/* Of the child that is there: may it be asked? It has ended, or cannot be reached, otherwise. */
+static bool is_usable(const rt_compiler *c) {
+  struct pollfd one = {c->socket, POLLIN, 0};
+  if (c->asked) return true;
+  if (!is_ours(c->socket, c->socket_id)) return false;
+  return poll(&one, 1, 0) <= 0 || (!c->greeted && !(one.revents & POLLHUP)); /* that is the greeting */
 }
 
 ir_status rt_compiler_start(rt_compiler *c, ir_error *error) {
   char path[PATH_ROOM];
   int pair[2] = {-1, -1};
   if (c->pid && c->owner == getpid()) {
-    struct pollfd one = {c->socket, POLLIN, 0};
-    if (c->asked || poll(&one, 1, 0) <= 0) return IR_OK;
-    if (!c->greeted && !(one.revents & POLLHUP)) return IR_OK; /* that is the greeting */
-    rt_compiler_end(c, true, NULL);                            /* it has ended while nobody asked */
+    if (is_usable(c)) return IR_OK;
+    rt_compiler_end(c, true, NULL);
   } else if (c->pid) {
     forget(c);
     c->reading = false;
@@ -146,6 +170,8 @@ ir_status rt_compiler_start(rt_compiler *c, ir_error *error) {
   if (!failed && fcntl(pair[0], F_SETFL, O_NONBLOCK)) failed = errno;
   c->socket = pair[0];
   c->words = failed ? -1 : above(memfd_create("viewfold-compile", MFD_CLOEXEC));
+  identify(c->socket, &c->socket_id);
+  identify(c->words, &c->words_id);
   if (!failed) failed = spawn(c, path, pair[1], c->words, &c->pid);
   if (pair[1] >= 0) close(pair[1]);
   if (!failed) {
@@ -188,17 +214,27 @@ static void read_words(int words, rt_ending *out) {
   out->said[length - start] = '\0';
 }
 
-static bool wait_for_end(rt_compiler *c, int *status) {
+/* Waits without blocking: 1 where the child has ended by now, 0 where it runs, -1 where that is not to be
+ * learnt: the process ignores SIGCHLD, or somebody waits for all its children. */
+static int look_for_end(const rt_compiler *c, int *status) {
   pid_t found;
-  while ((found = waitpid(c->pid, status, 0)) < 0 && errno == EINTR) {}
-  return found == c->pid; /* else the process ignores SIGCHLD, or somebody waits for all its children */
+  while ((found = waitpid(c->pid, status, WNOHANG)) < 0 && errno == EINTR) {}
+  return found == c->pid ? 1 : found == 0 ? 0 : -1;
 }
 
-/* A child that is not waited for yet keeps its number: the signal reaches nobody else. */
-static void kill_child(rt_compiler *c, int *status, bool *done) {
-  pid_t found = waitpid(c->pid, status, WNOHANG);
-  *done = found == c->pid;
-  if (found == 0) kill(c->pid, SIGKILL);
+/* The same, as long as patience goes. Where it can be known that the child hangs up, that is known at once: a
+ * process closes its descriptors when it has given back its memory, just before it can be waited for. */
+static int wait_for_end(const rt_compiler *c, int *status) {
+  const struct timespec moment = {0, 50000};
+  int64_t until = ir_now_ns() + (int64_t)PATIENCE_MS * 1000000;
+  struct pollfd one = {c->socket, 0, 0};
+  if (is_ours(c->socket, c->socket_id)) {
+    shutdown(c->socket, SHUT_WR);
+    poll(&one, 1, PATIENCE_MS);
+  }
+  int found;
+  while ((found = look_for_end(c, status)) == 0 && ir_now_ns() < until) nanosleep(&moment, NULL);
+  return found;
 }
 
 void rt_compiler_end(rt_compiler *c, bool at_once, rt_ending *out) {
@@ -208,16 +244,16 @@ void rt_compiler_end(rt_compiler *c, bool at_once, rt_ending *out) {
   out->greeted = c->greeted;
   if (!c->pid) return;
   if (c->owner == getpid()) {
-    int status = 0;
-    bool done = false;
-    struct pollfd one = {c->socket, 0, 0};
-    shutdown(c->socket, SHUT_WR);
-    /* a process closes its descriptors when it has given back its memory, just before it can be waited for */
-    if (at_once || poll(&one, 1, PATIENCE_MS) <= 0) kill_child(c, &status, &done);
-    out->known = done || wait_for_end(c, &status);
+    int status = 0, found = at_once ? look_for_end(c, &status) : wait_for_end(c, &status);
+    out->known = found == 1;
+    if (found ==
+        0) { /* a child that nobody has waited for keeps its number: the signal reaches nobody else */
+      kill(c->pid, SIGKILL);
+      while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {}
+    }
     out->signalled = out->known && WIFSIGNALED(status);
     out->code = out->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
-    read_words(c->words, out);
+    read_words(is_ours(c->words, c->words_id) ? c->words : -1, out);
   }
   forget(c);
 }

@@ -115,9 +115,9 @@ static void work_on(server *s, task *t) {
 
 /* threads */
 
-/* A thread for each task that waits. LLVM is loaded first: where memory is limited, their stacks get what
- * that leaves. Under the lock. */
 static void *work(void *user);
+
+/* Under the lock, as what follows: false where there is no further thread to be had. */
 static bool add_worker(server *s) {
   pthread_attr_t attributes;
   pthread_t thread;
@@ -127,8 +127,7 @@ static bool add_worker(server *s) {
   bool made = pthread_attr_init(&attributes) == 0;
   if (made) {
     made = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
-           pthread_create(&thread, &attributes, work, w) == 0 &&
-           pthread_getcpuclockid(thread, &w->clock) == 0;
+           pthread_create(&thread, &attributes, work, w) == 0;
     pthread_attr_destroy(&attributes);
   }
   if (made) s->workers = w, s->threads++;
@@ -157,13 +156,14 @@ static void *work(void *user) {
   serve_set_signal_stack();
   if (!w->next) load(s);
   pthread_mutex_lock(&s->lock);
+  bool clocked = pthread_getcpuclockid(pthread_self(), &w->clock) == 0;
   for (;;) {
     while (!s->first) pthread_cond_wait(&s->due, &s->lock);
     task *t = s->first;
     if (!(s->first = t->next)) s->last = &s->first;
     s->waiting--, s->busy++;
-    w->started = read_clock(w->clock);
-    w->seconds = t->head.seconds;
+    w->seconds = clocked ? t->head.seconds : 0; /* else the parent's patience ends it */
+    w->started = clocked ? read_clock(w->clock) : 0;
     w->request = serve_working_on = t->head.number;
     pthread_mutex_unlock(&s->lock);
     work_on(s, t);

@@ -28,6 +28,7 @@ static _Thread_local long left; /* until one fails; 0: none does */
 static _Thread_local long made; /* so far */
 static bool all_after;
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static bool fails(void) {
   made++;
   if (left == 0 || --left > 0) return false;
@@ -36,7 +37,6 @@ static bool fails(void) {
   return true;
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* libLLVM is to find them */
 #define EXPORTED __attribute__((visibility("default")))
 void *__libc_malloc(size_t size);
@@ -66,10 +66,17 @@ static void do_stack(void) {
 static void do_fatal(void) { llvm_fatal("provoked by a test", true); }
 static void do_exit(void) { llvm_fatal("provoked without a dump", false); }
 static void do_leave(void) { _exit(7); }
+/* So that others know (c_is_working) that the request is being worked on. */
+static void say_so(void) {
+  fputs("at work\n", stderr);
+  fflush(stderr);
+}
 static void do_loop(void) {
+  say_so();
   for (volatile unsigned turn = 0;; turn++) {}
 }
 static void do_wait(void) {
+  say_so();
   for (;;) pause();
 }
 static void do_stop(void) { raise(SIGSTOP); }
@@ -103,6 +110,12 @@ static void hang_up(int socket) {
   _exit(7);
 }
 
+/* Hung up, and still there. */
+static void shut(int socket) {
+  close(socket);
+  for (;;) pause();
+}
+
 static const struct {
   const char *name;
   void (*request)(void);
@@ -112,7 +125,8 @@ static const struct {
              {"loop", do_loop, NULL},   {"wait", do_wait, NULL},        {"stop", do_stop, NULL},
              {"kill", do_kill, NULL},   {"fail", do_fail, NULL},        {"failon", do_fail_on, NULL},
              {"hoard", do_hoard, NULL}, {"garbage", NULL, say_garbage}, {"much", NULL, say_too_much},
-             {"hangup", NULL, hang_up}, {"count", do_count, NULL},      {"none", NULL, NULL}};
+             {"hangup", NULL, hang_up}, {"shut", NULL, shut},           {"count", do_count, NULL},
+             {"none", NULL, NULL}};
 static size_t chosen;
 
 static void on_start(int socket) {

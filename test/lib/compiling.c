@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -92,6 +93,15 @@ void c_check_childless(void) {
   int why = errno;
   assert_int_equal(found, -1);
   assert_int_equal(why, ECHILD);
+}
+
+bool c_is_working(void *compiler) {
+  rt_compiler *c = compiler;
+  struct stat words;
+  pthread_mutex_lock(&c->lock);
+  bool working = c->pid && fstat(c->words, &words) == 0 && words.st_size > 0;
+  pthread_mutex_unlock(&c->lock);
+  return working;
 }
 
 bool c_wait_until(bool (*is_so)(void *user), void *user) {

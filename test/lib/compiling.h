@@ -29,6 +29,10 @@ void c_check_fails(vf_context *context, vf_status status, ...);
 void c_check_childless(void);
 /* Waits for what another thread or process is about to do: true as soon as it is so, false after two minutes.
  */
+/* Of the compiler of a context whose process has the fault "loop" or "wait": it has come to that. */
+bool c_is_working(void *compiler);
+/* Waits for what another thread or process is about to do: true as soon as it is so, false after two minutes.
+ */
 bool c_wait_until(bool (*is_so)(void *user), void *user);
 
 #endif

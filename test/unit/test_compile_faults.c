@@ -189,21 +189,12 @@ static void *compile(void *user) {
   return NULL;
 }
 
-/* Some request is under way, in a process that has said what it is. */
-static bool is_asked(void *user) {
-  rt_compiler *c = user;
-  pthread_mutex_lock(&c->lock);
-  bool asked = c->asked && c->pid;
-  pthread_mutex_unlock(&c->lock);
-  return asked;
-}
-
 static void killed_in_the_middle(void **state) {
   vf_context *context = c_open("wait", (vf_options){0});
   thread t = {.context = context};
   pthread_t handle;
   assert_int_equal(pthread_create(&handle, NULL, compile, &t), 0);
-  assert_true(c_wait_until(is_asked, c_compiler(context)));
+  assert_true(c_wait_until(c_is_working, c_compiler(context)));
   kill(c_compiler(context)->pid, SIGKILL);
   pthread_join(handle, NULL);
   assert_null(t.program);

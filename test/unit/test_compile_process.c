@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -263,6 +264,23 @@ static void low_descriptors(void **state) {
   c_check_childless();
 }
 
+/* A process that closes what it has not opened itself, as daemons do, and opens other files. */
+static void descriptors_that_others_close(void **state) {
+  vf_context *context = c_open(NULL, (vf_options){0});
+  c_check_works(context, 1);
+  int numbers[2] = {c_compiler(context)->socket, c_compiler(context)->words}, pair[2];
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  for (int i = 0; i < 2; i++) assert_int_equal(dup2(pair[0], numbers[i]), numbers[i]);
+  c_check_works(context, 2);
+  assert_int_equal(c_compiler(context)->started, 2);
+  vf_context_destroy(context);
+  for (int i = 0; i < 2; i++) assert_int_equal(fcntl(numbers[i], F_GETFD), 0); /* they are still open */
+  char byte;
+  assert_int_equal(recv(pair[1], &byte, 1, MSG_DONTWAIT), -1); /* and nothing was sent there */
+  for (int i = 0; i < 2; i++) close(numbers[i]), close(pair[i]);
+  c_check_childless();
+}
+
 /* A process whose children nobody waits for, or everybody. */
 static void children_that_others_reap(void **state) {
   for (int way = 0; way < 2; way++) {
@@ -321,21 +339,13 @@ static void *compile_forever(void *user) {
   return NULL;
 }
 
-static bool has_child(void *user) {
-  rt_compiler *c = user;
-  pthread_mutex_lock(&c->lock);
-  bool has = c->asked && c->pid;
-  pthread_mutex_unlock(&c->lock);
-  return has;
-}
-
 /* Says who compiles for it, and is never done. */
 static void host(const char *fault, bool forks, int out) {
   vf_context *context = c_open(fault, (vf_options){.threads = 1});
   pthread_t thread;
   pid_t said[2] = {0, 0};
   if (pthread_create(&thread, NULL, compile_forever, context) ||
-      !c_wait_until(has_child, c_compiler(context)))
+      !c_wait_until(c_is_working, c_compiler(context)))
     _exit(1);
   said[0] = c_compiler(context)->pid;
   if (forks && (said[1] = fork()) == 0)
@@ -385,6 +395,7 @@ int main(void) {
       cmocka_unit_test(settings),
       cmocka_unit_test(inherits_nothing),
       cmocka_unit_test(low_descriptors),
+      cmocka_unit_test(descriptors_that_others_close),
       cmocka_unit_test(children_that_others_reap),
       cmocka_unit_test(forked_processes_have_their_own),
       cmocka_unit_test(ends_with_its_host),
