@@ -18,15 +18,23 @@ static const char help_text[] =
     "VIEWFOLD_CACHE_DIR, else in viewfold under XDG_CACHE_HOME, else in ~/.cache/viewfold. It is safe to "
     "remove.\n"
     "\n"
-    "  stat    how many entries there are, of which kinds, and their size\n"
-    "  prune   remove the entries not used for longest until at most SIZE is left: a number of bytes, or one "
-    "followed by\n"
-    "          K, M or G; 256M when not given, 0 empties the cache\n"
+    "  stat    how many entries there are, of which kinds, and their size; what killed processes left "
+    "behind\n"
+    "  prune   remove what killed processes left behind, then the entries not used for longest until at most "
+    "SIZE\n"
+    "          is left: a number of bytes, or one followed by K, M or G; 256M when not given, 0 empties the "
+    "cache.\n"
+    "          No other file is ever removed\n"
     "  verify  read every entry and report those that are damaged or cannot be read, which are never used;\n"
     "          exit status 1 if there are any\n"
     "\n"
-    "Exit status: 0; 1 when verify found a bad entry; 2 when the cache cannot be read, or prune could not "
-    "remove a file.\n";
+    "The directory and what is in it must belong to you or to root, not be writable by group or others, and "
+    "not be\n"
+    "a symbolic link. What is otherwise is not used; VIEWFOLD_DEBUG=cache tells so when programs run.\n"
+    "\n"
+    "Exit status: 0; 1 when verify found a bad entry; 2 when the cache cannot be read or is not used, or "
+    "prune\n"
+    "could not remove a file.\n";
 
 static const char *entries(uint64_t count) { return count == 1 ? "entry" : "entries"; }
 
@@ -35,16 +43,27 @@ static int by_kind(const void *a, const void *b) {
   return strcmp(x->kind, y->kind);
 }
 
+static void report(void *context, const char *path, const char *why) {
+  (void)context;
+  printf("%s: %s\n", path, why);
+}
+
 static int stat_cache(rt_disk *disk, ir_error *error) {
   rt_disk_stats stats;
-  if (rt_disk_stat(disk, &stats, error) != IR_OK) return cli_failure("cache", error);
+  if (rt_disk_stat(disk, report, NULL, &stats, error) != IR_OK) return cli_failure("cache", error);
   qsort(stats.kind, (size_t)stats.kinds, sizeof *stats.kind, by_kind);
   printf("directory %s\n", rt_disk_directory(disk));
   for (int i = 0; i < stats.kinds; i++)
     printf("%-9s %llu %s, %llu bytes\n", stats.kind[i].kind, (unsigned long long)stats.kind[i].entries,
            entries(stats.kind[i].entries), (unsigned long long)stats.kind[i].bytes);
+  if (stats.temporaries)
+    printf("temporary %llu file%s, %llu bytes\n", (unsigned long long)stats.temporaries,
+           stats.temporaries == 1 ? "" : "s", (unsigned long long)stats.temporary_bytes);
   printf("total     %llu %s, %llu bytes\n", (unsigned long long)stats.entries, entries(stats.entries),
-         (unsigned long long)stats.bytes);
+         (unsigned long long)(stats.bytes + stats.temporary_bytes));
+  if (stats.ignored)
+    printf("ignored   %llu file%s; `viewfold cache verify` says why\n", (unsigned long long)stats.ignored,
+           stats.ignored == 1 ? "" : "s");
   return CLI_OK;
 }
 
@@ -60,11 +79,6 @@ static bool read_size(const char *text, int64_t *size) {
   return true;
 }
 
-static void report(void *context, const char *path, const char *why) {
-  (void)context;
-  printf("%s: %s\n", path, why);
-}
-
 static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
   int64_t size = RT_DISK_DEFAULT_BYTES;
   rt_disk_pruned done;
@@ -72,11 +86,15 @@ static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
   if (max && !read_size(max, &size))
     return cli_usage("cache", "--max takes a number of bytes, or one followed by K, M or G, found '%s'", max);
   if (rt_disk_prune(disk, size, report, NULL, &done, error) != IR_OK ||
-      rt_disk_stat(disk, &stats, error) != IR_OK)
+      rt_disk_stat(disk, NULL, NULL, &stats, error) != IR_OK)
     return cli_failure("cache", error);
-  printf("removed %llu %s; %llu %s, %llu bytes are left\n", (unsigned long long)done.removed,
-         entries(done.removed), (unsigned long long)stats.entries, entries(stats.entries),
-         (unsigned long long)stats.bytes);
+  printf("removed %llu %s, %llu bytes", (unsigned long long)done.removed, entries(done.removed),
+         (unsigned long long)done.removed_bytes);
+  if (done.temporaries)
+    printf(", and %llu temporary file%s, %llu bytes", (unsigned long long)done.temporaries,
+           done.temporaries == 1 ? "" : "s", (unsigned long long)done.temporary_bytes);
+  printf("; %llu %s, %llu bytes are left\n", (unsigned long long)stats.entries, entries(stats.entries),
+         (unsigned long long)(stats.bytes + stats.temporary_bytes));
   if (!done.stuck) return CLI_OK;
   fprintf(stderr, "viewfold cache: %llu file%s could not be removed\n", (unsigned long long)done.stuck,
           done.stuck == 1 ? "" : "s");

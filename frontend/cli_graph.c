@@ -149,6 +149,7 @@ int cli_context_options(const char *command, const char *threads, const char *de
                      options->device);
   options->no_compile = compile && strcmp(compile, "0") == 0;
   options->perf_map = debug.perf;
+  options->cache_report = debug.cache ? fe_debug_cache : NULL;
   options->no_disk = debug.bisects; /* what a rewrite less makes is not kept */
   return CLI_OK;
 }

@@ -184,6 +184,7 @@ vf_context *vf_context_create(const vf_options *options, vf_error *error) {
                           .device = o.device,
                           .cache_dir = o.cache_dir,
                           .cache_bytes = o.cache_bytes,
+                          .cache_report = debug.cache ? fe_debug_cache : NULL,
                           .no_disk = (o.flags & VF_NO_DISK) != 0 || c->watch.bisects,
                           .no_compile = (o.flags & VF_NO_COMPILE) != 0,
                           .perf_map = (o.flags & VF_PERF_MAP) != 0};

@@ -1,8 +1,10 @@
 #include "frontend/debug.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char between[] = ", \t";
 
@@ -29,11 +31,23 @@ ir_status fe_debug_read(const char *words, fe_debug *out, ir_error *error) {
     length = strcspn(at, between);
     if (is_word(at, length, "perf")) out->perf = true;
     else if (is_word(at, length, "time")) out->time = true;
+    else if (is_word(at, length, "cache")) out->cache = true;
     else if (!read_limit(at, length, out))
       return ir_fail(
           error, IR_ERR_INVALID,
-          "VIEWFOLD_DEBUG takes perf, time and a number of rewrites, as in bisect=17, found '%.*s'",
+          "VIEWFOLD_DEBUG takes perf, time, cache and a number of rewrites, as in bisect=17, found '%.*s'",
           length < 40 ? (int)length : 40, at);
   }
   return IR_OK;
+}
+
+/* One write, so that lines of several threads and processes stay whole. */
+void fe_debug_cache(void *context, const char *path, const char *why) {
+  char line[4096];
+  (void)context;
+  int length = snprintf(line, sizeof line, "viewfold: cache: %.3583s is not used: %.400s\n", path, why);
+  for (ssize_t done = -1; done < 0;) {
+    done = write(STDERR_FILENO, line, (size_t)length);
+    if (done < 0 && errno != EINTR) return;
+  }
 }

@@ -142,8 +142,10 @@ typedef struct vf_options {
   void *allocator_user;
   int threads;    /* that one program may use; VIEWFOLD_THREADS, else every processor that we may use */
   uint32_t flags; /* VIEWFOLD_COMPILE=0 adds VF_NO_COMPILE; the word perf in VIEWFOLD_DEBUG adds VF_PERF_MAP,
-                     bisect=N refuses every rewrite of an index expression after the N-th */
-  const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory */
+                     bisect=N refuses every rewrite of an index expression after the N-th, cache
+                     prints on standard error what the cache on disk ignores, and why */
+  const char *cache_dir; /* VIEWFOLD_CACHE_DIR, else viewfold in the user's cache directory; used only where
+                            nobody but the user and root may write */
   const char *device;  /* "cpu", or an OpenCL device: "opencl" (the first), "opencl:N", "opencl:PART OF NAME";
                           VIEWFOLD_DEVICE, else "cpu" */
   int64_t cache_bytes; /* most bytes that the cache on disk may take; default 256 MiB */

@@ -129,7 +129,10 @@ ir_status rt_context_accepts(rt_context *c, const char *name, const ir_graph *g,
 rt_disk *rt_context_disk(rt_context *c, ir_error *error) {
   if (c->options.no_disk) return NULL;
   pthread_mutex_lock(&c->lock);
-  if (!c->disk) c->disk = rt_disk_open(&c->mem, c->options.cache_dir, c->options.cache_bytes, error);
+  if (!c->disk) {
+    c->disk = rt_disk_open(&c->mem, c->options.cache_dir, c->options.cache_bytes, error);
+    if (c->disk) rt_disk_tell(c->disk, c->options.cache_report, NULL);
+  }
   rt_disk *disk = c->disk;
   pthread_mutex_unlock(&c->lock);
   return disk;

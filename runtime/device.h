@@ -38,8 +38,9 @@ typedef struct rt_device_table {
   ir_status (*compile)(rt_context *context, const ir_graph *graph, ir_ref kernel, const char *symbol,
                        rt_flat *image, ir_error *error);
   /* The images of all `kernels` kernels of a program, packed, are made ready to run. `name` is the graph's.
-   * What load gets is copied; what adopt gets, the rest of an entry of the cache from `offset`, is taken
-   * over, also on failure: the entry is then removed, but for want of memory. */
+   * What load gets is copied. What adopt gets is the rest of an entry of the cache from `offset`; it may keep
+   * the entry's memory with the code, readable until that is unloaded, and `found` is then empty. Where it
+   * fails the entry is removed, but for want of memory. */
   ir_status (*load)(rt_context *context, const char *name, const void *image, size_t size, uint32_t kernels,
                     rt_code *out, ir_error *error);
   ir_status (*adopt)(rt_context *context, const char *name, rt_found *found, size_t offset, uint32_t kernels,

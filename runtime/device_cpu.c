@@ -51,8 +51,10 @@ static ir_status load(rt_context *c, const char *name, const void *image, size_t
 static ir_status adopt(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,
                        rt_code *out, ir_error *error) {
   (void)c, (void)name, (void)kernels;
-  return rt_image_adopt(found->map, found->map_size, found->offset + offset, found->size - offset, out,
-                        error);
+  ir_status status =
+      rt_image_adopt(found->map, found->map_size, found->offset + offset, found->size - offset, out, error);
+  if (out->map == found->map) *found = (rt_found){0};
+  return status;
 }
 
 static bool allocate(void *device, size_t size, rt_block *out) {

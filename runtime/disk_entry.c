@@ -1,8 +1,7 @@
-/* Reading, checking and writing one cache file, and walking over all of them. */
-#define _GNU_SOURCE /* O_CLOEXEC, d_type */
+/* Reading, checking, writing and removing one cache file. */
+#define _GNU_SOURCE /* O_CLOEXEC, MAP_POPULATE */
 #include "runtime/disk_entry.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +10,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#ifndef MAP_POPULATE
+#define MAP_POPULATE 0
+#endif
+
 #define MAGIC 0x3165686361636676u /* "vfcache1" */
 enum { VERSION = 1 };
 
@@ -18,66 +21,109 @@ static uint64_t payload_offset(uint64_t key_size) {
   return (sizeof(rt_disk_head) + key_size + RT_DISK_ALIGN - 1) & ~(uint64_t)(RT_DISK_ALIGN - 1);
 }
 
-/* Everything but the payload's digest. */
-static const char *check_head(const rt_disk_head *head, uint64_t file_size) {
-  if (head->magic != MAGIC) return "not a viewfold cache entry";
-  if (head->version != VERSION || head->zero != 0) return "of another version";
-  if (!memchr(head->kind, 0, sizeof head->kind)) return "the kind is ill-formed";
-  uint64_t room = file_size - sizeof *head;
-  if (head->key_size > room || head->payload_size > room) return "shorter than it says";
-  if (payload_offset(head->key_size) + head->payload_size != file_size) return "not as long as it says";
-  return NULL;
+uint64_t rt_disk_entry_size(size_t key_size, size_t payload_size) {
+  return payload_offset(key_size) + payload_size;
 }
 
-static rt_entry_state check(const uint8_t *map, const char *kind, const void *key, size_t key_size,
-                            rt_entry_view *out) {
-  rt_disk_head head;
-  memcpy(&head, map, sizeof head);
-  out->why = check_head(&head, (uint64_t)out->status.st_size);
-  if (out->why) return RT_ENTRY_DAMAGED;
+static bool says(char why[RT_DISK_WHY], const char *text) {
+  snprintf(why, RT_DISK_WHY, "%s", text);
+  return false;
+}
+
+/* What the head alone tells. */
+static bool check_head(const rt_disk_head *head, uint64_t file_size, const char *kind, const void *key,
+                       size_t key_size, char *why) {
   char wanted[RT_DISK_KIND] = {0};
+  if (head->magic != MAGIC) return says(why, "not a viewfold cache entry");
+  if (head->version != VERSION || head->zero != 0) return says(why, "of another version");
+  if (!memchr(head->kind, 0, sizeof head->kind)) return says(why, "the kind is ill-formed");
+  uint64_t room = file_size - sizeof *head;
+  if (head->key_size > room || head->payload_size > room) return says(why, "shorter than it says");
+  if (payload_offset(head->key_size) + head->payload_size != file_size)
+    return says(why, "not as long as it says");
   snprintf(wanted, sizeof wanted, "%s", kind);
-  out->why = "its kind is not the one in its name";
-  if (memcmp(wanted, head.kind, sizeof wanted)) return RT_ENTRY_DAMAGED;
-  uint64_t offset = payload_offset(head.key_size);
-  const uint8_t *payload = map + offset;
-  out->why = "the payload does not match its digest";
-  if (!rt_digest_equal(rt_digest_of(payload, head.payload_size), head.payload_digest))
-    return RT_ENTRY_DAMAGED;
-  out->why = "the key does not match its name";
-  if (key && (head.key_size != key_size || memcmp(map + sizeof head, key, key_size))) return RT_ENTRY_DAMAGED;
-  if (!key) out->key_digest = rt_digest_of(map + sizeof head, head.key_size);
-  out->why = NULL;
-  out->found =
-      (rt_found){payload, head.payload_size, (void *)(uintptr_t)map, (size_t)out->status.st_size, offset};
-  return RT_ENTRY_GOOD;
+  if (memcmp(wanted, head->kind, sizeof wanted)) return says(why, "its kind is not the one in its name");
+  return !key || head->key_size == key_size || says(why, "the key does not match its name");
 }
 
-rt_entry_state rt_disk_entry_read(const char *path, const char *kind, const void *key, size_t key_size,
-                                  rt_entry_view *out) {
-  memset(out, 0, sizeof *out);
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) {
-    if (errno != ENOENT) out->why = "cannot be opened";
+/* All of it, in memory that nobody else changes. */
+static bool check_body(const uint8_t *bytes, size_t size, const void *key, size_t key_size,
+                       rt_entry_view *out) {
+  rt_disk_head head;
+  memcpy(&head, bytes, sizeof head);
+  uint64_t offset = payload_offset(head.key_size);
+  if (!rt_digest_equal(rt_digest_of(bytes + offset, head.payload_size), head.payload_digest))
+    return says(out->why, "the payload does not match its digest");
+  if (key && memcmp(bytes + sizeof head, key, key_size))
+    return says(out->why, "the key does not match its name");
+  if (!key) out->key_digest = rt_digest_of(bytes + sizeof head, head.key_size);
+  out->found = (rt_found){bytes + offset, head.payload_size, (void *)(uintptr_t)bytes, size, offset};
+  return true;
+}
+
+/* How many bytes were read: fewer at the end of the file, and where reading fails. */
+static size_t read_some(int fd, void *to, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    ssize_t got = pread(fd, (char *)to + done, size - done, (off_t)done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += (size_t)got;
+  }
+  return done;
+}
+
+/* Pages at once rather than one fault for each: all of them are written to. */
+static void *private_memory(size_t size) {
+  void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  return map == MAP_FAILED ? NULL : map;
+}
+
+/* The head is looked at first: memory is taken only for a file that is as long as its own head says. It is
+ * checked again with the rest, as it may have changed meanwhile. */
+static rt_entry_state read_file(int fd, const char *kind, const void *key, size_t key_size,
+                                rt_entry_view *out) {
+  rt_disk_head head;
+  uint64_t size = (uint64_t)out->status.st_size;
+  if (size < sizeof head || size > SIZE_MAX || read_some(fd, &head, sizeof head) != sizeof head) {
+    says(out->why, "shorter than its header");
+    return RT_ENTRY_DAMAGED;
+  }
+  if (!check_head(&head, size, kind, key, key_size, out->why)) return RT_ENTRY_DAMAGED;
+  uint8_t *bytes = private_memory((size_t)size);
+  if (!bytes) {
+    says(out->why, "there is no memory to read it into");
     return RT_ENTRY_ABSENT;
   }
   rt_entry_state state = RT_ENTRY_ABSENT;
-  const struct stat *s = &out->status;
-  void *map = MAP_FAILED;
-  if (fstat(fd, &out->status) || !S_ISREG(s->st_mode) || (s->st_uid != geteuid() && s->st_uid != 0) ||
-      (s->st_mode & (S_IWGRP | S_IWOTH))) {
-    out->why = "owned or writable by somebody else";
-  } else if (s->st_size < (off_t)sizeof(rt_disk_head) || (uint64_t)s->st_size > SIZE_MAX) {
-    out->why = "shorter than its header";
-    state = RT_ENTRY_DAMAGED;
-  } else {
-    map = mmap(NULL, (size_t)s->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (map == MAP_FAILED) out->why = "cannot be mapped";
-  }
+  if (read_some(fd, bytes, (size_t)size) != size || memcmp(bytes, &head, sizeof head))
+    says(out->why, "changed while it was read");
+  else if (check_body(bytes, (size_t)size, key, key_size, out)) return RT_ENTRY_GOOD;
+  else state = RT_ENTRY_DAMAGED;
+  munmap(bytes, (size_t)size);
+  return state;
+}
+
+/* -1: `why` says so, where there is such a file. */
+static int open_entry(int shard, const char *name, struct stat *status, char *why) {
+  why[0] = 0;
+  int fd = openat(shard, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0 && errno == ELOOP) says(why, "is a symbolic link");
+  else if (fd < 0 && errno != ENOENT) says(why, "cannot be opened");
+  else if (fd >= 0 && (fstat(fd, status) || !S_ISREG(status->st_mode))) says(why, "is no regular file");
+  if (fd < 0 || !*why) return fd;
   close(fd);
-  if (map == MAP_FAILED) return state;
-  state = check(map, kind, key, key_size, out);
-  if (state != RT_ENTRY_GOOD) munmap(map, (size_t)s->st_size);
+  return -1;
+}
+
+rt_entry_state rt_disk_entry_read(int shard, const char *name, const char *kind, const void *key,
+                                  size_t key_size, rt_entry_view *out) {
+  memset(out, 0, sizeof *out);
+  int fd = open_entry(shard, name, &out->status, out->why);
+  if (fd < 0) return RT_ENTRY_ABSENT;
+  rt_entry_state state = RT_ENTRY_ABSENT;
+  if (rt_is_trusted(&out->status, out->why)) state = read_file(fd, kind, key, key_size, out);
+  close(fd);
   return state;
 }
 
@@ -107,12 +153,12 @@ static bool write_parts(int fd, struct iovec *part, int count) {
   return true;
 }
 
-bool rt_disk_entry_write(const char *path, const char *kind, const void *key, size_t key_size,
+bool rt_disk_entry_write(int shard, const char *name, const char *kind, const void *key, size_t key_size,
                          const void *payload, size_t size) {
   static const char zeros[RT_DISK_ALIGN];
   rt_disk_head head = {MAGIC, VERSION, 0, key_size, size, rt_digest_of(payload, size), {0}};
   snprintf(head.kind, sizeof head.kind, "%s", kind);
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int fd = openat(shard, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return false;
   struct iovec parts[] = {{&head, sizeof head},
                           {(void *)(uintptr_t)key, key_size},
@@ -122,61 +168,33 @@ bool rt_disk_entry_write(const char *path, const char *kind, const void *key, si
   good = close(fd) == 0 && good;
   if (good) return true;
   int why = errno;
-  unlink(path);
+  unlinkat(shard, name, 0); /* made just now, and by nobody else */
   errno = why;
   return false;
 }
 
-static int hex_digit(char c) {
-  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Does this name belong to an entry? The shard's two digits, thirty more, a dot, the kind. */
-static bool parse_name(const char *shard, const char *name, rt_disk_item *item) {
-  uint64_t half[2] = {0, 0};
-  for (int i = 0; i < 32; i++) {
-    int digit = hex_digit(i < 2 ? shard[i] : name[i - 2]);
-    if (digit < 0) return false;
-    half[i / 16] = half[i / 16] << 4 | (unsigned)digit;
+rt_owner rt_disk_owner(int shard, const char *name, char why[RT_DISK_WHY]) {
+  const uint64_t magic = MAGIC;
+  uint8_t begins[sizeof magic] = {0};
+  struct stat s;
+  int fd = open_entry(shard, name, &s, why);
+  if (fd < 0) return RT_UNKNOWN;
+  size_t got = read_some(fd, begins, sizeof begins);
+  close(fd);
+  if (s.st_uid != geteuid()) {
+    snprintf(why, RT_DISK_WHY, "belongs to user %lu", (unsigned long)s.st_uid);
+    return RT_UNKNOWN;
   }
-  size_t length = name[30] == '.' ? strlen(name + 31) : 0;
-  if (length == 0 || length >= RT_DISK_KIND) return false;
-  memcpy(item->kind, name + 31, length + 1);
-  item->digest = (rt_digest){half[1], half[0]};
-  return true;
+  bool whole = *name != '.'; /* a temporary may have been left at any length */
+  if (memcmp(begins, &magic, got) == 0 && (got == sizeof magic || !whole)) return RT_OURS;
+  says(why, "not a viewfold cache entry");
+  return RT_FOREIGN;
 }
 
-static bool walk_shard(const char *directory, const char *shard, rt_disk_visit visit, void *context,
-                       bool *go_on) {
-  char path[RT_DISK_PATH];
-  int base = snprintf(path, sizeof path, "%s/%s/", directory, shard);
-  if (base >= (int)sizeof path - NAME_MAX - 1) return false;
-  DIR *dir = opendir(path);
-  if (!dir) return errno == ENOENT || errno == ENOTDIR;
-  for (struct dirent *file; *go_on && (file = readdir(dir));) {
-    rt_disk_item item = {.path = path};
-    snprintf(path + base, sizeof path - (size_t)base, "%s", file->d_name);
-    item.entry = parse_name(shard, file->d_name, &item);
-    if (fstatat(dirfd(dir), file->d_name, &item.status, AT_SYMLINK_NOFOLLOW) == 0) {
-      if (!S_ISREG(item.status.st_mode)) continue;
-    } else if (errno == ENOENT || !item.entry) {
-      continue;
-    } else {
-      item.hidden = true;
-    }
-    *go_on = visit(context, &item);
-  }
-  closedir(dir);
-  return true;
-}
-
-bool rt_disk_walk(const char *directory, rt_disk_visit visit, void *context) {
-  DIR *dir = opendir(directory);
-  if (!dir) return errno == ENOENT;
-  bool good = true, go_on = true;
-  for (struct dirent *file; good && go_on && (file = readdir(dir));)
-    if (strlen(file->d_name) == 2 && hex_digit(file->d_name[0]) >= 0 && hex_digit(file->d_name[1]) >= 0)
-      good = walk_shard(directory, file->d_name, visit, context, &go_on);
-  closedir(dir);
-  return good;
+bool rt_disk_unlink(int shard, const char *name, char why[RT_DISK_WHY]) {
+  rt_owner owner = rt_disk_owner(shard, name, why);
+  if (owner == RT_UNKNOWN && !*why) return true; /* there is none */
+  if (owner != RT_OURS) return false;
+  if (!unlinkat(shard, name, 0) || errno == ENOENT) return true;
+  return says(why, "cannot be removed");
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/image_format.h"
@@ -62,22 +63,7 @@ static bool write_all(int fd, const void *bytes, size_t size) {
   return true;
 }
 
-/* A memory file's pages are written through its descriptor and mapped without write permission. */
-static void *map_memory_file(const void *bytes, size_t size) {
-  void *map = MAP_FAILED;
-#if defined(__linux__)
-  int fd = memfd_create("viewfold", MFD_CLOEXEC | MFD_EXEC);
-  if (fd < 0 && errno == EINVAL) fd = memfd_create("viewfold", MFD_CLOEXEC);
-  if (fd < 0) return MAP_FAILED;
-  if (write_all(fd, bytes, size)) map = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-  close(fd);
-#else
-  (void)bytes, (void)size;
-#endif
-  return map;
-}
-
-static void *map_sealed(const void *bytes, size_t size) {
+static void *map_private(const void *bytes, size_t size) {
   void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED) return map;
   memcpy(map, bytes, size);
@@ -86,6 +72,26 @@ static void *map_sealed(const void *bytes, size_t size) {
   munmap(map, size);
   errno = why;
   return MAP_FAILED;
+}
+
+/* For systems where anonymous memory may not become executable: a memory file, written through its descriptor
+ * and sealed before it is mapped, so that nobody can write to it through another one. */
+static void *map_memory_file(const void *bytes, size_t size) {
+  void *map = MAP_FAILED;
+#if defined(__linux__)
+  static const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+  int fd = memfd_create("viewfold", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+  if (fd < 0 && errno == EINVAL) fd = memfd_create("viewfold", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return MAP_FAILED;
+  if (write_all(fd, bytes, size) && fcntl(fd, F_ADD_SEALS, seals) == 0)
+    map = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+  int why = errno;
+  close(fd);
+  errno = why;
+#else
+  (void)bytes, (void)size;
+#endif
+  return map;
 }
 
 static void flush_instructions(const void *base, size_t size) {
@@ -101,8 +107,8 @@ ir_status rt_image_map(const void *bytes, size_t size, rt_code *out, ir_error *e
   *out = (rt_code){0};
   if (!read_head(bytes, size, &head))
     return ir_fail(error, IR_ERR_INVALID, "code: %zu bytes that are no viewfold code image", size);
-  void *map = map_memory_file(bytes, size);
-  if (map == MAP_FAILED) map = map_sealed(bytes, size);
+  void *map = map_private(bytes, size);
+  if (map == MAP_FAILED) map = map_memory_file(bytes, size);
   if (map == MAP_FAILED)
     return ir_fail(error, errno == ENOMEM ? IR_ERR_MEMORY : IR_ERR_DEVICE,
                    "code: %zu bytes cannot be mapped executable: %s", size, strerror(errno));
@@ -117,19 +123,15 @@ ir_status rt_image_adopt(void *map, size_t map_size, size_t offset, size_t size,
   const uint8_t *base = (const uint8_t *)map + offset;
   *out = (rt_code){0};
   if (offset > map_size || size > map_size - offset || offset % RT_IMAGE_ALIGN ||
-      !read_head(base, size, &head)) {
-    munmap(map, map_size);
+      !read_head(base, size, &head))
     return ir_fail(error, IR_ERR_INVALID, "code: no viewfold code image at byte %zu of %zu", offset,
                    map_size);
-  }
   if (!mprotect(map, map_size, PROT_READ | PROT_EXEC)) {
     flush_instructions(base, size);
     *out = (rt_code){base, size, map, map_size, NULL};
     return IR_OK;
   }
-  ir_status status = rt_image_map(base, size, out, error);
-  munmap(map, map_size);
-  return status;
+  return rt_image_map(base, size, out, error);
 }
 
 void rt_image_unmap(rt_code *code) {
@@ -143,11 +145,22 @@ void *rt_code_find(const rt_code *code, const char *name) {
   return (void *)(uintptr_t)(code->base + entry.offset);
 }
 
+/* The directory is everybody's: the file is used only where it is a regular one of this user's, and nothing
+ * else has a name for it. */
+static int open_perf_map(const char *path) {
+  struct stat s;
+  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() && s.st_nlink == 1)
+    return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
 bool rt_image_perf_map(const rt_code *code, bool enabled) {
   if (!enabled) return true;
   char path[64];
   snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
-  int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int fd = open_perf_map(path);
   if (fd < 0) return false;
   bool good = true;
   rt_entry entry;

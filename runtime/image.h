@@ -58,13 +58,15 @@ typedef struct rt_code {
   void *made;
 } rt_code;
 
-/* Map a copy of an image: through a memory file, or private memory sealed after writing where there are none.
- * IR_ERR_INVALID when the bytes are no image; IR_ERR_MEMORY or IR_ERR_DEVICE when the system refuses. */
+/* Map a copy of an image: in private anonymous memory that becomes executable once it is written and stops
+ * being writable by that, or where the system refuses this in a sealed memory file. IR_ERR_INVALID when the
+ * bytes are no image; IR_ERR_MEMORY or IR_ERR_DEVICE when the system refuses. */
 ir_status rt_image_map(const void *bytes, size_t size, rt_code *out, ir_error *error);
 
-/* Make the image at `offset` (a multiple of RT_IMAGE_ALIGN) of an existing read-only private mapping, such as
- * a cache entry's, executable in place; where the file system forbids it, map a copy instead. Takes the
- * mapping over, also on failure. */
+/* Make the image at `offset` (a multiple of RT_IMAGE_ALIGN) of private anonymous memory, such as holds a
+ * cache entry, executable in place, and the memory no longer writable: out->map is then `map`, taken over.
+ * Where the system forbids it, map a copy instead. In that case and on failure the memory stays the caller's.
+ */
 ir_status rt_image_adopt(void *map, size_t map_size, size_t offset, size_t size, rt_code *out,
                          ir_error *error);
 
@@ -73,8 +75,8 @@ void rt_image_unmap(rt_code *code);
 /* Address of a function by name, NULL when there is none. */
 void *rt_code_find(const rt_code *code, const char *name);
 
-/* Tell perf about every function of mapped code: lines appended to /tmp/perf-PID.map. Does nothing unless
- * `enabled`; false when the file could not be written. */
+/* Tell perf about every function of mapped code: lines appended to /tmp/perf-PID.map, a file of this user's.
+ * Does nothing unless `enabled`; false when the file could not be written. */
 bool rt_image_perf_map(const rt_code *code, bool enabled);
 
 #endif

@@ -283,9 +283,7 @@ ir_status rt_cl_load_code(rt_context *c, const char *name, const void *image, si
 
 ir_status rt_cl_adopt(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,
                       rt_code *out, ir_error *error) {
-  ir_status status = load(c, name, found->payload + offset, found->size - offset, kernels, true, out, error);
-  rt_disk_release(found);
-  return status;
+  return load(c, name, found->payload + offset, found->size - offset, kernels, true, out, error);
 }
 
 ir_status rt_cl_extra(rt_context *c, const rt_code *loaded, rt_flat *image, ir_error *error) {

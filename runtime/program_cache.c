@@ -54,29 +54,20 @@ static rt_program *keep_in_memory(rt_context *c, const void *key, size_t size, r
   return other ? other : p;
 }
 
-/* A program of a found entry, which is taken over. */
+/* A program of a found entry, which is taken over. The plan is read in place: the entry's memory stays until
+ * it is released or the code is unloaded. */
 static ir_status load(rt_context *c, rt_found *found, rt_program **out, ir_error *error) {
-  size_t size = rt_plan_size(found->payload, found->size);
+  const uint8_t *bytes = found->payload;
+  size_t size = rt_plan_size(bytes, found->size);
   rt_code code = {0};
-  if (size == 0) {
-    rt_disk_release(found);
-    return ir_fail(error, IR_ERR_INVALID, "an entry of the cache is no plan");
-  }
-  bool code_follows = found->size > size;
-  rt_flat plan = {ir_alloc(&c->mem, size), size};
-  if (!plan.bytes) {
-    rt_disk_release(found);
-    return ir_fail(error, IR_ERR_MEMORY, "out of memory loading a plan");
-  }
-  memcpy(plan.bytes, found->payload, size);
+  rt_plan plan;
   ir_status status = IR_OK;
-  rt_plan head;
-  bool good = rt_plan_read(plan.bytes, size, &head);
-  if (!good || !code_follows) rt_disk_release(found);
-  else status = c->device->does->adopt(c, head.names, found, size, head.head->kernels, &code, error);
-  if (!good) status = ir_fail(error, IR_ERR_INVALID, "a plan is damaged");
-  if (!status) status = rt_program_make(c, plan.bytes, size, &code, out, error);
-  rt_flat_free(&c->mem, &plan);
+  if (!rt_plan_read(bytes, size, &plan))
+    status = ir_fail(error, IR_ERR_INVALID, "an entry of the cache is no plan");
+  else if (found->size > size)
+    status = c->device->does->adopt(c, plan.names, found, size, plan.head->kernels, &code, error);
+  if (!status) status = rt_program_make(c, bytes, size, &code, out, error);
+  rt_disk_release(found);
   if (!status) {
     uint32_t kernels = (*out)->plan.head->kernels;
     (*out)->stats =

@@ -1,11 +1,10 @@
 #include "runtime/tuned.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/context.h"
 #include "runtime/digest.h"
-#include "runtime/disk_entry.h"
+#include "runtime/disk_walk.h"
 
 static const char kind[] = "tuned", stamp_kind[] = "tuning", stamp_key[] = "stamp";
 
@@ -99,8 +98,8 @@ typedef struct listing {
 static bool list_item(void *context, const rt_disk_item *item) {
   listing *l = context;
   rt_entry_view view;
-  if (!item->entry || strcmp(item->kind, kind) != 0 ||
-      rt_disk_entry_read(item->path, item->kind, NULL, 0, &view) != RT_ENTRY_GOOD)
+  if (strcmp(item->kind, kind) != 0 ||
+      rt_disk_entry_read(item->shard, item->name, item->kind, NULL, 0, &view) != RT_ENTRY_GOOD)
     return true;
   ir_text text;
   ir_text_init(&text, l->mem);
@@ -114,12 +113,13 @@ static bool list_item(void *context, const rt_disk_item *item) {
 bool rt_tuned_list(rt_context *c, void (*visit)(void *user, const char *text), void *user) {
   rt_disk *disk = rt_context_disk(c, NULL);
   listing l = {.mem = &c->mem, .visit = visit, .user = user};
-  return !disk || !*rt_disk_directory(disk) || rt_disk_walk(rt_disk_directory(disk), list_item, &l);
+  return !disk || rt_disk_walk(disk, list_item, &l, NULL, NULL, NULL) == IR_OK;
 }
 
 static bool remove_item(void *context, const rt_disk_item *item) {
   listing *l = context;
-  if (item->entry && strcmp(item->kind, kind) == 0) l->removed += unlink(item->path) == 0;
+  char why[RT_DISK_WHY];
+  if (strcmp(item->kind, kind) == 0) l->removed += rt_disk_unlink(item->shard, item->name, why);
   return true;
 }
 
@@ -128,7 +128,7 @@ bool rt_tuned_forget_all(rt_context *c, uint64_t *count) {
   listing l = {.mem = &c->mem};
   *count = 0;
   if (!disk || !*rt_disk_directory(disk)) return true;
-  bool good = rt_disk_walk(rt_disk_directory(disk), remove_item, &l);
+  bool good = rt_disk_walk(disk, remove_item, &l, NULL, NULL, NULL) == IR_OK;
   rt_disk_remove(disk, stamp_kind, stamp_key, sizeof stamp_key);
   set_stamp(c, 0);
   *count = l.removed;

@@ -3,11 +3,13 @@
 #include "runtime/image.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -410,35 +412,32 @@ static void code_is_never_writable(void **state) {
   rt_image_unmap(&code);
 }
 
-static void adopts_a_mapped_file(void **state) {
+static void adopts_private_memory(void **state) {
   rt_flat flat = link_good(compile(everything));
-  FILE *file = tmpfile();
-  static const char head[192];
-  fwrite(head, 1, sizeof head, file);
-  fwrite(flat.bytes, 1, flat.size, file);
-  fflush(file);
-  size_t size = sizeof head + flat.size;
+  enum { HEAD = 192 };
+  size_t size = HEAD + flat.size;
   for (int wrong = 0; wrong < 4; wrong++) {
-    void *map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fileno(file), 0);
+    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(map != MAP_FAILED);
+    memcpy((char *)map + HEAD, flat.bytes, flat.size);
     rt_code code;
     ir_error error = {0};
-    size_t offset = wrong == 1 ? 128 : wrong == 2 ? size + 64 : sizeof head;
+    size_t offset = wrong == 1 ? 128 : wrong == 2 ? size + 64 : HEAD;
     ir_status status = rt_image_adopt(map, size, offset, flat.size + (wrong == 3), &code, &error);
-    char text[5];
     if (wrong) {
       assert_int_equal(status, IR_ERR_INVALID);
-      permissions(map, text);
-      assert_string_equal(text, ""); /* taken over, so unmapped */
+      assert_null(code.map);
+      assert_int_equal(munmap(map, size), 0); /* still ours */
       continue;
     }
+    char text[5];
+    assert_ptr_equal(code.map, map);
     assert_int_equal(status, IR_OK);
     permissions(code.base, text);
     assert_string_equal(text, "r-xp");
     run_everything(&code);
     rt_image_unmap(&code);
   }
-  fclose(file);
   rt_flat_free(&ir_mem_libc, &flat);
 }
 
@@ -463,6 +462,35 @@ static void perf_map_names_functions(void **state) {
   rt_image_unmap(&code);
 }
 
+/* /tmp is everybody's: what lies there under the name is written to only where it is a file of ours alone. */
+static void perf_map_is_written_to_our_file_only(void **state) {
+  char path[64], other[80];
+  struct stat s;
+  snprintf(path, sizeof path, "/tmp/perf-%ld.map", (long)getpid());
+  snprintf(other, sizeof other, "%s.other", path);
+  unlink(path);
+  rt_code code = load(everything);
+  int fd = open(other, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  assert_true(fd >= 0 && close(fd) == 0 && link(other, path) == 0);
+  bool written = rt_image_perf_map(&code, true);
+  int seen = stat(other, &s);
+  unlink(path);
+  unlink(other);
+  assert_int_equal(seen, 0);
+  assert_false(written);
+  assert_int_equal(s.st_size, 0);
+  assert_int_equal(mkfifo(path, 0600), 0); /* which nobody reads*/
+  fd = open(path, O_RDONLY | O_NONBLOCK);
+  written = rt_image_perf_map(&code, true);
+  char byte;
+  ssize_t got = read(fd, &byte, 1);
+  close(fd);
+  unlink(path);
+  assert_false(written);
+  assert_true(got <= 0);
+  rt_image_unmap(&code);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runs_code_with_constants),
@@ -477,8 +505,9 @@ int main(void) {
       cmocka_unit_test(damaged_images_do_no_harm),
       cmocka_unit_test(short_of_memory),
       cmocka_unit_test(code_is_never_writable),
-      cmocka_unit_test(adopts_a_mapped_file),
+      cmocka_unit_test(adopts_private_memory),
       cmocka_unit_test(perf_map_names_functions),
+      cmocka_unit_test(perf_map_is_written_to_our_file_only),
   };
   return cmocka_run_group_tests(tests, start_llvm, stop_llvm);
 }

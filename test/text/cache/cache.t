@@ -7,7 +7,7 @@ total     0 entries, 0 bytes
 $ viewfold cache verify
 0 entries checked, 0 damaged
 $ viewfold cache prune
-removed 0 entries; 0 entries, 0 bytes are left
+removed 0 entries, 0 bytes; 0 entries, 0 bytes are left
 
 == a cache that holds something
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
@@ -35,7 +35,7 @@ $ viewfold cache verify
 == pruned to nothing
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > before
 $ viewfold cache prune --max 0
-removed 2 entries; 0 entries, 0 bytes are left
+removed 2 entries, [..] bytes; 0 entries, 0 bytes are left
 $ VIEWFOLD_COMPILE=0 viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4]
 ! viewfold run: VIEWFOLD_COMPILE=0: graph @chain needs 1 kernel that the cache does not hold, the first is [..]; run once without VIEWFOLD_COMPILE=0 to compile and keep them
 ? 3
@@ -44,7 +44,7 @@ $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] | cmp - before
 == a cap that is not reached
 $ viewfold run 'f32[4].flip(0)' --in x=[1,2,3,4] > before
 $ viewfold cache prune --max=1G
-removed 0 entries; 2 entries, [..] bytes are left
+removed 0 entries, 0 bytes; 2 entries, [..] bytes are left
 
 == devices
 $ viewfold devices
