@@ -88,10 +88,17 @@ static DIR *list(int directory) {
   return dir;
 }
 
+/* The next file of a directory. NULL at its end, where errno is 0, and where it cannot be read further. */
+static struct dirent *next_file(DIR *dir) {
+  errno = 0;
+  return readdir(dir);
+}
+
 static bool walk_shard(int shard, const char *shard_name, rt_disk_visit visit, void *context, bool *go_on) {
   DIR *dir = list(shard);
   if (!dir) return errno == ENOENT;
-  for (struct dirent *file; *go_on && (file = readdir(dir));) {
+  struct dirent *file = NULL;
+  while (*go_on && (file = next_file(dir))) {
     rt_disk_item item = {.shard = shard, .name = file->d_name};
     memcpy(item.shard_name, shard_name, RT_DISK_SHARD);
     if (!read_entry_name(&item) && !read_temporary_name(&item)) continue;
@@ -104,8 +111,10 @@ static bool walk_shard(int shard, const char *shard_name, rt_disk_visit visit, v
     }
     *go_on = visit(context, &item);
   }
+  int why = file ? 0 : errno;
   closedir(dir);
-  return true;
+  errno = why;
+  return !why;
 }
 
 typedef struct walk {
@@ -118,8 +127,9 @@ typedef struct walk {
 static bool walk_directory(int directory, const walk *w, rt_refusal *refusal) {
   DIR *dir = list(directory);
   size_t length = strlen(refusal->path);
+  struct dirent *file = NULL;
   bool good = dir != NULL, go_on = true;
-  for (struct dirent *file; good && go_on && (file = readdir(dir));) {
+  while (good && go_on && (file = next_file(dir))) {
     if (!is_shard(file->d_name)) continue;
     int shard = rt_dir_shard(directory, file->d_name, false, refusal);
     if (shard >= 0) {
@@ -133,7 +143,10 @@ static bool walk_directory(int directory, const walk *w, rt_refusal *refusal) {
     }
   }
   int why = errno;
-  if (dir) closedir(dir);
+  if (dir) {
+    good = good && (file || !why);
+    closedir(dir);
+  }
   errno = why;
   return good;
 }

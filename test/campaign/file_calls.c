@@ -33,25 +33,27 @@ enum {
   MOST_SECONDS = 600     /* for what waits and takes none */
 };
 
-/* What is run, what its cache holds before. `tells`: its output says what it did, so that it may differ. */
+/* What is run, what its cache holds before. `tells`: its output says what it did, so that it may differ;
+ * `admits`: so it may where it holds this word. */
 static const struct scenario {
   const char *name, *arguments[MOST_ARGUMENTS];
   bool filled, tells;
+  const char *admits;
 } scenarios[] = {
-    {"run", {"viewfold", "run", "graph.vf", "--in", "x=x.npy", "--out", "y=y.npy"}, false, false},
-    {"run again", {"viewfold", "run", "graph.vf", "--in", "x=x.npy", "--out", "y=y.npy"}, true, false},
-    {"run and print", {"viewfold", "run", "small.vf", "--in", "x=[1,2,3]"}, true, false},
-    {"cache stat", {"viewfold", "cache", "stat"}, true, false},
-    {"cache verify", {"viewfold", "cache", "verify"}, true, false},
-    {"cache prune all", {"viewfold", "cache", "prune", "--max", "0"}, true, true},
-    {"cache prune some", {"viewfold", "cache", "prune", "--max", "30K"}, true, true},
-    {"tune", {"viewfold", "tune", "small.vf", "--seconds", "0.05", "-o", "small.loops"}, true, true},
-    {"tune --list", {"viewfold", "tune", "--list"}, true, false},
-    {"index --json", {"viewfold", "index", "--json"}, true, false},
-    {"custom operation", {"workload", "custom"}, false, false},
-    {"custom operation again", {"workload", "custom"}, true, false},
-    {"scan", {"workload", "scan"}, false, false},
-    {"attention again", {"workload", "attention"}, true, false},
+    {"run", {"viewfold", "run", "graph.vf", "--in", "x=x.npy", "--out", "y=y.npy"}, false, false, NULL},
+    {"run again", {"viewfold", "run", "graph.vf", "--in", "x=x.npy", "--out", "y=y.npy"}, true, false, NULL},
+    {"run and print", {"viewfold", "run", "small.vf", "--in", "x=[1,2,3]"}, true, false, NULL},
+    {"cache stat", {"viewfold", "cache", "stat"}, true, false, "ignored"},
+    {"cache verify", {"viewfold", "cache", "verify"}, true, false, NULL},
+    {"cache prune all", {"viewfold", "cache", "prune", "--max", "0"}, true, true, NULL},
+    {"cache prune some", {"viewfold", "cache", "prune", "--max", "30K"}, true, true, NULL},
+    {"tune", {"viewfold", "tune", "small.vf", "--seconds", "0.05", "-o", "small.loops"}, true, true, NULL},
+    {"tune --list", {"viewfold", "tune", "--list"}, true, false, NULL},
+    {"index --json", {"viewfold", "index", "--json"}, true, false, NULL},
+    {"custom operation", {"workload", "custom"}, false, false, NULL},
+    {"custom operation again", {"workload", "custom"}, true, false, NULL},
+    {"scan", {"workload", "scan"}, false, false, NULL},
+    {"attention again", {"workload", "attention"}, true, false, NULL},
 };
 enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
@@ -198,7 +200,8 @@ static void try_fault(const fault *f) {
   }
   if (!ended(&o, 3)) complain(f, "no documented end", &o);
   else if (WEXITSTATUS(o.status) && !*o.err && !*o.out) complain(f, "no message", &o);
-  else if (!WEXITSTATUS(o.status) && !s->tells && !same_results(&o, &all.wanted[f->scenario]))
+  else if (!WEXITSTATUS(o.status) && !s->tells && !(s->admits && strstr(o.out, s->admits)) &&
+           !same_results(&o, &all.wanted[f->scenario]))
     complain(f, "other results", &o);
   if (ended(&o, 3)) all.statuses[WEXITSTATUS(o.status)]++;
   look_after(f, &o);

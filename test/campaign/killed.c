@@ -36,6 +36,12 @@ static uint32_t draw(uint32_t below) {
   return (uint32_t)(all.state >> 33) % below;
 }
 
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static void complain(const char *what, const char *detail) {
   if (++all.wrong <= MOST_SHOWN) printf("%s: %s\n", what, detail);
   fflush(stdout);
@@ -61,10 +67,14 @@ static void expected(int factor, char *text, size_t size) {
            -3 * factor, 7 * factor);
 }
 
-static pid_t start(const char *const *arguments, const char *out) {
+/* gate: the ends of a pipe; the process waits until nobody has the second one open. NULL: it does not. */
+static pid_t start(const char *const *arguments, const char *out, const int *gate) {
+  char nothing;
   fflush(stdout);
   pid_t child = fork();
   if (child) return child;
+  if (gate && (close(gate[1]) || read(gate[0], &nothing, 1) != 0)) _exit(126);
+  if (gate) close(gate[0]);
   int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(fd, 1);
   dup2(fd, 2);
@@ -73,12 +83,12 @@ static pid_t start(const char *const *arguments, const char *out) {
   _exit(127);
 }
 
-static void start_one(process *p, int number, int factor) {
+static void start_one(process *p, int number, int factor, const int *gate) {
   char graph[32], out[32];
   snprintf(graph, sizeof graph, "%d.vf", factor);
   snprintf(out, sizeof out, "out.%d", number);
   const char *arguments[] = {"viewfold", "run", graph, "--in", "x=[1,2,4]", "--threads", "1", NULL};
-  *p = (process){.id = start(arguments, out), .factor = factor};
+  *p = (process){.id = start(arguments, out, gate), .factor = factor};
   all.started++;
 }
 
@@ -107,7 +117,7 @@ static bool verify(int round) {
   static const char *const arguments[] = {"viewfold", "cache", "verify", NULL};
   char text[2048], what[64];
   int status = 0;
-  pid_t child = start(arguments, "verified");
+  pid_t child = start(arguments, "verified", NULL);
   if (child < 0 || waitpid(child, &status, 0) != child) return false;
   read_text("verified", text, sizeof text);
   snprintf(what, sizeof what, "round %d: cache verify", round);
@@ -115,28 +125,34 @@ static bool verify(int round) {
   return true;
 }
 
-/* All at once; then, one after the other, most are killed, in an order and at moments that are drawn. How
- * long a process takes depends on the machine: moments lie within what the last round took. */
+/* All at once; then most are killed, in an order and at moments that are drawn. How long a process takes
+ * depends on the machine: moments lie within what the first part of the last round took, and some are
+ * together, as sleeping takes longer than it is told. */
 static bool try_round(int round, int count, int64_t *round_ns) {
   static process p[MOST_PROCESSES];
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  int64_t begin = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  int gate[2];
+  if (pipe(gate)) return false;
+  int first = OLD_GRAPHS + 1 + round * NEW_GRAPHS;
   for (int i = 0; i < NEW_GRAPHS; i++)
-    if (!write_graph(OLD_GRAPHS + 1 + round * NEW_GRAPHS + i)) return false;
+    if (!write_graph(first + i)) return false;
   for (int i = 0; i < count; i++) {
-    int old = 1 + (int)draw(OLD_GRAPHS), new = OLD_GRAPHS + 1 + round *NEW_GRAPHS + (int)draw(NEW_GRAPHS);
-    start_one(&p[i], i, draw(3) ? new : old);
+    int old = 1 + (int)draw(OLD_GRAPHS), fresh = first + (int)draw(NEW_GRAPHS);
+    start_one(&p[i], i, draw(3) ? fresh : old, gate);
     if (p[i].id < 0) return false;
   }
+  close(gate[0]);
+  close(gate[1]);
+  int64_t begin = now_ns();
   int left = count, kills = count * 3 / 4, status;
-  int64_t pause = *round_ns / (kills + 1);
+  int64_t pause = *round_ns / 2 / (kills + 1);
   while (left > 0) {
     if (kills > 0) {
-      process *victim = &p[draw((uint32_t)count)];
+      uint32_t victim = draw((uint32_t)count);
       int64_t ns = pause / 2 + (int64_t)draw((uint32_t)(pause > UINT32_MAX / 2 ? UINT32_MAX / 2 : pause + 1));
-      nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
-      if (!victim->done) victim->was_killed = kill(victim->id, SIGKILL) == 0;
+      if (draw(4) == 0) nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+      for (int i = 0; i < count && (p[victim].done || p[victim].was_killed); i++)
+        victim = (victim + 1) % (uint32_t)count;
+      if (!p[victim].done) p[victim].was_killed = kill(p[victim].id, SIGKILL) == 0;
       kills--;
     }
     pid_t ended;
@@ -144,8 +160,7 @@ static bool try_round(int round, int count, int64_t *round_ns) {
       for (int i = 0; i < count; i++)
         if (p[i].id == ended && !p[i].done) p[i].done = true, left--, judge(&p[i], i, status);
   }
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  *round_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - begin;
+  *round_ns = now_ns() - begin;
   return verify(round);
 }
 
@@ -155,9 +170,9 @@ static void check_limit(void) {
   static const char *const stat[] = {"viewfold", "cache", "stat", NULL};
   char text[2048];
   int status = 0;
-  pid_t child = start(prune, "pruned");
+  pid_t child = start(prune, "pruned", NULL);
   if (child < 0 || waitpid(child, &status, 0) != child || status) complain("cache prune", "fails");
-  child = start(stat, "stat");
+  child = start(stat, "stat", NULL);
   if (child < 0 || waitpid(child, &status, 0) != child || status) complain("cache stat", "fails");
   read_text("stat", text, sizeof text);
   const char *total = strstr(text, "total");
