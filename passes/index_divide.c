@@ -276,18 +276,25 @@ static uint32_t leading(const ir_graph *g, const pass_linear *in) {
 /* in = quotient*den + in': subtract multiples of den until no term holds its leading monomial */
 static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear *den, pass_linear *quotient) {
   pass_term lead = den->term[leading(b->g, den)];
-  ir_ref den_node = pass_linear_plain(b->g, den);
+  pass_linear others = *den;
+  pass_linear_drop(&others, leading(b->g, den));
+  ir_ref den_node = pass_linear_plain(b->g, den), tail = pass_linear_plain(b->g, &others);
   bool changed = false;
   pass_linear_const(quotient, 0);
-  for (uint32_t i = 0; i < in->count && den_node;) {
+  for (uint32_t i = 0; i < in->count && den_node && tail;) {
     pass_term t = in->term[i];
     int64_t q = t.coef, by, over;
     ir_ref left = divide_monomial(b, t.atom, lead.atom, &by, &over);
-    if (left && (!ir_mul_ok(q, by, &q) || q == INT64_MIN || q % over != 0 || (q = q / over / lead.coef) == 0))
+    if (left && (!ir_mul_ok(q, by, &q) || q == INT64_MIN || q % over != 0 || q / over / lead.coef == 0))
       left = 0;
     pass_linear part, rest = *in, added = *quotient;
-    ir_ref product = left ? pass_make_mul(b, pass_make_mul(b, left, ir_index(b->g, q)), den_node) : 0;
+    bool all =
+        left && by != over && q / over % lead.coef == 0; /* t is q*left*lead, in another form perhaps */
+    if (left) q = q / over / lead.coef;
+    ir_ref product = left ? pass_make_mul(b, left, ir_index(b->g, q)) : 0;
+    product = product ? pass_make_mul(b, product, all ? tail : den_node) : 0;
     if (product) pass_linear_read(b->g, product, &part);
+    if (all) pass_linear_drop(&rest, i);
     int64_t value;
     bool constant = left && ir_is_const(b->g, left, &value);
     if (!product || !pass_linear_add(b->g, &rest, &part, -1) ||
