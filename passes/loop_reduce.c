@@ -82,15 +82,15 @@ ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref
 }
 
 static void add_range(reduction *r, ir_ref range) {
-  if (r->range_count < MAX_NEST) r->ranges[r->range_count++] = range;
+  if (r->range_count < REDUCE_LOOPS) r->ranges[r->range_count++] = range;
 }
 
 ir_ref reduce_position_of(reduction *r, ir_ref extent) {
   ir_graph *g = r->n->g;
-  ir_ref counts[MAX_NEST] = {extent};
-  int64_t run[MAX_NEST] = {r->run};
+  ir_ref counts[REDUCE_LEVELS] = {extent};
+  int64_t run[REDUCE_LEVELS] = {r->run};
   uint32_t levels = 0;
-  while (r->blocked && levels + 1 < MAX_NEST / 2 && ir_bounds_of(g, counts[levels]).hi > run[levels]) {
+  while (r->blocked && levels + 1 < REDUCE_LEVELS && ir_bounds_of(g, counts[levels]).hi > run[levels]) {
     counts[levels + 1] = pass_ceil_div(g, counts[levels], ir_index(g, run[levels]));
     run[++levels] = OUTER_RUN;
   }

@@ -5,6 +5,8 @@
 #include "loops.h"
 
 enum { REDUCE_UNROLL = 4, REDUCE_LANE_BYTES = 64 }; /* accumulators side by side; the lanes of each */
+/* loops that a reduced range becomes: of runs, of runs of these, ...; and all of a reduction */
+enum { REDUCE_LEVELS = MAX_NEST / 2, REDUCE_LOOPS = REDUCE_LEVELS * (IR_MAX_RANK + 1) };
 
 typedef struct reduction {
   loop_nest *n;
@@ -12,9 +14,9 @@ typedef struct reduction {
   ir_dtype dtype;
   ir_ref body;
   ir_ref identity;
-  bool blocked;            /* fresh accumulators per loop, runs of bounded length */
-  int64_t run;             /* length of the innermost runs */
-  ir_ref ranges[MAX_NEST]; /* serial loops, outermost first */
+  bool blocked;                /* fresh accumulators per loop, runs of bounded length */
+  int64_t run;                 /* length of the innermost runs */
+  ir_ref ranges[REDUCE_LOOPS]; /* serial loops, outermost first */
   uint32_t range_count;
   ir_op sought;    /* of positions: ARGMAX or ARGMIN, body the element; op combines orders */
   ir_ref position; /* 0 for all others */
