@@ -239,7 +239,9 @@ bool pass_proves(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
   case IR_OP_GT: return pass_linear_below(&b, &d);
   case IR_OP_GE:
   case IR_OP_LE: return pass_linear_at_least(&b, &d);
-  case IR_OP_EQ: return (d.count == 0 && d.constant == 0) || ir_is_true(g, pass_make_compare(&b, op, x, y));
+  case IR_OP_EQ:
+    return (d.count == 0 && d.constant == 0) || pass_polynomial_zero(&b, &d) ||
+           ir_is_true(g, pass_make_compare(&b, op, x, y));
   case IR_OP_NE: return ir_is_true(g, pass_make_compare(&b, op, x, y));
   default: return false;
   }

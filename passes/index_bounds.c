@@ -180,28 +180,29 @@ static bool is_quotient(pass_build *b, ir_ref atom, pass_linear *inner, int64_t 
   return sizes;
 }
 
-/* The constant *most >= of - times * by, where `of` is A // m and `by` (A + K) // (times m). With u = A // m
- * and k = K // m, by >= (u + k) // times >= (u + k - (times - 1)) / times. */
-static bool most_left(pass_build *b, ir_ref of, ir_ref by, int64_t times, int64_t *most) {
+/* The constant *end that of - times * by does not pass, where `of` is A // m and `by` (A + K) // (times m).
+ * With u = A // m, (A + K) // m lies between u + K // m and u + ceil(K / m); times * by is at most that, and
+ * at least that less times - 1. */
+static bool end_left(pass_build *b, ir_ref of, ir_ref by, int64_t times, bool upper, int64_t *end) {
   pass_linear inner, further;
-  int64_t m, n, product;
+  int64_t m, n, product, less;
   if (!is_quotient(b, of, &inner, &m) || !is_quotient(b, by, &further, &n)) return false;
   if (!ir_mul_ok(m, times, &product) || product != n || !pass_linear_add(b->g, &further, &inner, -1))
     return false;
-  return further.count == 0 && ir_sub_ok(times - 1, ir_floor_div(further.constant, m), most);
+  if (further.count != 0 || !ir_sub_ok(0, further.constant, &less)) return false;
+  if (!upper) *end = ir_floor_div(less, m);
+  return !upper || ir_sub_ok(times - 1, ir_floor_div(further.constant, m), end);
 }
 
 /* Replace e (A // m) - e times ((A + K) // (times m)) by its limit. True when there are two such terms. */
 static bool cancel_quotients(pass_build *b, pass_linear *in, bool upper) {
   for (uint32_t t = 0; t < in->count; t++)
     for (uint32_t u = 0; u < in->count; u++) {
-      int64_t e = in->term[t].coef, other = in->term[u].coef, most;
-      if (t == u || upper != (e > 0) || e == INT64_MIN || other == INT64_MIN || other % e != 0 ||
-          -(other / e) < 1)
-        continue;
-      if (!most_left(b, in->term[t].atom, in->term[u].atom, -(other / e), &most)) continue;
+      int64_t e = in->term[t].coef, other = in->term[u].coef, end;
+      if (t == u || e == INT64_MIN || other == INT64_MIN || other % e != 0 || -(other / e) < 1) continue;
+      if (!end_left(b, in->term[t].atom, in->term[u].atom, -(other / e), upper == (e > 0), &end)) continue;
       pass_linear next = *in;
-      if (!ir_mul_ok(e, most, &most) || !ir_add_ok(next.constant, most, &next.constant)) return false;
+      if (!ir_mul_ok(e, end, &end) || !ir_add_ok(next.constant, end, &next.constant)) return false;
       pass_linear_drop(&next, t > u ? t : u);
       pass_linear_drop(&next, t > u ? u : t);
       *in = next;

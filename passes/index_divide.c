@@ -239,37 +239,23 @@ static ir_ref remainder_of(pass_build *b, ir_ref x, ir_ref y, int64_t d) {
 
 /* symbolic divisors */
 
-/* How many times the factor `part` goes into `whole` exactly: 1 where they are the same; (x - r)/c is d/c
- * times (x - r)/d where d leaves r of x. 0 where that is not known. */
-static int64_t times_whole(pass_build *b, ir_ref whole, ir_ref part) {
-  int64_t d, c = 1, r, s = 0;
-  if (whole == part) return 1;
-  const ir_node *p = ir_get(b->g, part), *w = ir_get(b->g, whole);
-  if (p->op != IR_OP_FLOORDIV || !ir_is_const(b->g, p->src[1], &d) || d < 1) return 0;
-  bool quotient = p->src[0] != whole;
-  if (quotient && (w->op != IR_OP_FLOORDIV || w->src[0] != p->src[0] || !ir_is_const(b->g, w->src[1], &c)))
-    return 0;
-  if (c < 1 || d % c != 0 || !pass_residue(b, p->src[0], d, &r) || !pass_residue(b, p->src[0], c, &s))
-    return 0;
-  return r == s ? d / c : 0;
-}
-
-/* atom / lead as monomials: the product of the factors left, or 0; *times: a number that is left besides. */
-static ir_ref divide_monomial(pass_build *b, ir_ref atom, ir_ref lead, int64_t *times) {
+/* atom = by/over * left * lead as monomials: the factors left, or 0 */
+static ir_ref divide_monomial(pass_build *b, ir_ref atom, ir_ref lead, int64_t *by, int64_t *over) {
   ir_ref f[PASS_FACTORS], l[PASS_FACTORS], left[PASS_FACTORS];
   uint32_t n = pass_factors(b->g, atom, f), m = pass_factors(b->g, lead, l), k = 0;
   if (!n || !m || m > n) return 0;
-  *times = 1;
+  *by = *over = 1;
   for (uint32_t j = 0; j < m; j++) { /* the same factors first, so that each finds its own */
     uint32_t i = 0;
     while (i < n && f[i] != l[j]) i++;
     if (i < n) f[i] = l[j] = 0;
   }
   for (uint32_t j = 0; j < m; j++) {
-    int64_t here = 0;
-    for (uint32_t i = 0; i < n && l[j] && !here; i++)
-      if (f[i] && (here = times_whole(b, f[i], l[j]))) f[i] = 0;
-    if (l[j] && (!here || !ir_mul_ok(*times, here, times))) return 0;
+    int64_t p = 0, q = 0;
+    for (uint32_t i = 0; i < n && l[j] && !p; i++)
+      if (f[i] && pass_whole_ratio(b, f[i], l[j], &p, &q)) f[i] = 0;
+      else p = 0;
+    if (l[j] && (!p || !ir_mul_ok(*by, p, by) || !ir_mul_ok(*over, q, over))) return 0;
   }
   for (uint32_t i = 0; i < n; i++)
     if (f[i]) left[k++] = f[i];
@@ -290,17 +276,25 @@ static uint32_t leading(const ir_graph *g, const pass_linear *in) {
 /* in = quotient*den + in': subtract multiples of den until no term holds its leading monomial */
 static bool divide_polynomial(pass_build *b, pass_linear *in, const pass_linear *den, pass_linear *quotient) {
   pass_term lead = den->term[leading(b->g, den)];
-  ir_ref den_node = pass_linear_plain(b->g, den);
+  pass_linear others = *den;
+  pass_linear_drop(&others, leading(b->g, den));
+  ir_ref den_node = pass_linear_plain(b->g, den), tail = pass_linear_plain(b->g, &others);
   bool changed = false;
   pass_linear_const(quotient, 0);
-  for (uint32_t i = 0; i < in->count && den_node;) {
+  for (uint32_t i = 0; i < in->count && den_node && tail;) {
     pass_term t = in->term[i];
-    int64_t q = t.coef, times;
-    ir_ref left = divide_monomial(b, t.atom, lead.atom, &times);
-    if (left && (!ir_mul_ok(q, times, &q) || q == INT64_MIN || (q /= lead.coef) == 0)) left = 0;
+    int64_t q = t.coef, by, over;
+    ir_ref left = divide_monomial(b, t.atom, lead.atom, &by, &over);
+    if (left && (!ir_mul_ok(q, by, &q) || q == INT64_MIN || q % over != 0 || q / over / lead.coef == 0))
+      left = 0;
     pass_linear part, rest = *in, added = *quotient;
-    ir_ref product = left ? pass_make_mul(b, pass_make_mul(b, left, ir_index(b->g, q)), den_node) : 0;
+    bool all =
+        left && by != over && q / over % lead.coef == 0; /* t is q*left*lead, in another form perhaps */
+    if (left) q = q / over / lead.coef;
+    ir_ref product = left ? pass_make_mul(b, left, ir_index(b->g, q)) : 0;
+    product = product ? pass_make_mul(b, product, all ? tail : den_node) : 0;
     if (product) pass_linear_read(b->g, product, &part);
+    if (all) pass_linear_drop(&rest, i);
     int64_t value;
     bool constant = left && ir_is_const(b->g, left, &value);
     if (!product || !pass_linear_add(b->g, &rest, &part, -1) ||

@@ -191,9 +191,9 @@ ir_ref pass_make_node(pass_build *b, ir_ref node, const ir_ref *src, uint32_t ns
 ir_bounds pass_bounds(pass_build *b, ir_ref ref);
 pass_interval pass_linear_bounds(pass_build *b, const pass_linear *in); /* index_system.c; facts included */
 bool pass_linear_below(pass_build *b, const pass_linear *in); /* proves in <= -1, symbolic extents included */
-bool pass_linear_at_least(pass_build *b, const pass_linear *in); /* proves in >= 0 */
-bool pass_polynomial_at_least(pass_build *b,
-                              const pass_linear *in); /* index_polynomial.c; the same, of products */
+bool pass_linear_at_least(pass_build *b, const pass_linear *in);     /* proves in >= 0 */
+bool pass_polynomial_at_least(pass_build *b, const pass_linear *in); /* in >= 0, of products of sizes */
+bool pass_polynomial_zero(pass_build *b, const pass_linear *in);     /* in == 0, likewise */
 void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out);
 void pass_facts_clause(pass_build *b, ir_ref clause, pass_facts *out); /* one clause more */
 void pass_facts_add(pass_build *b, pass_facts *to, ir_ref node, int64_t lo, int64_t hi);
@@ -203,6 +203,13 @@ void pass_round_ends(const ir_bounds *of, int64_t *lo, int64_t *hi);
 void pass_linear_given(pass_build *b, pass_linear *in);
 /* the value of x modulo d where its congruence decides it */
 bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue);
+
+/* index_whole.c: term t and others as one multiple of an exact quotient; true when something changed */
+bool pass_whole(pass_build *b, pass_linear *in, uint32_t t);
+/* A quotient that is a*x/d, without a remainder. */
+bool pass_whole_part(pass_build *b, ir_ref atom, ir_ref *x, int64_t *a, int64_t *d);
+/* x = by/over * y, of exact quotients of one thing, in lowest terms and positive */
+bool pass_whole_ratio(pass_build *b, ir_ref x, ir_ref y, int64_t *by, int64_t *over);
 
 /* index_sum.c: recombination of quotients, remainders and digits; true when something changed */
 bool pass_recombine(pass_build *b, pass_linear *in);

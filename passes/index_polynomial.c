@@ -1,10 +1,11 @@
 /* A lower bound of a polynomial of sizes, where intervals of its terms say too little: n*m - 2n - 2m + 4 is a
  * product of sizes when n and m are at least 2.
  *
- * A symbol a beside its quotient q = a//d is d*q + r with a new symbol 0 <= r < d; any other symbol is its
- * least value plus a new symbol that is not negative. Both are exact, so the expanded polynomial has the same
- * values; its terms with positive coefficients are at least 0, the others at least what the largest values of
- * their symbols give. Products of sizes become polynomials without negative coefficients. */
+ * What has exact quotients beside it, x//2 and x//8 say, is a multiple of its greatest known divisor, as they
+ * are. A symbol a beside its quotient q = a//d is d*q + r with a new symbol 0 <= r < d; any other symbol is
+ * its least value plus a new symbol that is not negative. All are exact, so the expanded polynomial has the
+ * same values; its terms with positive coefficients are at least 0, the others at least what the largest
+ * values of their symbols give. Products of sizes become polynomials without negative coefficients. */
 #include "index_impl.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ enum { SYMBOLS = 6, MONOMIALS = 64, NO_SYMBOL = SYMBOLS };
 typedef struct symbol {
   ir_ref atom; /* what it was read from */
   int64_t lo, hi;
+  int64_t unit; /* the atom is so many times the symbol */
 } symbol;
 
 typedef struct monomial {
@@ -42,22 +44,59 @@ static uint32_t find(const polynomial *p, ir_ref atom) {
   return i < p->symbols ? i : NO_SYMBOL;
 }
 
-static bool read(ir_graph *g, const pass_linear *in, polynomial *out) {
+/* The symbol for an atom, made if need be; NO_SYMBOL where there are too many. */
+static uint32_t symbol_of(ir_graph *g, polynomial *p, ir_ref atom, int64_t unit) {
+  uint32_t s = find(p, atom);
+  if (s != NO_SYMBOL || p->symbols == SYMBOLS) return s;
+  ir_bounds b = ir_bounds_of(g, atom);
+  int64_t lo = b.lo == INT64_MIN ? b.lo : -ir_floor_div(-b.lo, unit);
+  int64_t hi = b.hi == INT64_MAX ? b.hi : ir_floor_div(b.hi, unit);
+  p->symbol[p->symbols] = (symbol){atom, lo, hi, unit};
+  return p->symbols++;
+}
+
+/* What has exact quotients among the factors is a symbol times its greatest known divisor. */
+static bool read_wholes(pass_build *b, const pass_linear *in, polynomial *out) {
+  for (uint32_t i = 0; i < in->count; i++) {
+    ir_ref f[PASS_FACTORS], x;
+    int64_t a, d;
+    uint32_t n = pass_factors(b->g, in->term[i].atom, f);
+    for (uint32_t j = 0; j < n; j++) {
+      if (!pass_whole_part(b, f[j], &x, &a, &d)) continue;
+      ir_bounds by = ir_bounds_of(b->g, x);
+      int64_t unit = by.div == 0 ? 1 : ir_gcd(by.div, by.rem);
+      if (unit > 1 && symbol_of(b->g, out, x, unit) == NO_SYMBOL) return false;
+    }
+  }
+  return true;
+}
+
+/* m *= factor */
+static bool read_factor(pass_build *b, ir_ref factor, polynomial *out, monomial *m) {
+  ir_ref x;
+  int64_t a, d, times;
+  if (pass_whole_part(b, factor, &x, &a, &d)) {
+    uint32_t s = find(out, x);
+    if (s != NO_SYMBOL && ir_mul_ok(a, out->symbol[s].unit, &times) && times % d == 0) {
+      m->power[s]++;
+      return ir_mul_ok(m->coef, times / d, &m->coef);
+    }
+  }
+  uint32_t s = symbol_of(b->g, out, factor, 1);
+  if (s == NO_SYMBOL) return false;
+  m->power[s]++;
+  return ir_mul_ok(m->coef, out->symbol[s].unit, &m->coef);
+}
+
+static bool read(pass_build *b, const pass_linear *in, polynomial *out) {
   *out = (polynomial){0};
-  if (!add(out, &(monomial){.coef = in->constant})) return false;
+  if (!read_wholes(b, in, out) || !add(out, &(monomial){.coef = in->constant})) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     monomial m = {.coef = in->term[i].coef};
     ir_ref f[PASS_FACTORS];
-    uint32_t n = pass_factors(g, in->term[i].atom, f);
-    for (uint32_t j = 0; j < n; j++) {
-      uint32_t s = find(out, f[j]);
-      if (s == NO_SYMBOL) {
-        if ((s = out->symbols) == SYMBOLS) return false;
-        ir_bounds b = ir_bounds_of(g, f[j]);
-        out->symbol[out->symbols++] = (symbol){f[j], b.lo, b.hi};
-      }
-      m.power[s]++;
-    }
+    uint32_t n = pass_factors(b->g, in->term[i].atom, f);
+    for (uint32_t j = 0; j < n; j++)
+      if (!read_factor(b, f[j], out, &m)) return false;
     if (n == 0 || !add(out, &m)) return false;
   }
   return true;
@@ -90,7 +129,7 @@ static uint32_t quotient_of(const ir_graph *g, const polynomial *p, uint32_t s, 
   for (; i < p->symbols; i++) {
     const ir_node *n = ir_get(g, p->symbol[i].atom);
     if (n->op == IR_OP_FLOORDIV && n->dtype == IR_INDEX && n->src[0] == p->symbol[s].atom &&
-        ir_is_const(g, n->src[1], d) && *d >= 1)
+        p->symbol[s].unit == 1 && ir_is_const(g, n->src[1], d) && *d >= 1)
       break;
   }
   return i < p->symbols ? i : NO_SYMBOL;
@@ -129,12 +168,24 @@ static bool add_least(const polynomial *p, const monomial *m, int64_t *sum) {
   return (m->coef > 0 && !constant) || ir_add_ok(*sum, least, sum);
 }
 
+static bool has_product(const ir_graph *g, const pass_linear *in) {
+  bool product = false;
+  for (uint32_t i = 0; i < in->count; i++) product |= ir_op_of(g, in->term[i].atom) == IR_OP_MUL;
+  return product;
+}
+
+bool pass_polynomial_zero(pass_build *b, const pass_linear *in) {
+  polynomial p;
+  if (!has_product(b->g, in) || pass_tired(b->g) || !read(b, in, &p)) return false;
+  bool zero = true;
+  for (uint32_t i = 0; i < p.count; i++) zero = zero && p.term[i].coef == 0;
+  return zero;
+}
+
 bool pass_polynomial_at_least(pass_build *b, const pass_linear *in) {
   polynomial p;
   int64_t least = 0;
-  bool product = false;
-  for (uint32_t i = 0; i < in->count; i++) product |= ir_op_of(b->g, in->term[i].atom) == IR_OP_MUL;
-  if (!product || pass_tired(b->g) || !read(b->g, in, &p) || !expand(b->g, &p)) return false;
+  if (!has_product(b->g, in) || pass_tired(b->g) || !read(b, in, &p) || !expand(b->g, &p)) return false;
   b->g->effort += (uint64_t)p.symbols * p.count;
   for (uint32_t i = 0; i < p.count; i++)
     if (!add_least(&p, &p.term[i], &least)) return false;

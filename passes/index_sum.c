@@ -15,97 +15,6 @@ static bool is_op(const ir_graph *g, ir_ref ref, ir_op op) {
   return ir_op_of(g, ref) == op && ir_dtype_of(g, ref) == IR_INDEX;
 }
 
-/* A factor (a*x + k)//d whose remainder is known: it is (a*x - r)/d, and `rest` are the other factors (0:
- * there are none). x itself is so with a = d = 1. */
-typedef struct whole_factor {
-  ir_ref x, rest;
-  int64_t a, d, r;
-} whole_factor;
-
-static bool read_whole(pass_build *b, const ir_ref *f, uint32_t n, uint32_t at, whole_factor *out) {
-  pass_linear part;
-  ir_ref others[PASS_FACTORS];
-  *out = (whole_factor){.x = f[at], .a = 1, .d = 1};
-  if (is_op(b->g, f[at], IR_OP_FLOORDIV)) {
-    const ir_node *q = ir_get(b->g, f[at]);
-    if (!ir_is_const(b->g, q->src[1], &out->d) || out->d < 1) return false;
-    if (!pass_residue(b, q->src[0], out->d, &out->r)) return false;
-    pass_linear_read(b->g, q->src[0], &part);
-    if (part.count != 1 || !ir_sub_ok(out->r, part.constant, &out->r)) return false;
-    out->x = part.term[0].atom;
-    out->a = part.term[0].coef;
-  }
-  uint32_t m = 0;
-  for (uint32_t i = 0; i < n; i++)
-    if (i != at) others[m++] = f[i];
-  out->rest = m ? pass_product(b->g, others, m) : 0;
-  return !m || out->rest;
-}
-
-/* A sum of terms that are multiples of (a*x - r)/d: (by_x*x + low)/over, over the least common multiple of
- * the d. */
-typedef struct whole_sum {
-  int64_t by_x, low, over;
-} whole_sum;
-
-static bool add_whole(whole_sum *sum, const whole_factor *of, int64_t coef) {
-  int64_t common = of->d / ir_gcd(sum->over, of->d), each, low;
-  if (!ir_mul_ok(sum->over, common, &sum->over) || !ir_mul_ok(sum->by_x, common, &sum->by_x) ||
-      !ir_mul_ok(sum->low, common, &sum->low) || !ir_mul_ok(coef, sum->over / of->d, &each))
-    return false;
-  return ir_mul_ok(each, of->r, &low) && ir_sub_ok(sum->low, low, &sum->low) &&
-         ir_mul_ok(each, of->a, &each) && ir_add_ok(sum->by_x, each, &sum->by_x);
-}
-
-/* to += coef * (x//d) * rest, and constant * rest */
-static bool put_whole(pass_build *b, pass_linear *to, const whole_factor *of, int64_t coef,
-                      int64_t constant) {
-  pass_linear part;
-  ir_ref q = of->d == 1 ? of->x : pass_make_div(b, of->x, ir_index(b->g, of->d));
-  if (q && of->rest) q = pass_make_mul(b, q, of->rest);
-  if (!q) return false;
-  pass_linear_read(b->g, q, &part);
-  return pass_linear_add(b->g, to, &part, coef) &&
-         (of->rest ? pass_linear_term(b->g, to, of->rest, constant)
-                   : ir_add_ok(to->constant, constant, &to->constant));
-}
-
-/* Factor `at` of term t divides x without a remainder that is not known. All such quotients of x beside the
- * same other factors, and x itself, are one fraction p*x/q in lowest terms: p*(x//q). */
-static bool unite_whole(pass_build *b, pass_linear *in, const ir_ref *f, uint32_t n, uint32_t at) {
-  whole_factor of, other;
-  pass_linear next = *in;
-  whole_sum sum = {.over = 1};
-  if (!is_op(b->g, f[at], IR_OP_FLOORDIV) || !read_whole(b, f, n, at, &of)) return false;
-  for (uint32_t t = in->count; t-- > 0;) {
-    ir_ref g[PASS_FACTORS];
-    uint32_t m = pass_factors(b->g, in->term[t].atom, g);
-    for (uint32_t i = 0; i < m && m == n; i++) {
-      if (!read_whole(b, g, m, i, &other) || other.x != of.x || other.rest != of.rest) continue;
-      if (!add_whole(&sum, &other, in->term[t].coef)) return false;
-      pass_linear_drop(&next, t);
-      break;
-    }
-  }
-  int64_t common = ir_gcd(sum.by_x, sum.over), low, residue = 0;
-  of.d = sum.over / common;
-  if (of.d > 1 && !pass_residue(b, of.x, of.d, &residue)) return false;
-  /* by_x*x + low = by_x*(x - residue) + by_x*residue + low */
-  if (!ir_mul_ok(sum.by_x, residue, &low) || !ir_add_ok(low, sum.low, &low) || low % sum.over != 0 ||
-      !put_whole(b, &next, &of, sum.by_x / common, low / sum.over) || pass_linear_same(&next, in))
-    return false;
-  *in = next;
-  return true;
-}
-
-static bool whole(pass_build *b, pass_linear *in, uint32_t t) {
-  ir_ref f[PASS_FACTORS];
-  uint32_t n = pass_factors(b->g, in->term[t].atom, f);
-  for (uint32_t i = 0; i < n; i++)
-    if (unite_whole(b, in, f, n, i)) return true;
-  return false;
-}
-
 static bool exact(pass_build *b, pass_linear *in, uint32_t t) {
   const ir_node *q = ir_get(b->g, in->term[t].atom);
   int64_t d, r, coef = in->term[t].coef;
@@ -256,7 +165,7 @@ bool pass_recombine(pass_build *b, pass_linear *in) {
   if (pass_tired(b->g)) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     ir_ref atom = in->term[i].atom;
-    if (whole(b, in, i)) return true;
+    if (pass_whole(b, in, i)) return true;
     if (is_op(b->g, atom, IR_OP_MUL) && open_product(b, in, i)) return true;
     if (!is_op(b->g, atom, IR_OP_FLOORDIV)) continue;
     if (exact(b, in, i) || (in->count > 1 && (climb(b, in, i) || halve(b, in, i)))) return true;

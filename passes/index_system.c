@@ -240,7 +240,8 @@ static extent most_of(pass_interval in, int64_t coef) {
   int64_t end = coef > 0 ? in.hi : in.lo;
   extent r = {true, 0};
   if (coef == 0) return r;
-  r.finite = end != (coef > 0 ? INT64_MAX : INT64_MIN) && ir_mul_ok(end, coef, &r.value);
+  r.finite = end != (coef > 0 ? INT64_MAX : INT64_MIN) && ir_mul_ok(end, coef, &r.value) &&
+             r.value != INT64_MIN; /* so that it may be negated */
   return r;
 }
 

@@ -29,6 +29,7 @@ static _Thread_local long made; /* so far */
 static bool all_after;
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static bool fails(void) {
   made++;
   if (left == 0 || --left > 0) return false;

@@ -44,7 +44,7 @@ def absolute(a):
 
 @named("relu")
 def relu(a):
-    return np.where(a == a, np.maximum(a, 0), a)
+    return np.where(a == a, np.maximum(a, a.dtype.type(0)), a)
 
 
 def steps(g):
@@ -96,6 +96,8 @@ def function_of(g):
 
     def made(_, r):
         y = monotone(to(r, x.dtype, dtype), dtype, f, units, slope)
+        if op in ("silu", "swish"):  # the sigmoid may be subnormal
+            y = Ref(y.a, y.err + 4 * np.abs(r.a.astype(np.float64)) * rounding(dtype, 0))
         return Ref(y.a, np.where(np.isfinite(r.a.astype(np.float64)), y.err, UNKNOWN)) if units > 4 else y
     g.emit(op, [x], {}, made, (dtype, x.shape))
 
@@ -288,7 +290,7 @@ def powered(dtype, x, y):
     def function(a, b):
         a, b = np.broadcast_arrays(a, b)
         total, base = np.ones(a.shape, a.dtype), a.copy()
-        left = np.where(b > 0, b, 0).astype(np.uint64)
+        left = np.where(b > 0, b, b.dtype.type(0)).astype(np.uint64)
         while left.any():
             total = np.where(left & np.uint64(1), total * base, total).astype(a.dtype)
             base, left = base * base, left >> np.uint64(1)
@@ -370,9 +372,10 @@ def shift(g):
     dtype, width = x.dtype, 8 * BYTES[x.dtype]
 
     def function(a, b):
-        inside = np.where((b >= 0) & (b < width), b, 0).astype(a.dtype)
+        zero = a.dtype.type(0)
+        inside = np.where((b >= 0) & (b < width), b, zero)
         if left:
-            return np.where((b >= 0) & (b < width), np.left_shift(a, inside), 0)
+            return np.where((b >= 0) & (b < width), np.left_shift(a, inside), zero)
         out = np.where((a < 0) & (b >= width), -1, 0) if dtype in SIGNED else np.zeros_like(a)
         return np.where((b >= 0) & (b < width), np.right_shift(a, inside), out)
     g.emit(g.one(["shl", "left_shift"] if left else ["shr", "right_shift"]), [x, y], {},

@@ -49,11 +49,11 @@ def indices(g, shape, size, negative=True):
     return operand, mode, at
 
 
-def picked(a, at, axis, rank, zero):
+def picked(a, at, axis, rank):
     """Positions of an axis replaced by those that the indices say."""
     y = np.take(a, np.maximum(at, 0), axis)
     gone = (at < 0).reshape((1,) * axis + at.shape + (1,) * (rank - axis - 1))
-    return np.where(gone, zero, y).astype(a.dtype)
+    return np.where(gone, a.dtype.type(0), y)
 
 
 def gather(g):
@@ -70,7 +70,7 @@ def gather(g):
     def made(env, r, i):
         where = at(env, i.a)
         def pick(a):
-            return picked(a.reshape(-1), where, 0, 1, 0) if flat else picked(a, where, axis, x.rank, 0)
+            return picked(a.reshape(-1), where, 0, 1) if flat else picked(a, where, axis, x.rank)
         return Ref(pick(r.a), None if r.e is None else pick(np.broadcast_to(r.e, r.a.shape)))
     g.emit(op, [x, operand], {"axis": None if flat else written, "mode": mode}, made, (x.dtype, result))
 

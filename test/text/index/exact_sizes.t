@@ -44,3 +44,24 @@ $ viewfold dump --stage=graph g.vf
 [...]
   return %a, %b, %c
 }
+
+== products of parts of two sizes
+<<< g.vf
+graph @g(%x: u64[(n=16..64:16)//8,(m=16..4096:16)//4], %y: i64[2,m//2,m//16,4]) {
+  %a = reshape %x shape=[m//2*(n//16)]
+  %b = reshape %x shape=[m//16,-1] : u64[m//16,n//2]
+  %c = point %y index=1 axis=0
+  return %a, %b, %c
+}
+>>>
+$ viewfold dump --stage=loops g.vf > out
+
+== windows over a part of a size
+<<< g.vf
+graph @g(%x: f32[1,(n=640..4294967168:128)//128], %y: f32[5,(r=15..2097152:3)//3+3]) {
+  %a = avg_pool %x kernel=[3] stride=[3] padding=[1]
+  %b = avg_pool %y kernel=[1] stride=[3]
+  return %a, %b
+}
+>>>
+$ viewfold dump --stage=graph g.vf > out
