@@ -9,8 +9,11 @@
 typedef struct fe_kernels {
   const ir_mem *mem; /* set before the first note */
   ir_ref *values;    /* of each kernel step: the tensor that it computes */
-  uint32_t *loads; /* of each step and slot: how many places of the kernel read it, by step * slots + slot */
-  size_t steps, slots;
+  uint32_t
+      *loads; /* of each slot of a kernel step: how many places of the kernel read it, from first[step] on */
+  size_t load_count, load_cap;
+  size_t *first;
+  size_t steps;
 } fe_kernels;
 
 /* To be called from a pass_observer: notes what later passes forget. False when memory is short. */
