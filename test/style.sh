@@ -115,13 +115,15 @@ objects=$(find "$build/obj/ir" "$build/obj/passes" "$build/obj/codegen" "$build/
   done | sort)
 forbidden='abort|exit|_exit|_Exit|quick_exit|raise|__assert_fail|__assert|assert|v?printf|puts|fprintf|vfprintf|putchar|perror|psignal|err|errx|warn|warnx|__v?f?printf_chk|stdout|stderr'
 if [ -n "$objects" ]; then
-  for o in $objects; do
-    nm -u "$o" | awk -v o="${o#"$build/obj/"}" -v bad="^($forbidden)\$" '$2 ~ bad { print o ": " $2 }'
-  done | check "the library does not abort, exit, assert or print"
-  for o in $objects; do
-    size -A "$o" | awk -v o="${o#"$build/obj/"}" \
-      '$2 > 0 && $1 ~ /^\.(data|bss|tdata|tbss)(\.|$)/ && $1 !~ /^\.data\.rel\.ro/ { print o ": " $2 " bytes of " $1 }'
-  done | check "the library has no writable global data"
+  # shellcheck disable=SC2086  # a list of words
+  nm -A -u $objects | awk -v folder="$build/obj/" -v bad="^($forbidden)\$" '
+    $NF ~ bad { sub(/:.*/, "", $1); print substr($1, length(folder) + 1) ": " $NF }' |
+    check "the library does not abort, exit, assert or print"
+  # shellcheck disable=SC2086  # a list of words
+  size -A $objects | awk -v folder="$build/obj/" '
+    $2 == ":" { object = substr($1, length(folder) + 1) }
+    $2 > 0 && $1 ~ /^\.(data|bss|tdata|tbss)(\.|$)/ && $1 !~ /^\.data\.rel\.ro/ { print object ": " $2 " bytes of " $1 }' |
+    check "the library has no writable global data"
 else
   skip "the library does not abort, exit, assert or print" "no objects in $build/obj"
   skip "the library has no writable global data" "no objects in $build/obj"

@@ -52,7 +52,7 @@ long opencl_count(const char *call) {
 long opencl_buffers(void) {
   long buffers = 0, bytes;
   shim_alive_function *alive = (shim_alive_function *)(uintptr_t)shim_function(SHIM_ALIVE_NAME);
-  for (int patience = 2000; alive && patience > 0; patience--) {
+  for (int patience = 600000; alive && patience > 0; patience--) {
     alive(&buffers, &bytes);
     if (buffers == 0) break;
     usleep(1000);

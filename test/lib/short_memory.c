@@ -6,11 +6,12 @@
 
 #include <cmocka.h>
 
+#include "level.h"
 #include "memory.h"
 
 void short_memory_everywhere(bool (*attempt)(vf_context *context), const vf_error *error) {
   bool good = false;
-  for (long fail_at = 1; !good; fail_at++) {
+  for (long fail_at = 1, step = level_step(4); !good; fail_at += step) {
     test_memory memory = {0};
     vf_options options = {.size = sizeof options,
                           .allocator = test_memory_hook,

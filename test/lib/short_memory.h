@@ -1,4 +1,5 @@
-/* What happens where an allocation fails: each one in turn, until an attempt comes through without. */
+/* What happens where an allocation fails: each one in turn, or some of them
+ * (level.h), until an attempt comes through without. */
 #ifndef VIEWFOLD_TEST_SHORT_MEMORY_H
 #define VIEWFOLD_TEST_SHORT_MEMORY_H
 

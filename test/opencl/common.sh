@@ -2,12 +2,13 @@
 #
 #   sh test/opencl/JOB.sh BUILD CHECKED LEVEL SEED
 #
-# BUILD: where the command is; CHECKED: where property tests are; LEVEL: test, short or full, of which only the last asks for
-# large counts. A job prints what was tried in its last line, and exits with 0, with 1 after a failure, with 77 (and why)
-# when it cannot run here. Each of its processes has run.sh's limit of processor time.
+# BUILD: where the command is; CHECKED: where property tests are; LEVEL: test, short or full, how much is tried. A job prints
+# what was tried in its last line, and exits with 0, with 1 after a failure, with 77 (and why) when it cannot run here. Each
+# of its processes has run.sh's limit of processor time.
 set -u
-build=$1 checked=$2 level=$3 seed=$4 soak=0
-[ "$level" = full ] && soak=1
+build=$1 checked=$2 level=$3 seed=$4
+# at_level TEST SHORT FULL: the one of the level
+at_level() { case $level in full) echo "$3" ;; short) echo "$2" ;; *) echo "$1" ;; esac; }
 PATH=$PATH:/sbin:/usr/sbin
 
 skip() { echo "skip: $*"; exit 77; }
@@ -32,4 +33,4 @@ mkdir -p "$work/pocl"
 export POCL_WORK_GROUP_METHOD=loops
 # Nice to others: a soak runs for long.
 prefix=
-[ "$soak" = 1 ] && prefix='nice -n 10'
+[ "$level" = full ] && prefix='nice -n 10'

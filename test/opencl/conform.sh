@@ -1,6 +1,6 @@
 #!/bin/sh
-# The conformance tests on PoCL's device: ONNX's node tests, NumPy, and JAX where Python has it. Without a soak, one
-# operator of the first, two operations of the second.
+# The conformance tests on PoCL's device: ONNX's node tests, NumPy, and JAX where Python has it. Without a full
+# soak, one operator of the first, one operation of the second.
 . test/opencl/common.sh
 . test/python.sh
 needs_pocl
@@ -20,7 +20,7 @@ conform() { # NAME MODULE ARGUMENT...
   *) failed=$((failed + 1)) && tail -n 60 "$work/log" ;;
   esac
 }
-if [ "$soak" = 1 ]; then
+if [ "$level" = full ]; then
   conform onnx_nodes onnx
   conform numpy_oracle numpy --seed "$seed" --count 15
   conform jax_compare jax --seed "$seed" --count 200

@@ -10,8 +10,6 @@ for p in ${PYTHON:-} python3 /usr/bin/python3; do
   "$p" -c 'import numpy' >/dev/null 2>&1 && { python=$p; break; }
 done
 [ -n "$python" ] || skip "there is no NumPy; .ci/deps install conform"
-only=V1,R4,M_f32,M_bf16,launch64
-[ "$soak" = 1 ] && only=
 failed=0
 mkdir "$work/none"
 if ! ldconfig -p | grep -q libnvidia-opencl; then
@@ -20,12 +18,12 @@ if ! ldconfig -p | grep -q libnvidia-opencl; then
   { [ $status = 3 ] && grep -q 'NO OpenCL driver' "$work/out"; } ||
     { echo "without a driver: status $status"; cat "$work/out"; failed=1; }
 fi
-time_all() {
-  $prefix "$python" test/bench/gpu.py --build "$build" --mib 0.5 --product 96 --seconds 0.01 --torch none --only "$only" \
+time_all() { # TYPE WORKLOADS
+  $prefix "$python" test/bench/gpu.py --build "$build" --mib 0.5 --product 96 --seconds 0.01 --torch none --only "$2" \
     >"$work/out" 2>&1 || { echo "a device of $1 type:"; cat "$work/out"; failed=1; }
 }
-time_all CPU
+time_all CPU "$(at_level V1,M_bf16 V1,R4,M_f32,M_bf16,launch64 '')"
 export OCL_ICD_VENDORS="$PWD/build/opencl" VF_SHIM='gpu local=49152'
-time_all GPU
+time_all GPU "$(at_level R4,M_f32 V1,R4,M_f32,M_bf16,launch64 '')"
 tail -n 1 "$work/out"
 exit $failed

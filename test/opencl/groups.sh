@@ -75,11 +75,12 @@ rows() { # ROWS COLUMNS
 }
 
 all() {
-  product 40 20 40 f32
   product 33 17 37 f32 turned
-  product 34 9 48 i32
   some_rows 29 20 40
-  [ "$soak" = 1 ] || return
+  [ "$level" = test ] && return
+  product 40 20 40 f32
+  product 34 9 48 i32
+  [ "$level" = full ] || return
   product 70 41 50 f16 turned
   product 64 40 64 f64
   product 96 200 33 bf16

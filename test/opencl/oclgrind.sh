@@ -8,8 +8,7 @@
 needs_oclgrind
 needs "$checked/property/prop_graph" "make CHECK=1 tests"
 needs build/opencl/shim.icd "make CHECK=1 tests"
-count=10 chunk=50 # a process keeps the memory of all its graphs
-[ "$soak" = 1 ] && count=1000
+count=$(at_level 3 30 1000) chunk=50 # a process keeps the memory of all its graphs
 export OCL_ICD_VENDORS="$PWD/build/opencl" VF_SHIM_DRIVER="$simulator" VIEWFOLD_DEVICE=opencl VIEWFOLD_TEST_APART=1
 export OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1 OCLGRIND_CHECK_API=1 OCLGRIND_MAX_ERRORS=20
 export OCLGRIND_NUM_THREADS=1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Property tests on PoCL's device: the same programs, the same oracles (properties.counts says how many cases). In a soak
-# again: with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other; as for devices that
+# Property tests on PoCL's device: the same programs, the same oracles (properties.counts says how many cases). In a full
+# soak again: with loops shaped for a device of GPU type, whose work-items PoCL computes one after the other; as for devices that
 # lack doubles and correctly rounded division, of both kinds; and on devices of both with less local memory than any has.
 # A target replaces those of the tests: prop_parts wants parts.
 . test/opencl/common.sh
@@ -8,9 +8,9 @@ needs_pocl
 export VIEWFOLD_DEVICE=opencl
 failed=0 ran=0
 try_all() {
-  while read -r name count many; do
+  while read -r name few more many; do
     case $name in \#* | '') continue ;; esac
-    [ "$soak" = 1 ] && count=$many
+    count=$(at_level "$few" "$more" "$many")
     [ "$count" = 0 ] && continue
     needs "$checked/property/$name" "make CHECK=1 tests"
     ran=$((ran + 1))
@@ -18,7 +18,7 @@ try_all() {
   done <test/opencl/properties.counts
 }
 try_all
-if [ "$soak" = 1 ]; then
+if [ "$level" = full ]; then
   for target in lanes=64 'soft_f64=1 soft_division=1 parts=1024' 'lanes=64 soft_f64=1 soft_division=1'; do
     export VIEWFOLD_TEST_TARGET="$target"
     try_all

@@ -1,13 +1,17 @@
 #!/bin/sh
 # The text tests with every graph on PoCL's device; text.except lists the cases that cannot say the same there, each with
-# its reason. Without a soak, those of one folder.
+# its reason. Before a full soak, those of one folder, or some of them.
 . test/opencl/common.sh
 needs_pocl
 needs build/run_text "make build/run_text"
-folder=test/text
-[ "$soak" = 0 ] && folder=test/text/run
+tests=test/text
+case $level in
+test) tests='test/text/run/sizes.t test/text/run/wide.t' ;;
+short) tests=test/text/run ;;
+esac
+# shellcheck disable=SC2086  # a list of words
 $prefix build/run_text --bin "$build" --jobs "$(nproc)" --device opencl --except test/opencl/text.except \
-  "$folder" >"$work/log"
+  $tests >"$work/log"
 status=$?
 sed '$d' "$work/log"
 echo "opencl text: $(tail -n 1 "$work/log")"

@@ -1,11 +1,11 @@
 #!/bin/sh
 # The unit tests, with PoCL's device in place of the processor wherever a test leaves that open: there is nothing that
-# they ask of one and not of the other. Without a soak, some that take seconds.
+# they ask of one and not of the other. Before a full soak, some that take seconds.
 . test/opencl/common.sh
 needs_pocl
 needs "$checked/unit/test_api" "make CHECK=1 tests"
 tests=$(cd "$checked/unit" && find . -name 'test_*' -type f -perm -u+x | sort)
-[ "$soak" = 0 ] && tests='test_api test_jacobian test_watch'
+[ "$level" = full ] || tests='test_api test_jacobian test_watch'
 export VIEWFOLD_DEVICE=opencl CMOCKA_MESSAGE_OUTPUT=TAP
 passed=0 failed=0
 for test in $tests; do

@@ -1,26 +1,39 @@
 #!/bin/sh
-# The build where there is no LLVM: everything but the module that compiles for processors, which is said; what needs it
-# says what is missing; graphs run on OpenCL devices.
+# Where there is no module that compiles for processors, what needs it says what is missing, and graphs run on OpenCL devices.
+# In the soaks that is the build where there is no LLVM: everything but the module, which is said. In `make test`, the command
+# alone in a folder.
 . test/opencl/common.sh
 fail() { echo "$*"; exit 1; }
-mkdir "$work/tree"
-{ git ls-files -co --exclude-standard 2>/dev/null || find . -path ./build -prune -o -type f -print; } |
-  while read -r file; do [ -e "$file" ] && echo "$file"; done | tar cf - -T - | tar xf - -C "$work/tree"
-cd "$work/tree" || exit 1
-flags=-O0
-[ "$soak" = 1 ] && flags='-O2 -g'
-$prefix make LLVM_CONFIG=/nonexistent CC="${CC:-cc}" CFLAGS="$flags" all >"$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
-grep -q 'viewfold-llvm.so.* is left out' "$work/log" || fail "nothing says that the module is left out"
-[ ! -e build/viewfold-llvm.so ] || fail "there is a module"
-printf 'graph @f(%%x: f32[4]) {\n  %%y = mul %%x, 3.0\n  return %%y\n}\n' >f.vf
-build/viewfold run f.vf --in 'x=[1,2,3,4]' >"$work/out" 2>&1
+
+build_without() { # in a copy of the tree
+  mkdir "$work/tree"
+  { git ls-files -co --exclude-standard 2>/dev/null || find . -path ./build -prune -o -type f -print; } |
+    while read -r file; do [ -e "$file" ] && echo "$file"; done | tar cf - -T - | tar xf - -C "$work/tree"
+  cd "$work/tree" || exit 1
+  flags=$(at_level '' -O0 '-O2 -g')
+  $prefix make LLVM_CONFIG=/nonexistent CC="${CC:-cc}" CFLAGS="$flags" all >"$work/log" 2>&1 ||
+    { tail -n 30 "$work/log"; exit 1; }
+  grep -q 'viewfold-llvm.so.* is left out' "$work/log" || fail "nothing says that the module is left out"
+  [ ! -e build/viewfold-llvm.so ] || fail "there is a module"
+  make -s LLVM_CONFIG=/nonexistent CC="${CC:-cc}" CFLAGS="$flags" install DESTDIR="$work/installed" >"$work/log" 2>&1 ||
+    { cat "$work/log"; exit 1; }
+  [ -e "$work/installed/usr/local/bin/viewfold" ] || fail "nothing is installed"
+}
+
+if [ "$level" = test ]; then
+  mkdir "$work/alone"
+  cp "$build/viewfold" "$work/alone"
+  command=$work/alone/viewfold done=run
+else
+  build_without
+  command=build/viewfold done='built, installed, run'
+fi
+printf 'graph @f(%%x: f32[4]) {\n  %%y = mul %%x, 3.0\n  return %%y\n}\n' >"$work/f.vf"
+"$command" run "$work/f.vf" --in 'x=[1,2,3,4]' >"$work/out" 2>&1
 [ $? = 3 ] || { cat "$work/out"; fail "without a module the processor does not give status 3"; }
 grep -q 'code generator viewfold-llvm.so is missing' "$work/out" || { cat "$work/out"; fail "the wrong message"; }
 if [ -e /etc/OpenCL/vendors/pocl.icd ]; then
-  build/viewfold run f.vf --in 'x=[1,2,3,4]' --device opencl >"$work/out" 2>&1
+  "$command" run "$work/f.vf" --in 'x=[1,2,3,4]' --device opencl >"$work/out" 2>&1
   grep -qF '[3.0, 6.0, 9.0, 12.0]' "$work/out" || { cat "$work/out"; fail "the device does not work"; }
 fi
-make -s LLVM_CONFIG=/nonexistent CC="${CC:-cc}" CFLAGS="$flags" install DESTDIR="$work/installed" >"$work/log" 2>&1 ||
-  { cat "$work/log"; exit 1; }
-[ -e "$work/installed/usr/local/bin/viewfold" ] || fail "nothing is installed"
-echo "without LLVM: built, run, installed"
+echo "without LLVM: $done"

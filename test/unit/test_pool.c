@@ -104,7 +104,7 @@ typedef struct meeting {
 static void meet(void *context, int worker, int64_t begin, int64_t end) {
   meeting *m = context;
   atomic_fetch_add(&m->here, 1);
-  for (int i = 0; i < 50000 && atomic_load(&m->here) < m->expected; i++) {
+  for (int i = 0; i < 4000000 && atomic_load(&m->here) < m->expected; i++) {
     struct timespec t = {0, 100000};
     nanosleep(&t, NULL);
   }
@@ -229,7 +229,7 @@ static void child_of_fork_runs_alone(void **state) {
   nanosleep(&t, NULL);
   pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(1000);
     _Atomic int64_t total = 0;
     for (int i = 0; i < 100; i++) rt_pool_run(pool, add_span, &total, 100, 1);
     rt_pool_destroy(pool);

@@ -35,12 +35,12 @@ graph @weights(%q: f32[4096,64], %k: f32[64,4096], %v: f32[4096,64]) {
 >>>
 
 == one kernel beside the copy of the keys, and no memory for scores
-$ viewfold explain long.vf | grep -e ^graph -e slab
+$ viewfold explain --no-run long.vf | grep -e ^graph -e slab
 graph @long: 2 kernels, 1 temporary
   slab    in one loop, 64 rows a round, over blocks of 256 keys with a running maximum, since [..] bytes of what they hand on stay in a cache: mul in a local, max in a local, exp in a local, sum in a local, sum in a local, div
 
 == softmax and two products, grouped heads, a bias: the same; the sums are divided, not the weights
-$ viewfold explain hand.vf | grep -e ^graph -e slab
+$ viewfold explain --no-run hand.vf | grep -e ^graph -e slab
 graph @hand: 2 kernels, 1 temporary
   slab    in one loop, [..] over blocks of 256 keys with a running maximum, [..]
 $ viewfold dump --print-after=fold hand.vf | grep -c ' = div '
@@ -60,5 +60,5 @@ $ viewfold dump --stage=loops causal.vf | grep '^    for .*//4)+'
     for [..] in 0..(([..]//4)+[..]+1) {
 
 == weights that are a result are in memory anyway
-$ viewfold explain weights.vf | grep 'blocks of' || echo none
+$ viewfold explain --no-run weights.vf | grep 'blocks of' || echo none
 none

@@ -81,17 +81,17 @@ $ viewfold dump --stage=loops --target 'vector_bytes=64 registers=32' softmax.vf
         store p0[..] = [..]
 
 == why they share a loop, and what a result in between becomes
-$ viewfold explain softmax.vf | grep -e ^graph -e ^kernel -e slab
+$ viewfold explain --no-run softmax.vf | grep -e ^graph -e ^kernel -e slab
 graph @softmax: 1 kernel, 0 temporaries
 kernel 0 -> %y f32[64,1024]
   slab    in one loop, [..] since [..] bytes of what they hand on stay in a cache: max in a local, exp in a local, sum in a local, div
-$ viewfold explain norm.vf | grep -e ^graph -e ^kernel -e slab
+$ viewfold explain --no-run norm.vf | grep -e ^graph -e ^kernel -e slab
 graph @norm: 1 kernel, 0 temporaries
 kernel 0 -> %m f32[40,1], %v f32[40,1]
   slab    in one loop, 2 rows a round, since 8 bytes of what they hand on stay in a cache: div in a local and in memory, div
 
 == why they do not
-$ viewfold explain apart.vf | grep -e '^graph' -e apart
+$ viewfold explain --no-run apart.vf | grep -e '^graph' -e apart
 graph @columns: 2 kernels, 0 temporaries
   apart   it reads what an earlier kernel computes, but not at the positions where that is computed
 graph @large: 3 kernels, 1 temporary
@@ -102,7 +102,7 @@ graph @products: 4 kernels, 2 temporaries
   apart   a contraction uses what it reads again for more rows than fit in a cache
 
 == the rows of causal attention end where no row of a round looks further; the rest of the values is taken times 0
-$ viewfold explain causal.vf | grep -c slab
+$ viewfold explain --no-run causal.vf | grep -c slab
 1
 $ viewfold dump --print-after=fold causal.vf | grep -e 'range.*0..(.*ridx0'
   range ridx[..] in 0..[..]ridx0[..]

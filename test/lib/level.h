@@ -1,0 +1,23 @@
+/* How much a test tries of cases that are alike: all of them in the soaks, some in `make test` (test/run.sh
+ * sets TEST_LEVEL), and fewer of these where a sanitizer makes each take several times as long. */
+#ifndef VIEWFOLD_TEST_LEVEL_H
+#define VIEWFOLD_TEST_LEVEL_H
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of cases 0, 1, 2, ... those that are multiples of this: `step` or 1. */
+static inline int level_step(int step) {
+  const char *level = getenv("TEST_LEVEL");
+  int slower = 1;
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  slower = 4;
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  slower = 4;
+#endif
+  return !level || !*level || !strcmp(level, "test") ? slower * step : 1;
+}
+
+#endif
