@@ -27,7 +27,7 @@ static long number;
 static _Thread_local long left; /* until one fails; 0: none does */
 static _Thread_local long made; /* so far */
 static bool all_after;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 static bool fails(void) {
   made++;
