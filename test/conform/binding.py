@@ -118,18 +118,20 @@ _FUNCTIONS = {  # name: (result, arguments)
     "vf_program_destroy": (None, [_POINTER]),
     "vf_program_run": (_INT, [_POINTER, _POINTER, _POINTER, _SIZES, _POINTER]),
     "vf_evaluate": (_INT, [_POINTER, _POINTER, _POINTER, _SIZES, _POINTER]),
+    "vf_variable_count": (_INT, [_POINTER]),
+    "vf_variable_name": (_TEXT, [_POINTER, _INT]),
 }
 
 
 class Context:
-    """One context of libviewfold, which keeps nothing on disk and runs on one thread."""
+    """One context of libviewfold, which keeps nothing on disk."""
 
-    def __init__(self, build):
+    def __init__(self, build, threads=1):
         self.c = ctypes.CDLL(os.path.join(build, "libviewfold.so.0"))
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(self.c, name)
             function.restype, function.argtypes = result, arguments
-        options = _Options(size=ctypes.sizeof(_Options), threads=1, flags=1)
+        options = _Options(size=ctypes.sizeof(_Options), threads=threads, flags=1)
         self.raw = self.must(self.c.vf_context_create, ctypes.byref(options))
 
     def must(self, function, *arguments):
