@@ -11,27 +11,28 @@
 
 /* the key */
 
-static bool is_listed(const ir_ref *list, size_t count, ir_ref ref) {
-  size_t k = 0;
-  while (k < count && list[k] != ref) k++;
-  return k < count;
-}
-
 /* The request's inputs and then the other INPUTs, as parameters: their order and all their types are in the
  * text. */
 static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t *cap) {
   const ir_graph *g = r->graph;
   ir_ref *nodes = NULL;
-  size_t count = 0, node_cap = 0;
+  size_t count = 0, node_cap = 0, place;
   bool good = ir_reachable(g, &r->results, 1, &nodes, &count, &node_cap) == IR_OK;
+  uint8_t *listed =
+      good ? ir_alloc(g->mem, count) : NULL; /* by place in `nodes`: among the request's inputs */
+  good = listed != NULL;
+  if (good) memset(listed, 0, count);
+  for (size_t i = 0; i < r->input_count && good; i++)
+    if ((place = ir_place(nodes, count, r->inputs[i])) < count && nodes[place] == r->inputs[i])
+      listed[place] = 1;
   for (size_t i = 0; i < r->input_count + count && good; i++) {
     ir_ref ref = i < r->input_count ? r->inputs[i] : nodes[i - r->input_count];
     const ir_node *node = ir_get(g, ref);
-    if (node->op != IR_OP_INPUT || (i >= r->input_count && is_listed(r->inputs, r->input_count, ref)))
-      continue;
+    if (node->op != IR_OP_INPUT || (i >= r->input_count && listed[i - r->input_count])) continue;
     good = IR_RESERVE(g->mem, *list, *cap, *n + 1);
     if (good) (*list)[(*n)++] = (ir_named){ir_name_text(g, node->arg), ir_name_length(g, node->arg), ref};
   }
+  ir_free(g->mem, listed, count);
   ir_free(g->mem, nodes, node_cap * sizeof *nodes);
   return good;
 }

@@ -282,11 +282,44 @@ static unsigned lowest_bit(uint64_t bits) {
 #endif
 }
 
-/* Marks ref in the bitmap and appends it to the list, once. */
-static bool mark(const ir_graph *g, ir_ref ref, uint64_t *seen, ir_ref **list, size_t *count, size_t *cap) {
-  uint64_t bit = (uint64_t)1 << (ref & 63);
-  if (seen[ref >> 6] & bit) return true;
-  seen[ref >> 6] |= bit;
+/* A bit per ref. Only the parts that were touched are clear, so that time goes with what is marked: a bit of
+ * `parts` for every 64 words of `words`. */
+typedef struct marks {
+  uint64_t *parts, *words;
+} marks;
+
+static bool is_marked(const marks *m, ir_ref ref) {
+  return m->parts && m->parts[ref >> 18] >> (ref >> 12 & 63) & 1 && m->words[ref >> 6] >> (ref & 63) & 1;
+}
+
+static void set_mark(const marks *m, ir_ref ref) {
+  uint64_t part = (uint64_t)1 << (ref >> 12 & 63);
+  if (!(m->parts[ref >> 18] & part)) memset(m->words + (ref >> 12) * 64, 0, 64 * sizeof *m->words);
+  m->parts[ref >> 18] |= part;
+  m->words[ref >> 6] |= (uint64_t)1 << (ref & 63);
+}
+
+/* Words for refs up to `top`: the parts first. */
+static size_t mark_parts(ir_ref top) { return ((size_t)top >> 18) + 1; }
+static size_t mark_words(ir_ref top) { return mark_parts(top) + (((size_t)top >> 12) + 1) * 64; }
+
+static bool marks_open(const ir_graph *g, ir_ref top, marks *out) {
+  out->parts = ir_alloc(g->mem, mark_words(top) * sizeof *out->parts);
+  if (!out->parts) return false;
+  out->words = out->parts + mark_parts(top);
+  memset(out->parts, 0, mark_parts(top) * sizeof *out->parts);
+  return true;
+}
+
+static void marks_close(const ir_graph *g, ir_ref top, marks *m) {
+  ir_free(g->mem, m->parts, mark_words(top) * sizeof *m->parts);
+}
+
+/* Marks ref and appends it to the list, once. */
+static bool mark(const ir_graph *g, ir_ref ref, const marks *seen, ir_ref **list, size_t *count,
+                 size_t *cap) {
+  if (is_marked(seen, ref)) return true;
+  set_mark(seen, ref);
   if (!ir_reserve(g->mem, (void **)list, cap, *count + 1, sizeof **list)) return false;
   (*list)[(*count)++] = ref;
   return true;
@@ -296,27 +329,33 @@ typedef struct reach {
   const ir_graph *g;
   bool inside;  /* functions */
   ir_ref floor; /* what is older is not followed */
-  uint64_t *seen, *stops;
+  marks seen, stops;
 } reach;
 
-/* Time goes with what is reached, but for one bit per ref below the largest root. */
-static bool walk(const reach *r, size_t words, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
+/* The marked refs in order. */
+static void list_marked(const marks *m, ir_ref top, ir_ref *out) {
+  for (size_t p = 0; p < mark_parts(top); p++)
+    for (uint64_t parts = m->parts[p]; parts; parts &= parts - 1) {
+      size_t first = (p * 64 + lowest_bit(parts)) * 64;
+      for (size_t w = first; w < first + 64; w++)
+        for (uint64_t left = m->words[w]; left; left &= left - 1)
+          *out++ = (ir_ref)(w * 64 + lowest_bit(left));
+    }
+}
+
+static bool walk(const reach *r, ir_ref top, const ir_ref *roots, size_t n, ir_ref **out, size_t *count,
                  size_t *cap) {
   bool done = true;
   for (size_t i = 0; i < n && done; i++)
-    if (roots[i]) done = mark(r->g, roots[i], r->seen, out, count, cap);
+    if (roots[i]) done = mark(r->g, roots[i], &r->seen, out, count, cap);
   for (size_t i = 0; i < *count && done; i++) {
     ir_ref ref = (*out)[i];
     const ir_node *node = ir_get(r->g, ref);
-    bool closed = (node->op == IR_OP_FUNC && !r->inside) || ref < r->floor ||
-                  (r->stops && r->stops[ref >> 6] >> (ref & 63) & 1);
+    bool closed = (node->op == IR_OP_FUNC && !r->inside) || ref < r->floor || is_marked(&r->stops, ref);
     for (uint32_t k = 0; k < (closed ? 0 : node->nsrc) && done; k++)
-      done = mark(r->g, node->src[k], r->seen, out, count, cap);
+      done = mark(r->g, node->src[k], &r->seen, out, count, cap);
   }
-  size_t at = 0;
-  for (size_t w = 0; w < words && done; w++)
-    for (uint64_t left = r->seen[w]; left; left &= left - 1)
-      (*out)[at++] = (ir_ref)(w * 64 + lowest_bit(left));
+  if (done) list_marked(&r->seen, top, *out);
   return done;
 }
 
@@ -325,15 +364,12 @@ static ir_status reach_all(reach r, const ir_ref *roots, size_t n, const ir_ref 
   *count = 0;
   ir_ref top = 0;
   for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
-  size_t words = ((size_t)top >> 6) + 1, bitmaps = stop_count ? 2 : 1;
-  r.seen = ir_alloc(r.g->mem, bitmaps * words * sizeof *r.seen);
-  bool done = r.seen != NULL;
-  if (done) memset(r.seen, 0, bitmaps * words * sizeof *r.seen);
-  if (stop_count) r.stops = r.seen + words;
+  bool done = marks_open(r.g, top, &r.seen) && (!stop_count || marks_open(r.g, top, &r.stops));
   for (size_t i = 0; i < stop_count && done; i++)
-    if (stops[i] <= top) r.stops[stops[i] >> 6] |= (uint64_t)1 << (stops[i] & 63);
-  done = done && walk(&r, words, roots, n, out, count, cap);
-  ir_free(r.g->mem, r.seen, bitmaps * words * sizeof *r.seen);
+    if (stops[i] <= top) set_mark(&r.stops, stops[i]);
+  done = done && walk(&r, top, roots, n, out, count, cap);
+  marks_close(r.g, top, &r.seen);
+  marks_close(r.g, top, &r.stops);
   return done ? IR_OK : ir_fail(r.g->error, IR_ERR_MEMORY, "out of memory walking a graph");
 }
 

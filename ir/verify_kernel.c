@@ -358,17 +358,18 @@ static bool verify_locals(kernel_verifier *k, uint8_t *state) {
   return true;
 }
 
-static bool verify_whole(kernel_verifier *k, ir_ref *table, size_t limit) {
-  size_t bytes = limit * sizeof *table;
+static uint8_t *cleared(const kernel_verifier *k, uint8_t *table) {
+  for (size_t i = 0; i < k->count; i++) table[k->nodes[i]] = 0;
+  return table;
+}
+
+/* table: room by ref */
+static bool verify_whole(kernel_verifier *k, uint8_t *table) {
   if (!verify_numbers(k, IR_OP_RANGE) || !verify_numbers(k, IR_OP_PARAM) || !verify_numbers(k, IR_OP_LOCAL) ||
       !verify_lists(k))
     return false;
-  memset(table, 0, bytes);
-  if (!verify_effects(k, (uint8_t *)table)) return false;
-  memset(table, 0, bytes);
-  if (!verify_locals(k, (uint8_t *)table)) return false;
-  memset(table, 0, bytes);
-  return verify_binding(k) && verify_vectors(k, (uint8_t *)table) && verify_lanes(k, (uint8_t *)table) &&
+  return verify_effects(k, cleared(k, table)) && verify_locals(k, cleared(k, table)) && verify_binding(k) &&
+         verify_vectors(k, cleared(k, table)) && verify_lanes(k, table) &&
          (!k->shaped || ir_verify_kept(k->v, &k->regions));
 }
 
@@ -378,12 +379,12 @@ bool ir_verify_kernel(ir_verifier *v, const ir_ref *nodes, size_t count) {
   kernel_verifier k = {
       .v = v, .graph = g, .nodes = nodes, .count = count, .shaped = ir_op_of(g, v->root) == IR_OP_KERNEL};
   if (!is_effect(g, v->root)) return ir_broken(v, v->root, "a kernel ends in an effect");
-  ir_ref *table = ir_alloc(g->mem, limit * sizeof *table);
+  uint8_t *table = ir_alloc(g->mem, limit);
   bool ok = table && ir_regions_find(g, v->root, &k.regions) == IR_OK;
   if (!ok) ir_fail(v->error, IR_ERR_MEMORY, "out of memory verifying a kernel");
   for (size_t i = 0; ok && i < count; i++) ok = verify_node(&k, nodes[i]);
-  ok = ok && verify_whole(&k, table, limit);
-  ir_free(g->mem, table, limit * sizeof *table);
+  ok = ok && verify_whole(&k, table);
+  ir_free(g->mem, table, limit);
   ir_regions_free(&k.regions);
   return ok;
 }

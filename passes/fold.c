@@ -18,17 +18,40 @@ static void out_of_memory(folder *f) {
   ir_fail(f->g->error, IR_ERR_MEMORY, "out of memory folding views");
 }
 
-static ir_ref answer_of(const folder *f, ir_ref key) { return key < f->answer_cap ? f->answer[key] : 0; }
+/* Where the key is, or would be. Refs that follow one another are spread by the golden ratio. */
+static fold_answer *place_of(fold_answer *table, size_t cap, ir_ref key) {
+  size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (cap - 1);
+  while (table[at].key && table[at].key != key) at = (at + 1) & (cap - 1);
+  return &table[at];
+}
+
+static ir_ref answer_of(const folder *f, ir_ref key) {
+  return f->answer_cap ? place_of(f->answers, f->answer_cap, key)->value : 0;
+}
+
+static bool grow_answers(folder *f) {
+  enum { FIRST = 64 };
+  size_t cap = f->answer_cap ? 2 * f->answer_cap : FIRST;
+  fold_answer *larger = ir_alloc(f->g->mem, cap * sizeof *larger);
+  if (!larger) return false;
+  memset(larger, 0, cap * sizeof *larger);
+  for (size_t i = 0; i < f->answer_cap; i++)
+    if (f->answers[i].key) *place_of(larger, cap, f->answers[i].key) = f->answers[i];
+  ir_free(f->g->mem, f->answers, f->answer_cap * sizeof *f->answers);
+  f->answers = larger;
+  f->answer_cap = cap;
+  return true;
+}
 
 static void answer(folder *f, ir_ref key, ir_ref value) {
-  size_t known = f->answer_cap;
   if (!value) f->failed = true;
-  if (!IR_RESERVE(f->g->mem, f->answer, f->answer_cap, (size_t)key + 1)) {
+  if (2 * f->answer_count >= f->answer_cap && !grow_answers(f)) {
     out_of_memory(f);
     return;
   }
-  memset(f->answer + known, 0, (f->answer_cap - known) * sizeof *f->answer);
-  f->answer[key] = value;
+  fold_answer *place = place_of(f->answers, f->answer_cap, key);
+  f->answer_count += place->key == 0;
+  *place = (fold_answer){key, value};
 }
 
 static ir_ref demand_key(folder *f, ir_ref node, ir_ref valid, const pass_position *p) {
@@ -319,11 +342,12 @@ static pass_position output_position(folder *f, ir_ref node) {
 }
 
 void fold_forget(folder *f) {
-  if (f->answer) memset(f->answer, 0, f->answer_cap * sizeof *f->answer);
+  if (f->answers) memset(f->answers, 0, f->answer_cap * sizeof *f->answers);
+  f->answer_count = 0;
 }
 
 void folder_free(folder *f) {
-  ir_free(f->g->mem, f->answer, f->answer_cap * sizeof *f->answer);
+  ir_free(f->g->mem, f->answers, f->answer_cap * sizeof *f->answers);
   ir_free(f->g->mem, f->stack, f->stack_cap * sizeof *f->stack);
   ir_free(f->g->mem, f->keys, f->key_cap * sizeof *f->keys);
 }

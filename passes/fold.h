@@ -18,14 +18,19 @@ typedef struct fold_frame {
   uint32_t range_count;
 } fold_frame;
 
+/* A place of a hash table by ref. */
+typedef struct fold_answer {
+  ir_ref key, value; /* key 0: empty */
+} fold_answer;
+
 typedef struct folder {
   ir_graph *g;
   pass_slots *slots;
-  const struct fold_slab *slab;  /* NULL: the kernel computes one value */
-  ir_ref output;                 /* the kernel's own value: computed here, though it has a slot */
-  ir_ref leaf_index, leaf_valid; /* the last access made, for chains */
-  ir_ref *answer;                /* by key: value, 0 while unknown */
-  size_t answer_cap;
+  const struct fold_slab *slab;    /* NULL: the kernel computes one value */
+  ir_ref output;                   /* the kernel's own value: computed here, though it has a slot */
+  ir_ref leaf_index, leaf_valid;   /* the last access made, for chains */
+  fold_answer *answers;            /* as a table of the graph's size would be as much work for each kernel */
+  size_t answer_count, answer_cap; /* a power of two, at most half of them taken */
   fold_frame *stack;
   size_t depth, stack_cap;
   ir_ref *keys; /* sub-demands of all frames on the stack */
