@@ -18,7 +18,7 @@ enum { ROUNDS = 40 };   /* of splitting at fractions */
 
 struct solver {
   Z3_context z;
-  unsigned timeout, asked, fresh;
+  unsigned effort, asked, fresh;
   Z3_sort number;
   Z3_solver solver;
   bool reals;
@@ -36,10 +36,10 @@ static void context_new(solver *s) {
   s->asked = 0;
 }
 
-solver *solver_new(unsigned timeout_ms) {
+solver *solver_new(unsigned effort) {
   solver *s = calloc(1, sizeof *s);
   if (!s) exit(2);
-  s->timeout = timeout_ms;
+  s->effort = effort;
   context_new(s);
   return s;
 }
@@ -212,7 +212,7 @@ static void begin(solver *s, bool simple, bool reals) {
   Z3_solver_inc_ref(s->z, s->solver);
   Z3_params p = Z3_mk_params(s->z);
   Z3_params_inc_ref(s->z, p);
-  Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "timeout"), s->timeout);
+  Z3_params_set_uint(s->z, p, Z3_mk_string_symbol(s->z, "rlimit"), s->effort);
   Z3_solver_set_params(s->z, s->solver, p);
   Z3_params_dec_ref(s->z, p);
 }

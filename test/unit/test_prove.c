@@ -10,10 +10,10 @@
 #include "test/prove/from_graph.h"
 #include "test/prove/rule_text.h"
 
-enum { VALUES = 256, TIMEOUT_MS = 10000 };
+enum { VALUES = 256, EFFORT = 10000000 };
 
 static verdict solve(const obligation *o, int64_t *values) {
-  solver *s = solver_new(TIMEOUT_MS);
+  solver *s = solver_new(EFFORT);
   verdict v = solver_prove(s, o, values);
   solver_free(s);
   return v;
