@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <setjmp.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +200,8 @@ static void read_no_more_than_the_header_of_a_bad_huge_file(void **state) {
   ir_error_clear(&error);
   if (truncate(path, shape + 128) != 0) skip();
   assert_int_equal(fe_npy_read(path, &mem, &array, &error), IR_ERR_MEMORY);
-  assert_string_equal(error.text + strlen(path), ": error: not enough memory for 1099511627776 bytes");
+  assert_non_null(
+      strstr(error.text, ": error: the header says 1099511627776 bytes of data; this machine has "));
 }
 
 /* Feed `size` bytes of a file through a pipe to the reader. */
@@ -256,14 +258,22 @@ static void read_pipes(void **state) {
     assert_string_equal(strstr(error.text, ": error: ") + 9, cases[n].message);
     assert_null(array.data);
   }
-  /* an array of 8 EiB is promised, 8 bytes come: memory is taken as they come */
-  int64_t promised = INT64_MAX;
+  /* half of the machine's memory is promised, 8 bytes come: memory is taken as they come */
+  int64_t promised = sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
+  char says[160];
   start = fe_npy_header_format((char *)file, IR_U8, 1, &promised);
   ir_error_clear(&error);
   assert_int_equal(read_through_a_pipe(file, start + 8, &array, &error), IR_ERR_INVALID);
-  assert_string_equal(
-      strstr(error.text, ": error: ") + 9,
-      "the data has 8 bytes; expected 9223372036854775807 for shape (9223372036854775807,) of u8");
+  snprintf(says, sizeof says, "the data has 8 bytes; expected %" PRId64 " for shape (%" PRId64 ",) of u8",
+           promised, promised);
+  assert_string_equal(strstr(error.text, ": error: ") + 9, says);
+  /* 8 EiB are more than any machine has: nothing is read */
+  promised = INT64_MAX;
+  start = fe_npy_header_format((char *)file, IR_U8, 1, &promised);
+  ir_error_clear(&error);
+  assert_int_equal(read_through_a_pipe(file, start + 8, &array, &error), IR_ERR_MEMORY);
+  assert_non_null(
+      strstr(error.text, ": error: the header says 9223372036854775807 bytes of data; this machine has "));
   free(file);
 }
 
