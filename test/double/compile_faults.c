@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/serve/serve.h"
+#include "test/lib/sanitized.h"
 
 static char fault[64], word[64];
 static long number;
@@ -28,7 +29,7 @@ static _Thread_local long left; /* until one fails; 0: none does */
 static _Thread_local long made; /* so far */
 static bool all_after;
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(TEST_SANITIZED)
 static bool fails(void) {
   made++;
   if (left == 0 || --left > 0) return false;

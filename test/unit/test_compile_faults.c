@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "test/lib/compiling.h"
+#include "test/lib/sanitized.h"
 
 /* The first kernel of c_compile is called so. */
 #define KERNEL "vf_add_mul_f32_"
@@ -80,7 +81,7 @@ static void silence_ends(void **state) {
 }
 
 static void memory_ends(void **state) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(TEST_SANITIZED)
   skip(); /* whose own memory is beyond every limit */
 #endif
   CHECK_FAULT("hoard", LIST(.compile_bytes = 400 << 20), VF_ERR_MEMORY, "419430400 bytes",
@@ -89,7 +90,7 @@ static void memory_ends(void **state) {
 
 /* A kernel of thousands of operations, by the process that is installed. */
 static void memory_is_limited(void **state) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(TEST_SANITIZED)
   skip();
 #endif
   vf_error error;
@@ -110,7 +111,7 @@ static void memory_is_limited(void **state) {
 /* The n-th allocation of a compilation fails, for a sample of n; test/campaign/llvm_allocations.sh tries
  * more. */
 static void allocations_fail(void **state) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TEST_SANITIZED)
   skip(); /* the double fails none then */
 #endif
   static const long numbers[] = {1, 10, 100, 400, 1000, 2000};

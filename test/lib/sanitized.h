@@ -1,0 +1,14 @@
+/* TEST_SANITIZED: built with a sanitizer that has an allocator, and memory, of its own. GCC and Clang say it
+ * differently. */
+#ifndef VIEWFOLD_TEST_SANITIZED_H
+#define VIEWFOLD_TEST_SANITIZED_H
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TEST_SANITIZED 1
+#endif
+#endif
+
+#endif
