@@ -127,7 +127,7 @@ run_text_files() { # KIND DIR
 . test/python.sh
 
 run_conformance() { # KIND DIR
-  for script in onnx_nodes:onnx numpy_oracle:numpy random_graphs:numpy spec_rows:sys jax_compare:jax; do
+  for script in onnx_nodes:onnx numpy_oracle:numpy symbolic_sizes:numpy random_graphs:numpy spec_rows:sys jax_compare:jax; do
     name=${script%:*} module=${script#*:}
     case $name in *"${ONLY:-}"*) ;; *) continue ;; esac
     log=$LOGS/$name.log

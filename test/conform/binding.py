@@ -118,6 +118,8 @@ _FUNCTIONS = {  # name: (result, arguments)
     "vf_program_destroy": (None, [_POINTER]),
     "vf_program_run": (_INT, [_POINTER, _POINTER, _POINTER, _SIZES, _POINTER]),
     "vf_evaluate": (_INT, [_POINTER, _POINTER, _POINTER, _SIZES, _POINTER]),
+    "vf_variable_count": (_INT, [_POINTER]),
+    "vf_variable_name": (_TEXT, [_POINTER, _INT]),
 }
 
 

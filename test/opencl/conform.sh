@@ -1,6 +1,6 @@
 #!/bin/sh
-# The conformance tests on PoCL's device: ONNX's node tests, NumPy, and JAX where Python has it. Without a soak, one
-# operator of the first, one operation of the second.
+# The conformance tests on PoCL's device: ONNX's node tests, NumPy, symbolic sizes, and JAX where Python has it. Without
+# a soak, one operator of the first, one operation of the second.
 . test/opencl/common.sh
 . test/python.sh
 needs_pocl
@@ -23,6 +23,7 @@ conform() { # NAME MODULE ARGUMENT...
 if [ "$soak" = 1 ]; then
   conform onnx_nodes onnx
   conform numpy_oracle numpy --seed "$seed" --count 15
+  conform symbolic_sizes numpy --seed "$seed" --count 300
   conform jax_compare jax --seed "$seed" --count 200
 else
   conform onnx_nodes onnx --only softmax

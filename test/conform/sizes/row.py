@@ -1,4 +1,4 @@
-"""A graph whose sizes are variables, as text without its header, and NumPy's function of its inputs."""
+"""A graph whose sizes are variables, as text without its header, and NumPy's function of its operands."""
 import dataclasses
 import typing
 
@@ -6,13 +6,14 @@ import typing
 @dataclasses.dataclass
 class Row:
     name: str
-    inputs: str  # "x:f32[n,3] i:i64[m]": n, m, k are variables, and other letters numbers
-    body: str  # statements, one a line; the last is an operation, or names after `return`
-    function: typing.Callable  # of arrays and, if it asks for one, `size`, a dictionary: an array, or a tuple
+    inputs: str  # "x:f32[n,3] i:i64[m]": n, m and k are variables
+    body: str  # statements, one a line; the last is an operation, or `return` and names
+    function: typing.Callable  # of the arrays and, if it takes one, `size`, a dictionary: an array, or a tuple
+    functions: str = ""  # graphs that the body calls
     least: int = 1  # of every variable
-    divisor: int = 1
-    close: float = 0  # relative error allowed; 0: bit-equal
-    below: int = 0  # elements of integers that are positions lie in [0, below), or below the first size
+    divisor: int = 1  # likewise
+    close: float = 0  # error allowed, relative and absolute; 0: bit-equal, but for f16
+    below: int = 0  # positions %i lie in [0, below); 0: in the first operand
 
 
 def row(name, inputs, body, function, **rest):

@@ -1,0 +1,157 @@
+# Sizes whose bounds are large: what runs depends on the sizes of the run.
+
+== positions of extrema of a whole vector of wide elements
+<<< g.vf
+graph @g(%x: f64[n=6..2097152], %i: i64[m=1..1099511627776]) {
+  %a = argmax %x axis=0
+  %b = argmin %x axis=0
+  %c = argmax %i axis=0
+  %d = argmin %i axis=0
+  return %a, %b, %c, %d
+}
+>>>
+$ viewfold run g.vf --in x=[1,2,5,4,5,1,2] --in i=[3]
+a: i64[] = 2
+b: i64[] = 0
+c: i64[] = 0
+d: i64[] = 0
+$ for t in 1 2; do viewfold run g.vf --threads $t --in x=[1,1,1,1,1,nan] --in i=[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,-7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,9,9] --check; done
+a: i64[] = 5
+b: i64[] = 5
+c: i64[] = 35
+d: i64[] = 17
+check a: 1 element, bit-equal
+check b: 1 element, bit-equal
+check c: 1 element, bit-equal
+check d: 1 element, bit-equal
+a: i64[] = 5
+b: i64[] = 5
+c: i64[] = 35
+d: i64[] = 17
+check a: 1 element, bit-equal
+check b: 1 element, bit-equal
+check c: 1 element, bit-equal
+check d: 1 element, bit-equal
+
+== sums of vectors
+<<< g.vf
+graph @g(%x: f32[n=6..1073741824], %y: f32[m=0..1099511627776], %z: f16[k=0..1099511627776:2]) {
+  %s = sum %x axes=[0]
+  %t = sum %y axes=[0]
+  %u = sum %z axes=[0]
+  return %s, %t, %u
+}
+>>>
+$ viewfold run g.vf --in x=[1,2,3,4,5,6,7] --in y=[] --in z=[1,2]
+s: f32[] = 28.0
+t: f32[] = 0.0
+u: f16[] = 3.0
+$ viewfold run g.vf --in x=[1,1,1,1,1,1] --in y=[0.5] --in z=[]
+s: f32[] = 6.0
+t: f32[] = 0.5
+u: f16[] = 0.0
+
+== a sum has a few levels of loops, and as many for what fills no whole step
+<<< g.vf
+graph @g(%x: f32[n=6..10000]) {
+  %s = sum %x axes=[0]
+  return %s
+}
+>>>
+$ viewfold dump --stage=loops --target 'vector_bytes=32 registers=16' g.vf | grep -c ' = for '
+5
+
+== a sum over several long axes
+<<< g.vf
+graph @g(%x: f64[n=1..4294967297,m=6..2147483648:7,k=0..1048577]) {
+  %s = sum %x axes=[0,1,2]
+  return %s
+}
+>>>
+$ viewfold run g.vf --in x=[[[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2]]]
+s: f64[] = 21.0
+
+== cumulative operations where not all sizes can be large at one time
+<<< g.vf
+graph @g(%x: f32[100,r=1..1073741824,m=1..1099511627776,k=1..1099511627776]) {
+  %s = cumsum %x axis=0
+  %last = point %s index=99 axis=0
+  return %last
+}
+>>>
+<<< ones.vf
+graph @ones(%one: f32[1]) {
+  %x = expand %one shape=[100,2,1,3]
+  return %x
+}
+>>>
+$ viewfold run ones.vf --in one=[0.5] --out x=x.npy && viewfold run g.vf --in x=x.npy
+last: f32[2,1,3] = [[[50.0, 50.0, 50.0]], [[50.0, 50.0, 50.0]]]
+
+== what is sorted takes memory for the sizes of the run
+<<< g.vf
+graph @g(%x: u32[n=1..2147483649,2], %y: f64[m=3..1073741824], %z: i8[r=1..1073741824,n]) {
+  %s = sort %x axis=0
+  %a = argsort %y
+  %v, %i = topk %y k=3
+  %d = sort %z axis=0 descending=true
+  return %s, %a, %v, %i, %d
+}
+>>>
+$ viewfold run g.vf --in x=[[4,0],[1,4294967295],[3,7]] --in y=[0.5,-0.0,nan,0.0,-inf] --in z=[[1,-2,3]]
+s: u32[3,2] = [[1, 0], [3, 7], [4, 4294967295]]
+a: i64[5] = [4, 1, 3, 0, 2]
+v: f64[3] = [nan, 0.5, -0.0]
+i: i64[3] = [2, 0, 1]
+d: i8[1,3] = [[1, -2, 3]]
+$ viewfold run g.vf --in x=[[9,8]] --in y=[2,1,3] --in z=[[1],[2],[3],[2],[-5]]
+s: u32[1,2] = [[9, 8]]
+a: i64[3] = [1, 0, 2]
+v: f64[3] = [3.0, 2.0, 1.0]
+i: i64[3] = [2, 0, 1]
+d: i8[5,1] = [[3], [2], [2], [1], [-5]]
+$ viewfold run g.vf --in x=[[9,8]] --in y=[2,1,3] --in z=[[1]] --time | tail -n 1 | grep -o '"bytes":[0-9]*,' | grep -Ec ':[0-9]{1,6},'
+1
+
+== a sort says which bound it needs
+<<< g.vf
+graph @g(%x: f32[n=1..1099511627776]) {
+  %s = sort %x
+  return %s
+}
+>>>
+$ viewfold run g.vf --in x=[1]
+! g.vf:2:3: error: sort: axis 0 has size n; x has shape f32[n]; at most 2^32 elements are sorted; needs n <= 4294967296, known: 1 <= n <= 1099511627776; declare n=1..4294967296
+? 2
+
+== a variable of one value is that number
+<<< g.vf
+graph @g(%x: i64[n=1..1,2,1], %y: i64[1,2,1]) {
+  %a = add %x, 1 : i64[n,2,1]
+  %b = add %a, %y : i64[n,2,1]
+  %s = sum %b axes=[1] keepdims=true : i64[1,1,n]
+  return %b, %s
+}
+>>>
+$ viewfold run g.vf --in x=[[[3],[4]]] --in y=[[[10],[20]]]
+b: i64[1,2,1] = [[[14], [25]]]
+s: i64[1,1,1] = [[[39]]]
+$ viewfold dump --stage=graph g.vf | viewfold dump --stage=graph - | head -n 1
+graph @g(%x: i64[n=1..1,2,1], %y: i64[1,2,1]) {
+
+== positions that need more than 64 bits are refused by the run that has them
+<<< g.vf
+graph @g() {
+  %i = iota shape=[(n=1..1099511627776)*(m=1..1099511627776)] dtype=i64
+  %r = reshape %i shape=[n,m]
+  %p = shrink %r bounds=[[n-1,n],[m-1,m]]
+  return %p
+}
+>>>
+$ viewfold run g.vf --size n=1073741824 --size m=1048576
+p: i64[1,1] = [[1125899906842623]]
+$ viewfold run g.vf --size n=1099511627776 --size m=1048576
+p: i64[1,1] = [[1152921504606846975]]
+$ viewfold run g.vf --size n=1099511627776 --size m=1099511627776
+! viewfold run: graph @g: step 1 of 1 (kernel): for these values of its variables, numbers of elements and their positions need more than 64 bits; give smaller sizes
+? 2
