@@ -76,3 +76,12 @@ graph @g(%x: f32[n=1..1048576]) {
 }
 >>>
 $ viewfold dump --stage=graph g.vf > out
+
+== a size of few values
+<<< g.vf
+graph @g(%x: i64[((n=1..9)+7)//3,(n+4)//5,3]) {
+  %a = point %x index=(n+7)//3//2 axis=0
+  return %a
+}
+>>>
+$ viewfold dump --stage=graph g.vf > out
