@@ -232,13 +232,16 @@ bool pass_proves(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
   bool swap = op == IR_OP_GT || op == IR_OP_LE;
   bool order = op == IR_OP_LT || op == IR_OP_GT || op == IR_OP_LE || op == IR_OP_GE;
   bool turned = op == IR_OP_GT || op == IR_OP_GE;
-  if (order && apart(g, turned ? y : x, turned ? x : y, op == IR_OP_LT || op == IR_OP_GT)) return true;
+  bool strictly = op == IR_OP_LT || op == IR_OP_GT;
+  if (order && apart(g, turned ? y : x, turned ? x : y, strictly)) return true;
   if (!difference(&b, swap ? y : x, swap ? x : y, &d)) return false;
   switch (op) {
   case IR_OP_LT:
-  case IR_OP_GT: return pass_linear_below(&b, &d);
+  case IR_OP_GT:
   case IR_OP_GE:
-  case IR_OP_LE: return pass_linear_at_least(&b, &d);
+  case IR_OP_LE:
+    return (strictly ? pass_linear_below(&b, &d) : pass_linear_at_least(&b, &d)) ||
+           pass_never_above(g, turned ? y : x, turned ? x : y, strictly);
   case IR_OP_EQ:
     return (d.count == 0 && d.constant == 0) || pass_polynomial_zero(&b, &d) ||
            ir_is_true(g, pass_make_compare(&b, op, x, y));

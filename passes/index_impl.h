@@ -204,6 +204,9 @@ void pass_linear_given(pass_build *b, pass_linear *in);
 /* the value of x modulo d where its congruence decides it */
 bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue);
 
+/* index_trial.c: x <= y, or x < y, for each of the few values of their variables */
+bool pass_never_above(ir_graph *g, ir_ref x, ir_ref y, bool strictly);
+
 /* index_whole.c: term t and others as one multiple of an exact quotient; true when something changed */
 bool pass_whole(pass_build *b, pass_linear *in, uint32_t t);
 /* A quotient that is a*x/d, without a remainder. */

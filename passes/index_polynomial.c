@@ -182,7 +182,7 @@ bool pass_polynomial_zero(pass_build *b, const pass_linear *in) {
   return zero;
 }
 
-bool pass_polynomial_at_least(pass_build *b, const pass_linear *in) {
+static bool at_least(pass_build *b, const pass_linear *in) {
   polynomial p;
   int64_t least = 0;
   if (!has_product(b->g, in) || pass_tired(b->g) || !read(b, in, &p) || !expand(b->g, &p)) return false;
@@ -190,4 +190,30 @@ bool pass_polynomial_at_least(pass_build *b, const pass_linear *in) {
   for (uint32_t i = 0; i < p.count; i++)
     if (!add_least(&p, &p.term[i], &least)) return false;
   return least >= 0;
+}
+
+/* Term t is c * (A // d), R the rest. With (A - d + 1) / d <= A // d <= A / d, R + c * (A // d) >= 0 where
+ * d*R + c*A is at least 0, for positive c at least c*(d - 1). As R is an integer, A >= -d*R says it all where
+ * c is 1, and A <= d*R + d - 1 where c is -1. */
+static bool clear_quotient(pass_build *b, const pass_linear *in, uint32_t t, pass_linear *out) {
+  const ir_node *q = ir_get(b->g, in->term[t].atom);
+  int64_t d, c = in->term[t].coef, slack = 0;
+  pass_linear numerator;
+  if (q->op != IR_OP_FLOORDIV || q->dtype != IR_INDEX || !ir_is_const(b->g, q->src[1], &d) || d < 1)
+    return false;
+  if (c > 1 && !ir_mul_ok(c, 1 - d, &slack)) return false;
+  if (c == -1) slack = d - 1;
+  *out = *in;
+  pass_linear_drop(out, t);
+  pass_linear_read(b->g, q->src[0], &numerator);
+  return pass_linear_scale(out, d) && pass_linear_add(b->g, out, &numerator, c) &&
+         ir_add_ok(out->constant, slack, &out->constant);
+}
+
+bool pass_polynomial_at_least(pass_build *b, const pass_linear *in) {
+  pass_linear cleared;
+  if (at_least(b, in)) return true;
+  for (uint32_t t = 0; t < in->count; t++)
+    if (clear_quotient(b, in, t, &cleared) && at_least(b, &cleared)) return true;
+  return false;
 }

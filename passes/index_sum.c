@@ -162,10 +162,11 @@ static bool halve(pass_build *b, pass_linear *in, uint32_t t) {
 
 /* one step of any kind */
 bool pass_recombine(pass_build *b, pass_linear *in) {
+  for (uint32_t i = 0; i < in->count; i++)
+    if (pass_whole(b, in, i)) return true;
   if (pass_tired(b->g)) return false;
   for (uint32_t i = 0; i < in->count; i++) {
     ir_ref atom = in->term[i].atom;
-    if (pass_whole(b, in, i)) return true;
     if (is_op(b->g, atom, IR_OP_MUL) && open_product(b, in, i)) return true;
     if (!is_op(b->g, atom, IR_OP_FLOORDIV)) continue;
     if (exact(b, in, i) || (in->count > 1 && (climb(b, in, i) || halve(b, in, i)))) return true;

@@ -3,6 +3,8 @@
  * and strides have it, unless two terms become one; index_polynomial.c compares products. */
 #include "index_impl.h"
 
+#include <string.h>
+
 static bool is_quotient(const ir_graph *g, ir_ref ref) {
   return ir_op_of(g, ref) == IR_OP_FLOORDIV && ir_dtype_of(g, ref) == IR_INDEX;
 }
@@ -41,15 +43,35 @@ static bool add_whole(whole_sum *sum, const whole *of, int64_t coef) {
          ir_mul_ok(each, of->a, &each) && ir_add_ok(sum->by_x, each, &sum->by_x);
 }
 
-/* Factor `at` of a term: a multiple of x, and the other factors, 1 where there are none. */
-static bool read_term(pass_build *b, ir_ref atom, uint32_t at, whole *out, ir_ref *rest) {
-  ir_ref f[PASS_FACTORS], others[PASS_FACTORS];
-  uint32_t n = pass_factors(b->g, atom, f), m = 0;
-  if (at >= n || !read_whole(b, f[at], out)) return false;
+/* A term as a multiple of x times the other factors. */
+typedef struct whole_term {
+  whole of;
+  ir_ref rest[PASS_FACTORS];
+  uint32_t count;
+} whole_term;
+
+/* The factor of number `at` is the multiple of x. */
+static bool read_term(pass_build *b, const ir_ref *f, uint32_t n, uint32_t at, whole_term *out) {
+  out->count = 0;
+  if (!read_whole(b, f[at], &out->of)) return false;
   for (uint32_t i = 0; i < n; i++)
-    if (i != at) others[m++] = f[i];
-  *rest = pass_product(b->g, others, m);
-  return *rest != 0;
+    if (i != at) out->rest[out->count++] = f[i];
+  return true;
+}
+
+/* Some factor of the atom is a multiple of x, and the others are the same. */
+static bool read_like(pass_build *b, ir_ref atom, const whole_term *like, whole *out) {
+  ir_ref f[PASS_FACTORS];
+  whole_term term;
+  uint32_t n = pass_factors(b->g, atom, f);
+  for (uint32_t at = 0; at < n && n == like->count + 1; at++) {
+    if (!read_term(b, f, n, at, &term) || term.of.x != like->of.x ||
+        memcmp(term.rest, like->rest, term.count * sizeof *term.rest) != 0)
+      continue;
+    *out = term.of;
+    return true;
+  }
+  return false;
 }
 
 /* in += (p*(x//q) + c) * rest, the fraction that the sum is. */
@@ -58,7 +80,7 @@ static bool put_whole(pass_build *b, pass_linear *in, ir_ref x, const whole_sum 
   pass_linear part;
   if (d > 1 && !pass_residue(b, x, d, &residue)) return false;
   ir_ref q = d == 1 ? x : pass_make_div(b, x, ir_index(b->g, d));
-  q = q ? pass_make_mul(b, q, rest) : 0;
+  if (q && !ir_is_const(b->g, rest, NULL)) q = pass_make_mul(b, q, rest);
   if (!q) return false;
   pass_linear_read(b->g, q, &part);
   /* by_x*x + low = by_x*(x - residue) + by_x*residue + low */
@@ -69,36 +91,31 @@ static bool put_whole(pass_build *b, pass_linear *in, ir_ref x, const whole_sum 
   return pass_linear_add(b->g, in, &part, low / sum->over);
 }
 
-static bool unite(pass_build *b, pass_linear *in, const whole *of, ir_ref rest) {
+static bool unite(pass_build *b, pass_linear *in, const whole_term *like) {
   pass_linear next = *in;
   whole_sum sum = {.over = 1};
   uint32_t united = 0;
   for (uint32_t t = in->count; t-- > 0;) {
-    whole other;
-    ir_ref beside;
-    for (uint32_t at = 0; at < PASS_FACTORS; at++) {
-      if (!read_term(b, in->term[t].atom, at, &other, &beside) || other.x != of->x || beside != rest)
-        continue;
-      if (!add_whole(&sum, &other, in->term[t].coef)) return false;
-      pass_linear_drop(&next, t);
-      united++;
-      break;
-    }
+    whole of;
+    if (!read_like(b, in->term[t].atom, like, &of)) continue;
+    if (!add_whole(&sum, &of, in->term[t].coef)) return false;
+    pass_linear_drop(&next, t);
+    united++;
   }
-  bool alone = ir_is_const(b->g, rest, NULL);
-  if ((united < 2 && !alone) || !put_whole(b, &next, of->x, &sum, rest) || pass_linear_same(&next, in))
-    return false;
+  bool lowest = ir_gcd(sum.by_x, sum.over) == 1 && like->of.a == 1; /* nothing is built that is there */
+  if (united < 2 && (lowest || like->count > 0)) return false;
+  if (!put_whole(b, &next, like->of.x, &sum, pass_product(b->g, like->rest, like->count))) return false;
+  if (pass_linear_same(&next, in)) return false;
   *in = next;
   return true;
 }
 
 bool pass_whole(pass_build *b, pass_linear *in, uint32_t t) {
-  ir_ref f[PASS_FACTORS], rest;
+  ir_ref f[PASS_FACTORS];
+  whole_term like;
   uint32_t n = pass_factors(b->g, in->term[t].atom, f);
-  whole of;
   for (uint32_t at = 0; at < n; at++)
-    if (is_quotient(b->g, f[at]) && read_term(b, in->term[t].atom, at, &of, &rest) && unite(b, in, &of, rest))
-      return true;
+    if (is_quotient(b->g, f[at]) && read_term(b, f, n, at, &like) && unite(b, in, &like)) return true;
   return false;
 }
 

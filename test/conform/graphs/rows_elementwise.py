@@ -260,7 +260,7 @@ def floored(dtype, x, y):
     if dtype not in FLOATS:
         return exact(lambda a, b: floor_divide(*np.broadcast_arrays(a, b)), dtype, x, y)
     q = x.a.astype(np.float64) / y.a.astype(np.float64)
-    near = np.abs(q - np.rint(q)) <= 1e-3 * np.abs(q) + (x.err + np.abs(q) * y.err) / np.abs(y.a)
+    near = np.abs(q - np.rint(q)) <= 1e-6 + 1e-3 * np.abs(q) + (x.err + np.abs(q) * y.err) / np.abs(y.a)
     exactly = (x.err == 0) & (y.err == 0) & (np.rint(q) * y.a == x.a) & (np.abs(q) < 128)
     lost = ~np.isfinite(q) | (near & ~exactly) | (y.a == 0)
     a = fit(dtype, np.floor(q))

@@ -173,6 +173,16 @@ def point(g):
            moved(lambda env, a: np.take(a, index.at(env), axis)), (x.dtype, x.shape[:axis] + x.shape[axis + 1:]))
 
 
+def reflected(a, amounts):
+    """Back and forth with period 2 (n - 1). numpy.pad has another period where one side is much wider than the axis
+    and the other is padded as well."""
+    for axis, (before, after) in enumerate(amounts):
+        size = a.shape[axis]
+        at = np.arange(-before, size + after) % max(2 * (size - 1), 1)
+        a = np.take(a, np.minimum(at, 2 * (size - 1) - at) if size > 1 else at, axis)
+    return a
+
+
 def pad(g):
     mode = g.one([None, None, "edge", "reflect", "wrap"])
     x = g.operand(MOVABLE, least=1)
@@ -193,6 +203,8 @@ def pad(g):
     def made(env, r):
         amounts = [(b.at(env), e.at(env)) for b, e in pads]
         def grow(a, v):
+            if mode == "reflect":
+                return reflected(a, amounts)
             return beyond(a, amounts, mode) if mode else np.pad(a, amounts, constant_values=v)
         return Ref(grow(r.a, r.a.dtype.type(fill)), None if r.e is None else grow(np.broadcast_to(r.e, r.a.shape), 0.0))
     g.room(shape)

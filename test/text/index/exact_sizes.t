@@ -65,3 +65,23 @@ graph @g(%x: f32[1,(n=640..4294967168:128)//128], %y: f32[5,(r=15..2097152:3)//3
 }
 >>>
 $ viewfold dump --stage=graph g.vf > out
+
+== halves of products of sizes
+<<< g.vf
+graph @g(%x: f32[n=1..1048576]) {
+  %a = ones shape=[n*n-(n+n*n)//2]
+  %b = ones shape=[(n*n)//2-n+1]
+  %c = ones shape=[3*n*n-3*((n*n+1)//2)]
+  return %x, %a, %b, %c
+}
+>>>
+$ viewfold dump --stage=graph g.vf > out
+
+== a size of few values
+<<< g.vf
+graph @g(%x: i64[((n=1..9)+7)//3,(n+4)//5,3]) {
+  %a = point %x index=(n+7)//3//2 axis=0
+  return %a
+}
+>>>
+$ viewfold dump --stage=graph g.vf > out
