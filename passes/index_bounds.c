@@ -211,13 +211,29 @@ static bool cancel_quotients(pass_build *b, pass_linear *in, bool upper) {
   return false;
 }
 
+/* Is there a variable among what `ref` is made of, as deep as sizes are written? */
+static bool has_variable(const ir_graph *g, ir_ref ref, int depth) {
+  const ir_node *n = ir_get(g, ref);
+  bool found = n->op == IR_OP_VAR;
+  for (uint32_t i = 0; i < n->nsrc && depth > 0 && !found; i++) found = has_variable(g, n->src[i], depth - 1);
+  return found;
+}
+
+/* Without variables the ends of ranges are known well enough, and time goes into loops that end the same. */
+static bool has_size(const ir_graph *g, const pass_linear *in) {
+  enum { DEPTH = 5 }; /* a product of a minimum of quotients of products */
+  bool found = false;
+  for (uint32_t i = 0; i < in->count && !found; i++) found = has_variable(g, in->term[i].atom, DEPTH);
+  return found;
+}
+
 /* The end of in's range after elimination. */
 static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper) {
   pass_linear rest = *in;
   pass_interval none = {INT64_MIN, INT64_MAX};
   if (!pass_enter(b)) return none;
   for (int i = 0; i < PASS_TERMS && eliminate(b, &rest, upper); i++) {}
-  while (pass_recombine(b, &rest) || choose(b, &rest, upper)) {}
+  while (has_size(b->g, &rest) && (pass_recombine(b, &rest) || choose(b, &rest, upper))) {}
   pass_interval r = pass_linear_bounds(b, &rest);
   while (cancel_quotients(b, &rest, upper)) meet(&r, pass_linear_bounds(b, &rest));
   pass_leave(b);
