@@ -1,10 +1,10 @@
 #include "frontend/dump_kernels.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "frontend/dump_steps.h"
 #include "frontend/explain_kernels.h"
+#include "frontend/explain_walk.h"
 
 static bool note_schedule(fe_kernels *k, const ir_plan *plan) {
   k->steps = plan->step_count;
@@ -59,8 +59,7 @@ typedef struct printer {
   const ir_parsed_graph *block;
   const ir_plan *plan;
   ir_text *out;
-  uint8_t *stored;  /* by node: it lies in memory */
-  uint8_t *inside;  /* by node: nothing, but for the kernel at hand */
+  fe_walk walk;
   uint32_t *places; /* by slot: its place among those of its kind; of an output, the first result there */
   size_t *numbers;  /* by step: how many kernels come before */
   const fe_dump_options *options;
@@ -87,60 +86,25 @@ static void put_slot(void *user, uint32_t slot) {
   ir_print_type(p->g, s->value, p->out);
 }
 
-static int ascending(const void *a, const void *b) {
-  ir_ref x = *(const ir_ref *)a, y = *(const ir_ref *)b;
-  return (x > y) - (x < y);
-}
-
-/* The operations between the kernel's values and what it reads, sources first, into *list. */
-static bool find_fused(printer *p, const ir_step *step, ir_ref value, ir_ref **list, size_t *count,
-                       size_t *cap) {
-  const ir_graph *g = p->g;
-  size_t kept = 0;
-  bool good = ir_reserve(p->k->mem, (void **)list, cap, step->slab.count + 1, sizeof **list);
-  for (uint32_t i = 0; good && i <= step->slab.count; i++) {
-    ir_ref r = i ? step->slab.values[i - 1].value : value;
-    if (!p->inside[r]) (*list)[(*count)++] = r, p->inside[r] = 1;
-  }
-  for (size_t at = 0; at < *count && good; at++) {
-    ir_ref r = (*list)[at];
-    const ir_node *n = ir_get(g, r);
-    if (r != value && p->stored[r] && !ir_in_slab(step, r)) continue;
-    good = ir_reserve(p->k->mem, (void **)list, cap, *count + n->nsrc, sizeof **list);
-    for (uint32_t i = 0; i < ir_operand_count(n) && good; i++)
-      if (ir_shape(g, n->src[i]) && !p->inside[n->src[i]])
-        (*list)[(*count)++] = n->src[i], p->inside[n->src[i]] = 1;
-  }
-  for (size_t i = 0; i < *count; i++) {
-    ir_ref r = (*list)[i];
-    ir_op op = ir_op_of(g, r);
-    p->inside[r] = 0;
-    bool read = r != value && p->stored[r] && !ir_in_slab(step, r);
-    if (!read && op != IR_OP_CONST && op != IR_OP_INPUT) (*list)[kept++] = r;
-  }
-  *count = kept;
-  if (good && kept) qsort(*list, kept, sizeof **list, ascending);
-  return good;
-}
-
 /* Equal ones side by side are counted. */
 static void put_fused(printer *p, const ir_step *step, ir_ref value) {
   ir_graph *g = p->g;
-  ir_ref *list = NULL;
-  size_t count = 0, cap = 0;
+  fe_refs fused = {0};
   bool any = false;
-  if (!find_fused(p, step, value, &list, &count, &cap)) p->out->failed = true;
+  if (!fe_walk_fused(&p->walk, step, value, false, &fused)) p->out->failed = true;
   ir_text_str(p->out, "  fuses  ");
-  for (size_t i = 0, same; i < count; i += same, any = true) {
-    const char *name = ir_ops[ir_op_of(g, list[i])].text;
-    for (same = 1; i + same < count && strcmp(ir_ops[ir_op_of(g, list[i + same])].text, name) == 0;) same++;
+  for (size_t i = 0, same; i < fused.count; i += same, any = true) {
+    const char *name = ir_ops[ir_op_of(g, fused.list[i])].text;
+    for (same = 1;
+         i + same < fused.count && strcmp(ir_ops[ir_op_of(g, fused.list[i + same])].text, name) == 0;)
+      same++;
     if (same > 1) ir_textf(p->out, " %s x%zu", name, same);
     else ir_textf(p->out, " %s", name);
   }
   ir_text_str(p->out, any                                 ? "\n"
                       : ir_op_of(g, value) == IR_OP_CONST ? " nothing: a constant\n"
                                                           : " nothing: a copy\n");
-  ir_free(p->k->mem, list, cap * sizeof *list);
+  fe_refs_free(&p->walk, &fused);
 }
 
 static void put_kernel(printer *p, size_t number) {
@@ -179,21 +143,15 @@ static void put_step(void *user, size_t number, ir_text *out) {
   if (p->options->why && p->options->more) p->options->more(p->options->more_user, &p->explained, number);
 }
 
-/* The tables by node, slot and step. */
+/* The tables by slot and step. */
 static bool open_printer(printer *p) {
   const ir_plan *plan = p->plan;
-  size_t nodes = p->g->count, slots = plan->slot_count;
+  size_t slots = plan->slot_count;
   uint32_t kinds[IR_SLOT_MOVING + 1] = {0};
-  p->stored = ir_alloc(p->k->mem, nodes);
-  p->inside = ir_alloc(p->k->mem, nodes);
   p->places = ir_alloc(p->k->mem, (slots + 1) * sizeof *p->places);
   p->numbers = ir_alloc(p->k->mem, (plan->step_count + 1) * sizeof *p->numbers);
-  if (!p->stored || !p->inside || !p->places || !p->numbers) return false;
-  memset(p->stored, 0, nodes);
-  memset(p->inside, 0, nodes);
-  for (size_t i = 0; i < plan->stored_count; i++) p->stored[plan->stored[i].node] = 1;
+  if (!fe_walk_open(&p->walk, p->g, plan) || !p->places || !p->numbers) return false;
   for (size_t i = 0; i < slots; i++) {
-    p->stored[plan->slots[i].value] = 1;
     p->places[i] = kinds[plan->slots[i].kind]++;
     if (plan->slots[i].kind == IR_SLOT_OUTPUT) p->places[i] = UINT32_MAX;
   }
@@ -208,20 +166,18 @@ static bool open_printer(printer *p) {
 void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
                       ir_text *out, const fe_dump_options *options) {
   unsigned temporaries = 0;
-  size_t nodes = g->count;
   printer p = {.k = k, .g = g, .block = block, .plan = plan, .options = options};
   if (open_printer(&p)) {
     size_t kernels = p.numbers[plan->step_count];
     for (size_t i = 0; i < plan->slot_count; i++) temporaries += plan->slots[i].kind == IR_SLOT_TEMP;
     ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, kernels, kernels == 1 ? "" : "s",
              temporaries, temporaries == 1 ? "y" : "ies");
-    p.explained = (fe_explained){g, plan, k->values, p.stored, nodes, options->target, out};
+    p.explained = (fe_explained){g, plan, k->values, &p.walk, options->target, out};
     fe_put_steps(plan, put_step, &p, out);
   } else {
     out->failed = true;
   }
-  ir_free(k->mem, p.stored, nodes);
-  ir_free(k->mem, p.inside, nodes);
+  fe_walk_close(&p.walk);
   ir_free(k->mem, p.places, (plan->slot_count + 1) * sizeof *p.places);
   ir_free(k->mem, p.numbers, (plan->step_count + 1) * sizeof *p.numbers);
 }

@@ -25,27 +25,20 @@ static bool is_result(ir_function f, ir_ref value) {
 
 static usage usage_of(const fe_explained *e, ir_ref value) {
   usage u = {0};
-  uint8_t *above = ir_alloc(e->g->mem, e->nodes); /* value, and what is fused above it */
-  if (!above) {
-    out_of_memory(e);
-    return u;
-  }
-  memset(above, 0, e->nodes);
-  above[value] = 1;
-  for (ir_ref r = value + 1; r < e->nodes; r++) {
+  fe_refs above = {0};
+  if (!fe_walk_above(e->walk, value, &above)) out_of_memory(e);
+  for (size_t k = 1; k < above.count; k++) {
+    ir_ref r = above.list[k];
     const ir_node *n = ir_get(e->g, r);
-    bool uses = false;
-    for (uint32_t i = 0; i < ir_operand_count(n); i++) uses |= n->src[i] < e->nodes && above[n->src[i]];
-    u.taken |= uses && ir_ops[n->op].cls == IR_CLASS_CONTROL;
+    u.taken |= ir_ops[n->op].cls == IR_CLASS_CONTROL;
     u.returned |= n->op == IR_OP_FUNC && is_result(ir_function_of(e->g, r), value);
-    if (!uses || !ir_shape(e->g, r)) continue;
+    if (!ir_shape(e->g, r)) continue;
     for (uint32_t i = 0; i < ir_operand_count(n); i++) u.users += n->src[i] == value;
     u.repeated |= n->op == IR_OP_EXPAND || n->op == IR_OP_GATHER;
     u.masked |= n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
     u.reduced |= is_reduction(n);
-    above[r] = !e->stored[r];
   }
-  ir_free(e->g->mem, above, e->nodes);
+  fe_refs_free(e->walk, &above);
   return u;
 }
 
@@ -155,26 +148,16 @@ static ir_ref elements_of(ir_graph *g, ir_ref tensor) {
 
 static ir_ref operations_of(const fe_explained *e, const ir_step *step, ir_ref value) {
   ir_ref total = ir_index(e->g, 0);
-  uint8_t *inside = ir_alloc(e->g->mem, (size_t)value + 1);
-  if (!inside) {
-    out_of_memory(e);
-    return total;
-  }
-  memset(inside, 0, (size_t)value + 1);
-  inside[value] = 1;
-  for (uint32_t i = 0; i < step->slab.count; i++) inside[step->slab.values[i].value] = 1;
-  for (ir_ref r = value; r > 0; r--) {
-    const ir_node *n = ir_get(e->g, r);
+  fe_refs fused = {0};
+  if (!fe_walk_fused(e->walk, step, value, ir_scatters(ir_op_of(e->g, value)), &fused)) out_of_memory(e);
+  for (size_t i = fused.count; i-- > 0;) {
+    const ir_node *n = ir_get(e->g, fused.list[i]);
     ir_class cls = (ir_class)ir_ops[n->op].cls;
-    if (!inside[r] || (r != value && e->stored[r] && !ir_in_slab(step, r))) continue;
-    bool updates = r == value && ir_scatters((ir_op)n->op);
-    for (uint32_t i = updates; i < ir_operand_count(n); i++)
-      if (ir_shape(e->g, n->src[i])) inside[n->src[i]] = 1;
     if (cls == IR_CLASS_REDUCE) total = pass_add(e->g, total, elements_of(e->g, n->src[0]));
     if (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY)
-      total = pass_add(e->g, total, elements_of(e->g, r));
+      total = pass_add(e->g, total, elements_of(e->g, fused.list[i]));
   }
-  ir_free(e->g->mem, inside, (size_t)value + 1);
+  fe_refs_free(e->walk, &fused);
   return total;
 }
 

@@ -3,15 +3,15 @@
 #ifndef VIEWFOLD_FRONTEND_EXPLAIN_KERNELS_H
 #define VIEWFOLD_FRONTEND_EXPLAIN_KERNELS_H
 
+#include "frontend/explain_walk.h"
 #include "ir/plan.h"
 #include "ir/target.h"
 
 typedef struct fe_explained {
   ir_graph *g;
-  const ir_plan *plan;   /* after the last pass: kernel steps hold KERNEL nodes */
-  const ir_ref *values;  /* of each step, the tensor that it computes */
-  const uint8_t *stored; /* by tensor node: it lies in memory */
-  size_t nodes;          /* of that table */
+  const ir_plan *plan;  /* after the last pass: kernel steps hold KERNEL nodes */
+  const ir_ref *values; /* of each step, the tensor that it computes */
+  fe_walk *walk;
   const ir_target *target;
   ir_text *out;
 } fe_explained;

@@ -108,9 +108,19 @@ static uint32_t operands_of(const ir_node *n) {
   return n->op == IR_OP_RANGE || n->op == IR_OP_VAR ? 0 : n->nsrc;
 }
 
-static ir_status add_step(ir_index_program *p, const ir_graph *g, ir_ref ref, uint32_t slot,
-                          const uint32_t *slot_of, const ir_var_value *vars, size_t var_count,
-                          ir_error *error) {
+/* What roots reach, in order, and the slot of each that is needed: time goes with what is reached. */
+typedef struct reached {
+  ir_ref *nodes;
+  size_t count, cap;
+  uint32_t *slot_of; /* by place in nodes */
+} reached;
+
+static uint32_t *slot_of(const reached *r, ir_ref ref) {
+  return &r->slot_of[ir_place(r->nodes, r->count, ref)];
+}
+
+static ir_status add_step(ir_index_program *p, const ir_graph *g, ir_ref ref, uint32_t slot, const reached *r,
+                          const ir_var_value *vars, size_t var_count, ir_error *error) {
   const ir_node *n = ir_get(g, ref);
   ir_op op = (ir_op)n->op;
   uint32_t count = operands_of(n);
@@ -129,39 +139,38 @@ static ir_status add_step(ir_index_program *p, const ir_graph *g, ir_ref ref, ui
                                                      .first_arg = op == IR_OP_RANGE ? (uint32_t)ir_arg_int(n)
                                                                                     : (uint32_t)p->arg_count,
                                                      .arg_count = count};
-  for (uint32_t i = 0; i < count; i++) p->args[p->arg_count++] = slot_of[n->src[i]];
+  for (uint32_t i = 0; i < count; i++) p->args[p->arg_count++] = *slot_of(r, n->src[i]);
   if (count > p->scratch_count) p->scratch_count = count;
   return IR_OK;
 }
 
-/* Marks what the roots need in mark[0..top]; the extents of ranges and bounds of variables are left out. */
-static uint32_t mark_needed(const ir_graph *g, uint32_t *mark, ir_ref top) {
+/* Marks what the roots need; the extents of ranges and bounds of variables are left out. */
+static uint32_t mark_needed(const ir_graph *g, const reached *r) {
   uint32_t count = 0;
-  for (ir_ref r = top; r > 0; r--) {
-    if (!mark[r]) continue;
+  for (size_t i = r->count; i-- > 0;) {
+    if (!r->slot_of[i]) continue;
     count++;
-    const ir_node *n = ir_get(g, r);
-    for (uint32_t i = 0; i < operands_of(n); i++) mark[n->src[i]] = 1;
+    const ir_node *n = ir_get(g, r->nodes[i]);
+    for (uint32_t k = 0; k < operands_of(n); k++) *slot_of(r, n->src[k]) = 1;
   }
   return count;
 }
 
 static ir_status compile(ir_index_program *p, const ir_graph *g, const ir_ref *roots, size_t n,
-                         uint32_t *slot_of, ir_ref top, const ir_var_value *vars, size_t var_count,
-                         ir_error *error) {
-  for (size_t i = 0; i < n; i++) slot_of[roots[i]] = 1;
-  p->slot_count = mark_needed(g, slot_of, top);
+                         const reached *r, const ir_var_value *vars, size_t var_count, ir_error *error) {
+  for (size_t i = 0; i < n; i++) *slot_of(r, roots[i]) = 1;
+  p->slot_count = mark_needed(g, r);
   p->slots = ir_alloc(p->mem, p->slot_count * sizeof *p->slots);
   p->roots = ir_alloc(p->mem, n * sizeof *p->roots);
   if (!p->slots || !p->roots) return out_of_memory(error);
   uint32_t slot = 0;
-  for (ir_ref r = 1; r <= top && slot < p->slot_count; r++) {
-    if (!slot_of[r]) continue;
-    slot_of[r] = slot;
-    ir_status status = add_step(p, g, r, slot++, slot_of, vars, var_count, error);
+  for (size_t i = 0; i < r->count; i++) {
+    if (!r->slot_of[i]) continue;
+    r->slot_of[i] = slot;
+    ir_status status = add_step(p, g, r->nodes[i], slot++, r, vars, var_count, error);
     if (status) return status;
   }
-  for (size_t i = 0; i < n; i++) p->roots[i] = slot_of[roots[i]];
+  for (size_t i = 0; i < n; i++) p->roots[i] = *slot_of(r, roots[i]);
   p->scratch = ir_alloc(p->mem, p->scratch_count * sizeof *p->scratch);
   return p->scratch ? IR_OK : out_of_memory(error);
 }
@@ -169,18 +178,21 @@ static ir_status compile(ir_index_program *p, const ir_graph *g, const ir_ref *r
 ir_status ir_index_compile(const ir_graph *g, const ir_ref *roots, size_t n, const ir_var_value *vars,
                            size_t var_count, ir_index_program *out, ir_error *error) {
   *out = (ir_index_program){.mem = g->mem, .root_count = n};
-  ir_ref top = 0;
-  for (size_t i = 0; i < n; i++) {
+  reached r = {0};
+  for (size_t i = 0; i < n; i++)
     if (roots[i] == 0)
       return ir_fail(error, IR_ERR_INVALID, "index expression: the error value has no value");
-    top = roots[i] > top ? roots[i] : top;
+  bool known = ir_reachable(g, roots, n, &r.nodes, &r.count, &r.cap) == IR_OK;
+  r.slot_of = known ? ir_alloc(g->mem, r.count * sizeof *r.slot_of) : NULL;
+  ir_status status = IR_OK;
+  if (r.slot_of) {
+    memset(r.slot_of, 0, r.count * sizeof *r.slot_of);
+    status = compile(out, g, roots, n, &r, vars, var_count, error);
+  } else {
+    status = out_of_memory(error);
   }
-  size_t bytes = ((size_t)top + 1) * sizeof(uint32_t);
-  uint32_t *slot_of = ir_alloc(g->mem, bytes);
-  if (!slot_of) return out_of_memory(error);
-  memset(slot_of, 0, bytes);
-  ir_status status = compile(out, g, roots, n, slot_of, top, vars, var_count, error);
-  ir_free(g->mem, slot_of, bytes);
+  ir_free(g->mem, r.slot_of, r.count * sizeof *r.slot_of);
+  ir_free(g->mem, r.nodes, r.cap * sizeof *r.nodes);
   if (status) ir_index_free(out);
   return status;
 }

@@ -1,15 +1,15 @@
-"""Families of inputs that grow, through every command, at n, 2n, 4n: how the time grows with the size.
+"""Families of inputs that grow, through the commands: how the work grows with the size.
 
-   python3 growth.py --build DIR [--only TEXT] [--seconds S] [--most EXPONENT] [--list]
+   python3 growth.py --build DIR [--size N] [--only TEXT] [--command WORDS,...] [--most RATIO] [--pairs test|all]
 
-A family is a function of n that gives a text. Each is run with every command that it names: n doubles until a run takes
---seconds of user time, and the growth is the slope of the logarithms over the last two doublings. Prints one line for each,
-and fails where one grows faster than n to the power --most, or ends without a result.
+A family is a function of n that gives a text. Each is run with every command that it names, at n, 2n and 4n, under
+callgrind, which counts instructions: the same on a busy machine as on an idle one. What starting takes cancels out in
+(I(4n) - I(2n)) / (I(2n) - I(n)), which is 2 where the work is linear, 2.2 for n log n at these sizes and 4 where it is
+quadratic. Fails where it is more than --most, where a command fails or prints nothing, and prints a line for each.
 """
 import argparse
-import math
 import os
-import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,13 +59,6 @@ def outputs_apart(n):
 
 def many_graphs(n):
     return "".join(graph(["%v = neg %x"], result="%v", name="g%d" % i) for i in range(n))
-
-
-def called_graphs(n):
-    text = "graph @f0(%x: f32[8]) {\n  %v = neg %x\n  return %v\n}\n"
-    for i in range(1, n):
-        text += "graph @f%d(%%x: f32[8]) {\n  %%v = checkpoint %%x do=@f%d\n  return %%v\n}\n" % (i, i - 1)
-    return text
 
 
 def concat_of(n):
@@ -172,19 +165,6 @@ def conds(n):
     return head + graph(lines, result=last)
 
 
-def scans(n):
-    head = "graph @f(%c: f32[8], %i: i64[]) {\n  %v = add %c, 1.0\n  return %v\n}\n"
-    head = "graph @f(%i: i64[], %c: f32[8]) {\n  %v = add %c, 1.0\n  return %v\n}\n"
-    return head, n
-
-
-def nested_scan(n):
-    text = "graph @f0(%c: f32[8]) {\n  %v = add %c, 1.0\n  return %v\n}\n"
-    for i in range(1, n):
-        text += ("graph @f%d(%%c: f32[8]) {\n  %%v = scan %%c do=@f%d length=2 carries=1\n  return %%v\n}\n" % (i, i - 1))
-    return text
-
-
 def pads(n):
     return graph(["%v0 = pad %x pads=[[1,1]]"] + ["%%v%d = pad %%v%d pads=[[1,1]]" % (i, i - 1) for i in range(1, n)],
                  result="%%v%d" % (n - 1))
@@ -237,27 +217,25 @@ def turn_chain(n):
     return graph(lines, "%x: f32[4,6]", last)
 
 
-GRAPH = ["dump --stage=graph", "dump --stage=kernels", "dump --stage=index", "dump --stage=loops", "explain --no-run"]
-CODE = ["dump --stage=llvm"]
+GRAPH = ["explain --no-run", "dump --stage=graph", "dump --stage=index", "dump --stage=loops"]
 SHOW = ["show"]
 FAMILIES = {
     "params_summed": (params_summed, GRAPH + SHOW), "params_apart": (params_apart, GRAPH + SHOW),
-    "params_unused": (params_unused, GRAPH + ["run --seed 1", "explain"]),
+    "params_unused": (params_unused, GRAPH),
     "outputs_of_one": (outputs_of_one, GRAPH), "outputs_apart": (outputs_apart, GRAPH),
-    "many_graphs": (many_graphs, GRAPH), "called_graphs": (called_graphs, GRAPH),
+    "many_graphs": (many_graphs, GRAPH),
     "concat_of": (concat_of, GRAPH), "concat_of_params": (concat_of_params, GRAPH), "stack_of": (stack_of, GRAPH),
     "split_in": (split_in, GRAPH), "views_of_one": (views_of_one, GRAPH), "variables": (variables, GRAPH),
     "sizes_summed": (sizes_summed, GRAPH), "data": (data, GRAPH + SHOW), "gather_literal": (gather_literal, GRAPH),
     "long_name": (long_name, GRAPH + SHOW), "many_names": (many_names, GRAPH), "dead": (dead, GRAPH), "tree": (tree, GRAPH),
     "ladder": (ladder, GRAPH), "fan_out": (fan_out, GRAPH), "where_chain": (where_chain, GRAPH), "conds": (conds, GRAPH),
-    "nested_scan": (nested_scan, GRAPH), "pads": (pads, GRAPH), "matmuls": (matmuls, GRAPH), "layers": (layers, GRAPH + SHOW),
+    "pads": (pads, GRAPH), "matmuls": (matmuls, GRAPH), "layers": (layers, GRAPH + SHOW),
     "softmaxes": (softmaxes, GRAPH), "reshapes": (reshape_chain, GRAPH + SHOW), "turns": (turn_chain, GRAPH),
     "adds": (chain("add @, 1.5"), GRAPH), "exps": (chain("exp @"), GRAPH), "flips": (chain("flip @ axes=[0]"), GRAPH),
     "sums": (chain("cumsum @ axis=0"), GRAPH), "sorts": (chain("sort @ axis=0"), GRAPH), "stores": (chain("stored @"), GRAPH),
     "selfgather": (chain("gather @, %i axis=0", params="%x: f32[8], %i: i64[8]"), GRAPH),
     "scatters": (chain("scatter_add @, %i, %x axis=0", params="%x: f32[8], %i: i64[8]"), GRAPH),
-    "updates": (chain("mul @, @"), GRAPH), "means": (chain("sub @, #.0"), GRAPH),
-    "argmaxes": (chain("add @, %m", first="%x"), []),
+    "squares": (chain("mul @, @"), GRAPH), "constants": (chain("sub @, #.5"), GRAPH),
     "div_add": (expression("//2+1"), GRAPH), "div_only": (expression("//2"), GRAPH), "mod_add": (expression("%97+1"), GRAPH),
     "mul_add": (expression("*3+1"), GRAPH), "add_var": (expression("+n"), GRAPH), "parens": (expression(""), GRAPH),
     "neg_expr": (expression("*-1"), GRAPH),
@@ -271,54 +249,55 @@ def index_chain(step):
     return lambda n: "f32[4,6]" + step * n
 
 
-INDEX = {
-    "index_permute": index_chain(".permute(1,0)"), "index_pad": lambda n: "f32[4,6]" + ".pad((1,1),(0,0))" * n,
+FAMILIES.update({name: (make, ["index"]) for name, make in {
+    "index_permute": index_chain(".permute(1,0)"), "index_pad": index_chain(".pad((1,1),(0,0))"),
     "index_turn": index_chain(".permute(1,0).reshape(4,6)"), "index_flip": index_chain(".flip(0)"),
-    "index_padshrink": index_chain(".pad((1,1),(0,0)).shrink((0,5),(0,6)).reshape(6,5).permute(1,0)"
-                                   ".shrink((0,4),(0,6))"),
-    "index_stride": index_chain(".pad((4,4),(0,0)).stride(2,1).pad((0,0),(0,0)).shrink((0,4),(0,6))"),
+    "index_mask": index_chain(".pad((1,1),(0,0)).shrink((0,5),(0,6)).reshape(6,5).permute(1,0).shrink((0,4),(0,5)).pad((0,0),(0,1))"),
     "index_gather": lambda n: "f32[64].gather(0,[%s])" % ",".join(str(i * 7 % 64) for i in range(n)),
-}
+}.items()})
+
+
+# Where what is tried on small ones ends: budgets of peeling, and of terms in a sum of sizes.
+LEAST = {"concat_of_params": 150, "stack_of": 150}
+MOST = {"sizes_summed": 15}
+
+
+def every_pair():
+    return [(name, words, None, None) for name, (_, all_words) in FAMILIES.items() for words in all_words]
+
+
+# A family, a command, a size at which what was quadratic shows, and the function whose instructions are counted (None: all).
+TEST = [
+    ("div_add", "dump --stage=graph", 1000, None),
+    ("params_unused", "run --in", 200, "cli_buffers_open"),
+    ("outputs_apart", "explain --no-run", 100, None),
+]
 
 # ----------------------------------------------------------------------------------------------------------- measuring
 
-
-def run(command, limit, folder):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    try:
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=limit, cwd=folder)
-        status, said = done.returncode, done.stderr.decode(errors="replace")[:300]
-    except subprocess.TimeoutExpired:
-        status, said = 124, ""
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime, status, said
+SIZES = 3  # n, 2n, 4n
+LIMIT = 600  # seconds; of the machine's, so large that only what never ends meets it
 
 
-def measure(tool, words, make, seconds, limit, largest, folder):
-    n, times = 125, []
-    while True:
-        path = os.path.join(folder, "in.vf")
-        text = make(n)
-        if words[0] == "index":
-            command = [tool, "index", text]
-            if len(text) > 120000:
-                return n, times, 0, ""
-        else:
-            with open(path, "w") as out:
-                out.write(text)
-            command = [tool] + words + [path]
-        taken, status, said = run(command, limit, folder)
-        times.append((n, taken))
-        if status != 0 or taken > seconds or n >= largest:
-            return n, times, status, said
-        n *= 2
-
-
-def slope(times):
-    if len(times) < 3:
-        return 0.0
-    (n0, t0), (n1, t1) = times[-3], times[-1]
-    return math.log(max(t1, 1e-3) / max(t0, 1e-3)) / math.log(n1 / n0)
+def count(tool, words, text, n, function, folder):
+    """Instructions that the command takes, or what it said in place of that."""
+    if words[0] == "index":
+        command = [tool, "index", text]
+    else:
+        with open(os.path.join(folder, "in.vf"), "w") as out:
+            out.write(text)
+        command = [tool, words[0], "in.vf"] + words[1:]
+        if words[-1] == "--in":  # a value for each parameter
+            command += " --in ".join("p%d=[1,2,3,4,5,6,7,8]" % i for i in range(n)).split()
+    counted = os.path.join(folder, "counted")
+    grind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=" + counted]
+    if function:
+        grind.append("--toggle-collect=" + function)
+    done = subprocess.run(grind + command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, timeout=LIMIT)
+    if done.returncode or not done.stdout:
+        return None, done.stderr.decode(errors="replace").replace("\n", " ")[-300:]
+    with open(counted) as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith(("summary:", "totals:"))), ""
 
 
 def main():
@@ -326,29 +305,37 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--command", default="")
-    parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--limit", type=float, default=20.0)
-    parser.add_argument("--largest", type=int, default=128000)
-    parser.add_argument("--most", type=float, default=1.5)
+    parser.add_argument("--size", type=int, default=40)
+    parser.add_argument("--most", type=float, default=3.0)
+    parser.add_argument("--pairs", choices=["test", "all"], default="all")
     given = parser.parse_args()
     tool = os.path.abspath(os.path.join(given.build, "viewfold"))
+    if not shutil.which("valgrind"):
+        print("growth: there is no valgrind")
+        return 77
     tried = bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        jobs = [(name, words, make) for name, (make, all_words) in FAMILIES.items() for words in all_words]
-        jobs += [(name, "index", make) for name, make in INDEX.items()]
-        for name, words, make in jobs:
-            if given.only not in name or given.command not in words:
+        os.environ["VIEWFOLD_CACHE_DIR"] = os.path.join(folder, "cache")
+        for name, words, size, function in TEST if given.pairs == "test" else every_pair():
+            if given.only not in name or (given.command and words not in given.command.split(",")):
                 continue
-            n, times, status, said = measure(tool, words.split(), make, given.seconds, given.limit, given.largest, folder)
-            power = slope(times)
+            size = size or min(max(given.size, LEAST.get(name, 0)), MOST.get(name, given.size))
+            counts = []
+            for scale in range(SIZES):
+                taken, said = count(tool, words.split(), FAMILIES[name][0](size << scale), size << scale, function, folder)
+                if taken is None:
+                    break
+                counts.append(taken)
             tried += 1
-            wrong = (power > given.most and times[-1][1] > 0.3) or status not in (0,)
+            ratio = (counts[2] - counts[1]) / max(1, counts[1] - counts[0]) if len(counts) == SIZES else 0
+            # what hardly grows has no ratio: a percent of all that is done may be chance
+            wrong = taken is None or (ratio > given.most and counts[2] - counts[1] > counts[0] / 100)
             bad += wrong
-            if wrong or "-v" in sys.argv:
-                print("%s %-18s %-22s n=%-7d %6.2f s  power %.2f  status %d %s" %
-                      ("BAD" if wrong else "   ", name, words, n, times[-1][1], power, status, said.strip()), flush=True)
+            print("%s %-17s %-22s n=%-6d ratio %5.2f  %.1f million %s" %
+                  ("BAD" if wrong else "   ", name, words, size << (SIZES - 1), ratio, counts[-1] / 1e6 if counts else 0, said),
+                  flush=True)
     print("growth: %d pairs of a family and a command, %d bad" % (tried, bad))
-    return 1 if bad else 0
+    return 1 if bad or not tried else 0
 
 
 if __name__ == "__main__":
