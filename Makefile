@@ -31,7 +31,9 @@ ifneq ($(filter clean,$(MAKECMDGOALS)),)
 endif
 
 # ---------------------------------------------------------------------------------------------------- configuration
-CFLAGS ?= $(if $(SAN),-O1 -g,-O2 -g)
+CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 $(if $(CHECK),-g1,-g))
+# Compiling the tests takes longer than what they save by better code.
+TEST_CFLAGS := $(if $(filter file,$(origin CFLAGS)),-O1 -g1,$(CFLAGS))
 WERROR ?= -Werror
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -158,6 +160,7 @@ $(B)/obj/runtime/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source
   -DVIEWFOLD_LLVM_FILE=\"$$(cat $(GEN)/llvm_file)\"
 $(B)/obj/frontend/cli_bench_oracle%.o $(B)/obj/frontend/cli_bench_stream.o: EXTRA = -O3
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
+$(B)/obj/test/unit/%.o $(B)/obj/test/property/%.o $(B)/obj/test/campaign/%.o: private CFLAGS := $(TEST_CFLAGS)
 # The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
 $(B)/obj/test/lib/ulp_double.o: EXTRA = -O3 -march=native -fno-math-errno -fno-trapping-math -D__FAST_MATH__
 $(B)/obj/test/unit/test_image.o: EXTRA = -Wno-unused-parameter $(LLVM_CFLAGS)
@@ -234,7 +237,7 @@ tests: $(UNIT) $(PROPERTY) $(CAMPAIGN) $(if $(MODULE),$(addsuffix /viewfold-llvm
 
 # A driver between the OpenCL loader and the real one, for what fails seldom (test/opencl/shim.h). The loader finds it
 # where OCL_ICD_VENDORS names the folder.
-build/opencl/shim.so: $(addprefix test/opencl/,shim_icd.c shim_shadow.c shim_shadow.h shim.h) | tools
+build/opencl/shim.so: $(addprefix test/opencl/,shim_icd.c shim_held.c shim_shadow.c shim_held.h shim_shadow.h shim.h) | tools
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -fPIC -fvisibility=hidden -I. -pthread -shared $(filter %.c,$^) -ldl -o $@
