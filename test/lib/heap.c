@@ -20,7 +20,7 @@ char *__real_strndup(const char *text, size_t size);
 void __real_free(void *block);
 
 typedef struct held {
-  void *what;
+  const void *what;
   size_t size;
   void **frames; /* FRAMES of them, the unused NULL; or NULL */
 } held;
@@ -54,7 +54,7 @@ static bool grow(void) {
   return true;
 }
 
-void heap_hold(void *what, size_t size) {
+void heap_hold(const void *what, size_t size) {
   if (!what) return;
   held one = {what, size, NULL};
   if (traced && (one.frames = __real_calloc(FRAMES, sizeof *one.frames))) backtrace(one.frames, FRAMES);
@@ -71,7 +71,7 @@ void heap_hold(void *what, size_t size) {
   pthread_mutex_unlock(&lock);
 }
 
-void heap_forget(void *what) {
+void heap_forget(const void *what) {
   if (!what) return;
   pthread_mutex_lock(&lock);
   size_t gap = room ? find(what) : 0;

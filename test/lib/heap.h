@@ -13,7 +13,7 @@
 
 /* Also for what is no block: something named by its address is there, until it is let go. Both ignore NULL,
  * and heap_forget what heap_hold was not told of. */
-void heap_hold(void *what, size_t size);
-void heap_forget(void *what);
+void heap_hold(const void *what, size_t size);
+void heap_forget(const void *what);
 
 #endif

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "test/opencl/shim.h"
+#include "test/opencl/shim_held.h"
 #include "test/opencl/shim_shadow.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -96,19 +97,20 @@ static const struct {
   X(ENQUEUE, EnqueueBarrierWithWaitList,                                                                     \
     (cl_command_queue q, cl_uint n, const cl_event *after, cl_event *e), (q, n, after, e))
 
-/* and those that give an object and, last, a status. */
+/* and those that give an object, of a kind, and, last, a status. */
 #define OBJECT_CALLS(X)                                                                                      \
-  X(MAKE, cl_context, CreateContext,                                                                         \
+  X(MAKE, SHIM_CONTEXTS, cl_context, CreateContext,                                                          \
     (const cl_context_properties *p, cl_uint n, const cl_device_id *d, context_notify f, void *user,         \
      cl_int *status),                                                                                        \
     (p, n, d, f, user, status))                                                                              \
-  X(MAKE, cl_command_queue, CreateCommandQueue,                                                              \
+  X(MAKE, SHIM_QUEUES, cl_command_queue, CreateCommandQueue,                                                 \
     (cl_context c, cl_device_id d, cl_command_queue_properties p, cl_int * status), (c, d, p, status))       \
-  X(MAKE, cl_kernel, CreateKernel, (cl_program p, const char *name, cl_int *status), (p, name, status))      \
-  X(ALLOCATE, cl_mem, CreateSubBuffer,                                                                       \
+  X(MAKE, SHIM_KERNELS, cl_kernel, CreateKernel, (cl_program p, const char *name, cl_int *status),           \
+    (p, name, status))                                                                                       \
+  X(ALLOCATE, SHIM_BUFFERS, cl_mem, CreateSubBuffer,                                                         \
     (cl_mem m, cl_mem_flags flags, cl_buffer_create_type type, const void *region, cl_int *status),          \
     (m, flags, type, region, status))                                                                        \
-  X(ENQUEUE, void *, EnqueueMapBuffer,                                                                       \
+  X(ENQUEUE, SHIM_NOTHING, void *, EnqueueMapBuffer,                                                         \
     (cl_command_queue q, cl_mem m, cl_bool block, cl_map_flags flags, size_t offset, size_t size, cl_uint n, \
      const cl_event *after, cl_event *e, cl_int *status),                                                    \
     (q, m, block, flags, offset, size, n, after, e, status))
@@ -119,12 +121,12 @@ static const struct {
   X(MAKE, CreateProgramWithBinary)                                                                           \
   X(MAKE, CreateProgramWithSource) X(ENQUEUE, EnqueueUnmapMemObject) X(ENQUEUE, EnqueueCopyBuffer)
 
-#define NUMBER_STATUS(class, name, ...)       CALL_##name,
-#define NUMBER_OBJECT(class, type, name, ...) CALL_##name,
+#define NUMBER_STATUS(class, name, ...)             CALL_##name,
+#define NUMBER_OBJECT(class, kind, type, name, ...) CALL_##name,
 enum { STATUS_CALLS(NUMBER_STATUS) OBJECT_CALLS(NUMBER_OBJECT) OTHER_CALLS(NUMBER_STATUS) CALLS };
 
-#define ROW_STATUS(class, name, ...)       {#name, class, 0},
-#define ROW_OBJECT(class, type, name, ...) {#name, class, 0},
+#define ROW_STATUS(class, name, ...)             {#name, class, 0},
+#define ROW_OBJECT(class, kind, type, name, ...) {#name, class, 0},
 static struct {
   const char *name;
   int classes;
@@ -180,6 +182,29 @@ static cl_int called(int call) {
   return status;
 }
 
+/* ---- references that the caller holds */
+
+/* Each kind's pair of functions. */
+#define REFERENCE_CALLS(X)                                                                                   \
+  X(SHIM_CONTEXTS, Context, cl_context)                                                                      \
+  X(SHIM_QUEUES, CommandQueue, cl_command_queue)                                                             \
+  X(SHIM_BUFFERS, MemObject, cl_mem)                                                                         \
+  X(SHIM_PROGRAMS, Program, cl_program)                                                                      \
+  X(SHIM_KERNELS, Kernel, cl_kernel)                                                                         \
+  X(SHIM_EVENTS, Event, cl_event)
+#define DEFINE_REFERENCE(kind, name, type)                                                                   \
+  static cl_int CL_API_CALL my_Retain##name(type of) {                                                       \
+    cl_int status = real.clRetain##name(of);                                                                 \
+    if (status == CL_SUCCESS) shim_hold(kind, of, 1);                                                        \
+    return status;                                                                                           \
+  }                                                                                                          \
+  static cl_int CL_API_CALL my_Release##name(type of) {                                                      \
+    cl_int status = real.clRelease##name(of);                                                                \
+    if (status == CL_SUCCESS) shim_hold(kind, of, -1);                                                       \
+    return status;                                                                                           \
+  }
+REFERENCE_CALLS(DEFINE_REFERENCE)
+
 typedef void(CL_CALLBACK *build_notify)(cl_program, void *);
 typedef void(CL_CALLBACK *context_notify)(const char *, const void *, size_t, void *);
 
@@ -196,14 +221,23 @@ static cl_int before(int call) {
 #define DEFINE_STATUS(class, name, params, args)                                                             \
   static cl_int CL_API_CALL my_##name params {                                                               \
     cl_int wrong = before(CALL_##name);                                                                      \
-    return wrong != CL_SUCCESS ? wrong : real.cl##name args;                                                 \
+    if (wrong == CL_SUCCESS) wrong = real.cl##name args;                                                     \
+    if (wrong == CL_SUCCESS) HOLD_EVENT_##class;                                                             \
+    return wrong;                                                                                            \
   }
-#define DEFINE_OBJECT(class, type, name, params, args)                                                       \
+/* A command is asked for its event through a parameter e. */
+#define HOLD_EVENT_ENQUEUE  shim_hold(SHIM_EVENTS, e, 1)
+#define HOLD_EVENT_MAKE     (void)0
+#define HOLD_EVENT_WAIT     (void)0
+#define HOLD_EVENT_ALLOCATE (void)0
+#define DEFINE_OBJECT(class, kind, type, name, params, args)                                                 \
   static type CL_API_CALL my_##name params {                                                                 \
     cl_int wrong = called(CALL_##name);                                                                      \
-    if (wrong == CL_SUCCESS) return real.cl##name args;                                                      \
-    if (status) *status = wrong;                                                                             \
-    return NULL;                                                                                             \
+    type made = wrong == CL_SUCCESS ? real.cl##name args : NULL;                                             \
+    shim_hold(kind, made, 1);                                                                                \
+    if (made) HOLD_EVENT_##class;                                                                            \
+    if (wrong != CL_SUCCESS && status) *status = wrong;                                                      \
+    return made;                                                                                             \
   }
 STATUS_CALLS(DEFINE_STATUS)
 OBJECT_CALLS(DEFINE_OBJECT)
@@ -239,6 +273,7 @@ static cl_mem CL_API_CALL my_CreateBuffer(cl_context c, cl_mem_flags flags, size
     alive++, alive_bytes += (long)size;
     pthread_mutex_unlock(&lock);
   }
+  shim_hold(SHIM_BUFFERS, m, 1);
   if (m && is_set("shadow")) real.clRetainMemObject(m);
   if (status) *status = wrong;
   return m;
@@ -249,14 +284,20 @@ static cl_int CL_API_CALL my_EnqueueCopyBuffer(cl_command_queue q, cl_mem from, 
   cl_int wrong = called(CALL_EnqueueCopyBuffer);
   if (wrong != CL_SUCCESS) return wrong;
   if (!n && !e && is_set("shadow")) return shim_shadow_copy(&real, q, from, to, a, b, size);
-  return real.clEnqueueCopyBuffer(q, from, to, a, b, size, n, after, e);
+  wrong = real.clEnqueueCopyBuffer(q, from, to, a, b, size, n, after, e);
+  if (wrong == CL_SUCCESS) shim_hold(SHIM_EVENTS, e, 1);
+  return wrong;
 }
 
 /* A driver keeps a buffer that is mapped, so a lost device lets go of it all the same. */
 static cl_int CL_API_CALL my_EnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *at, cl_uint n,
                                                    const cl_event *after, cl_event *e) {
   cl_int wrong = called(CALL_EnqueueUnmapMemObject);
-  if (wrong == CL_SUCCESS) return real.clEnqueueUnmapMemObject(q, m, at, n, after, e);
+  if (wrong == CL_SUCCESS) {
+    wrong = real.clEnqueueUnmapMemObject(q, m, at, n, after, e);
+    if (wrong == CL_SUCCESS) shim_hold(SHIM_EVENTS, e, 1);
+    return wrong;
+  }
   pthread_mutex_lock(&lock);
   const char *fail = setting("fail");
   bool lost = fail && memchr(fail, '+', strcspn(fail, " "));
@@ -274,7 +315,11 @@ static cl_program CL_API_CALL my_CreateProgramWithBinary(cl_context c, cl_uint n
   pthread_mutex_lock(&lock);
   if (wrong == CL_SUCCESS && setting("no_binaries")) wrong = CL_INVALID_BINARY;
   pthread_mutex_unlock(&lock);
-  if (wrong == CL_SUCCESS) return real.clCreateProgramWithBinary(c, n, d, sizes, binaries, each, status);
+  if (wrong == CL_SUCCESS) {
+    cl_program made = real.clCreateProgramWithBinary(c, n, d, sizes, binaries, each, status);
+    shim_hold(SHIM_PROGRAMS, made, 1);
+    return made;
+  }
   for (cl_uint i = 0; each && i < n; i++) each[i] = wrong;
   if (status) *status = wrong;
   return NULL;
@@ -336,13 +381,18 @@ static cl_program CL_API_CALL my_CreateProgramWithSource(cl_context c, cl_uint n
     if (status) *status = wrong;
     return NULL;
   }
-  if (!statement && !shadow && !no_fp64) return real.clCreateProgramWithSource(c, n, texts, sizes, status);
+  cl_program made = NULL;
+  if (!statement && !shadow && !no_fp64) {
+    made = real.clCreateProgramWithSource(c, n, texts, sizes, status);
+    shim_hold(SHIM_PROGRAMS, made, 1);
+    return made;
+  }
   char *text = joined(n, texts, sizes), *changed = NULL;
   if (text && shadow) changed = shim_shadow_text(text), free(text), text = changed;
   if (text && statement) changed = planted(text, statement), free(text), text = changed;
   if (text && no_fp64) changed = without_doubles(text), free(text);
-  cl_program made =
-      changed ? real.clCreateProgramWithSource(c, 1, (const char *[]){changed}, NULL, status) : NULL;
+  if (changed) made = real.clCreateProgramWithSource(c, 1, (const char *[]){changed}, NULL, status);
+  shim_hold(SHIM_PROGRAMS, made, 1);
   if (!changed && status) *status = CL_OUT_OF_HOST_MEMORY;
   free(changed);
   return made;
@@ -451,8 +501,10 @@ static cl_int CL_API_CALL my_GetKernelWorkGroupInfo(cl_kernel k, cl_device_id d,
 
 /* ---- the driver */
 
-#define PUT_STATUS(class, name, ...)       table->cl##name = my_##name;
-#define PUT_OBJECT(class, type, name, ...) table->cl##name = my_##name;
+#define PUT_STATUS(class, name, ...)             table->cl##name = my_##name;
+#define PUT_OBJECT(class, kind, type, name, ...) table->cl##name = my_##name;
+#define PUT_REFERENCE(kind, name, type)                                                                      \
+  table->clRetain##name = my_Retain##name, table->clRelease##name = my_Release##name;
 
 /* Replaces functions in a table where it lies. */
 static bool hook(cl_icd_dispatch *table) {
@@ -463,6 +515,7 @@ static bool hook(cl_icd_dispatch *table) {
   STATUS_CALLS(PUT_STATUS)
   OBJECT_CALLS(PUT_OBJECT)
   OTHER_CALLS(PUT_STATUS)
+  REFERENCE_CALLS(PUT_REFERENCE)
   table->clGetProgramBuildInfo = my_GetProgramBuildInfo;
   table->clGetDeviceIDs = my_GetDeviceIDs;
   table->clGetDeviceInfo = my_GetDeviceInfo;
