@@ -327,7 +327,9 @@ int main(int argc, char **argv) {
   progress sum = {0};
   int cases = 0;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if (!strstr(rows[i].workload, only)) continue;
+    char name[64];
+    snprintf(name, sizeof name, "%s on %s", rows[i].workload, rows[i].device);
+    if (!strstr(name, only)) continue;
     if (missing && !strcmp(rows[i].device, "opencl")) {
       printf("skip: %s on opencl: %s\n", rows[i].workload, missing);
       continue;
