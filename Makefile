@@ -345,11 +345,14 @@ opencl campaign: all build/bench/bench_device
 style: all
 	@$(RUN_TESTS) build:style
 
+.PHONY: campaigns
+campaigns: $(CAMPAIGN) $(if $(MODULE),$(B)/campaign/viewfold-llvm.so)
 SOAK_PARTS := $(if $(SAN),$(B):property,build/check:unit$(comma)property build:conform$(comma)opencl$(comma)campaign)
 soak soak-short:
 	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
 	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device)
+	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory SAN=thread campaigns)
 	@$(RUN_TESTS) --level $(if $(filter soak,$@),full,short) $(SOAK_PARTS)
 
 # Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.
