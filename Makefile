@@ -73,8 +73,9 @@ LINK = $(CC) -pthread $(CFLAGS) $(SANFLAGS) $(LDFLAGS)
 LINK_SHARED = $(LINK) -shared -Wl,--as-needed $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 LIB_LIBS := -lxxhash -lffi -ldl -lm
 
-# Builds for tests find what is never freed: what allocates and frees is wrapped (test/lib/heap.h).
-WRAP = $(if $(SAN)$(CHECK),$(B)/obj/test/lib/heap.o $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)))
+# Builds for tests find what is never freed: what allocates and frees is wrapped (test/lib/heap.h). Not under ThreadSanitizer,
+# from which its lock would hide races.
+WRAP = $(if $(filter-out thread,$(or $(SAN),$(CHECK))),$(B)/obj/test/lib/heap.o $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)))
 WRAPPED := malloc calloc realloc aligned_alloc strdup strndup free
 WRAP_MODULE = $(if $(WRAP),$(WRAP) $(B)/obj/test/lib/heap_llvm.o $(addprefix -Wl$(comma)--wrap=LLVM,$(WRAPPED_LLVM)))
 WRAPPED_LLVM := $(addprefix Create,PassBuilderOptions TargetDataLayout TargetMachine) CreateBuilderInContext \
@@ -100,7 +101,7 @@ LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(RULEC_SRC),$(call find,\
   $(addsuffix /*.c,$(ROOMS))))
 GEN_SRC := $(if $(and $(RULEC_SRC),$(filter passes/rules,$(ROOMS))),$(patsubst passes/rules/%.rules,$(GEN)/%_rules.c,$(call find,passes/rules/*.rules)))
 # LEFT_OUT: `make test` neither builds nor runs these under a sanitizer.
-LEFT_OUT = $(if $(SAMPLE),$(addprefix %/,$(addsuffix .c,$(shell grep -v '^\#' test/sanitized.except))))
+LEFT_OUT = $(if $(WRAP),,%/test_heap.c) $(if $(SAMPLE),$(addprefix %/,$(addsuffix .c,$(shell grep -v '^\#' test/sanitized.except))))
 UNIT_SRC := $(call only,$(filter-out $(LEFT_OUT),$(call find,test/unit/*.c)))
 PROPERTY_SRC := $(call only,$(filter-out $(LEFT_OUT),$(call find,test/property/*.c)))
 CAMPAIGN_SRC := $(call find,test/campaign/*.c)
@@ -378,11 +379,14 @@ opencl campaign: all build/bench/bench_device
 style: all
 	@$(RUN_TESTS) build:style
 
+.PHONY: campaigns
+campaigns: $(CAMPAIGN) $(if $(MODULE),$(B)/campaign/viewfold-llvm.so)
 SOAK_PARTS := $(if $(SAN),$(B):property,build/check:unit$(comma)property build:conform$(comma)opencl$(comma)campaign)
 soak soak-short:
 	@CC='$(firstword $(CC))' sh .ci/deps check build llvm test
 	+$(Q)$(MAKE) --no-print-directory CHECK=$(if $(SAN),,1) tests
 	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory all build/run_text build/bench/bench_device)
+	$(if $(SAN),,+$(Q)$(MAKE) --no-print-directory SAN=thread campaigns)
 	@$(RUN_TESTS) --level $(if $(filter soak,$@),full,short) $(SOAK_PARTS)
 
 # Our own driver mutates inputs; the sanitizers judge. FUZZ_SECONDS per target.
