@@ -41,7 +41,8 @@ ir_ref pass_ceil_div(ir_graph *g, ir_ref a, ir_ref b);
 /* The node with new sources, through the canonical builders where it is index arithmetic or a bool
  * connective. */
 ir_ref pass_rebuild(ir_graph *g, ir_ref node, const ir_ref *src, uint32_t nsrc);
-/* Every node reachable from root rebuilt with from[i] replaced by to[i]. */
+/* Every node reachable from root rebuilt with from[i] replaced by to[i]; loops, and ranges of other extents
+ * than numbers, stay the nodes that they are where they hold nothing of what is replaced. */
 ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n);
 ir_ref pass_simplify(ir_graph *g, ir_ref root); /* substitute nothing: canonical form of any expression */
 /* index simplified by what valid implies about its parts; only equal on valid lanes */

@@ -122,6 +122,8 @@ ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x) {
   int count = 0;
   ir_ref lines = op_lines(g, ir_cast(g, x, wide), ir_arg_int(n)), made = 0;
   if (lines && ir_dim(g, lines, 1) == ir_index(g, 0)) return x;
+  if (lines) /* the totals of its blocks are in memory */
+    ir_bounds_tighten(g, ir_dim(g, lines, 1), 0, BLOCK * OP_MOST_ELEMENTS);
   for (bool more = true; more; count++) {
     if (!lines) return 0;
     if (count == LEVELS) {

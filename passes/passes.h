@@ -146,9 +146,9 @@ ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t);
 /* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. shaping may be NULL. */
 ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass_shaping *shaping);
 
-/* loop_fits.c: an expression of the KERNEL's variables that has a value, evaluated with overflow noticed, only
- * where all of its index arithmetic fits in 64 bits; a number where bounds show that it does. 0 after failing:
- * for want of memory, or where it fits for no values of the variables. */
+/* loop_fits.c: an expression of the KERNEL's variables that has a value, evaluated with overflow noticed,
+ * only where all of its index arithmetic fits in 64 bits; a number where bounds show that it does. 0 after
+ * failing: for want of memory, or where it fits for no values of the variables. */
 ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel);
 
 #endif

@@ -59,13 +59,19 @@ static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
   return facts && divides && result && speaks_of(w->g, result, node) ? node : result;
 }
 
-/* A loop binds its range wherever its value is used, so two that bind one range must not come to be: one that
- * holds nothing of what is replaced stays the node that it is, even where building it again would give
- * simpler conditions inside. Finds what is replaced if there are loops at all; false when memory is short. */
+/* Loops, and ranges whose extents depend on others, are told apart by what they are, wherever their values
+ * are used: two that bind one number must not come to be. One that holds nothing of what is replaced stays
+ * the node that it is, even where building it again would give simpler expressions inside. */
+static bool keeps_identity(const ir_graph *g, ir_ref ref) {
+  ir_op op = ir_op_of(g, ref);
+  return op == IR_OP_LOOP || (op == IR_OP_RANGE && !ir_is_const(g, ir_src(g, ref, 0), NULL));
+}
+
+/* Finds what is replaced if there is anything to keep; false when memory is short. */
 static bool find_replaced(rewrite *w) {
   ir_graph *g = w->g;
   size_t first = 0;
-  while (first < w->count && ir_op_of(g, w->live[first]) != IR_OP_LOOP) first++;
+  while (first < w->count && !keeps_identity(g, w->live[first])) first++;
   if (first == w->count) return true;
   if (!(w->replaced = ir_alloc(g->mem, w->map_size * sizeof *w->replaced))) {
     ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
@@ -80,17 +86,18 @@ static bool find_replaced(rewrite *w) {
   return true;
 }
 
-ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n,
+                         bool keep) {
   rewrite w;
   ir_ref result = 0;
   if (rewrite_begin(&w, g, root)) {
     for (size_t i = 0; i < n; i++)
       if (from[i] <= root) w.map[from[i]] = to[i];
-    bool failed = !find_replaced(&w);
+    bool failed = keep && !find_replaced(&w);
     for (size_t i = 0; i < w.count && !failed; i++) {
       ir_ref node = w.live[i];
       if (w.map[node]) continue;
-      if (w.replaced && !w.replaced[node] && ir_op_of(g, node) == IR_OP_LOOP) w.map[node] = node;
+      if (w.replaced && !w.replaced[node] && keeps_identity(g, node)) w.map[node] = node;
       else failed = (w.map[node] = rebuild(&w, node, NULL)) == 0;
     }
     result = failed ? 0 : w.map[root];
@@ -99,7 +106,11 @@ ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_re
   return result;
 }
 
-static ir_ref simplify_once(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
+ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+  return substitute(g, root, from, to, n, true);
+}
+
+static ir_ref simplify_once(ir_graph *g, ir_ref root) { return substitute(g, root, NULL, NULL, 0, false); }
 
 /* Index arithmetic holds on the lanes that the facts speak of; loads and the extents of ranges are left
  * alone. */

@@ -52,6 +52,10 @@ ir_ref op_canonical(ir_graph *g, ir_ref expr); /* canonical index expression; 0 
 bool op_sizes(ir_graph *g, const char *who, const ir_ref *shape, size_t rank, ir_ref *out);
 /* The same, where sizes and the number of elements of `like` are known to be sizes already. */
 bool op_sizes_like(ir_graph *g, const char *who, ir_ref like, const ir_ref *shape, size_t rank, ir_ref *out);
+/* Of a tensor in memory, where sizes have no bound: systems give out addresses below 2^48 unless asked
+ * otherwise (Linux: arch/x86/x86_64/5level-paging, arch/arm64/memory), so that a run with more elements finds
+ * no room. */
+#define OP_MOST_ELEMENTS ((int64_t)1 << 48)
 /* Do the bytes of a tensor of these sizes number less than 2^63, for the least values of the sizes? */
 bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank);
 /* The tensor node, after checking rank and number of bytes. */

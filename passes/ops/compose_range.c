@@ -2,6 +2,8 @@
  * NumPy does, then rounded. */
 #include "compose_check.h"
 
+#include "ir/arith.h"
+
 #include <math.h>
 
 /* The integer must be one of dtype; false after failing. */
@@ -9,6 +11,26 @@ static bool holds(ir_graph *g, ir_dtype dtype, int64_t value) {
   ir_value turned, v = {.i = value};
   if (op_holds(dtype, v, IR_I64, &turned)) return true;
   op_refuse_value(g, "arange", dtype, v, IR_I64, " or another dtype");
+  return false;
+}
+
+static bool is_held(ir_dtype dtype, int64_t start, int64_t step, int64_t place) {
+  ir_value turned, v;
+  return ir_mul_ok(place, step, &v.i) && ir_add_ok(start, v.i, &v.i) && op_holds(dtype, v, IR_I64, &turned);
+}
+
+/* So many numbers, which depends on variables, are all ones of dtype; false after failing. */
+static bool all_held(ir_graph *g, ir_dtype dtype, int64_t start, ir_ref length, int64_t step) {
+  int64_t most = ir_bounds_of(g, length).hi, held = 0, not_held = most;
+  if (most <= 0 || is_held(dtype, start, step, most - 1)) return true;
+  while (not_held - held > 1) {
+    int64_t middle = held + (not_held - held) / 2;
+    if (is_held(dtype, start, step, middle - 1)) held = middle;
+    else not_held = middle;
+  }
+  op_refuse(g, "arange: of %s numbers from %lld by %lld, %s holds the first %lld alone; use another dtype%s",
+            OP_EXPR(length), (long long)start, (long long)step, ir_dtypes[dtype].name, (long long)held,
+            OP_FACT(IR_OP_LE, length, ir_index(g, held)));
   return false;
 }
 
@@ -47,8 +69,9 @@ ir_ref op_arange(ir_graph *g, ir_dtype dtype, int64_t start, ir_ref stop, int64_
   ir_ref length = length_of(g, start, op_canonical(g, stop), step);
   if (!length) return op_compose_end(g, "arange", 0);
   int64_t most, last;
-  if (!ir_is_const(g, length, &most)) most = ir_bounds_of(g, length).hi;
-  if (most > 0) {
+  if (!ir_is_const(g, length, &most)) {
+    if (!all_held(g, dtype, start, length, step)) return 0;
+  } else if (most > 0) {
     if (!ir_mul_ok(most - 1, step, &last) || !ir_add_ok(start, last, &last))
       last = step < 0 ? INT64_MIN : INT64_MAX;
     if (!holds(g, dtype, start) || !holds(g, dtype, last)) return 0;

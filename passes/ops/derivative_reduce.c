@@ -88,15 +88,17 @@ static ir_ref unpaired(ir_graph *g, ir_ref x, ir_ref n) {
  * level are multiplied going up, and going down each half of a pair takes the other half. Nothing is divided,
  * so zeros, and derivatives of this, come out right. */
 static ir_ref others(ir_graph *g, ir_ref x) {
-  enum { LEVELS = 64 };
-  ir_ref pairs[LEVELS], sizes[LEVELS], zero = ir_index(g, 0), one = ir_index(g, 1), two = ir_index(g, 2);
+  enum { LEVELS = 52 }; /* for more elements than memory holds */
+  ir_ref pairs[LEVELS + 1], sizes[LEVELS + 1], zero = ir_index(g, 0), one = ir_index(g, 1),
+                                               two = ir_index(g, 2);
   ir_ref unit = ir_float(g, ir_dtype_of(g, x), 1), made = 0;
   uint32_t last = ir_rank(g, x) - 1;
   int levels = 0;
   for (; x && ir_bounds_of(g, ir_dim(g, x, last)).hi > 1; levels++) {
     ir_ref n = sizes[levels] = ir_dim(g, x, last), half = pass_ceil_div(g, n, two);
-    if (levels == LEVELS - 1)
-      return op_refuse(g, "prod: the size %s is too large to differentiate", OP_EXPR(n));
+    if (levels == LEVELS)
+      return op_refuse(g, "prod: a size of %s elements is too large to differentiate%s", OP_EXPR(sizes[0]),
+                       OP_FACT(IR_OP_LE, sizes[0], ir_index(g, (int64_t)1 << LEVELS)));
     x = pairs[levels] = half ? paired(g, x, half) : 0;
     x = op_binary(g, IR_OP_MUL, op_point(g, x, zero, last + 1), op_point(g, x, one, last + 1));
   }

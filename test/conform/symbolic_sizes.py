@@ -45,7 +45,7 @@ def draw_bounds(random, row):
     """Of each variable: lo, hi, divisor."""
     bounds = {}
     for name in variables(row):
-        power = int(random.choice(POWERS))
+        power = min(int(random.choice(POWERS)), row.power)
         if re.search(r"\b(arg)?sort\b|\btopk\b", row.body + row.functions):
             power = min(power, MOST_SORTED)
         hi = (1 << power) + int(random.choice((0, 0, 1, -1, 17)))
@@ -65,6 +65,14 @@ def declared(block, bounds):
 def results(row):
     last = row.body.split("\n")[-1]
     return re.findall(r"%(\w+)", last) if last.startswith("return ") else ["result"]
+
+
+def differentiate(context, graph, row):
+    """One more output: the gradient of the result, a scalar, by the first operand."""
+    y, x = (context.c.vf_graph_find(graph, name.encode()) for name in ("result", operands(row)[0][0]))
+    gradient = (binding.Raw * 1)()
+    context.c.vf_vjp(1, (binding.Raw * 1)(y), None, 1, (binding.Raw * 1)(x), gradient)
+    context.c.vf_output(graph, b"gradient", gradient[0])
 
 
 def graph_text(row, bounds):
@@ -134,7 +142,7 @@ def run_at(context, row, graph, program, sizes, arrays):
     """None, or what was wrong with these sizes."""
     order = [context.c.vf_variable_name(program, i).decode() for i in range(context.c.vf_variable_count(program))]
     values = binding.sizes([sizes[name] for name in order])
-    wants, names = wanted(row, arrays, sizes), results(row)
+    wants, names = wanted(row, arrays, sizes), results(row) + ["gradient"] * row.gradient
     dtypes = [binding.DTYPES[context.c.vf_value_dtype(context.c.vf_graph_find(graph, n.encode()))] for n in names]
     for run, what in ((context.c.vf_program_run, program), (context.c.vf_evaluate, graph)):
         how = "compiled" if what is program else "evaluated"
@@ -153,6 +161,8 @@ def run_case(context, row, random):
     text, graph, program = graph_text(row, bounds), None, None
     try:
         graph = context.parse(text, "main" if row.functions else None)
+        if row.gradient:
+            differentiate(context, graph, row)
         program = context.must(context.c.vf_compile, graph)
         for _ in range(RUNS):
             sizes = draw_sizes(random, bounds)

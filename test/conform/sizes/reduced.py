@@ -114,7 +114,15 @@ for suffix, shape, _, axis in SINGLE:
             lambda x, a=axis: (np.take(np.sort(x, a), range(3), a), np.take(order(x, a), range(3), a)), least=3),
     ]
 
+FLAT = "%f = reshape %x shape=[n*m]\n"
 ROWS += [
+    row("sum_flat", "x:f32[n,m]", f"{FLAT}sum %f", lambda x: x.sum(dtype=F64), least=0),
+    row("argmax_flat", "x:f64[n,m]", f"{FLAT}argmax %f axis=0", lambda x: position(x.reshape(-1), 0, np.argmax)),
+    row("softmax_flat", "x:f32[n,m]", f"{FLAT}softmax %f", lambda x: softmax(x.reshape(-1)), close=1e-5),
+    row("cumsum_flat", "x:i64[n,m]", f"{FLAT}cumsum %f axis=0", lambda x: x.cumsum(), least=0),
+    row("cumsum_turned", "x:i64[n,m]",
+        "%t = permute %x order=[1,0]\n%f = reshape %t shape=[m*n]\n%c = cumsum %f axis=0\nargmax %c axis=0",
+        lambda x: position(x.T.reshape(-1).cumsum(), 0, np.argmax)),
     row("cumsum_of_long", "x:f32[100,n,m,k]", "cumsum %x axis=0", lambda x: x.cumsum(0, dtype=np.float32)),
     row("matmul", "x:f32[n,m] y:f32[m,k]", "matmul %x, %y", lambda x, y: x @ y),
     row("matmul_k", "x:f32[7,n] y:f32[n,5]", "matmul %x, %y", lambda x, y: x @ y),

@@ -124,6 +124,19 @@ $ viewfold run g.vf --in x=[1]
 ! g.vf:2:3: error: sort: axis 0 has size n; x has shape f32[n]; at most 2^32 elements are sorted; needs n <= 4294967296, known: 1 <= n <= 1099511627776; declare n=1..4294967296
 ? 2
 
+== numbers that a dtype may not hold say which bound they need
+<<< g.vf
+graph @g(%x: i8[n=1..1099511627776]) {
+  %a = arange start=5 stop=n step=3 dtype=i16
+  return %a
+}
+>>>
+$ viewfold run g.vf --in x=[0]
+! g.vf:2:3: error: arange: of max(((n//3)+-1), 0) numbers from 5 by 3, i16 holds the first 10921 alone; use another dtype; needs max(((n//3)+-1), 0) <= 10921, known: 0 <= max(((n//3)+-1), 0) <= 366503875924; declare n=1..32768
+? 2
+$ sed 's/1099511627776/32768/' g.vf > h.vf && viewfold run h.vf --in x=[0,0,0,0,0,0,0,0,0,0]
+a: i16[2] = [5, 8]
+
 == a variable of one value is that number
 <<< g.vf
 graph @g(%x: i64[n=1..1,2,1], %y: i64[1,2,1]) {

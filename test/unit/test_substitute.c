@@ -1,0 +1,105 @@
+/* Rewriting whole expressions: what is told apart by what it is stays the node that it is, and what quotients
+ * become keeps the bounds that they have. */
+#include "passes/index.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct bench {
+  ir_graph g;
+  ir_error error;
+  ir_ref n, a, b, extent; /* a and b are ranges of four; the extent is n, not written as rules would */
+} bench;
+
+static int set_up(void **state) {
+  bench *t = calloc(1, sizeof *t);
+  if (!t || ir_graph_init(&t->g, &ir_mem_libc, &t->error)) return 1;
+  ir_graph *g = &t->g;
+  ir_ref four = ir_index(g, 4);
+  t->n = ir_var(g, "n", 1, 1, (int64_t)1 << 40, 1);
+  t->a = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(1, 0), &four, 1);
+  t->b = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(2, 0), &four, 1);
+  t->extent = ir_make(g, IR_OP_ADD, IR_INDEX, 0, (ir_ref[]){t->n, ir_index(g, 0)}, 2);
+  *state = t;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  bench *t = *state;
+  ir_graph_free(&t->g);
+  free(t);
+  return 0;
+}
+
+static bool holds(const bench *t, ir_ref root, ir_ref node) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool found = false;
+  assert_int_equal(ir_reachable(&t->g, &root, 1, &live, &count, &cap), IR_OK);
+  for (size_t i = 0; i < count; i++) found |= live[i] == node;
+  ir_free(t->g.mem, live, cap * sizeof *live);
+  return found;
+}
+
+static void a_range_without_what_is_replaced_stays(void **state) {
+  bench *t = *state;
+  ir_graph *g = &t->g;
+  ir_ref range = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(3, 0), &t->extent, 1);
+  ir_ref made = pass_substitute(g, pass_add(g, range, t->a), &t->a, &t->b, 1);
+  assert_true(holds(t, made, range));
+  assert_true(holds(t, made, t->b));
+  assert_false(holds(t, made, t->a));
+  assert_true(holds(t, pass_substitute(g, pass_add(g, range, t->a), NULL, NULL, 0), range));
+}
+
+static void a_range_with_what_is_replaced_is_another(void **state) {
+  bench *t = *state;
+  ir_graph *g = &t->g;
+  ir_ref extent = pass_add(g, t->n, t->a);
+  ir_ref range = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(3, 0), &extent, 1);
+  ir_ref made = pass_substitute(g, range, &t->a, &t->b, 1);
+  assert_int_equal(ir_src(g, made, 0), pass_add(g, t->n, t->b));
+}
+
+/* for ridx3 in 0..EXTENT with 0 { next carried + float(a) }, or float(1) */
+static ir_ref sum(bench *t, ir_ref term) {
+  ir_graph *g = &t->g;
+  ir_ref range = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(3, 0), &t->extent, 1);
+  ir_ref carry = ir_make(g, IR_OP_CARRY, IR_F32, ir_pack_arg(0, 0), &range, 1);
+  ir_ref src[] = {range, ir_float(g, IR_F32, 0), ir_binary(g, IR_OP_ADD, carry, ir_cast(g, term, IR_F32))};
+  return ir_make(g, IR_OP_LOOP, IR_F32, ir_pack_arg(1, IR_SERIAL), src, 3);
+}
+
+static void a_loop_without_what_is_replaced_stays(void **state) {
+  bench *t = *state;
+  ir_graph *g = &t->g;
+  ir_ref least = ir_make(g, IR_OP_MIN, IR_INDEX, 0, (ir_ref[]){ir_index(g, 1), t->extent}, 2);
+  ir_ref loop = sum(t, least), root = ir_binary(g, IR_OP_MUL, loop, ir_cast(g, t->a, IR_F32));
+  assert_true(holds(t, pass_substitute(g, root, &t->a, &t->b, 1), loop));
+  ir_ref other = sum(t, t->a);
+  assert_false(holds(t, pass_substitute(g, other, &t->a, &t->b, 1), other));
+}
+
+/* What fills no whole step of 64, in steps of 16: at most four of them, whatever n is. */
+static void quotients_of_remainders_keep_their_bounds(void **state) {
+  bench *t = *state;
+  ir_graph *g = &t->g;
+  ir_ref rest = pass_mod_int(g, t->n, 64), steps = pass_ceil_div(g, rest, ir_index(g, 16));
+  assert_int_equal(ir_bounds_of(g, rest).lo, 0);
+  assert_int_equal(ir_bounds_of(g, rest).hi, 63);
+  assert_int_equal(ir_bounds_of(g, steps).lo, 0);
+  assert_int_equal(ir_bounds_of(g, steps).hi, 4);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(a_range_without_what_is_replaced_stays, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_range_with_what_is_replaced_is_another, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_loop_without_what_is_replaced_stays, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(quotients_of_remainders_keep_their_bounds, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
