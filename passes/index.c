@@ -225,6 +225,15 @@ static bool apart(ir_graph *g, ir_ref x, ir_ref y, bool strictly) {
   return strictly ? low.hi < high.lo : low.hi <= high.lo;
 }
 
+/* x >= y, or x > y, of a minimum x by both of its operands, of a maximum y likewise. */
+static bool proves_of_both(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
+  if (ir_op_of(g, x) == IR_OP_MIN)
+    return pass_proves(g, op, ir_src(g, x, 0), y) && pass_proves(g, op, ir_src(g, x, 1), y);
+  if (ir_op_of(g, y) == IR_OP_MAX)
+    return pass_proves(g, op, x, ir_src(g, y, 0)) && pass_proves(g, op, x, ir_src(g, y, 1));
+  return false;
+}
+
 bool pass_proves(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
   pass_build b = pass_begin(g);
   pass_linear d;
@@ -241,7 +250,8 @@ bool pass_proves(ir_graph *g, ir_op op, ir_ref x, ir_ref y) {
   case IR_OP_GE:
   case IR_OP_LE:
     return (strictly ? pass_linear_below(&b, &d) : pass_linear_at_least(&b, &d)) ||
-           pass_never_above(g, turned ? y : x, turned ? x : y, strictly);
+           pass_never_above(g, turned ? y : x, turned ? x : y, strictly) ||
+           proves_of_both(g, strictly ? IR_OP_GT : IR_OP_GE, turned ? x : y, turned ? y : x);
   case IR_OP_EQ:
     return (d.count == 0 && d.constant == 0) || pass_polynomial_zero(&b, &d) ||
            ir_is_true(g, pass_make_compare(&b, op, x, y));

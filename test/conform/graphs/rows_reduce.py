@@ -398,7 +398,8 @@ def attention(g):
         relative = np.expm1(2 * np.max(off, -1, keepdims=True)) + u * (2 * less + SUM_UNITS + 2 * b.shape[-2] + 16)
         y = np.matmul(p, c)
         size = np.matmul(p, np.abs(c) + ce)
-        bound = relative * 2 * size + np.matmul(p, ce) + 2 * rounding(q.dtype, size)
+        small = 8 * rounding(q.dtype, 0) * np.sum(np.abs(c), -2, keepdims=True)  # of weights that are subnormal
+        bound = relative * 2 * size + np.matmul(p, ce) + small + 2 * rounding(q.dtype, size)
         sure = np.all(np.isfinite(c)) & np.all(np.isfinite(a)) & np.all(np.isfinite(b))
         return settled(q.dtype, fit(q.dtype, y), finite(bound if sure else bound + UNKNOWN, y))
     g.emit("attention", [q, k, v] + mask, {"scale": scale, "causal": "true" if causal else None}, made,

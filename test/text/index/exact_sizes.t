@@ -37,12 +37,13 @@ graph @g(%x: u8[4,r=3..8589934595], %y: f16[((n=2..8589934592:2)//2)+4]) {
   %a = shrink %x bounds=[[0,4],[0,min(r,5)]]
   %b = shrink %y bounds=[[n//2+4-min(6,n//2+4),n//2+4]]
   %c = pad %a pads=[[0,0],[0,r-min(5,r)]] : u8[4,r]
-  return %a, %b, %c
+  %d = shrink %a bounds=[[0,4],[0,min(r,4)]]
+  return %a, %b, %c, %d
 }
 >>>
 $ viewfold dump --stage=graph g.vf
 [...]
-  return %a, %b, %c
+  return %a, %b, %c, %d
 }
 
 == products of parts of two sizes
