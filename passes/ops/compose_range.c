@@ -21,8 +21,10 @@ static bool is_held(ir_dtype dtype, int64_t start, int64_t step, int64_t place) 
 
 /* So many numbers, which depends on variables, are all ones of dtype; false after failing. */
 static bool all_held(ir_graph *g, ir_dtype dtype, int64_t start, ir_ref length, int64_t step) {
-  int64_t most = ir_bounds_of(g, length).hi, held = 0, not_held = most;
-  if (most <= 0 || is_held(dtype, start, step, most - 1)) return true;
+  int64_t most = ir_bounds_of(g, length).hi, held = 1, not_held = most;
+  if (most <= 0) return true;
+  if (!holds(g, dtype, start)) return false;
+  if (is_held(dtype, start, step, most - 1)) return true;
   while (not_held - held > 1) {
     int64_t middle = held + (not_held - held) / 2;
     if (is_held(dtype, start, step, middle - 1)) held = middle;
