@@ -131,13 +131,13 @@ static ir_status wrong_size(source *s, const fe_npy_header *h, const char *prefi
 /* All the data of a source, into one block of h->bytes. Of a pipe, memory is taken as the bytes
  * come; more than the machine has would only end the process, since memory is promised freely. */
 static ir_status take_data(source *s, const fe_npy_header *h, uint8_t **out) {
+  if (s->sized && s->left != h->bytes) return wrong_size(s, h, "", s->left);
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   uint64_t most = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : PTRDIFF_MAX;
   if (!s->memory && h->bytes > most)
     return fe_file_fail(s->error, IR_ERR_MEMORY, s->name,
                         "the header says %zu bytes of data; this machine has %llu bytes of memory", h->bytes,
                         (unsigned long long)most);
-  if (s->sized && s->left != h->bytes) return wrong_size(s, h, "", s->left);
   size_t have = 0, total = h->bytes, cap = s->sized || total < FIRST_PIECE ? total : FIRST_PIECE;
   uint8_t *data = ir_alloc(s->mem, cap);
   if (!data) return no_memory(s, cap);
