@@ -128,24 +128,25 @@ static ir_status wrong_size(source *s, const fe_npy_header *h, const char *prefi
                       (unsigned long long)found, plural(found), h->bytes, shape, ir_dtypes[h->dtype].name);
 }
 
+/* Has the machine so many bytes of memory? An allocator may promise more, and the process ends when they are
+ * used. */
+static bool is_had(size_t bytes) {
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages <= 0 || page <= 0 || bytes / (size_t)page <= (size_t)pages;
+}
+
 /* All the data of a source, into one block of h->bytes. Of a pipe, memory is taken as the bytes
- * come; more than the machine has would only end the process, since memory is promised freely. */
+ * come. */
 static ir_status take_data(source *s, const fe_npy_header *h, uint8_t **out) {
   if (s->sized && s->left != h->bytes) return wrong_size(s, h, "", s->left);
-  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  uint64_t most = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : PTRDIFF_MAX;
-  if (!s->memory && h->bytes > most)
-    return fe_file_fail(s->error, IR_ERR_MEMORY, s->name,
-                        "the header says %zu bytes of data; this machine has %llu bytes of memory", h->bytes,
-                        (unsigned long long)most);
   size_t have = 0, total = h->bytes, cap = s->sized || total < FIRST_PIECE ? total : FIRST_PIECE;
-  uint8_t *data = ir_alloc(s->mem, cap);
+  uint8_t *data = is_had(cap) ? ir_alloc(s->mem, cap) : NULL;
   if (!data) return no_memory(s, cap);
   ir_status status = IR_OK;
   while (status == IR_OK && have < total) {
     if (have == cap) {
       size_t larger = cap < total / 2 ? cap * 2 : total;
-      uint8_t *moved = ir_resize(s->mem, data, cap, larger);
+      uint8_t *moved = is_had(larger) ? ir_resize(s->mem, data, cap, larger) : NULL;
       if (!moved) {
         status = no_memory(s, larger);
         break;

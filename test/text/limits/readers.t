@@ -33,13 +33,6 @@ $ (ulimit -v 400000; viewfold index --json < lines)
 {"name":"t","shape":[2],"index":"ridx0","valid":"True"}
 ? 2
 
-== an array larger than the machine's memory is refused by its header, before its data are read
-$ (printf '\223NUMPY\001\000\166\000'
->  printf "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000000,), }%*s\n" 45 '') > header
-$ cat header | viewfold run 'f32[4].flip(0)' --in x=/dev/stdin
-! /dev/stdin: error: the header says 4000000000000000 bytes of data; this machine has [..] bytes of memory
-? 3
-
 == a directory is no file
 $ mkdir folder
 $ viewfold run folder
