@@ -282,26 +282,38 @@ static unsigned lowest_bit(uint64_t bits) {
 #endif
 }
 
-/* A bit per ref. Only the parts that were touched are clear, so that time goes with what is marked: a bit of
- * `parts` for every 64 words of `words`. */
+/* A bit per ref. Only the parts that were touched are clear, so that time goes with what is marked: each part
+ * has a bit in `parts` and eight words, a line of the cache. */
+enum { PART_WORDS = 8, PART_BITS = 9 }; /* 2^9 refs */
+
 typedef struct marks {
   uint64_t *parts, *words;
 } marks;
 
 static bool is_marked(const marks *m, ir_ref ref) {
-  return m->parts && m->parts[ref >> 18] >> (ref >> 12 & 63) & 1 && m->words[ref >> 6] >> (ref & 63) & 1;
+  size_t part = ref >> PART_BITS;
+  return m->parts && m->parts[part >> 6] >> (part & 63) & 1 && m->words[ref >> 6] >> (ref & 63) & 1;
 }
 
-static void set_mark(const marks *m, ir_ref ref) {
-  uint64_t part = (uint64_t)1 << (ref >> 12 & 63);
-  if (!(m->parts[ref >> 18] & part)) memset(m->words + (ref >> 12) * 64, 0, 64 * sizeof *m->words);
-  m->parts[ref >> 18] |= part;
-  m->words[ref >> 6] |= (uint64_t)1 << (ref & 63);
+/* False: it was marked before. */
+static inline bool set_mark(const marks *m, ir_ref ref) {
+  size_t part = ref >> PART_BITS;
+  uint64_t *parts = &m->parts[part >> 6], *word = &m->words[ref >> 6], bit = (uint64_t)1 << (ref & 63);
+  if (!(*parts >> (part & 63) & 1)) {
+    *parts |= (uint64_t)1 << (part & 63);
+    memset(m->words + part * PART_WORDS, 0, PART_WORDS * sizeof *word);
+  } else if (*word & bit) {
+    return false;
+  }
+  *word |= bit;
+  return true;
 }
 
-/* Words for refs up to `top`: the parts first. */
-static size_t mark_parts(ir_ref top) { return ((size_t)top >> 18) + 1; }
-static size_t mark_words(ir_ref top) { return mark_parts(top) + (((size_t)top >> 12) + 1) * 64; }
+/* Words for refs up to `top`: those of the parts first. */
+static size_t mark_parts(ir_ref top) { return ((size_t)top >> PART_BITS >> 6) + 1; }
+static size_t mark_words(ir_ref top) {
+  return mark_parts(top) + (((size_t)top >> PART_BITS) + 1) * PART_WORDS;
+}
 
 static bool marks_open(const ir_graph *g, ir_ref top, marks *out) {
   out->parts = ir_alloc(g->mem, mark_words(top) * sizeof *out->parts);
@@ -318,8 +330,7 @@ static void marks_close(const ir_graph *g, ir_ref top, marks *m) {
 /* Marks ref and appends it to the list, once. */
 static bool mark(const ir_graph *g, ir_ref ref, const marks *seen, ir_ref **list, size_t *count,
                  size_t *cap) {
-  if (is_marked(seen, ref)) return true;
-  set_mark(seen, ref);
+  if (!set_mark(seen, ref)) return true;
   if (!ir_reserve(g->mem, (void **)list, cap, *count + 1, sizeof **list)) return false;
   (*list)[(*count)++] = ref;
   return true;
@@ -336,8 +347,8 @@ typedef struct reach {
 static void list_marked(const marks *m, ir_ref top, ir_ref *out) {
   for (size_t p = 0; p < mark_parts(top); p++)
     for (uint64_t parts = m->parts[p]; parts; parts &= parts - 1) {
-      size_t first = (p * 64 + lowest_bit(parts)) * 64;
-      for (size_t w = first; w < first + 64; w++)
+      size_t first = (p * 64 + lowest_bit(parts)) * PART_WORDS;
+      for (size_t w = first; w < first + PART_WORDS; w++)
         for (uint64_t left = m->words[w]; left; left &= left - 1)
           *out++ = (ir_ref)(w * 64 + lowest_bit(left));
     }
