@@ -87,14 +87,13 @@ static bool find_replaced(rewrite *w) {
   return true;
 }
 
-static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n,
-                         bool keep) {
+ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
   rewrite w;
   ir_ref result = 0;
   if (rewrite_begin(&w, g, root)) {
     for (size_t i = 0; i < n; i++)
       if (from[i] <= root) w.map[from[i]] = to[i];
-    bool failed = keep && !find_replaced(&w);
+    bool failed = !find_replaced(&w);
     for (size_t i = 0; i < w.count && !failed; i++) {
       ir_ref node = w.live[i];
       if (w.map[node]) continue;
@@ -105,10 +104,6 @@ static ir_ref substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_
   }
   rewrite_end(&w);
   return result;
-}
-
-ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
-  return substitute(g, root, from, to, n, true);
 }
 
 /* Of what is reached from `root`, the nodes from `floor` on; nothing else is looked at, so that time goes
@@ -127,14 +122,17 @@ static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
     for (uint32_t k = 0; k < n->nsrc; k++)
       if (n->src[k] >= floor) w.map[n->src[k] - floor] = n->src[k];
   }
-  for (size_t i = 0; i < w.map_size && !failed; i++)
-    if (w.map[i]) failed = (w.map[i] = rebuild(&w, floor + (ir_ref)i, NULL)) == 0;
+  for (size_t i = 0; i < w.map_size && !failed; i++) {
+    ir_ref node = floor + (ir_ref)i;
+    if (w.map[i] && keeps_identity(g, node)) w.map[i] = node;
+    else if (w.map[i]) failed = (w.map[i] = rebuild(&w, node, NULL)) == 0;
+  }
   ir_ref result = failed ? 0 : w.map[w.map_size - 1];
   rewrite_end(&w);
   return result;
 }
 
-static ir_ref simplify_once(ir_graph *g, ir_ref root) { return substitute(g, root, NULL, NULL, 0, false); }
+static ir_ref simplify_once(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
 
 /* Index arithmetic holds on the lanes that the facts speak of; loads and the extents of ranges are left
  * alone. */

@@ -168,3 +168,12 @@ p: i64[1,1] = [[1152921504606846975]]
 $ viewfold run g.vf --size n=1099511627776 --size m=1099511627776
 ! viewfold run: graph @g: step 1 of 1 (kernel): for these values of its variables, numbers of elements and their positions need more than 64 bits; give smaller sizes
 ? 2
+
+== more sizes in one sum than a linear form holds
+$ seq 1 40 | awk '{ p = p (NR > 1 ? ", " : "") "%x" $1 ": f32[n" $1 "=1..1000]"; q = q (NR > 1 ? ", " : "") "%x" $1 }
+>   END { printf "graph @g(%s) {\n  %%c = concat %s axis=0\n  %%s = sum %%c axes=[0]\n  return %%s, %%c\n}\n", p, q }' > g.vf
+$ viewfold run g.vf $(for i in $(seq 1 40); do echo "--in x$i=[$i,0.5]"; done) --check | cut -c1-60
+s: f32[] = 840.0
+c: f32[80] min 0.5 max 40.0 mean 10.5 first 1.0 0.5 2.0 0.5 
+check s: 1 element, bit-equal
+check c: 80 elements, bit-equal
