@@ -13,7 +13,7 @@
 # Variables: CC, CFLAGS, LDFLAGS, WERROR= (warnings stay warnings), V=1 (show commands), SEED=n,
 # SAN=address|thread|undefined (sanitized, in build/san-...), CHECK=1 (verifier between passes, in build/check).
 # ROOMS='ir runtime' (only these folders: for the unit tests of one room). Sources are found by folder: adding a .c
-# file to a room needs no change here.
+# file, or a folder, to a room needs no change here.
 
 VERSION := 0.1.0
 SOVERSION := 0
@@ -88,18 +88,20 @@ silent = $(findstring s,$(firstword -$(MAKEFLAGS)))
 say = $(if $(Q),$(if $(silent),@:,@printf '  %-5s %s\n' $(1) $(2)))
 
 # ---------------------------------------------------------------------------------------------------------- sources
-ROOMS ?= ir passes passes/ops passes/rules codegen runtime frontend
+ROOMS ?= ir passes codegen runtime frontend
 find = $(sort $(wildcard $(1)))
+# below PATTERNS,FOLDERS: what is in a folder, in its folders, and in the folders of these.
+below = $(call find,$(foreach f,$(2),$(addprefix $(f)/,$(1) $(addprefix */,$(1)) $(addprefix */*/,$(1)))))
 only = $(foreach f,$(1),$(if $(or $(if $(ONLY),,all),$(findstring $(ONLY),$(notdir $(f)))),$(f)))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-LLVM_SRC := $(call find,codegen/llvm*.c)
-CLI_SRC := $(call find,frontend/cli.c frontend/cli_*.c)
+LLVM_SRC := $(call find,codegen/llvm/*.c)
+CLI_SRC := $(call below,*.c,frontend/cli)
 SERVE_SRC := $(if $(filter runtime,$(ROOMS)),$(call find,runtime/serve/*.c))
-RULEC_SRC := $(call find,passes/rules/rulec*.c)
-LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) $(RULEC_SRC),$(call find,\
-  $(addsuffix /*.c,$(ROOMS))))
-GEN_SRC := $(if $(and $(RULEC_SRC),$(filter passes/rules,$(ROOMS))),$(patsubst passes/rules/%.rules,$(GEN)/%_rules.c,$(call find,passes/rules/*.rules)))
+RULES := passes/index/rules
+RULEC_SRC := $(call find,$(RULES)/*.c)
+LIB_SRC := $(filter-out $(LLVM_SRC) $(CLI_SRC) runtime/serve/% $(RULEC_SRC),$(call below,*.c,$(ROOMS)))
+GEN_SRC := $(if $(filter passes,$(ROOMS)),$(patsubst $(RULES)/%.rules,$(GEN)/%_rules.c,$(call find,$(RULES)/*.rules)))
 # LEFT_OUT: `make test` neither builds nor runs these under a sanitizer.
 LEFT_OUT = $(if $(WRAP),,%/test_heap.c) $(if $(SAMPLE),$(addprefix %/,$(addsuffix .c,$(shell grep -v '^\#' test/sanitized.except))))
 UNIT_SRC := $(call only,$(filter-out $(LEFT_OUT),$(call find,test/unit/*.c)))
@@ -151,8 +153,7 @@ quote = '$(subst ','\'',$(1))'
 $(LLVM_OBJ) $(B)/obj/test/lib/heap_llvm.o: EXTRA = $(LLVM_CFLAGS)
 
 # Cache keys name what made the code: the sources that shape it, and the libLLVM that the module is linked with.
-SHAPING_SRC := $(sort $(wildcard $(foreach r,ir passes passes/ops passes/rules codegen runtime,\
-  $(addprefix $(r)/,*.c *.h *.def *.rules))))
+SHAPING_SRC := $(call below,*.c *.h *.def *.rules,ir passes codegen runtime)
 $(GEN)/source_id: FORCE
 	@mkdir -p $(@D)
 	@id=$$(cat $(SHAPING_SRC) | sha256sum | cut -c1-32); echo $$id | cmp -s - $@ || echo $$id > $@
@@ -160,10 +161,10 @@ $(GEN)/llvm_file: FORCE
 	@mkdir -p $(@D)
 	@file=$(if $(LLVM_HERE),$$(realpath $$($(LLVM_CONFIG) --link-shared --libfiles))); echo $$file | cmp -s - $@ || \
 	  echo $$file > $@
-$(B)/obj/runtime/identity.o: $(GEN)/source_id $(GEN)/llvm_file
-$(B)/obj/runtime/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
+$(B)/obj/runtime/cache/identity.o: $(GEN)/source_id $(GEN)/llvm_file
+$(B)/obj/runtime/cache/identity.o: EXTRA = -DVIEWFOLD_SOURCE_ID=\"$$(cat $(GEN)/source_id)\" \
   -DVIEWFOLD_LLVM_FILE=\"$$(cat $(GEN)/llvm_file)\"
-$(B)/obj/frontend/cli_bench_oracle%.o $(B)/obj/frontend/cli_bench_stream.o: EXTRA = -O3
+$(B)/obj/frontend/cli/bench/oracle%.o $(B)/obj/frontend/cli/bench/stream.o: EXTRA = -O3
 $(B)/obj/test/%.o: EXTRA = -Wno-unused-parameter
 $(B)/obj/test/unit/%.o $(B)/obj/test/property/%.o $(B)/obj/test/campaign/%.o: private CFLAGS := $(TEST_CFLAGS)
 # The C library declares its functions for vectors where this is defined; nothing else of fast mathematics is wanted.
@@ -176,7 +177,7 @@ $(B)/obj/%.o: %.c $(B)/flags | $(GEN_SRC)
 $(B)/obj/gen/%.o: $(GEN)/%.c $(B)/flags | $(GEN_SRC)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) -Ipasses -Ipasses/rules -MMD -MP -c $< -o $@
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
 # Which files there are is a fact too: a removed source must not live on in the library.
 $(B)/list: FORCE
@@ -212,19 +213,19 @@ $(B)/viewfold: $(CLI_OBJ) $(LIB_OBJ) $(B)/list $(filter %.o,$(WRAP))
 	$(Q)$(LINK) $(CLI_OBJ) $(LIB_OBJ) $(WRAP) $(LIB_LIBS) -ljansson -o $@
 
 # The page of `viewfold show` as arrays: show_html, show_css, show_expression_js, ...
-SHOW_PAGE := $(addprefix frontend/,show.html show.css show_expression.js show_step.js show.js)
+SHOW_PAGE := $(addprefix frontend/cli/show/,show.html show.css show_expression.js show_step.js show.js)
 $(GEN)/show_page.h: $(SHOW_PAGE)
 	$(call say,PAGE,$@)
 	@mkdir -p $(@D)
 	@$(call as_arrays,,tr . _) > $@
-$(B)/obj/frontend/cli_show_page.o: $(GEN)/show_page.h
+$(B)/obj/frontend/cli/show/page.o: $(GEN)/show_page.h
 
 # The graphs of `viewfold bench`: workload_V1, workload_V2, ...
 $(GEN)/workloads.h: $(call find,frontend/workloads/*.vf)
 	$(call say,PAGE,$@)
 	@mkdir -p $(@D)
 	@$(call as_arrays,workload_,sed 's/[.]vf$$//') > $@
-$(B)/obj/frontend/cli_bench_workload.o: $(GEN)/workloads.h
+$(B)/obj/frontend/cli/bench/workload.o: $(GEN)/workloads.h
 # The files of a recipe as arrays, called PREFIX and what a filter makes of the file's name.
 as_arrays = for f in $^; do printf 'static const char %s[] = {\n' "$(1)$$(echo "$${f\#\#*/}" | $(2))"; \
   od -An -v -tu1 "$$f" | sed 's/  *\([0-9][0-9]*\)/(char)\1,/g'; echo '0};'; done
@@ -235,7 +236,7 @@ build/rulec: $(RULEC_SRC) | tools
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -Wall -Wextra $(WERROR) -O1 -g -I. -MMD -MP $(filter %.c,$^) -o $@
-$(GEN)/%_rules.c: passes/rules/%.rules build/rulec
+$(GEN)/%_rules.c: $(RULES)/%.rules build/rulec
 	$(call say,RULES,$<)
 	@mkdir -p $(@D)
 	$(Q)build/rulec $< $@
@@ -295,7 +296,7 @@ $(B)/campaign/compile_faults: $(B)/unit/compile_faults
 # The campaign of failing allocations runs on storage without room to spare: every node and every array that grows asks
 # for memory. The verifier, which ends a compilation behind the pass in which memory was short, is left out, as it is of
 # what users have: later passes go on with what there is.
-HARD_OBJ := $(patsubst %.c,$(B)/obj/hard/%.o,ir/base.c ir/graph.c frontend/compile.c)
+HARD_OBJ := $(patsubst %.c,$(B)/obj/hard/%.o,ir/base.c ir/graph.c frontend/api/compile.c)
 $(B)/obj/hard/%.o: %.c $(B)/flags
 	$(call say,CC,$< hard)
 	@mkdir -p $(@D)

@@ -246,7 +246,7 @@ void ir_print_python(const ir_graph *graph, ir_ref ref,
 void ir_print_graph(const ir_graph *graph, const char *name, ir_ref root, ir_text *out);
 void ir_print_type(const ir_graph *graph, ir_ref ref, ir_text *out); /* "f32[480,640]", "f32[8|480,640]" */
 
-/* verify.c: checks every node reachable from root against its level's rules */
+/* ir/verify/verify.c: checks every node reachable from root against its level's rules */
 ir_status ir_verify(ir_graph *graph, ir_ref root, int level, ir_error *error);
 
 /* A worklist's tool: refs reachable from roots in ascending order, which is a topological order. *out is

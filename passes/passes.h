@@ -12,7 +12,7 @@
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
 
 /* Moves from outside in place of those of the cost model, and news of those that were taken, nest by nest (as
- * text: loop_moves.c). Kernels are counted by kernel steps, nests within a kernel in the order of shaping.
+ * text: passes/loops/moves.c). Kernels are counted by kernel steps, nests within a kernel in the order of shaping.
  * Each function may be NULL. */
 typedef struct pass_shaping {
   void *user;
@@ -20,7 +20,7 @@ typedef struct pass_shaping {
   const char *(*given)(void *user, uint32_t kernel, uint32_t nest);             /* NULL: none are given */
   void (*taken)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
   void (*offered)(void *user, uint32_t kernel, uint32_t nest,
-                  const char *moves); /* in place of those taken: each of what loop_offer.c finds near */
+                  const char *moves); /* in place of those taken: each of what passes/loops/neighbours.c finds near */
   void (*refused)(void *user, uint32_t kernel,
                   ir_error *error); /* there are no such loops, or the verifier refuses them: says so */
   uint32_t kernel;                  /* the one at hand */
@@ -47,7 +47,7 @@ extern const size_t pass_count;
 ir_status pass_pipeline(ir_graph *g, ir_ref results, const pass_options *options, ir_plan *plan,
                         ir_error *error);
 
-/* physicalize.c: batch axes become ordinary leading axes. Replaces each root (a TUPLE of tensors, or a leaf)
+/* passes/batch/physicalize.c: batch axes become ordinary leading axes. Replaces each root (a TUPLE of tensors, or a leaf)
  * by what it is then; a graph without batches stays as it is. False after failing. */
 bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n);
 /* Has the operation a rule of its own for that? Otherwise its operands and attributes gain the axes in front.
@@ -56,23 +56,23 @@ bool pass_batches_by_rule(ir_op op);
 /* What an INPUT or BUFFER is then: the leaf of the same name, or serial number, without a batch. */
 ir_ref pass_physical_leaf(ir_graph *g, ir_ref leaf);
 
-/* unite.c: scans that go through the same rounds become one. Returns the new TUPLE of results; 0 after
+/* passes/lower/scan_fusion.c: scans that go through the same rounds become one. Returns the new TUPLE of results; 0 after
  * failing. */
 ir_ref pass_unite(ir_graph *g, ir_ref results);
 
-/* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
+/* passes/lower/lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
  * of results. */
 ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target);
 
-/* pack.c: operands of contractions copied into the order in which their tiles read them, where that pays.
+/* passes/pack/pack.c: operands of contractions copied into the order in which their tiles read them, where that pays.
  * Returns the new TUPLE of results; 0 after failing. */
 ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
 
-/* parts.c: large products of which one element of a batch is needed at a time become scans over the batch.
+/* passes/batch_stream/batch_stream.c: large products of which one element of a batch is needed at a time become scans over the batch.
  * Returns the new TUPLE of results; 0 after failing. */
 ir_ref pass_parts(ir_graph *g, ir_ref results, const ir_target *target);
 
-/* schedule.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
+/* passes/fuse/stored.c: choose which values live in memory; one kernel step for each computed one, kernel field = its
  * tensor node, and steps for the nodes that call functions. `apart`: by node up to the results, 1 for those
  * that no slab may compute; NULL: there are none. */
 ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
@@ -87,12 +87,12 @@ typedef struct pass_slots {
   bool refused; /* out: of a slab it cannot be shown that it reads what its own round computes */
 } pass_slots;
 
-/* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions
+/* passes/fold/fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions
  * as REDUCE nodes. Param 0 is the target slot; where that is not the value's own, the value is stored as it
  * is. Of a scatter, into its own slot: UPDATE(param 0, index, valid, value, ranges), on top of its first
  * operand. */
 ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
-/* fold_slab.c: the same for the values of a slab: one STORE after the other, over ranges of which the first
+/* passes/fold/fused.c: the same for the values of a slab: one STORE after the other, over ranges of which the first
  * one, over the rounds of the slab, is that of all. What later ones read lies in LOCALs. 0 after failing,
  * and, without a message, where slots->refused. */
 ir_ref pass_fold_slab(ir_graph *g, const ir_slab *slab, pass_slots *slots);
@@ -102,7 +102,7 @@ ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
  * axes. */
 bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
 
-/* elementary.c: elementary functions become the operations that define them. */
+/* passes/lower/elementary.c: elementary functions become the operations that define them. */
 ir_ref pass_elementary(ir_graph *g, ir_ref store);
 
 /* The range over the rounds of a slab, given its effect; 0 for the effect of another kernel. */
@@ -114,39 +114,39 @@ uint32_t pass_slab_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_SLAB_RA
 /* Have all rounds over so many positions the same number of rows, the last one doing some again? */
 bool pass_slab_is_even(ir_graph *g, ir_ref size, int64_t rows);
 
-/* slab_mask.c: a slab without what lies beyond the last position that its rows look at. */
+/* passes/fold/causal_end.c: a slab without what lies beyond the last position that its rows look at. */
 ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);
 
-/* work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
+/* passes/cost/work.c: bytes moved plus scalar operations of a whole kernel, as an index expression. */
 ir_ref pass_work(ir_graph *g, ir_ref store);
-/* flops.c: operations on floats (+ - * / % sqrt min max; a fused multiply-add is two) of a whole kernel, each
+/* passes/cost/flops.c: operations on floats (+ - * / % sqrt min max; a fused multiply-add is two) of a whole kernel, each
  * once for every position of the ranges that it depends on. */
 ir_ref pass_flops(ir_graph *g, ir_ref effect);
 int64_t pass_flops_of(const ir_node *node); /* of one node, once */
-/* positions.c: how many positions nested ranges have together. An extent that depends on another of them is
+/* passes/cost/trip_count.c: how many positions nested ranges have together. An extent that depends on another of them is
  * added up over its positions where these are few enough numbers; otherwise it counts as the most that it can
  * be. */
 ir_ref pass_positions(ir_graph *g, const ir_ref *ranges, uint32_t count);
 
-/* peel.c: the store in pieces, a SEQ of STOREs, cut where comparisons of one axis with a number say. */
+/* passes/domain/peel.c: the store in pieces, a SEQ of STOREs, cut where comparisons of one axis with a number say. */
 ir_ref pass_crop(ir_graph *g, ir_ref store);
 
-/* refine.c: each store over other axes, chosen so that indices and masks divide as little as they can. */
+/* passes/domain/refine.c: each store over other axes, chosen so that indices and masks divide as little as they can. */
 ir_ref pass_refine(ir_graph *g, ir_ref effect);
 
-/* peel.c: each store in pieces, so that inside each no mask is left to test and no quotient to compute.
+/* passes/domain/peel.c: each store in pieces, so that inside each no mask is left to test and no quotient to compute.
  * Pieces that share their outer ranges share those loops. */
 ir_ref pass_peel(ir_graph *g, ir_ref effect);
-/* weave.c: short rows that lie in pieces become runs again, with loads under masks. */
+/* passes/domain/coalesce_rows.c: short rows that lie in pieces become runs again, with loads under masks. */
 ir_ref pass_weave(ir_graph *g, ir_ref effect, const ir_target *target);
 
-/* loop_reduce.c: what ADD, MUL, MAX, MIN, AND or OR leaves as it is, in the dtype. */
+/* passes/loops/reduce.c: what ADD, MUL, MAX, MIN, AND or OR leaves as it is, in the dtype. */
 ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t);
 
-/* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. shaping may be NULL. */
+/* passes/loops/loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. shaping may be NULL. */
 ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass_shaping *shaping);
 
-/* loop_fits.c: an expression of the KERNEL's variables that has a value, evaluated with overflow noticed,
+/* passes/loops/index_width.c: an expression of the KERNEL's variables that has a value, evaluated with overflow noticed,
  * only where all of its index arithmetic fits in 64 bits; a number where bounds show that it does. 0 after
  * failing: for want of memory, or where it fits for no values of the variables. */
 ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel);

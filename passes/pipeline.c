@@ -1,7 +1,7 @@
 /* The compiler in one table. Graph passes run once, kernel passes once for each kernel step of the plan. */
 #include "passes.h"
 
-#include "index.h"
+#include "passes/index/index.h"
 
 #include <string.h>
 

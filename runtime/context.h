@@ -4,10 +4,10 @@
 
 #include <pthread.h>
 
-#include "runtime/arena.h"
+#include "runtime/memory/arena.h"
 #include "runtime/device.h"
-#include "runtime/memo.h"
-#include "runtime/pool.h"
+#include "runtime/cache/memo.h"
+#include "runtime/system/pool.h"
 #include "runtime/runtime.h"
 
 struct rt_context {

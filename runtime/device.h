@@ -1,5 +1,5 @@
 /* Devices: what programs run on. The rest of the runtime knows a device by the table below alone; the CPU is
- * one (device_cpu.c), and what OpenCL offers are others (opencl.h).
+ * one (runtime/cpu/device.c), and what OpenCL offers are others (runtime/opencl/opencl.h).
  *
  * A buffer is known by its address: of the CPU a pointer, of another device a number in a space of its own
  * that is computed with as with pointers, and means something to the device alone. So slices, carried values
@@ -7,9 +7,9 @@
 #ifndef VIEWFOLD_RUNTIME_DEVICE_H
 #define VIEWFOLD_RUNTIME_DEVICE_H
 
-#include "runtime/arena.h"
-#include "runtime/disk.h"
-#include "runtime/image.h"
+#include "runtime/memory/arena.h"
+#include "runtime/cache/disk.h"
+#include "runtime/image/image.h"
 #include "runtime/runtime.h"
 
 struct rt_going;

@@ -12,10 +12,10 @@
 #define VIEWFOLD_RUNTIME_RUNTIME_H
 
 #include "codegen/codegen.h"
-#include "runtime/llvm_module.h"
+#include "runtime/compiler/llvm_module.h"
 #include "ir/plan.h"
 #include "ir/target.h"
-#include "runtime/disk.h"
+#include "runtime/cache/disk.h"
 
 typedef struct rt_context rt_context;
 typedef struct rt_program rt_program;
@@ -44,7 +44,7 @@ typedef struct rt_call {
  * with what was found, from whatever thread runs the program and from several at once; a status that is not
  * IR_OK ends the run. */
 /* OpenCL C that defines the function `symbol`, called by a work-item for each element of the first result:
- * runtime/opencl_custom.c. */
+ * runtime/opencl/custom_kernel.c. */
 typedef struct rt_call_text {
   const char *source, *symbol;
   const struct rt_native *native; /* its parameters */

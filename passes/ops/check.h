@@ -4,9 +4,9 @@
 
 #include "ir/arith.h"
 #include "ops.h"
-#include "passes/index.h"
+#include "passes/index/index.h"
 
-/* text.c: fragments of messages, written into a caller's buffer and cut with "..." where they are too long */
+/* message.c: fragments of messages, written into a caller's buffer and cut with "..." where they are too long */
 typedef struct op_words {
   char text[320];
 } op_words;
@@ -25,7 +25,7 @@ const char *op_words_fact(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b, op_words *
 /* Fail with IR_ERR_INVALID; always 0. */
 ir_ref op_refuse(ir_graph *g, const char *format, ...) IR_PRINTF(2, 3);
 
-/* apply.c: a builder's message begins with the name of its operation; put the one that the user knows there.
+/* passes/ops/text/apply.c: a builder's message begins with the name of its operation; put the one that the user knows there.
  */
 void op_blame(ir_error *error, const char *who);
 
@@ -61,7 +61,7 @@ bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank);
 /* The tensor node, after checking rank and number of bytes. */
 ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
                const ir_ref *src, size_t nsrc);
-/* batch.c: do the batches of the operands align, and is there room for them before the result's own axes?
+/* passes/ops/build/batch.c: do the batches of the operands align, and is there room for them before the result's own axes?
  * False after failing. */
 bool op_batches_fit(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
                     const ir_ref *src, size_t nsrc);
@@ -72,7 +72,7 @@ const ir_ref *op_dims(const ir_graph *g, ir_ref x);
 int64_t op_axis(ir_graph *g, const char *who, ir_ref x, int64_t axis, int64_t count);
 /* A list of different axes as a set of bits; false after failing. */
 bool op_axes(ir_graph *g, const char *who, ir_ref x, const ir_ref *axes, size_t n, uint32_t *set);
-/* indirect.c: what takes the place of a part of x that has these sizes: in the dtype of x, which it must not
+/* passes/ops/build/indirect.c: what takes the place of a part of x that has these sizes: in the dtype of x, which it must not
  * widen, and broadcast to them; 0 after failing. */
 ir_ref op_fit(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_ref *dims, size_t rank);
 /* Broadcast the n operands to one shape, inserting RESHAPE and EXPAND; rank-0 constants stay. dims has room

@@ -1,6 +1,6 @@
 /* What a node computes, and which sums may wait until after it: by its row. */
 #include "custom.h"
-#include "sharding.h"
+#include "passes/ops/sharding/sharding.h"
 
 /* Is what the node fills in zero, as far as it fills in at all? */
 static bool fills_zero(const ir_graph *g, const ir_node *n) {

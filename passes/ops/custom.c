@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "derivative.h"
-#include "sharding.h"
+#include "passes/ops/derivative/derivative.h"
+#include "passes/ops/sharding/sharding.h"
 
 const op_custom *op_custom_find(const ir_graph *g, const char *name, size_t length) {
   return g->customs ? (const op_custom *)g->customs->find(g->customs, name, length) : NULL;

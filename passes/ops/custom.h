@@ -18,7 +18,7 @@ typedef struct op_custom_site {
 enum { OP_CUSTOM_WHY = 256 };
 typedef struct op_custom {
   ir_custom base;
-  const char *sharding; /* in the language of sharding.h */
+  const char *sharding; /* in the language of passes/ops/sharding/sharding.h */
   uint8_t partial;      /* op_partial_rule */
   /* dtype and sizes of every result; NULL: those of the first operand */
   bool (*types)(const op_custom_site *site, ir_dtype *dtypes, uint32_t *ranks, ir_ref (*dims)[IR_MAX_RANK],

@@ -73,7 +73,7 @@ typedef enum op_shape_rule {
 typedef enum op_batch_rule {
   OP_BATCH_NONE,    /* no operands, so nothing to batch: a leaf is the same for every element */
   OP_BATCH_LEADING, /* batch axes in front of all operands and results; axes, sizes and pads move along */
-  OP_BATCH_OWN      /* physicalize.c has a rule for it: batch axes of some operands alone, functions, types */
+  OP_BATCH_OWN      /* passes/batch/physicalize.c has a rule for it: batch axes of some operands alone, functions, types */
 } op_batch_rule;
 /* A partial operand: each device holds a summand, and the value is the sum over devices. The result may stay
  * partial as well where the operation is linear, which is: */
@@ -95,13 +95,13 @@ typedef enum op_cost_basis {
 } op_cost_basis;
 
 struct op_call;
-typedef ir_ref (*op_derivative_rule)(struct op_call *c, uint32_t i, ir_ref d); /* derivative.h */
+typedef ir_ref (*op_derivative_rule)(struct op_call *c, uint32_t i, ir_ref d); /* passes/ops/derivative/derivative.h */
 typedef struct op_row {
   uint8_t kind, dtype, shape, batch; /* op_kind, op_dtype_rule, op_shape_rule, op_batch_rule */
   uint8_t derivative;                /* op_derivative_kind */
   uint8_t partial, cost, weight;     /* op_partial_rule, op_cost_basis, operations for each such element */
   op_derivative_rule rule;
-  const char *sharding; /* a template: sharding.h */
+  const char *sharding; /* a template: passes/ops/sharding/sharding.h */
 } op_row;
 extern const op_row op_registry[IR_OP_COUNT];
 
@@ -113,7 +113,7 @@ typedef struct op_composition {
 } op_composition;
 extern const op_composition op_compositions[];
 
-/* leaf.c. Sizes are index expressions, each proven >= 0; rank <= IR_MAX_RANK; the bytes of a tensor fit
+/* passes/ops/build/leaf.c. Sizes are index expressions, each proven >= 0; rank <= IR_MAX_RANK; the bytes of a tensor fit
  * int64_t. */
 ir_ref op_input(ir_graph *g, const char *name, size_t length, ir_dtype dtype, const ir_ref *shape,
                 size_t rank);
@@ -133,7 +133,7 @@ ir_ref op_iota(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank,
                int64_t axis);                                                /* position along axis */
 ir_ref op_full(ir_graph *g, ir_ref value, const ir_ref *shape, size_t rank); /* value: rank 0; expanded */
 
-/* elementwise.c. Operands broadcast and promote. */
+/* passes/ops/build/elementwise.c. Operands broadcast and promote. */
 ir_ref op_unary(ir_graph *g, ir_op op, ir_ref x);
 ir_ref op_binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b);  /* arithmetic, comparisons, bitwise, shifts */
 ir_ref op_logical(ir_graph *g, ir_op op, ir_ref a, ir_ref b); /* AND OR XOR of the operands as bool */
@@ -147,7 +147,7 @@ ir_ref op_stop_gradient(ir_graph *g,
 ir_ref op_firm(ir_graph *g,
                ir_ref x); /* a weak constant with its own dtype: i32, i64, u64 or f32; anything else as is */
 
-/* view.c, window.c. Axes count from the end when negative. Lists are of index expressions; orders, axes and
+/* passes/ops/build/view.c, passes/ops/build/window.c. Axes count from the end when negative. Lists are of index expressions; orders, axes and
  * steps must be constants. */
 ir_ref op_permute(ir_graph *g, ir_ref x, const ir_ref *order, size_t n);
 ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t axis1, int64_t axis2);
@@ -169,15 +169,15 @@ ir_ref op_pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value,
 ir_ref op_concat(ir_graph *g, const ir_ref *x, size_t n, int64_t axis);
 ir_ref op_stack(ir_graph *g, const ir_ref *x, size_t n, int64_t axis);
 
-/* reduce.c. axes NULL: all; an empty list reduces nothing. SUM PROD MEAN REDUCE_MAX REDUCE_MIN ANY ALL. */
+/* passes/ops/build/reduce.c. axes NULL: all; an empty list reduces nothing. SUM PROD MEAN REDUCE_MAX REDUCE_MIN ANY ALL. */
 ir_ref op_reduce(ir_graph *g, ir_op op, ir_ref x, const ir_ref *axes, size_t n, bool keepdims);
 /* ARGMAX ARGMIN; axis NULL: position in the row-major flattening */
 ir_ref op_argreduce(ir_graph *g, ir_op op, ir_ref x, const int64_t *axis, bool keepdims);
 
-/* contract.c */
+/* passes/ops/build/contract.c */
 ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
 
-/* indirect.c. Indices of any integer dtype; mode: IR_GATHER_. The first `batch` axes of x and of the indices
+/* passes/ops/build/indirect.c. Indices of any integer dtype; mode: IR_GATHER_. The first `batch` axes of x and of the indices
  * are the same ones, and stand before the axis. */
 /* shape x[:axis] ++ indices[batch:] ++ x[axis+1:] */
 ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
@@ -187,7 +187,7 @@ ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, in
 ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis, int mode,
                   int64_t batch);
 
-/* ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before it, or all after it
+/* passes/ops/compose/ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before it, or all after it
  * if reverse; exclusive: without itself, so that the first is 0 or 1 (not of CUMMAX, CUMMIN: nothing has no
  * extremum). */
 ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusive, bool reverse);
@@ -202,7 +202,7 @@ ir_ref op_lines(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_unlines(ir_graph *g, ir_ref lines, ir_ref like);
 /* Element at[i, j, k] of each of the lines [before, axis, behind]: all positions are known to exist. */
 ir_ref op_take_lines(ir_graph *g, ir_ref lines, ir_ref at);
-/* batch.c. A value of batch (b0, b1) and shape (d0, d1), f32[b0,b1|d0,d1], is physically [b0,b1,d0,d1]; every
+/* passes/ops/build/batch.c. A value of batch (b0, b1) and shape (d0, d1), f32[b0,b1|d0,d1], is physically [b0,b1,d0,d1]; every
  * other builder speaks of shapes alone, and gives its result the longest batch of its operands. Axes of
  * *_physical and batch_axis count from the end when negative, as others do. */
 ir_ref op_rebatch(ir_graph *g, ir_ref x, int64_t batch_dims); /* so many leading physical axes are batch */
@@ -236,7 +236,7 @@ ir_dtype op_promote(ir_dtype a, ir_dtype b); /* IR_NONE: u64 with a signed integ
 ir_dtype op_float_result(ir_dtype dtype);    /* OP_DTYPE_FLOAT */
 ir_dtype op_accumulator(ir_dtype dtype);     /* OP_DTYPE_SUM */
 
-/* apply.c: any operation by canonical name or alias, as text writes it (names.def, attributes.def). Numbers
+/* passes/ops/text/apply.c: any operation by canonical name or alias, as text writes it (names.def, attributes.def). Numbers
  * too large for int64_t may come as a WORD of decimal digits. Names of the leaves `input` and `buffer` are
  * not known here. */
 ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *operands, size_t n,

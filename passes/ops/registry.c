@@ -1,5 +1,5 @@
 /* The registry as a table by operation, and the compositions. */
-#include "derivative.h"
+#include "passes/ops/derivative/derivative.h"
 
 const op_row op_registry[IR_OP_COUNT] = {
 #define ROW(name, kind, dtype, shape, batch, derivative, rule, sharding, partial, cost, weight)              \

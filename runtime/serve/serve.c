@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/llvm_module.h"
+#include "runtime/compiler/llvm_module.h"
 
 /* As much as the first thread of a process usually has, whatever the limit here: LLVM recurses along chains
  * of operations. */

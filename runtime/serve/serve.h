@@ -1,4 +1,4 @@
-/* The compiler process (runtime/compiler.h), from inside: one thread that listens, and as many that compile
+/* The compiler process (runtime/compiler/compiler.h), from inside: one thread that listens, and as many that compile
  * as there are requests at once, which are at most as many as its parent has threads.
  *
  *   PROGRAM --serve PARENT BYTES     the socket is descriptor RT_WIRE_SOCKET; PARENT is the process that
@@ -7,11 +7,11 @@
  * The listener ends the process when the socket is hung up, when the parent has ended (which the socket does
  * not say where a process that the parent forked has a copy of it), and when a request has had its processor
  * time. What ends it otherwise, a signal or LLVM's call of exit, leaves its reason on standard error
- * (runtime/compile_wire.h). */
+ * (runtime/compiler/wire.h). */
 #ifndef VIEWFOLD_RUNTIME_SERVE_SERVE_H
 #define VIEWFOLD_RUNTIME_SERVE_SERVE_H
 
-#include "runtime/compile_wire.h"
+#include "runtime/compiler/wire.h"
 
 /* What a test does instead of, or before, what the process does. NULL for a process that does its work. */
 typedef struct serve_faults {

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "runtime/context.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 
 static double now(void) {
   struct timespec t;

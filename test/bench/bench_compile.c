@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "frontend/compile.h"
-#include "frontend/reader.h"
-#include "frontend/times.h"
+#include "frontend/api/compile.h"
+#include "frontend/text/reader.h"
+#include "frontend/report/times.h"
 #include "passes/ops/ops.h"
 #include "runtime/context.h"
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "frontend/api.h"
+#include "frontend/api/api.h"
 #include "test/lib/device_copy.h"
 
 enum { ROUNDS = 10, MOST_PORTS = 16 };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "passes/extract.h"
+#include "passes/index/extract/extract.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
 

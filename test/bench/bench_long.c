@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "frontend/chain.h"
-#include "passes/extract.h"
+#include "frontend/text/chain.h"
+#include "passes/index/extract/extract.h"
 #include "passes/passes.h"
 
 enum { STACK = 256 * 1024, UNITS = 8 };

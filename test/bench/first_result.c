@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "frontend/compile.h"
-#include "frontend/reader.h"
+#include "frontend/api/compile.h"
+#include "frontend/text/reader.h"
 #include "passes/ops/ops.h"
 #include "runtime/context.h"
 

@@ -1,10 +1,10 @@
 /* libFuzzer entry: any bytes are a chain expression or are refused with a place; every form of what was read
  * is made without harm, and what is printed of it stays within bounds. */
-#include "frontend/chain.h"
-#include "passes/access.h"
+#include "frontend/text/chain.h"
+#include "frontend/views/access.h"
 #include "passes/passes.h"
-#include "passes/textbook.h"
-#include "passes/view.h"
+#include "frontend/views/textbook.h"
+#include "frontend/views/view.h"
 
 #include <string.h>
 

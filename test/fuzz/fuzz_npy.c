@@ -1,8 +1,8 @@
 /* libFuzzer entry: no bytes upset the .npy reader, and an array that was read is the same after writing and
  * reading. */
-#include "frontend/npy.h"
+#include "frontend/files/npy.h"
 
-#include "frontend/npy_header.h"
+#include "frontend/files/npy_header.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* libFuzzer entry: no bytes upset the reader of graphs and kernels; errors have a position; what is read and
  * found valid prints as text that reads back as the same node. */
-#include "frontend/reader.h"
-#include "ir/print.h"
+#include "frontend/text/reader.h"
+#include "ir/print/print.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/api.h"
+#include "frontend/api/api.h"
 
 static char place[64];
 

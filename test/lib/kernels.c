@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/target.h"
+#include "runtime/cpu/target.h"
 
 static rt_module module;
 static bool module_ready;

@@ -5,7 +5,7 @@
 #define VIEWFOLD_TEST_PLANS_H
 
 #include "runtime/context.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 #include "test/lib/kernels.h"
 
 int p_set_up(void **state); /* group set-up and tear-down */

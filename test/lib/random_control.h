@@ -2,7 +2,7 @@
 #ifndef VIEWFOLD_TEST_LIB_RANDOM_CONTROL_H
 #define VIEWFOLD_TEST_LIB_RANDOM_CONTROL_H
 
-#include "frontend/api.h"
+#include "frontend/api/api.h"
 
 enum { WIDTH = 3, MOST_LENGTH = 5, INPUTS = 7, OUTPUTS = 24, ELEMENTS = 32 };
 enum { XS, MORE, STATE, NUMBER, WEIGHT, PREDICATE, TRIPS, WRT = PREDICATE };

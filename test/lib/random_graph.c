@@ -1,6 +1,6 @@
 #include "random_graph.h"
 
-#include "passes/ops/compose.h"
+#include "passes/ops/compose/compose.h"
 
 #include <math.h>
 #include <stdlib.h>

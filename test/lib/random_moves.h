@@ -1,5 +1,5 @@
 /* Random moves for the loops of kernels, in place of the cost model's: steps from these to what
- * passes/loop_offer.c finds near, each chosen at random. */
+ * passes/loops/neighbours.c finds near, each chosen at random. */
 #ifndef VIEWFOLD_TEST_RANDOM_MOVES_H
 #define VIEWFOLD_TEST_RANDOM_MOVES_H
 

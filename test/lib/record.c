@@ -1,7 +1,7 @@
 /* One-line cases: see record.h. */
 #include "record.h"
 
-#include "passes/index.h"
+#include "passes/index/index.h"
 
 #include <ctype.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 #include "test/lib/sharded.h"
 
-#include "ir/print.h"
-#include "passes/ops/sharding.h"
+#include "ir/print/print.h"
+#include "passes/ops/sharding/sharding.h"
 #include "test/lib/random_graph.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@
 #ifndef VIEWFOLD_TEST_SHARDED_H
 #define VIEWFOLD_TEST_SHARDED_H
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 enum { SHARDED_OPERANDS = 4, SHARDED_MASKS = 1 << SHARDED_OPERANDS };
 

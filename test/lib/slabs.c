@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "frontend/reader.h"
-#include "ir/parse.h"
+#include "frontend/text/reader.h"
+#include "ir/parse/parse.h"
 #include "passes/passes.h"
 
 enum { MOST_FUSED = 600 };

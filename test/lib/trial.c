@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/compile.h"
+#include "frontend/api/compile.h"
 #include "passes/passes.h"
 #include "test/lib/random_graph.h"
 

@@ -3,7 +3,7 @@
 #ifndef VIEWFOLD_TEST_LIB_TRIAL_H
 #define VIEWFOLD_TEST_LIB_TRIAL_H
 
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 #include "runtime/runtime.h"
 #include "test/lib/cases.h"
 

@@ -1,6 +1,6 @@
 #include "test/lib/view_record.h"
 
-#include "passes/index.h"
+#include "passes/index/index.h"
 #include "passes/ops/ops.h"
 
 ir_ref view_record_base(ir_graph *g, const model_shape *shape, int serial) {

@@ -14,12 +14,12 @@
  * Unless the weights themselves are wanted, lanes are work-items of a group, or locals have little room, the
  * graph must have become a kernel that goes over blocks of keys. Before that, the memory for intermediates
  * must grow with the length of a sequence, not with its square, under the same condition. */
-#include "frontend/compile.h"
-#include "ir/eval.h"
-#include "passes/ops/compose.h"
+#include "frontend/api/compile.h"
+#include "ir/eval/eval.h"
+#include "passes/ops/compose/compose.h"
 #include "passes/ops/ops.h"
 #include "passes/passes.h"
-#include "passes/rescale.h"
+#include "passes/patterns/online_softmax.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"
 

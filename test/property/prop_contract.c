@@ -12,7 +12,7 @@
  *   exact     equal to the evaluator's bit for bit: elements are small multiples of a power of two
  *   bounded   floats of any size: no farther from the sum in f64 than k u times the sum of magnitudes, k the
  *             number of terms, u half an ulp of the accumulator */
-#include "passes/ops/compose.h"
+#include "passes/ops/compose/compose.h"
 #include "passes/passes.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/trial.h"

@@ -10,7 +10,7 @@
  * gives what the evaluator gives.
  *
  * spec: F13.U F14.U F15.U */
-#include "frontend/api.h"
+#include "frontend/api/api.h"
 #include "ir/ir.h"
 #include "test/lib/random_control.h"
 #include "test/lib/random_graph.h"

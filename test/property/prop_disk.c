@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/disk_walk.h"
+#include "runtime/cache/walk.h"
 #include "test/lib/random_graph.h"
 
 enum { MOST = 1024, KEYS = 40, LOOKS = 60, LARGEST = 20000, LIMIT = 256 << 10, WAIT_NS = 4000000 };

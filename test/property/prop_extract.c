@@ -7,16 +7,16 @@
  * before and after, read back by an evaluator of the test's own and compared on every lane (an index only
  * where it is valid). Besides, extraction never makes the graph that it is given dearer, counted here, and
  * extracting what was extracted changes no text. Two cost tables are used in turn. */
-#include "passes/extract.h"
+#include "passes/index/extract/extract.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/chain.h"
-#include "passes/access.h"
-#include "passes/index.h"
+#include "frontend/text/chain.h"
+#include "frontend/views/access.h"
+#include "passes/index/index.h"
 #include "passes/passes.h"
 #include "test/lib/expression.h"
 #include "test/lib/view_model.h"

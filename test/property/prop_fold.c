@@ -21,10 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "frontend/chain.h"
-#include "passes/access.h"
+#include "frontend/text/chain.h"
+#include "frontend/views/access.h"
 #include "passes/passes.h"
-#include "passes/textbook.h"
+#include "frontend/views/textbook.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/view_check.h"
 #include "test/lib/view_model.h"

@@ -9,10 +9,10 @@
  *   - <J v, w> = <v, J^T w> to 1e-10, J v from forward mode;
  *   - the same of the gradient's own gradient (second derivatives), reverse over reverse and forward over
  * reverse; and of some, the compiled gradient is the evaluated one. */
-#include "frontend/compile.h"
-#include "frontend/reader.h"
-#include "ir/eval.h"
-#include "passes/derive.h"
+#include "frontend/api/compile.h"
+#include "frontend/text/reader.h"
+#include "ir/eval/eval.h"
+#include "passes/autodiff/derive.h"
 #include "passes/ops/ops.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"

@@ -11,9 +11,9 @@
  * Every third one is compiled for lanes that are work-items of a group.
  * It also holds that the printed graph parses back to the same text. On failure the earliest wrong value of
  * the graph is found and printed with all that it depends on. */
-#include "frontend/compile.h"
-#include "frontend/reader.h"
-#include "ir/eval.h"
+#include "frontend/api/compile.h"
+#include "frontend/text/reader.h"
+#include "ir/eval/eval.h"
 #include "passes/ops/ops.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"

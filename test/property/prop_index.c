@@ -10,8 +10,8 @@
  * validity is unchanged wherever that validity holds. On failure the smallest failing sub-expression is
  * printed. A rule that no case of a long run fires is a failure too. */
 #include "ir/ir.h"
-#include "passes/index.h"
-#include "passes/rule.h"
+#include "passes/index/index.h"
+#include "passes/index/rule.h"
 
 #include <inttypes.h>
 #include <stdio.h>

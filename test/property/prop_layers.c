@@ -11,7 +11,7 @@
  * others are small multiples of 1/2, so that every order of additions gives the same. Results must be right
  * to the bit as long as that holds, behind functions like tanh close to what the evaluator has, NaN where it
  * has NaN; and the bits the same for 1 and 4 threads. Says how many had several products in one kernel. */
-#include "passes/ops/compose.h"
+#include "passes/ops/compose/compose.h"
 #include "test/lib/slabs.h"
 #include "test/lib/trial.h"
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/index.h"
-#include "passes/view_index.h"
+#include "passes/index/index.h"
+#include "passes/view/index_map.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/view_model.h"
 #include "test/lib/view_record.h"

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/chain.h"
+#include "frontend/text/chain.h"
 #include "ir/regions.h"
 #include "passes/passes.h"
 #include "test/lib/view_model.h"

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "passes/passes.h"
-#include "passes/view.h"
+#include "frontend/views/view.h"
 #include "test/lib/view_model.h"
 #include "test/lib/view_record.h"
 

@@ -8,8 +8,8 @@
  * ones, so that there are ties, and special ones; floats to be added are small integers, so that every sum is
  * exact. Every third axis is of a size that the run supplies. Results are compared bit for bit, NaNs as a
  * class. */
-#include "frontend/compile.h"
-#include "ir/eval.h"
+#include "frontend/api/compile.h"
+#include "ir/eval/eval.h"
 #include "passes/ops/ops.h"
 #include "test/lib/cases.h"
 #include "test/lib/random_graph.h"

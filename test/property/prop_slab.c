@@ -11,7 +11,7 @@
  * with NaN and infinities here and there. Integers must be right to the bit, floats close to what the
  * evaluator has, NaN where it has NaN; and the bits the same for 1, 2 and 4 threads. Says how many kernels
  * were slabs. */
-#include "passes/ops/compose.h"
+#include "passes/ops/compose/compose.h"
 #include "test/lib/slabs.h"
 #include "test/lib/trial.h"
 

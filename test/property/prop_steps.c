@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "ir/eval.h"
-#include "ir/print.h"
+#include "ir/eval/eval.h"
+#include "ir/print/print.h"
 #include "test/lib/cases.h"
 #include "test/lib/flow.h"
 #include "test/lib/random_graph.h"

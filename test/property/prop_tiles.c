@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/chain.h"
+#include "frontend/text/chain.h"
 #include "passes/passes.h"
-#include "runtime/image.h"
-#include "runtime/llvm_module.h"
-#include "runtime/target.h"
+#include "runtime/image/image.h"
+#include "runtime/compiler/llvm_module.h"
+#include "runtime/cpu/target.h"
 #include "test/lib/random_graph.h"
 
 enum { RANK = 6, STEPS = 5, MOST = 60000, GUARD = 128, LINE = 64, TEXT = 1024, LOCALS = 32768 };

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/chain.h"
-#include "passes/view.h"
+#include "frontend/text/chain.h"
+#include "frontend/views/view.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/view_check.h"
 #include "test/lib/view_model.h"

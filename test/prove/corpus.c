@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontend/chain.h"
-#include "frontend/compile.h"
-#include "passes/access.h"
+#include "frontend/text/chain.h"
+#include "frontend/api/compile.h"
+#include "frontend/views/access.h"
 #include "passes/passes.h"
-#include "passes/textbook.h"
+#include "frontend/views/textbook.h"
 #include "test/lib/view_model.h"
 
 /* What every other pass rewrites: the chain as a kernel of its own. */

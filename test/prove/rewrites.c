@@ -9,7 +9,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "passes/rule.h"
+#include "passes/index/rule.h"
 #include "test/prove/corpus.h"
 #include "test/prove/from_graph.h"
 

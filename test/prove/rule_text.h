@@ -2,7 +2,7 @@
 #ifndef VIEWFOLD_TEST_PROVE_RULE_TEXT_H
 #define VIEWFOLD_TEST_PROVE_RULE_TEXT_H
 
-#include "passes/rule.h"
+#include "passes/index/rule.h"
 #include "test/prove/obligation.h"
 
 /* The rule as an obligation: its condition is facts, one part per conjunct; that divisors of the left side

@@ -1,5 +1,5 @@
 /* Files appear whole or not at all. */
-#include "frontend/atomic_file.h"
+#include "frontend/files/atomic_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "frontend/reader.h"
+#include "frontend/text/reader.h"
 #include "frontend/viewfold.h"
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "passes/passes.h"
 #include "test/lib/record.h"
 

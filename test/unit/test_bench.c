@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/cli_bench.h"
+#include "frontend/cli/bench/bench.h"
 
 typedef struct evaluated {
   vf_context *context;

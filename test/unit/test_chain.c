@@ -1,6 +1,6 @@
 /* Chain expressions: what each step means, other spellings of it, and what happens when memory runs out. The
  * messages of bad chains are in test/text/index. */
-#include "frontend/chain.h"
+#include "frontend/text/chain.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "frontend/nearest.h"
-#include "passes/access.h"
-#include "passes/textbook.h"
+#include "frontend/text/nearest.h"
+#include "frontend/views/access.h"
+#include "frontend/views/textbook.h"
 
 typedef struct world {
   ir_error error;

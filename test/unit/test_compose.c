@@ -1,5 +1,5 @@
 /* Recording compositions: the types of their results, and the exact words with which they refuse. */
-#include "passes/ops/compose.h"
+#include "passes/ops/compose/compose.h"
 #include "test/lib/record.h"
 
 #include <setjmp.h>

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/pool.h"
+#include "runtime/system/pool.h"
 
 static char root[64];
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "frontend/viewfold.h"
-#include "runtime/native_library.h"
+#include "runtime/native/library.h"
 
 enum { LIBRARIES = 3, THREADS = 4 };
 

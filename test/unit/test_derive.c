@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "frontend/viewfold.h"
-#include "passes/derive.h"
-#include "passes/ops/derivative.h"
+#include "passes/autodiff/derive.h"
+#include "passes/ops/derivative/derivative.h"
 #include "test/lib/record.h"
 
 static vf_error error;

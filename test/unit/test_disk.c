@@ -1,7 +1,7 @@
 /* The cache on disk: what was stored is found, by every process; what is damaged is a miss and never a wrong
  * answer; no process sees half an entry; the cache stays under its cap; where nothing can be written nothing
  * fails. */
-#include "runtime/disk.h"
+#include "runtime/cache/disk.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/disk_walk.h"
+#include "runtime/cache/walk.h"
 
 static char place[64];
 

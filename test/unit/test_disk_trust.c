@@ -1,6 +1,6 @@
 /* Whom the cache on disk trusts, and what it removes: nothing is read from or stored where somebody else
  * could have written, and nothing is unlinked but the cache's own files. */
-#include "runtime/disk.h"
+#include "runtime/cache/disk.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/disk_walk.h"
+#include "runtime/cache/walk.h"
 
 enum { ANOTHER = 12345 }; /* a user's number that is nobody's here */
 

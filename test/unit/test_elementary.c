@@ -5,8 +5,8 @@
  *   test_elementary                 seeded samples
  *   test_elementary soak [OP [N]]   every f32 (or every N-th) through each function of one operand, or
  * through OP alone */
-#include "ir/elementary.h"
-#include "ir/eval.h"
+#include "ir/elementary/elementary.h"
+#include "ir/eval/eval.h"
 #include "test/lib/bits.h"
 
 #include <float.h>

@@ -1,5 +1,5 @@
 /* The reference evaluator against values worked out by hand or by NumPy's rules. */
-#include "ir/eval.h"
+#include "ir/eval/eval.h"
 
 #include <math.h>
 #include <setjmp.h>

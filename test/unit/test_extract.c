@@ -1,7 +1,7 @@
 /* The extracted form: one row for each thing that makes an expression cheaper, as texts before and after;
  * limits and memory. That values stay is for test/property/prop_extract.c. */
-#include "ir/parse.h"
-#include "passes/extract.h"
+#include "ir/parse/parse.h"
+#include "passes/index/extract/extract.h"
 #include "test/lib/memory.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The linker and loader, on objects that LLVM makes: what they run, what they refuse and in which words, and
  * that no damaged object or image does any harm. */
-#include "runtime/image.h"
+#include "runtime/image/image.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "ir/parse.h"
+#include "ir/parse/parse.h"
 
 static uint32_t shown(const char *text, bool items) {
   ir_error error = {0};

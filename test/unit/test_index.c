@@ -1,8 +1,8 @@
 /* The index algebra: what expressions become, as a user reads them. Each row is a text of declarations
  * (`i=0..2`) and an expression, and the text of its canonical form. */
-#include "ir/parse.h"
-#include "passes/index.h"
-#include "passes/rule.h"
+#include "ir/parse/parse.h"
+#include "passes/index/index.h"
+#include "passes/index/rule.h"
 
 #include <setjmp.h>
 #include <stdio.h>

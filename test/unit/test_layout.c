@@ -1,6 +1,6 @@
 /* The arena's layout: no two intermediates that are needed together overlap, every offset is aligned, and the
  * arena is not much larger than what is needed at the worst moment. */
-#include "runtime/layout.h"
+#include "runtime/memory/layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/api.h"
+#include "frontend/api/api.h"
 #include "runtime/context.h"
 #include "test/lib/memory.h"
 

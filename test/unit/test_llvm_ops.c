@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ir/elementary.h"
+#include "ir/elementary/elementary.h"
 #include "test/lib/kernels.h"
 
 enum { N = 2048, LANES = 16, MAX_EFFECTS = 40 };

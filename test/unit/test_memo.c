@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
-#include "runtime/digest.h"
+#include "runtime/cache/digest.h"
 
 static rt_digest one_digest(const void *bytes, size_t size) { return (rt_digest){.lo = 7, .hi = 7}; }
 #define rt_digest_of one_digest
-#include "runtime/memo.c"
+#include "runtime/cache/memo.c"
 
 enum { KEYS = 100 };
 static int dropped[KEYS];

@@ -1,8 +1,8 @@
 /* .npy in memory: whatever numpy writes is read, and everything else is refused with a message. The fixtures
  * hold bytes that numpy 2.4 wrote. */
-#include "frontend/npy.h"
+#include "frontend/files/npy.h"
 
-#include "frontend/npy_header.h"
+#include "frontend/files/npy_header.h"
 
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* .npy on disk: what is written is byte for byte what numpy writes, files and pipes are read, and failures of
  * the file system say what failed. The expected headers were written by numpy 2.4; where python3 has numpy,
  * the last test asks it directly. */
-#include "frontend/npy.h"
+#include "frontend/files/npy.h"
 
-#include "frontend/npy_header.h"
+#include "frontend/files/npy_header.h"
 
 #include <dirent.h>
 #include <setjmp.h>

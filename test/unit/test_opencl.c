@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/opencl_loader.h"
+#include "runtime/opencl/loader.h"
 #include "test/lib/opencl.h"
 #include "test/lib/plans.h"
 

@@ -1,4 +1,4 @@
-/* f64 computed with integers on OpenCL devices (codegen/opencl_soft.c), each function by itself against the
+/* f64 computed with integers on OpenCL devices (codegen/opencl/soft_float.c), each function by itself against the
  * processor's doubles, for scalars and for vectors; and that the compiler of the shim's device without f64
  * knows none, so that other tests can rely on it. */
 #include <math.h>
@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "codegen/opencl.h"
-#include "runtime/opencl_loader.h"
+#include "codegen/opencl/opencl.h"
+#include "runtime/opencl/loader.h"
 #include "test/lib/bits.h"
 #include "test/lib/opencl.h"
 

@@ -1,8 +1,8 @@
 /* Which products are computed in parts, on graphs after packing as text; and what happens without memory. */
 #include "passes/passes.h"
 
-#include "frontend/reader.h"
-#include "ir/parse.h"
+#include "frontend/text/reader.h"
+#include "ir/parse/parse.h"
 #include "test/lib/memory.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The thread pool: every index once, whatever the sizes; loops from many threads and nested ones; sleeping
  * and waking; life and death. Run with SAN=thread to see that it is free of races. */
-#include "runtime/pool.h"
+#include "runtime/system/pool.h"
 
 #include <pthread.h>
 #include <setjmp.h>

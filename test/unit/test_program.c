@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "passes/index.h"
+#include "passes/index/index.h"
 #include "test/lib/plans.h"
 
 static void a_temporary_between_two_kernels(void **state) {

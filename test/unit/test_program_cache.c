@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "runtime/disk_entry.h"
-#include "runtime/identity.h"
+#include "runtime/cache/entry.h"
+#include "runtime/cache/identity.h"
 #include "test/lib/plans.h"
 
 static void graphs_share_kernels(void **state) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "passes/index.h"
+#include "passes/index/index.h"
 #include "test/prove/from_graph.h"
 #include "test/prove/rule_text.h"
 

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "passes/ops/args.h"
-#include "passes/ops/derivative.h"
-#include "passes/ops/sharding.h"
+#include "passes/ops/text/args.h"
+#include "passes/ops/derivative/derivative.h"
+#include "passes/ops/sharding/sharding.h"
 #include "passes/passes.h"
 #include "test/lib/record.h"
 

@@ -1,7 +1,7 @@
 /* floordiv and mod of floats: the evaluator's, and the operations that define them for compiled code, against
  * long division bit by bit, which takes no library's word for it. */
-#include "ir/elementary.h"
-#include "ir/eval.h"
+#include "ir/elementary/elementary.h"
+#include "ir/eval/eval.h"
 #include "test/lib/bits.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Schedules as text: which lines are read, and what becomes of an error behind their moves. */
-#include "frontend/schedule.h"
+#include "frontend/text/loop_schedule.h"
 
 #include <setjmp.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "frontend/api.h"
-#include "passes/derive.h"
-#include "passes/ops/sharding.h"
+#include "frontend/api/api.h"
+#include "passes/autodiff/derive.h"
+#include "passes/ops/sharding/sharding.h"
 #include "passes/passes.h"
 #include "test/lib/record.h"
 #include "test/lib/sharded.h"

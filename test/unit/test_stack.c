@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "frontend/viewfold.h"
-#include "runtime/stack.h"
+#include "runtime/system/stack.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = 1 };

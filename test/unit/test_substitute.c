@@ -1,6 +1,6 @@
 /* Rewriting whole expressions: what is told apart by what it is stays the node that it is, and what quotients
  * become keeps the bounds that they have. */
-#include "passes/index.h"
+#include "passes/index/index.h"
 
 #include <setjmp.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The machine description: what the processor says is plausible, its text says everything, and settings
  * override it. */
-#include "runtime/target.h"
+#include "runtime/cpu/target.h"
 
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The text forms: what is printed, that it reads back as the same nodes, and the messages of bad input. */
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/parse/parse.h"
+#include "ir/print/print.h"
 #include "ir/regions.h"
 
 #include <limits.h>

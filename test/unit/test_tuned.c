@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "frontend/compile.h"
-#include "frontend/tuned.h"
-#include "runtime/tuned.h"
+#include "frontend/api/compile.h"
+#include "frontend/api/tuned.h"
+#include "runtime/program/tuned.h"
 #include "test/lib/flow.h"
 
 enum { SIZE = 100 };

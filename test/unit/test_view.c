@@ -1,5 +1,5 @@
 /* Views as (shape; strides; offset; mask): canonical forms, movement, reshape, chains. */
-#include "passes/view.h"
+#include "frontend/views/view.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "frontend/chain.h"
+#include "frontend/text/chain.h"
 
 #define LIST(...)                                                                                            \
   (const int64_t[]) { __VA_ARGS__ }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "frontend/viewfold.h"
-#include "frontend/watch.h"
+#include "frontend/api/watch.h"
 
 static void expect(const char *debug, bool good, bool bisects, uint64_t limit) {
   fe_watch w;

@@ -304,7 +304,7 @@ ROWS = {
     "floor": unary(np.floor, FLOATS), "ceil": unary(np.ceil, FLOATS), "trunc": unary(np.trunc, FLOATS),
     "round": unary(np.rint, FLOATS), "stop_gradient": unary(lambda a: a, FLOATS),
     "sqrt": exactly(np.sqrt),
-    # (units for f32, for f64), as ir/elementary.h states them, and what NumPy's own may be off
+    # (units for f32, for f64), as ir/elementary/elementary.h states them, and what NumPy's own may be off
     "rsqrt": of_float(lambda a: 1 / np.sqrt(a), (1.51, 1.51)),
     "exp": of_float(np.exp, (1.01, 1.01)), "exp2": of_float(np.exp2, (1.01, 1.01)),
     "log": of_float(np.log, (1.01, 1.01)), "log2": of_float(np.log2, (1.51, 1.01)),

@@ -1,4 +1,4 @@
-# Attention over rows of scores that fit in no cache: blocks of keys, with a running maximum (passes/fold_blocks.c).
+# Attention over rows of scores that fit in no cache: blocks of keys, with a running maximum (passes/fold/key_blocks.c).
 
 <<< long.vf
 graph @long(%q: f32[2,4096,64], %k: f32[2,4096,64], %v: f32[2,4096,64]) {

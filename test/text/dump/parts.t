@@ -1,4 +1,4 @@
-# Products of which one element of a batch is needed at a time (passes/parts.c).
+# Products of which one element of a batch is needed at a time (passes/batch_stream/batch_stream.c).
 <<< layer.vf
 graph @layer(%x: f32[8,128,384], %w: f32[1152,384], %b: f32[1152]) {
   %wt = permute %w order=[1,0]

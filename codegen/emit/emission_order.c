@@ -1,0 +1,295 @@
+/* The order of emission (emission_order.h). */
+#include "codegen/emit/emission_order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_POINTERS = 1024 };
+
+struct cg_block {
+  struct cg_block *next;
+  size_t used, size;
+  void *pointers[];
+};
+
+void cg_order_fail(cg_order *o, ir_status status, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  ir_fail(o->error, status, "%s", text);
+  o->failed = true;
+}
+
+static void short_of_memory(cg_order *o) {
+  cg_order_fail(o, IR_ERR_MEMORY, "out of memory emitting a kernel");
+}
+
+static void *zeroed(const ir_mem *mem, size_t size) {
+  void *made = ir_alloc(mem, size);
+  if (made) memset(made, 0, size);
+  return made;
+}
+
+bool cg_order_open(cg_order *o, cg_nest *nest, const cg_emits *emits, void *emitter, ir_error *error) {
+  const ir_mem *mem = nest->mem;
+  *o = (cg_order){.nest = nest,
+                  .g = &nest->graph,
+                  .error = error,
+                  .emits = emits,
+                  .emitter = emitter,
+                  .values = zeroed(mem, nest->count * sizeof *o->values),
+                  .mark = zeroed(mem, nest->count * sizeof *o->mark),
+                  .finals = zeroed(mem, nest->loop_count * sizeof *o->finals),
+                  .open = zeroed(mem, nest->loop_count * sizeof *o->open),
+                  .digit = zeroed(mem, nest->loop_count * sizeof *o->digit)};
+  if (!o->values || !o->mark || !o->finals || !o->open || !o->digit) short_of_memory(o);
+  return !o->failed;
+}
+
+void cg_order_close(cg_order *o) {
+  const ir_mem *mem = o->nest->mem;
+  for (struct cg_block *b = o->blocks, *next; b; b = next) {
+    next = b->next;
+    ir_free(mem, b, sizeof *b + b->size * sizeof b->pointers[0]);
+  }
+  ir_free(mem, o->values, o->nest->count * sizeof *o->values);
+  ir_free(mem, o->mark, o->nest->count * sizeof *o->mark);
+  ir_free(mem, o->finals, o->nest->loop_count * sizeof *o->finals);
+  ir_free(mem, o->open, o->nest->loop_count * sizeof *o->open);
+  ir_free(mem, o->digit, o->nest->loop_count * sizeof *o->digit);
+  ir_free(mem, o->log, o->log_cap * sizeof *o->log);
+  ir_free(mem, o->stack, o->stack_cap * sizeof *o->stack);
+  ir_free(mem, o->list, o->list_cap * sizeof *o->list);
+}
+
+void *cg_array(cg_order *o, size_t count) {
+  struct cg_block *b = o->blocks;
+  if (!b || b->size - b->used < count) {
+    size_t size = count > BLOCK_POINTERS ? count : BLOCK_POINTERS;
+    b = ir_alloc(o->nest->mem, sizeof *b + size * sizeof b->pointers[0]);
+    if (!b) {
+      short_of_memory(o);
+      return NULL;
+    }
+    *b = (struct cg_block){o->blocks, 0, size};
+    o->blocks = b;
+  }
+  b->used += count;
+  return b->pointers + b->used - count;
+}
+
+void **cg_carried_arrays(cg_order *o, const cg_loop *loop) {
+  void **arrays = cg_array(o, loop->carries);
+  for (uint32_t i = 0; i < loop->carries && !o->failed; i++)
+    arrays[i] = cg_array(o, cg_copies(o, cg_carry_lanes(o, loop, i)));
+  return arrays;
+}
+
+/* copies */
+
+static bool is_unroll(const cg_order *o, int64_t loop) { return o->nest->loops[loop].binding == IR_UNROLL; }
+
+size_t cg_copies(const cg_order *o, const uint64_t *lanes) {
+  size_t copies = 1;
+  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
+    if (is_unroll(o, l)) copies *= (size_t)o->nest->loops[l].extent;
+  return copies;
+}
+
+size_t cg_copy_at(const cg_order *o, const uint64_t *lanes) {
+  size_t copy = 0;
+  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
+    if (is_unroll(o, l)) copy = copy * (size_t)o->nest->loops[l].extent + (size_t)o->digit[l];
+  return copy;
+}
+
+void cg_first_lane(cg_order *o, const uint64_t *lanes) {
+  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;) o->digit[l] = 0;
+}
+
+bool cg_next_lane(cg_order *o, const uint64_t *lanes) {
+  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;) {
+    if (!is_unroll(o, l)) continue;
+    if (++o->digit[l] < o->nest->loops[l].extent) return true;
+    o->digit[l] = 0;
+  }
+  return false;
+}
+
+uint32_t cg_width_of(const cg_order *o, const uint64_t *lanes) {
+  for (int64_t l = -1; (l = cg_set_next(o->nest, lanes, l)) >= 0;)
+    if (o->nest->loops[l].binding == IR_VECTOR) return (uint32_t)o->nest->loops[l].extent;
+  return 1;
+}
+
+/* values */
+
+void cg_define(cg_order *o, ir_ref ref, void *copies) {
+  if (!IR_RESERVE(o->nest->mem, o->log, o->log_cap, o->log_count + 1)) {
+    short_of_memory(o);
+    return;
+  }
+  o->log[o->log_count++] = ref;
+  o->values[ref] = copies;
+}
+
+void cg_forget_since(cg_order *o, size_t mark) {
+  while (o->log_count > mark) o->values[o->log[--o->log_count]] = NULL;
+}
+
+/* what to emit now */
+
+static bool is_ready(const cg_order *o, ir_ref ref) {
+  if (ir_dtype_of(o->g, ref) == IR_NONE) return false; /* effects happen where they stand */
+  if (o->nest->reads[ref] & ~o->written) return false; /* not ahead of what it reads */
+  const uint64_t *deps = cg_deps(o->nest, ref);
+  for (int64_t l = -1; (l = cg_set_next(o->nest, deps, l)) >= 0;)
+    if (!o->open[l]) return false;
+  return true;
+}
+
+void cg_visit(void *order, ir_ref ref) {
+  cg_order *o = order;
+  if (o->mark[ref] == o->stamp || o->values[ref] || o->failed) return;
+  o->mark[ref] = o->stamp;
+  if (IR_RESERVE(o->nest->mem, o->stack, o->stack_cap, o->stack_count + 1)) o->stack[o->stack_count++] = ref;
+  else short_of_memory(o);
+}
+
+static int ascending(const void *a, const void *b) {
+  ir_ref x = *(const ir_ref *)a, y = *(const ir_ref *)b;
+  return x < y ? -1 : x > y;
+}
+
+bool cg_surely_runs(const cg_order *o, const cg_loop *loop) {
+  if (loop->binding == IR_THREAD) return o->emits->threads_run;
+  return ir_bounds_of(o->g, ir_src(o->g, loop->range, 0)).lo >= 1;
+}
+
+/* A loop whose body may never be run, so that nothing may be read on its behalf. */
+static bool may_not_run(const cg_order *o, ir_ref ref) {
+  if (ir_op_of(o->g, ref) != IR_OP_LOOP) return false;
+  const cg_loop *loop = &o->nest->loops[o->nest->loop_of[ref] - 1];
+  return !cg_is_lane(loop) && !cg_surely_runs(o, loop);
+}
+
+static void emit_node(cg_order *o, ir_ref ref) {
+  const ir_node *n = ir_get(o->g, ref);
+  uint32_t number = o->nest->loop_of[ref] - 1;
+  if (n->op == IR_OP_LOOP) {
+    bool lanes = cg_is_lane(&o->nest->loops[number]);
+    (lanes ? o->emits->lanes : o->emits->running)(o->emitter, number);
+    if (!o->failed) cg_define(o, ref, o->finals[number][0]);
+    return;
+  }
+  if (n->op == IR_OP_GET) {
+    cg_define(o, ref, o->finals[number][ir_arg_int(n)]);
+    return;
+  }
+  void *copies = cg_array(o, cg_copies(o, cg_lanes(o->nest, ref)));
+  if (!copies) return;
+  o->emits->copies(o->emitter, ref, copies);
+  cg_define(o, ref, copies);
+}
+
+void cg_emit_visited(cg_order *o, bool reads) {
+  size_t first = o->list_count;
+  while (o->stack_count && !o->failed) {
+    ir_ref ref = o->stack[--o->stack_count];
+    bool now = is_ready(o, ref) && (reads || !o->nest->touches[ref]);
+    if (now && !IR_RESERVE(o->nest->mem, o->list, o->list_cap, o->list_count + 1)) short_of_memory(o);
+    else if (now) o->list[o->list_count++] = ref;
+    if (!o->emits->instead || !o->emits->instead(o->emitter, ref, cg_visit, o))
+      cg_operands(o->nest, ref, !now && !(reads && may_not_run(o, ref)), cg_visit, o);
+  }
+  size_t end = o->list_count;
+  if (end > first) qsort(o->list + first, end - first, sizeof *o->list, ascending);
+  for (size_t i = first; i < end && !o->failed; i++)
+    if (!o->values[o->list[i]]) emit_node(o, o->list[i]);
+  o->list_count = first;
+  o->stack_count = 0;
+}
+
+void cg_begin_visit(cg_order *o) {
+  if (++o->stamp) return;
+  memset(o->mark, 0, o->nest->count * sizeof *o->mark);
+  o->stamp = 1;
+}
+
+void cg_need(cg_order *o, ir_ref ref) {
+  cg_begin_visit(o);
+  cg_operands(o->nest, ref, true, cg_visit, o);
+  cg_emit_visited(o, true);
+}
+
+void cg_hoist(cg_order *o, const cg_loop *loop, bool reads) {
+  cg_begin_visit(o);
+  cg_operands(o->nest, loop->node, true, cg_visit, o);
+  cg_emit_visited(o, reads);
+}
+
+void cg_need_next(cg_order *o, const cg_loop *loop) {
+  cg_begin_visit(o);
+  for (uint32_t i = 0; i < loop->carries; i++) cg_visit(o, ir_src(o->g, loop->node, 1 + loop->carries + i));
+  cg_emit_visited(o, true);
+}
+
+bool cg_before_loop(cg_order *o, const cg_loop *loop) {
+  if (++o->nesting > CG_MAX_NESTING) {
+    cg_order_fail(o, IR_ERR_UNSUPPORTED, "compile: loops are nested more than %d deep", CG_MAX_NESTING);
+    return false;
+  }
+  cg_begin_visit(o);
+  cg_operands(o->nest, loop->node, false, cg_visit, o);
+  cg_emit_visited(o, true);
+  if (cg_surely_runs(o, loop)) cg_hoist(o, loop, true);
+  cg_hoist(o, loop, false);
+  return !o->failed;
+}
+
+/* effects */
+
+static void emit_access(cg_order *o, ir_ref ref) {
+  const uint64_t *lanes = cg_lanes(o->nest, ref);
+  if (o->emits->before) o->emits->before(o->emitter, ref);
+  cg_need(o, ref);
+  if (ir_op_of(o->g, ref) == IR_OP_STORE) {
+    if (!o->failed) o->emits->store(o->emitter, ref);
+    if (cg_local_of(o->g, ref) >= 0) o->written |= (uint64_t)1 << cg_local_of(o->g, ref);
+    return;
+  }
+  cg_first_lane(o, lanes);
+  do
+    if (!o->failed) o->emits->update(o->emitter, ref);
+  while (cg_next_lane(o, lanes));
+}
+
+/* Effects within effects that open no loop are kept on a list rather than on the C stack. */
+void cg_emit_effect(cg_order *o, ir_ref effect) {
+  ir_ref *todo = NULL;
+  size_t count = 0, cap = 0;
+  const ir_mem *mem = o->nest->mem;
+  bool room = IR_RESERVE(mem, todo, cap, 1);
+  if (room) todo[count++] = effect;
+  while (room && count && !o->failed) {
+    ir_ref ref = todo[--count];
+    const ir_node *n = ir_get(o->g, ref);
+    uint32_t number = o->nest->loop_of[ref] - 1;
+    bool lanes = n->op == IR_OP_LOOP && cg_is_lane(&o->nest->loops[number]);
+    if (n->op == IR_OP_STORE || n->op == IR_OP_UPDATE) {
+      emit_access(o, ref);
+    } else if (n->op == IR_OP_SEQ || lanes) {
+      room = IR_RESERVE(mem, todo, cap, count + n->nsrc);
+      for (uint32_t i = n->nsrc; room && i-- > (lanes ? 1u : 0u);) todo[count++] = n->src[i];
+    } else if (n->op == IR_OP_LOOP && n->dtype == IR_NONE) {
+      o->emits->running(o->emitter, number);
+    } else {
+      cg_order_fail(o, IR_ERR_INTERNAL, "compile: %s is no effect", ir_ops[n->op].text);
+    }
+  }
+  if (!room) short_of_memory(o);
+  ir_free(mem, todo, cap * sizeof *todo);
+}

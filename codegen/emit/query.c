@@ -1,0 +1,146 @@
+/* What emitters ask of a nest: how an index moves along its loops, and which operands a node needs where. */
+#include "codegen/emit/nest.h"
+
+static bool vector_term(const cg_nest *nest, ir_ref ref, int64_t *stride) {
+  const ir_graph *g = &nest->graph;
+  *stride = 1;
+  if (ir_op_of(g, ref) == IR_OP_RANGE) return nest->width[ref] > 1;
+  if (ir_op_of(g, ref) != IR_OP_MUL) return false;
+  ir_ref a = ir_src(g, ref, 0), b = ir_src(g, ref, 1);
+  if (ir_is_const(g, a, stride)) a = b;
+  else if (!ir_is_const(g, b, stride)) return false;
+  return ir_op_of(g, a) == IR_OP_RANGE && nest->width[a] > 1;
+}
+
+/* Of a product with a range that is vector lanes: the other side, if it has no lanes. */
+static ir_ref factor_of(const cg_nest *nest, ir_ref part) {
+  const ir_graph *g = &nest->graph;
+  if (ir_op_of(g, part) != IR_OP_MUL) return 0;
+  for (uint32_t i = 0; i < 2; i++) {
+    ir_ref range = ir_src(g, part, i), other = ir_src(g, part, 1 - i);
+    if (ir_op_of(g, range) == IR_OP_RANGE && nest->width[range] > 1 &&
+        cg_set_next(nest, cg_lanes(nest, other), -1) < 0)
+      return other;
+  }
+  return 0;
+}
+
+cg_access cg_access_of(const cg_nest *nest, ir_ref index) {
+  const ir_graph *g = &nest->graph;
+  cg_access access = {.affine = true, .base = index};
+  if (nest->width[index] == 1) return access;
+  access.base = 0;
+  if (vector_term(nest, index, &access.stride)) return access;
+  if (ir_op_of(g, index) == IR_OP_ADD) {
+    access.base = ir_src(g, index, 0);
+    if (nest->width[access.base] == 1 && vector_term(nest, ir_src(g, index, 1), &access.stride))
+      return access;
+  }
+  bool split = ir_op_of(g, index) == IR_OP_ADD && nest->width[access.base] == 1;
+  access = split ? (cg_access){.base = access.base, .part = ir_src(g, index, 1)} : (cg_access){.part = index};
+  access.factor = factor_of(nest, access.part);
+  return access;
+}
+
+bool cg_stride(const cg_nest *nest, ir_ref index, uint32_t loop, int64_t *stride) {
+  enum { DEEPEST = 32 };
+  const ir_graph *g = &nest->graph;
+  ir_ref todo[DEEPEST] = {index};
+  uint32_t count = 1;
+  *stride = 0;
+  while (count) {
+    ir_ref ref = todo[--count], range = ref;
+    const ir_node *n = ir_get(g, ref);
+    int64_t factor = 1;
+    if (!cg_set_has(cg_lanes(nest, ref), loop) && !cg_set_has(cg_deps(nest, ref), loop)) continue;
+    if (n->op == IR_OP_ADD && count + 2 <= DEEPEST) {
+      todo[count++] = n->src[0], todo[count++] = n->src[1];
+      continue;
+    }
+    if (n->op == IR_OP_MUL) {
+      if (ir_is_const(g, n->src[0], &factor)) range = n->src[1];
+      else if (ir_is_const(g, n->src[1], &factor)) range = n->src[0];
+    }
+    if (range != nest->loops[loop].range) return false;
+    *stride += factor;
+  }
+  return true;
+}
+
+static bool is_multiple(const ir_graph *g, ir_ref ref, int64_t of) {
+  const ir_node *n = ir_get(g, ref);
+  int64_t value;
+  if (ir_is_const(g, ref, &value)) return value % of == 0;
+  for (uint32_t i = 0; n->op == IR_OP_MUL && i < n->nsrc; i++)
+    if (ir_is_const(g, n->src[i], &value) && value % of == 0) return true;
+  return false;
+}
+
+bool cg_is_multiple(const ir_graph *g, ir_ref index, ir_ref but, int64_t of) {
+  enum { DEEPEST = 32 };
+  ir_ref todo[DEEPEST] = {index};
+  uint32_t count = 1;
+  while (count) {
+    ir_ref ref = todo[--count];
+    const ir_node *n = ir_get(g, ref);
+    if (ref == but || is_multiple(g, ref, of)) continue;
+    if (n->op != IR_OP_ADD || count + 2 > DEEPEST) return false;
+    todo[count++] = n->src[0], todo[count++] = n->src[1];
+  }
+  return true;
+}
+
+ir_ref cg_lane_body(const cg_nest *nest, const cg_loop *loop, uint32_t slot) {
+  const ir_graph *g = &nest->graph;
+  ir_ref next = ir_src(g, loop->node, 1 + loop->carries + slot), carry = loop->carry[slot];
+  const ir_node *n = ir_get(g, next);
+  if (!carry || n->nsrc != 2 || (n->src[0] != carry && n->src[1] != carry)) return 0;
+  return n->src[0] == carry ? n->src[1] : n->src[0];
+}
+
+static void loop_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *, ir_ref),
+                          void *user) {
+  const ir_graph *g = &nest->graph;
+  const ir_node *n = ir_get(g, ref);
+  const cg_loop *loop = &nest->loops[nest->loop_of[ref] - 1];
+  if (cg_is_lane(loop) && n->dtype == IR_NONE) {
+    visit(user, n->src[1]);
+  } else if (cg_is_lane(loop)) {
+    for (uint32_t i = 0; i < loop->carries; i++) {
+      ir_ref body = cg_lane_body(nest, loop, i);
+      visit(user, n->src[1 + i]);
+      if (body) visit(user, body);
+    }
+  } else {
+    if (loop->binding != IR_THREAD) visit(user, ir_src(g, loop->range, 0));
+    for (uint32_t i = 1; i < n->nsrc; i++)
+      if (inside || i <= loop->carries) visit(user, n->src[i]);
+  }
+}
+
+void cg_operands(const cg_nest *nest, ir_ref ref, bool inside, void (*visit)(void *, ir_ref), void *user) {
+  const ir_graph *g = &nest->graph;
+  const ir_node *n = ir_get(g, ref);
+  ir_op op = (ir_op)n->op;
+  if (cg_is_leaf(op) || op == IR_OP_RANGE || op == IR_OP_CARRY || op == IR_OP_LOCAL) return;
+  if (op == IR_OP_LOOP) {
+    loop_operands(nest, ref, inside, visit, user);
+    return;
+  }
+  if (op == IR_OP_RARE && !inside) { /* the first value is needed behind a branch only */
+    visit(user, n->src[0]);
+    visit(user, n->src[2]);
+    return;
+  }
+  bool memory = op == IR_OP_LOAD || op == IR_OP_STORE || op == IR_OP_UPDATE;
+  uint32_t count = op == IR_OP_UPDATE ? 4 : n->nsrc; /* the rest only says in which loops it stands */
+  for (uint32_t i = 0; i < count; i++) {
+    if (!memory || i != 1) {
+      visit(user, n->src[i]);
+      continue;
+    }
+    cg_access access = cg_access_of(nest, n->src[i]);
+    if (access.base) visit(user, access.base);
+    if (access.part) visit(user, access.part);
+  }
+}

@@ -1,0 +1,115 @@
+/* Elements that change places between registers: transposes and interleaving.
+ *
+ * A transpose of 2^w rows of 2^e <= 2^w elements begins by filling registers of 2^w elements with rows,
+ * 2^(w-e) to a register. Positions are then told by bits: e bits say which register, w bits which element of
+ * it. The e lowest bits of the element are those of the column; all others are of the row. e stages each
+ * exchange one bit of the register with a column bit of the element, by two shuffles of two registers for
+ * each pair of them; in the end the register is the column and the element is the row.
+ *
+ * Which bits of the row fill a register and which stage pushes which bit is free. It is chosen so that every
+ * shuffle is one that processors have as a single instruction: within segments of SEGMENT bytes the halves
+ * are interleaved, which takes out the highest bit of the position and puts in a lowest one (unpack, zip);
+ * above them, whole segments are picked, the even or odd ones of two registers. */
+#include "codegen/emit/transpose.h"
+
+enum { SEGMENT = 16, MAX_BITS = 10 };
+
+static uint32_t log2_of(uint32_t value) {
+  uint32_t bits = 0;
+  while (value >> bits > 1) bits++;
+  return bits;
+}
+
+/* b's elements after a's. */
+static void *joined(const cg_shuffles *s, void *a, void *b, uint32_t width) {
+  uint32_t order[CG_MAX_LANES];
+  for (uint32_t i = 0; i < 2 * width; i++) order[i] = i;
+  return s->two_input(s->emitter, a, b, order, 2 * width);
+}
+
+/* A stage: among bits [low, high) of the element's position one goes out and the one that told registers a
+ * and b apart comes in. `rising`: the highest goes out, the others move up, the lowest comes in; otherwise
+ * the other way round. The result holds the elements of which the bit that goes out is `out`. */
+static void *exchanged(const cg_shuffles *s, void *a, void *b, uint32_t width, uint32_t low, uint32_t high,
+                       bool rising, uint32_t out) {
+  uint32_t order[CG_MAX_LANES], bits = high - low, all = (1u << bits) - 1;
+  for (uint32_t p = 0; p < width; p++) {
+    uint32_t middle = p >> low & all, in = rising ? middle & 1 : middle >> (bits - 1);
+    uint32_t was = rising ? middle >> 1 | out << (bits - 1) : (middle << 1 & all) | out;
+    order[p] = (p & ~(all << low)) + (was << low) + in * width;
+  }
+  return s->two_input(s->emitter, a, b, order, width);
+}
+
+/* Where the bits of a row are: 2^e registers, 2^(w-e) rows in each. */
+typedef struct plan {
+  uint32_t w, e, inside;     /* `inside`: bits of a position within a segment */
+  uint32_t pushed[MAX_BITS]; /* by stage: bit of the row that tells registers apart there */
+  uint32_t beside[MAX_BITS]; /* by place above the column bits: bit of the row */
+} plan;
+
+static plan make_plan(uint32_t w, uint32_t e, uint32_t inside) {
+  plan p = {w, e, inside, {0}, {0}};
+  uint32_t stage = 0, place = 0, outside = w - inside, above = e > inside ? e - inside : 0;
+  if (e >= inside) { /* rising: what is pushed first ends highest */
+    for (uint32_t i = inside; i-- > 0;) p.pushed[stage++] = i;
+  } else { /* falling: places move down by e, what is pushed last ends highest */
+    for (uint32_t i = e; i < inside; i++) p.beside[place++] = i - e;
+    for (uint32_t i = inside - e; i < inside; i++) p.pushed[stage++] = i;
+  }
+  for (uint32_t i = above; i < outside; i++) p.beside[place++] = inside + i - above;
+  for (uint32_t i = outside - above; i < outside; i++) p.pushed[stage++] = inside + i;
+  return p;
+}
+
+/* The rows of register r, side by side. */
+static void *fill(const cg_shuffles *s, const plan *p, uint32_t r, void *const *rows, uint32_t bytes) {
+  void *part[CG_MAX_LANES];
+  uint32_t count = 1u << (p->w - p->e), base = 0, width = 1u << p->e;
+  for (uint32_t i = 0; i < p->e; i++) base |= (r >> i & 1) << p->pushed[i];
+  for (uint32_t q = 0; q < count; q++) {
+    uint32_t row = base;
+    for (uint32_t i = 0; i < p->w - p->e; i++) row |= (q >> i & 1) << p->beside[i];
+    part[q] = rows[row];
+  }
+  uint32_t together = s->segment && width * bytes < SEGMENT ? SEGMENT / (width * bytes) : 1;
+  if (together > count) together = count;
+  if (together > 1) {
+    count /= together;
+    for (uint32_t q = 0; q < count; q++)
+      part[q] = s->segment(s->emitter, part + q * together, together, width, bytes);
+    width *= together;
+  }
+  for (; count > 1; count /= 2, width *= 2)
+    for (uint32_t q = 0; q < count / 2; q++) part[q] = joined(s, part[2 * q], part[2 * q + 1], width);
+  return part[0];
+}
+
+void cg_transpose(const cg_shuffles *how, void *const *rows, uint32_t row_count, uint32_t column_count,
+                  uint32_t bytes, void **columns) {
+  uint32_t w = log2_of(row_count), segment = log2_of(SEGMENT / bytes);
+  plan p = make_plan(w, log2_of(column_count), segment < w ? segment : w);
+  void *at[CG_MAX_LANES];
+  for (uint32_t r = 0; r < column_count; r++) at[r] = fill(how, &p, r, rows, bytes);
+  uint32_t column_bit[MAX_BITS]; /* by bit of the register's number, at the end */
+  bool whole = p.e >= p.inside;
+  for (uint32_t s = 0; s < p.e; s++) {
+    bool rising = whole && s < p.inside, within = s < p.inside;
+    uint32_t low = within ? 0 : p.inside, high = within ? p.inside : p.w;
+    for (uint32_t r = 0; r < column_count && s > 0 && s == p.e / 2 && how->settled; r++)
+      at[r] = how->settled(how->emitter, at[r]);
+    column_bit[s] = rising ? p.inside - 1 - s : s;
+    for (uint32_t r = 0; r < column_count; r++) {
+      uint32_t other = r | 1u << s;
+      if (other == r) continue;
+      void *a = at[r], *b = at[other];
+      at[r] = exchanged(how, a, b, row_count, low, high, rising, 0);
+      at[other] = exchanged(how, a, b, row_count, low, high, rising, 1);
+    }
+  }
+  for (uint32_t r = 0; r < column_count; r++) {
+    uint32_t column = 0;
+    for (uint32_t s = 0; s < p.e; s++) column |= (r >> s & 1) << column_bit[s];
+    columns[column] = at[r];
+  }
+}

@@ -1,0 +1,242 @@
+/* Arithmetic under the numeric contract: no contraction, no trap, integers wrap, division by zero
+ * gives quotient 0 and the dividend as remainder, shifts by the width or more give 0 (the sign for signed
+ * right shifts), min and max propagate NaN with -0 below +0. f16 and bf16 are computed in f32 and rounded
+ * once per node. */
+#include "codegen/llvm/llvm.h"
+
+LLVMValueRef cg_unknown_op(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width) {
+  return cg_fail(e, IR_ERR_INTERNAL, cg_type(e, dtype, width),
+                 "compile: %s of %s is not an operation of kernels", ir_ops[op].text, ir_dtypes[dtype].name);
+}
+
+static LLVMValueRef zero_like(LLVMValueRef a) { return LLVMConstNull(LLVMTypeOf(a)); }
+LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a) {
+  return LLVMBuildICmp(e->b, LLVMIntSLT, a, zero_like(a), "");
+}
+
+/* floats */
+
+/* Without an instruction for it: adding and taking away the least number whose unit is 1 rounds to nearest
+ * even; a step back gives the other directions. The sign is kept throughout, for zeros. */
+static LLVMValueRef round_by_adding(cg_emitter *e, ir_op op, uint32_t width, LLVMValueRef a) {
+  bool wide = cg_bits_of(a) == 64;
+  LLVMTypeRef type = wide ? e->f64 : e->f32;
+  LLVMValueRef unit = cg_real_const(type, width, wide ? 0x1p52 : 0x1p23), one = cg_real_const(type, width, 1);
+  LLVMValueRef size = cg_call(e, "llvm.fabs", 1, a, NULL, NULL), from = op == IR_OP_TRUNC ? size : a;
+  LLVMValueRef near = LLVMBuildFSub(e->b, LLVMBuildFAdd(e->b, size, unit, ""), unit, "");
+  near = cg_select(e, LLVMBuildFCmp(e->b, LLVMRealOLT, size, unit, ""), near, size);
+  if (op != IR_OP_TRUNC) near = cg_call(e, "llvm.copysign", 2, near, a, NULL);
+  if (op == IR_OP_CEIL)
+    near = cg_select(e, LLVMBuildFCmp(e->b, LLVMRealOLT, near, from, ""), LLVMBuildFAdd(e->b, near, one, ""),
+                     near);
+  else if (op != IR_OP_ROUND)
+    near = cg_select(e, LLVMBuildFCmp(e->b, LLVMRealOGT, near, from, ""), LLVMBuildFSub(e->b, near, one, ""),
+                     near);
+  return cg_call(e, "llvm.copysign", 2, near, a, NULL);
+}
+
+static LLVMValueRef round_to_integer(cg_emitter *e, ir_op op, uint32_t width, LLVMValueRef a) {
+  if (!e->rounds) return round_by_adding(e, op, width, a);
+  const char *name = op == IR_OP_FLOOR   ? "llvm.floor"
+                     : op == IR_OP_CEIL  ? "llvm.ceil"
+                     : op == IR_OP_TRUNC ? "llvm.trunc"
+                                         : "llvm.roundeven";
+  return cg_call(e, name, 1, a, NULL, NULL);
+}
+
+/* a*b + c in f32 without the instruction: the product is exact in f64, the sum is rounded to odd there (its
+ * error is known exactly, by Knuth's two-sum), and so rounding to f32 is the only rounding. */
+static LLVMValueRef fma_through_f64(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b,
+                                    LLVMValueRef c) {
+  LLVMTypeRef f64 = cg_vector(e->f64, width), i64 = cg_vector(e->i64, width);
+  LLVMValueRef p =
+      LLVMBuildFMul(e->b, LLVMBuildFPExt(e->b, a, f64, ""), LLVMBuildFPExt(e->b, b, f64, ""), "");
+  LLVMValueRef q = LLVMBuildFPExt(e->b, c, f64, ""), sum = LLVMBuildFAdd(e->b, p, q, "");
+  LLVMValueRef q_part = LLVMBuildFSub(e->b, sum, p, ""), p_part = LLVMBuildFSub(e->b, sum, q_part, "");
+  LLVMValueRef error =
+      LLVMBuildFAdd(e->b, LLVMBuildFSub(e->b, p, p_part, ""), LLVMBuildFSub(e->b, q, q_part, ""), "");
+  LLVMValueRef bits = LLVMBuildBitCast(e->b, sum, i64, ""), one = cg_int_const(e, 64, width, 1);
+  LLVMValueRef even = LLVMBuildICmp(e->b, LLVMIntEQ, LLVMBuildAnd(e->b, bits, one, ""), zero_like(bits), "");
+  LLVMValueRef cut = LLVMBuildFCmp(e->b, LLVMRealONE, error, zero_like(error), "");
+  LLVMValueRef opposite =
+      cg_is_negative(e, LLVMBuildXor(e->b, bits, LLVMBuildBitCast(e->b, error, i64, ""), ""));
+  LLVMValueRef step = cg_select(e, opposite, cg_int_const(e, 64, width, -1), one);
+  LLVMValueRef odd =
+      cg_select(e, LLVMBuildAnd(e->b, even, cut, ""), LLVMBuildAdd(e->b, bits, step, ""), bits);
+  return LLVMBuildFPTrunc(e->b, LLVMBuildBitCast(e->b, odd, f64, ""), cg_vector(e->f32, width), "");
+}
+
+static LLVMValueRef fma_unrounded(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b,
+                                  LLVMValueRef c) {
+  if (e->target->has_fma) return cg_call(e, "llvm.fma", 3, a, b, c);
+  if (cg_bits_of(a) == 32) return fma_through_f64(e, width, a, b, c);
+  return cg_fail(
+      e, IR_ERR_UNSUPPORTED, LLVMTypeOf(a),
+      "compile: fma of f64 needs a processor with the fma instruction, which the target (%s) lacks; "
+      "elementary functions, // and %% of f64 use it too; use f32",
+      e->target->triple);
+}
+
+static LLVMValueRef float_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
+                                 LLVMValueRef b) {
+  LLVMValueRef r;
+  switch (op) {
+  case IR_OP_MIN: return cg_call(e, "llvm.minimum", 2, a, b, NULL);
+  case IR_OP_MAX: return cg_call(e, "llvm.maximum", 2, a, b, NULL);
+  case IR_OP_ADD: r = LLVMBuildFAdd(e->b, a, b, ""); break;
+  case IR_OP_SUB: r = LLVMBuildFSub(e->b, a, b, ""); break;
+  case IR_OP_MUL: r = LLVMBuildFMul(e->b, a, b, ""); break;
+  case IR_OP_DIV: r = LLVMBuildFDiv(e->b, a, b, ""); break;
+  default: return cg_unknown_op(e, op, dtype, width);
+  }
+  return cg_round_narrow(e, dtype, width, r);
+}
+
+/* integers */
+
+/* Truncated a/b for b != 0 and not MIN/-1. Processors divide no integer vectors, so up to 32 bits go through
+ * floats: a quotient of n-bit integers that is no integer is at least 2^-n of itself away from one, more than
+ * a float of 2n or more digits rounds by (24 for 8 and 16 bits, 53 for 32). */
+LLVMValueRef cg_quotient(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
+  if (width == 1 || cg_bits_of(a) == 64 || LLVMIsConstant(b))
+    return is_signed ? LLVMBuildSDiv(e->b, a, b, "") : LLVMBuildUDiv(e->b, a, b, "");
+  LLVMTypeRef type = cg_vector(cg_bits_of(a) == 32 ? e->f64 : e->f32, width), back = LLVMTypeOf(a);
+  if (is_signed)
+    return LLVMBuildFPToSI(
+        e->b, LLVMBuildFDiv(e->b, LLVMBuildSIToFP(e->b, a, type, ""), LLVMBuildSIToFP(e->b, b, type, ""), ""),
+        back, "");
+  return LLVMBuildFPToUI(
+      e->b, LLVMBuildFDiv(e->b, LLVMBuildUIToFP(e->b, a, type, ""), LLVMBuildUIToFP(e->b, b, type, ""), ""),
+      back, "");
+}
+
+static LLVMValueRef int_divide(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
+                               LLVMValueRef b) {
+  bool is_signed = cg_is_signed(dtype), want_quotient = op == IR_OP_FLOORDIV;
+  LLVMValueRef zero = zero_like(a), one = cg_int_const(e, cg_bits_of(a), width, 1),
+               minus = LLVMConstAllOnes(LLVMTypeOf(a));
+  LLVMValueRef by_zero = LLVMBuildICmp(e->b, LLVMIntEQ, b, zero, ""),
+               by_minus = LLVMBuildICmp(e->b, LLVMIntEQ, b, minus, "");
+  LLVMValueRef unsafe = is_signed ? LLVMBuildOr(e->b, by_zero, by_minus, "") : by_zero;
+  LLVMValueRef safe = cg_select(e, unsafe, one, b), q = cg_quotient(e, is_signed, width, a, safe);
+  LLVMValueRef r = LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, q, safe, ""), "");
+  if (is_signed) { /* truncated to floor: one less where the remainder's sign is not the divisor's */
+    LLVMValueRef differs = cg_is_negative(e, LLVMBuildXor(e->b, r, safe, ""));
+    LLVMValueRef wrong = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntNE, r, zero, ""), differs, "");
+    q = cg_select(e, wrong, LLVMBuildSub(e->b, q, one, ""), q);
+    q = cg_select(e, by_minus, LLVMBuildNeg(e->b, a, ""), q);
+    r = cg_select(e, wrong, LLVMBuildAdd(e->b, r, safe, ""), r);
+  }
+  return want_quotient ? cg_select(e, by_zero, zero, q) : cg_select(e, by_zero, a, r);
+}
+
+static LLVMValueRef shift(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
+                          LLVMValueRef count) {
+  unsigned bits = cg_bits_of(a);
+  LLVMValueRef most = cg_int_const(e, bits, width, bits - 1), zero = zero_like(a);
+  LLVMValueRef held = cg_call(e, "llvm.umin", 2, count, most, NULL); /* negative counts count as large */
+  if (op == IR_OP_SHR && cg_is_signed(dtype))
+    return cg_select(e, cg_is_negative(e, count), zero, LLVMBuildAShr(e->b, a, held, ""));
+  LLVMValueRef moved = op == IR_OP_SHL ? LLVMBuildShl(e->b, a, held, "") : LLVMBuildLShr(e->b, a, held, "");
+  return cg_select(e, LLVMBuildICmp(e->b, LLVMIntUGT, count, most, ""), zero, moved);
+}
+
+/* An instruction where the target has one for as many elements; else as it is defined. */
+static LLVMValueRef dot2(cg_emitter *e, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
+  unsigned bits = cg_bits_of(a);
+  const char *name = bits == 32 ? cg_target_dot2(e->target, width) : NULL;
+  if (name) {
+    LLVMTypeRef halves = LLVMVectorType(LLVMInt16TypeInContext(e->context), 2 * width);
+    LLVMValueRef pairs[] = {LLVMBuildBitCast(e->b, a, halves, ""), LLVMBuildBitCast(e->b, b, halves, "")};
+    return cg_intrinsic(e, name, NULL, 0, pairs, 2);
+  }
+  LLVMValueRef half = cg_int_const(e, bits, width, bits / 2), product[2];
+  for (int high = 0; high < 2; high++) {
+    LLVMValueRef x = high ? a : LLVMBuildShl(e->b, a, half, ""),
+                 y = high ? b : LLVMBuildShl(e->b, b, half, "");
+    product[high] =
+        LLVMBuildMul(e->b, LLVMBuildAShr(e->b, x, half, ""), LLVMBuildAShr(e->b, y, half, ""), "");
+  }
+  return LLVMBuildAdd(e->b, product[0], product[1], "");
+}
+
+static LLVMValueRef int_binary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
+                               LLVMValueRef b) {
+  bool is_signed = cg_is_signed(dtype);
+  switch (op) {
+  case IR_OP_ADD: return LLVMBuildAdd(e->b, a, b, "");
+  case IR_OP_SUB: return LLVMBuildSub(e->b, a, b, "");
+  case IR_OP_MUL: return LLVMBuildMul(e->b, a, b, "");
+  case IR_OP_MIN: return cg_call(e, is_signed ? "llvm.smin" : "llvm.umin", 2, a, b, NULL);
+  case IR_OP_MAX: return cg_call(e, is_signed ? "llvm.smax" : "llvm.umax", 2, a, b, NULL);
+  case IR_OP_FLOORDIV:
+  case IR_OP_MOD: return int_divide(e, op, dtype, width, a, b);
+  case IR_OP_AND: return LLVMBuildAnd(e->b, a, b, "");
+  case IR_OP_OR: return LLVMBuildOr(e->b, a, b, "");
+  case IR_OP_XOR: return LLVMBuildXor(e->b, a, b, "");
+  case IR_OP_SHL:
+  case IR_OP_SHR: return shift(e, op, dtype, width, a, b);
+  case IR_OP_DOT2: return dot2(e, width, a, b);
+  default: return cg_unknown_op(e, op, dtype, width);
+  }
+}
+
+static LLVMValueRef bool_binary(cg_emitter *e, ir_op op, uint32_t width, LLVMValueRef a, LLVMValueRef b) {
+  switch (op) {
+  case IR_OP_AND:
+  case IR_OP_MUL:
+  case IR_OP_MIN: return LLVMBuildAnd(e->b, a, b, "");
+  case IR_OP_OR:
+  case IR_OP_ADD:
+  case IR_OP_MAX: return LLVMBuildOr(e->b, a, b, "");
+  case IR_OP_SUB:
+  case IR_OP_XOR: return LLVMBuildXor(e->b, a, b, "");
+  default: return cg_unknown_op(e, op, IR_BOOL, width);
+  }
+}
+
+LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
+                        LLVMValueRef b) {
+  if (ir_is_float(dtype)) return float_binary(e, op, dtype, width, a, b);
+  if (dtype == IR_BOOL) return bool_binary(e, op, width, a, b);
+  return int_binary(e, op, dtype, width, a, b);
+}
+
+LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b,
+                    LLVMValueRef c) {
+  if (!ir_is_float(dtype))
+    return cg_combine(e, IR_OP_ADD, dtype, width, cg_combine(e, IR_OP_MUL, dtype, width, a, b), c);
+  return cg_round_narrow(e, dtype, width, fma_unrounded(e, width, a, b, c));
+}
+
+LLVMValueRef cg_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a) {
+  bool is_float = ir_is_float(dtype);
+  switch (op) {
+  case IR_OP_NEG: return is_float ? LLVMBuildFNeg(e->b, a, "") : LLVMBuildNeg(e->b, a, "");
+  case IR_OP_ABS:
+    if (is_float) return cg_call(e, "llvm.fabs", 1, a, NULL, NULL);
+    if (!cg_is_signed(dtype)) return a;
+    LLVMTypeRef type = LLVMTypeOf(a);
+    return cg_intrinsic(e, "llvm.abs", &type, 1, (LLVMValueRef[]){a, LLVMConstNull(e->i1)}, 2);
+  case IR_OP_NOT: return is_float ? cg_unknown_op(e, op, dtype, width) : LLVMBuildNot(e->b, a, "");
+  case IR_OP_SQRT:
+    if (!is_float) return cg_unknown_op(e, op, dtype, width);
+    return cg_round_narrow(e, dtype, width, cg_call(e, "llvm.sqrt", 1, a, NULL, NULL));
+  default: return is_float ? round_to_integer(e, op, width, a) : a;
+  }
+}
+
+LLVMValueRef cg_compare(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef a, LLVMValueRef b) {
+  static const struct {
+    LLVMRealPredicate real;
+    LLVMIntPredicate is_signed, is_unsigned;
+  } table[] = {{LLVMRealOEQ, LLVMIntEQ, LLVMIntEQ},   {LLVMRealUNE, LLVMIntNE, LLVMIntNE},
+               {LLVMRealOLT, LLVMIntSLT, LLVMIntULT}, {LLVMRealOLE, LLVMIntSLE, LLVMIntULE},
+               {LLVMRealOGT, LLVMIntSGT, LLVMIntUGT}, {LLVMRealOGE, LLVMIntSGE, LLVMIntUGE}};
+  _Static_assert(IR_OP_GE - IR_OP_EQ == 5 && IR_OP_LT - IR_OP_EQ == 2 && IR_OP_GT - IR_OP_EQ == 4,
+                 "order of the table");
+  if (ir_is_float(dtype)) return LLVMBuildFCmp(e->b, table[op - IR_OP_EQ].real, a, b, "");
+  return LLVMBuildICmp(
+      e->b, cg_is_signed(dtype) ? table[op - IR_OP_EQ].is_signed : table[op - IR_OP_EQ].is_unsigned, a, b,
+      "");
+}

@@ -1,0 +1,171 @@
+/* One kernel to machine code: the entry point of the code generator's module.
+ *
+ * The kernel says everything about loops, lanes and tiles already, so LLVM is given vector code and its
+ * middle end is not run. The module is verified first: code generation given a broken module would end the
+ * process. */
+#include "codegen/llvm/llvm.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <string.h>
+
+static unsigned metadata_kind(LLVMContextRef context, const char *name) {
+  return LLVMGetMDKindIDInContext(context, name, (unsigned)strlen(name));
+}
+
+static void start_function(cg_emitter *e, const char *symbol) {
+  LLVMTypeRef args[] = {e->pointer, e->pointer, e->i64, e->i64, e->pointer};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), args, 5, 0);
+  e->function = LLVMAddFunction(e->module, symbol, type);
+  cg_target_attributes(e->context, e->function, e->target);
+  e->buffers = LLVMGetParam(e->function, 0);
+  e->begin = LLVMGetParam(e->function, 2);
+  e->end = LLVMGetParam(e->function, 3);
+  e->scratch = LLVMGetParam(e->function, 4);
+  LLVMPositionBuilderAtEnd(e->b, cg_block(e));
+}
+
+static const cg_emits emits = {cg_emit_copies, cg_emit_running, cg_emit_lanes,   NULL,
+                               cg_emit_store,  cg_emit_update,  cg_visit_scaled, false};
+
+static void start(cg_emitter *e, const cg_request *request, cg_nest *nest, ir_error *error) {
+  LLVMContextRef context = LLVMContextCreate();
+  *e = (cg_emitter){.nest = nest,
+                    .g = &nest->graph,
+                    .target = request->target,
+                    .error = error,
+                    .rounds = cg_target_rounds(request->target),
+                    .gathers = cg_target_gathers(request->target),
+                    .picks_bytes = cg_target_picks_bytes(request->target),
+                    .context = context,
+                    .module = LLVMModuleCreateWithNameInContext(request->symbol, context),
+                    .b = LLVMCreateBuilderInContext(context),
+                    .i1 = LLVMInt1TypeInContext(context),
+                    .i64 = LLVMInt64TypeInContext(context),
+                    .f32 = LLVMFloatTypeInContext(context),
+                    .f64 = LLVMDoubleTypeInContext(context),
+                    .pointer = LLVMPointerTypeInContext(context, 0),
+                    .invariant = metadata_kind(context, "invariant.load"),
+                    .weights = metadata_kind(context, "prof"),
+                    .nontemporal = metadata_kind(context, "nontemporal")};
+  if (cg_order_open(&e->order, nest, &emits, e, error)) start_function(e, request->symbol);
+}
+
+static void finish(cg_emitter *e) {
+  cg_order_close(&e->order);
+  LLVMDisposeBuilder(e->b);
+  LLVMDisposeModule(e->module);
+  LLVMContextDispose(e->context);
+}
+
+static ir_status verify(cg_emitter *e) {
+  char *message = NULL;
+  if (e->order.failed) return e->error->status;
+  if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
+    ir_fail(e->error, IR_ERR_INTERNAL, "compile: LLVM refuses the code made for a kernel: %s", message);
+  LLVMDisposeMessage(message);
+  return e->error->status;
+}
+
+static ir_status copy_out(const ir_mem *mem, const char *bytes, size_t size, cg_blob *out, ir_error *error) {
+  char *copy = ir_alloc(mem, size + 1);
+  if (!copy) return ir_fail(error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
+  memcpy(copy, bytes, size);
+  copy[size] = '\0';
+  *out = (cg_blob){.mem = mem, .bytes = copy, .size = size};
+  return IR_OK;
+}
+
+/* What LLVM would print: the first complaint becomes the error. */
+static void diagnose(LLVMDiagnosticInfoRef info, void *user) {
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  ir_fail(user, IR_ERR_COMPILE, "compile: LLVM: %s", text);
+  LLVMDisposeMessage(text);
+}
+
+/* Constants that no one wrote, such as x - x, are folded before instructions are chosen: selection of LLVM 19
+ * takes 0.0/0.0 in a branch of such a choice for a value that does not matter. */
+static void fold_constants(cg_emitter *e, LLVMTargetMachineRef machine) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef failure = LLVMRunPasses(e->module, "function(instsimplify)", machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (!failure) return;
+  char *text = LLVMGetErrorMessage(failure);
+  ir_fail(e->error, IR_ERR_COMPILE, "compile: LLVM: %s", text);
+  LLVMDisposeErrorMessage(text);
+}
+
+static ir_status generate(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine,
+                          cg_blob *out) {
+  LLVMMemoryBufferRef buffer = NULL;
+  char *message = NULL;
+  LLVMCodeGenFileType kind = request->want == CG_ASM ? LLVMAssemblyFile : LLVMObjectFile;
+  LLVMContextSetDiagnosticHandler(e->context, diagnose, e->error);
+  int64_t start = ir_timer_start(request->timer);
+  fold_constants(e, machine);
+  if (e->error->status != IR_OK) return e->error->status;
+  ir_timer_lap(request->timer, &start, "simplify", -1, request->symbol);
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, kind, &message, &buffer)) {
+    ir_fail(e->error, IR_ERR_COMPILE, "compile: LLVM makes no code: %s", message);
+    LLVMDisposeMessage(message);
+    return e->error->status;
+  }
+  ir_status status = e->error->status;
+  if (status == IR_OK)
+    status = copy_out(e->nest->mem, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), out, e->error);
+  LLVMDisposeMemoryBuffer(buffer);
+  ir_timer_lap(request->timer, &start, "select", -1, request->symbol);
+  return status;
+}
+
+static ir_status emit(cg_emitter *e, const cg_request *request, LLVMTargetMachineRef machine, cg_blob *out) {
+  int64_t start = ir_timer_start(request->timer);
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  LLVMSetModuleDataLayout(e->module, layout);
+  LLVMDisposeTargetData(layout);
+  LLVMSetTarget(e->module, request->target->triple);
+  cg_emit_kernel(e);
+  ir_timer_lap(request->timer, &start, "emit", -1, request->symbol);
+  ir_status status = verify(e);
+  ir_timer_lap(request->timer, &start, "verify", -1, request->symbol);
+  if (status != IR_OK || request->want != CG_LLVM)
+    return status == IR_OK ? generate(e, request, machine, out) : status;
+  char *text = LLVMPrintModuleToString(e->module);
+  status = copy_out(e->nest->mem, text, strlen(text), out, e->error);
+  LLVMDisposeMessage(text);
+  return status;
+}
+
+static ir_status compile(const cg_request *request, cg_machine *machine, cg_blob *out, ir_error *error) {
+  ir_error own = {0};
+  *out = (cg_blob){0};
+  cg_nest nest;
+  int64_t begin = ir_timer_start(request->timer);
+  ir_status status = cg_nest_make(&nest, request->graph, request->kernel, false, &own);
+  ir_timer_lap(request->timer, &begin, "nest", -1, request->symbol);
+  LLVMTargetMachineRef llvm = machine->machine;
+  if (status == IR_OK && !llvm) status = cg_target_machine(request->target, request->level, &llvm, &own);
+  machine->machine = llvm;
+  if (status == IR_OK) {
+    cg_emitter e;
+    start(&e, request, &nest, &own);
+    ir_timer_lap(request->timer, &begin, "open", -1, request->symbol);
+    status = e.order.failed ? own.status : emit(&e, request, llvm, out);
+    begin = ir_timer_start(request->timer);
+    finish(&e);
+    ir_timer_lap(request->timer, &begin, "close", -1, request->symbol);
+    out->scratch = nest.scratch;
+    out->in_place = nest.in_place;
+  }
+  cg_nest_free(&nest);
+  return status == IR_OK ? IR_OK : ir_fail(error, status, "%s", own.text);
+}
+
+static void dispose(cg_machine *machine) {
+  LLVMDisposeTargetMachine(machine->machine);
+  machine->machine = NULL;
+}
+
+__attribute__((visibility("default"))) const cg_entry vf_codegen_llvm = {
+    CG_ENTRY_ABI, IR_OP_COUNT, sizeof(ir_node), sizeof(ir_target), compile, dispose};

@@ -1,0 +1,168 @@
+/* Private to codegen/llvm*.c: the state of one kernel's emission and what the files offer each other.
+ *
+ * How a dtype lives in registers: bool as i1; integers as themselves; f32 and f64 as themselves; f16 and bf16
+ * as f32 values already rounded to the narrow format; index as i64, or where bounds prove that enough as
+ * i32: elements of vectors, and quotients. How it lives in memory: bool as a byte, f16 and bf16 as 16 bits.
+ *
+ * Of a node's copies (codegen/emit/emission_order.h) each is an LLVM value, a vector when the node has a vector lane.
+ * Functions that make values never return NULL: after a failure (recorded in `error`) they return poison and
+ * emission is abandoned at the next step. */
+#ifndef VIEWFOLD_CODEGEN_LLVM_LLVM_H
+#define VIEWFOLD_CODEGEN_LLVM_LLVM_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "codegen/codegen.h"
+#include "codegen/emit/emission_order.h"
+#include "codegen/emit/transpose.h"
+
+typedef struct cg_emitter {
+  cg_order order;
+  cg_nest *nest; /* the order's */
+  ir_graph *g;   /* the nest's */
+  const ir_target *target;
+  ir_error *error;
+  bool rounds, gathers; /* the target rounds floats to integers; gathers 4- and 8-byte elements well */
+  bool picks_bytes;     /* see cg_resize */
+  bool streams;         /* some store went past the caches */
+
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMBuilderRef b;
+  LLVMValueRef function, buffers, begin, end, scratch;
+  LLVMValueRef status; /* address of the launch's status word */
+  LLVMTypeRef i1, i64, f32, f64, pointer;
+  unsigned invariant, weights, nontemporal; /* metadata kinds */
+} cg_emitter;
+
+/* target.c: the only place that knows processors by name */
+ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error);
+void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target);
+bool cg_target_rounds(const ir_target *target);  /* floor, ceil, trunc, round in one instruction */
+bool cg_target_gathers(const ir_target *target); /* masked gathers of 4- and 8-byte elements */
+bool cg_target_picks_bytes(
+    const ir_target *target); /* four lanes are not truncated to bytes: see cg_resize */
+const char *cg_target_dot2(const ir_target *target,
+                           uint32_t width); /* intrinsic for so many 32-bit DOT2; NULL */
+/* The intrinsic that multiplies so many floats of so many bytes by powers of two; NULL. */
+const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t width);
+const char *cg_target_store_fence(const ir_target *target); /* intrinsic that orders stores past the caches */
+
+/* loop.c: as cg_emits says */
+void cg_emit_running(void *emitter, uint32_t loop);
+void cg_emit_lanes(void *emitter, uint32_t loop);
+
+/* emit.c */
+void cg_emit_kernel(cg_emitter *e);
+void cg_emit_copies(void *emitter, ir_ref ref, void *copies);
+LLVMValueRef cg_value(cg_emitter *e, ir_ref ref);                 /* at the current digits, as it is */
+LLVMValueRef cg_fetch(cg_emitter *e, ir_ref ref, uint32_t width); /* splatted to width; an index as 64 bits */
+LLVMValueRef cg_fetch_index(cg_emitter *e, ir_ref ref, uint32_t width, unsigned bits);
+
+/* value.c: nodes */
+LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref); /* of one node at the current digits */
+unsigned cg_index_bits(cg_emitter *e, ir_ref ref);     /* 32 or 64: elements of the value of an index node */
+
+/* arith.c: elementwise operations */
+LLVMValueRef cg_unary(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a);
+LLVMValueRef cg_combine(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, LLVMValueRef a,
+                        LLVMValueRef b);
+LLVMValueRef cg_compare(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef cg_fma(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a, LLVMValueRef b,
+                    LLVMValueRef c);
+LLVMValueRef cg_is_negative(cg_emitter *e, LLVMValueRef a); /* an integer */
+LLVMValueRef cg_quotient(cg_emitter *e, bool is_signed, uint32_t width, LLVMValueRef a,
+                         LLVMValueRef b); /* truncated a/b, b != 0, not the least integer by -1 */
+LLVMValueRef cg_unknown_op(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width); /* fails */
+
+/* scale.c: the product, if it is one with a power of two for which there is an instruction; NULL */
+LLVMValueRef cg_emit_scaled(cg_emitter *e, ir_ref ref);
+bool cg_visit_scaled(void *emitter, ir_ref ref, void (*visit)(void *user, ir_ref operand),
+                     void *user); /* and what it is made of then */
+
+/* convert.c: casts, narrow floats, storage forms */
+LLVMValueRef cg_cast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a);
+LLVMValueRef cg_bitcast(cg_emitter *e, ir_dtype from, ir_dtype to, uint32_t width, LLVMValueRef a);
+LLVMValueRef cg_round_narrow(cg_emitter *e, ir_dtype dtype, uint32_t width,
+                             LLVMValueRef a); /* f32 to f16, bf16 */
+LLVMTypeRef cg_storage_type(cg_emitter *e, ir_dtype dtype, uint32_t width);
+LLVMValueRef cg_to_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef a);
+LLVMValueRef cg_from_storage(cg_emitter *e, ir_dtype dtype, uint32_t width, LLVMValueRef stored);
+
+/* memory.c: loads, stores, run-time bounds */
+/* Where the elements of an access are at the current digits. */
+typedef struct cg_place {
+  ir_dtype dtype;
+  uint32_t width; /* elements moved */
+  LLVMValueRef memory;
+  LLVMTypeRef element;
+  unsigned bytes;
+  bool affine, invariant;
+  int64_t stride;
+  LLVMValueRef base;  /* affine: i64 */
+  LLVMValueRef index; /* otherwise: a vector of i32 or i64 */
+} cg_place;
+enum { CG_MAX_STEP = 4 }; /* between elements that are picked out of whole vectors */
+cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width);
+LLVMValueRef cg_address(cg_emitter *e, const cg_place *place, LLVMValueRef index);
+LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *place, uint32_t lane);
+LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *place); /* where a vector access begins */
+LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *place, LLVMValueRef v); /* from memory's, and back */
+LLVMValueRef cg_read(cg_emitter *e, const cg_place *place, LLVMTypeRef type, LLVMValueRef from);
+LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref);
+void cg_emit_update(void *emitter, ir_ref ref);
+LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref);
+
+/* store.c */
+void cg_write(cg_emitter *e, const cg_place *place, LLVMValueRef stored, LLVMValueRef to);
+void cg_emit_store(void *emitter, ir_ref ref); /* all its copies */
+void cg_finish_stores(cg_emitter *e);          /* at the kernel's end */
+
+/* tile.c: all copies of a load at once, where they lie side by side and the lanes do not; false where
+ * they do not */
+bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *copies);
+
+/* transpose.c: elements between registers */
+cg_shuffles cg_llvm_shuffles(cg_emitter *e);
+/* Element 0 of each of `count` vectors, element 1 of each, ..., in as many vectors. */
+void cg_interleave(cg_emitter *e, const LLVMValueRef *from, uint32_t count, uint32_t width,
+                   LLVMValueRef *out);
+
+/* build.c: LLVM's types, constants and instructions, for any number of vector elements */
+LLVMValueRef cg_fail(cg_emitter *e, ir_status status, LLVMTypeRef type, const char *format, ...)
+    IR_PRINTF(4, 5);
+LLVMTypeRef cg_vector(LLVMTypeRef element, uint32_t width); /* the element itself when width is 1 */
+LLVMTypeRef cg_int(cg_emitter *e, unsigned bits, uint32_t width);
+LLVMTypeRef cg_type(cg_emitter *e, ir_dtype dtype, uint32_t width); /* in registers; index as 64 bits */
+LLVMValueRef cg_splat(cg_emitter *e, LLVMValueRef scalar, uint32_t width);
+LLVMValueRef cg_int_const(cg_emitter *e, unsigned bits, uint32_t width, int64_t value);
+LLVMValueRef cg_real_const(LLVMTypeRef type, uint32_t width, double value);
+LLVMValueRef cg_lanes_const(cg_emitter *e, unsigned bits, uint32_t width,
+                            int64_t stride); /* 0, stride, 2 stride ... */
+LLVMValueRef cg_intrinsic(cg_emitter *e, const char *name, LLVMTypeRef *types, unsigned ntypes,
+                          LLVMValueRef *args, unsigned nargs);
+LLVMValueRef cg_call(cg_emitter *e, const char *name, unsigned nargs, LLVMValueRef a, LLVMValueRef b,
+                     LLVMValueRef c);
+LLVMValueRef cg_select(cg_emitter *e, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef cg_shuffle(cg_emitter *e, LLVMValueRef a, int first, int step, uint32_t width);
+LLVMValueRef cg_shuffle_down(cg_emitter *e, LLVMValueRef a, uint32_t count, uint32_t width);
+LLVMValueRef cg_any(cg_emitter *e, LLVMValueRef mask, uint32_t width); /* i1: some element is true */
+LLVMValueRef cg_resize(cg_emitter *e, LLVMValueRef a, unsigned bits, uint32_t width, bool is_signed);
+unsigned cg_bits_of(LLVMValueRef a);       /* of one element of an integer or float value */
+bool cg_is_true(LLVMValueRef condition);   /* a constant, all true */
+LLVMBasicBlockRef cg_block(cg_emitter *e); /* a new block at the function's end */
+LLVMValueRef cg_phi(cg_emitter *e, LLVMTypeRef type, LLVMValueRef a, LLVMBasicBlockRef from_a);
+void cg_phi_add(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef from);
+void cg_branch_unlikely(cg_emitter *e, LLVMValueRef condition, LLVMBasicBlockRef rare,
+                        LLVMBasicBlockRef usual);
+
+static inline unsigned cg_dtype_bits(ir_dtype dtype) {
+  return dtype == IR_BOOL ? 1 : 8u * ir_dtypes[dtype].bytes;
+}
+static inline bool cg_is_narrow(ir_dtype dtype) { return dtype == IR_F16 || dtype == IR_BF16; }
+static inline bool cg_is_signed(ir_dtype dtype) {
+  return ir_dtypes[dtype].kind == IR_KIND_SIGNED || ir_dtypes[dtype].kind == IR_KIND_INDEX;
+}
+
+#endif

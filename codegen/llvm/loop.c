@@ -1,0 +1,194 @@
+/* Loops.
+ *
+ * A loop tests at its bottom; one that may run not at all is guarded, and then what reads memory stays behind
+ * the guard.
+ *
+ * A loop between lanes is emitted once, with carried values per combination of the lanes that they lie along.
+ * Loops whose iterations are lanes emit no loop at all; as values, they combine their lanes pairwise, lane i
+ * with lane i + n/2. */
+#include "codegen/llvm/llvm.h"
+
+/* loops that run */
+
+typedef struct running {
+  LLVMBasicBlockRef before, entry, body; /* `before` is NULL unless guarded */
+  LLVMBasicBlockRef after;
+  LLVMValueRef first, end, counter;
+} running;
+
+/* A value as it is at the end of a finished block: splatting must not come between phis. */
+static LLVMValueRef fetch_from(cg_emitter *e, LLVMBasicBlockRef block, ir_ref ref, uint32_t width) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+  LLVMPositionBuilderBefore(e->b, LLVMGetBasicBlockTerminator(block));
+  LLVMValueRef value = cg_fetch(e, ref, width);
+  LLVMPositionBuilderAtEnd(e->b, here);
+  return value;
+}
+
+/* A copy of a carried value. */
+static LLVMValueRef *copy_of(void **carried, uint32_t slot, size_t copy) {
+  LLVMValueRef *copies = carried[slot];
+  return &copies[copy];
+}
+
+static void **open_carried(cg_emitter *e, const cg_loop *loop, LLVMBasicBlockRef from) {
+  const ir_node *n = ir_get(e->g, loop->node);
+  void **phis = cg_carried_arrays(&e->order, loop);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    uint32_t width = cg_width_of(&e->order, lanes);
+    LLVMTypeRef type = cg_type(e, ir_dtype_of(e->g, n->src[1 + i]), width);
+    cg_first_lane(&e->order, lanes);
+    do
+      *copy_of(phis, i, cg_copy_at(&e->order, lanes)) =
+          cg_phi(e, type, fetch_from(e, from, n->src[1 + i], width), from);
+    while (cg_next_lane(&e->order, lanes));
+    if (loop->carry[i]) cg_define(&e->order, loop->carry[i], phis[i]);
+  }
+  return phis;
+}
+
+/* The next values, by carry and copy; they flow back into the phis. */
+static void **close_carried(cg_emitter *e, const cg_loop *loop, void **phis) {
+  const ir_node *n = ir_get(e->g, loop->node);
+  LLVMBasicBlockRef from = LLVMGetInsertBlock(e->b);
+  void **nexts = cg_carried_arrays(&e->order, loop);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    cg_first_lane(&e->order, lanes);
+    do {
+      size_t copy = cg_copy_at(&e->order, lanes);
+      LLVMValueRef next = cg_fetch(e, n->src[1 + loop->carries + i], cg_width_of(&e->order, lanes));
+      *copy_of(nexts, i, copy) = next;
+      cg_phi_add(*copy_of(phis, i, copy), next, from);
+    } while (cg_next_lane(&e->order, lanes));
+  }
+  return nexts;
+}
+
+/* From here on, code runs only if the loop runs at least once. */
+static void enter(cg_emitter *e, const cg_loop *loop, running *r) {
+  bool thread = loop->binding == IR_THREAD;
+  r->first = thread ? e->begin : LLVMConstInt(e->i64, 0, 0);
+  r->end = thread ? e->end : cg_fetch_index(e, ir_src(e->g, loop->range, 0), 1, 64);
+  r->after = cg_block(e);
+  if (!cg_surely_runs(&e->order, loop)) {
+    r->before = LLVMGetInsertBlock(e->b);
+    LLVMBasicBlockRef inside = cg_block(e);
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, r->first, r->end, ""), inside, r->after);
+    LLVMPositionBuilderAtEnd(e->b, inside);
+    cg_hoist(&e->order, loop, true);
+  }
+  r->entry = LLVMGetInsertBlock(e->b);
+  r->body = cg_block(e);
+  LLVMBuildBr(e->b, r->body);
+  LLVMPositionBuilderAtEnd(e->b, r->body);
+  r->counter = cg_phi(e, e->i64, r->first, r->entry);
+}
+
+static void leave(cg_emitter *e, running *r) {
+  LLVMValueRef next = LLVMBuildNSWAdd(e->b, r->counter, LLVMConstInt(e->i64, 1, 0), "");
+  LLVMSetNUW(next, 1);
+  cg_phi_add(r->counter, next, LLVMGetInsertBlock(e->b));
+  LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, next, r->end, ""), r->body, r->after);
+  LLVMMoveBasicBlockAfter(r->after, LLVMGetInsertBlock(e->b));
+}
+
+/* Where a guard jumped past the loop, results are the initial values. */
+static void merge_results(cg_emitter *e, const cg_loop *loop, const running *r, LLVMBasicBlockRef latch,
+                          void **results) {
+  const ir_node *n = ir_get(e->g, loop->node);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    cg_first_lane(&e->order, lanes);
+    do {
+      LLVMValueRef *result = copy_of(results, i, cg_copy_at(&e->order, lanes));
+      *result = cg_phi(e, LLVMTypeOf(*result), *result, latch);
+      cg_phi_add(*result, fetch_from(e, r->before, n->src[1 + i], cg_width_of(&e->order, lanes)), r->before);
+    } while (cg_next_lane(&e->order, lanes));
+  }
+}
+
+void cg_emit_running(void *emitter, uint32_t number) {
+  cg_emitter *e = emitter;
+  cg_loop *loop = &e->nest->loops[number];
+  const ir_node *n = ir_get(e->g, loop->node);
+  if (!cg_before_loop(&e->order, loop)) return;
+  size_t scope = e->order.log_count;
+  running r = {0};
+  enter(e, loop, &r);
+  void **phis = open_carried(e, loop, r.entry);
+  LLVMValueRef *counter = cg_array(&e->order, 1);
+  if (e->order.failed) return;
+  *counter = r.counter;
+  cg_define(&e->order, loop->range, counter);
+  e->order.open[number] = true;
+  if (loop->effect) cg_emit_effect(&e->order, loop->effect);
+  if (n->dtype != IR_NONE) cg_need_next(&e->order, loop);
+  if (e->order.failed) return;
+  void **results = close_carried(e, loop, phis);
+  if (e->order.failed) return;
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
+  leave(e, &r);
+  e->order.open[number] = false;
+  cg_forget_since(&e->order, scope);
+  LLVMPositionBuilderAtEnd(e->b, r.after);
+  if (r.before) merge_results(e, loop, &r, latch, results);
+  e->order.finals[number] = results;
+  e->order.nesting--;
+}
+
+/* loops that are lanes */
+
+/* Element i with element i + half, again and again, in the one form that LLVM's own vectoriser writes: LLVM
+ * 19 does not come back from narrowing parts of masks, and adds up wrongly where the forms are mixed. */
+static LLVMValueRef tree_of_elements(cg_emitter *e, ir_op op, ir_dtype dtype, LLVMValueRef v,
+                                     uint32_t width) {
+  if (width == 1) return v;
+  for (uint32_t half = width / 2; half; half /= 2)
+    v = cg_combine(e, op, dtype, width, v, cg_shuffle_down(e, v, half, width));
+  return LLVMBuildExtractElement(e->b, v, LLVMConstInt(e->i64, 0, 0), "");
+}
+
+static LLVMValueRef tree_of_copies(cg_emitter *e, ir_op op, ir_dtype dtype, uint32_t width, uint32_t number,
+                                   ir_ref body) {
+  size_t count = (size_t)e->nest->loops[number].extent;
+  LLVMValueRef part[CG_MAX_LANES];
+  for (size_t i = 0; i < count; i++) {
+    e->order.digit[number] = (int64_t)i;
+    part[i] = cg_fetch(e, body, width);
+  }
+  for (size_t half = count / 2; half; half /= 2)
+    for (size_t i = 0; i < half; i++) part[i] = cg_combine(e, op, dtype, width, part[i], part[i + half]);
+  return part[0];
+}
+
+void cg_emit_lanes(void *emitter, uint32_t number) {
+  cg_emitter *e = emitter;
+  cg_loop *loop = &e->nest->loops[number];
+  const ir_node *n = ir_get(e->g, loop->node);
+  void **results = cg_carried_arrays(&e->order, loop);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    ir_ref next = n->src[1 + loop->carries + i], body = cg_lane_body(e->nest, loop, i);
+    if (!body) {
+      cg_fail(e, IR_ERR_INTERNAL, NULL,
+              "compile: a reduction over lanes is not of the form op(carried, body)");
+      return;
+    }
+    ir_op op = ir_op_of(e->g, next);
+    ir_dtype dtype = ir_dtype_of(e->g, next);
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    uint32_t width = cg_width_of(&e->order, lanes);
+    cg_first_lane(&e->order, lanes);
+    do {
+      LLVMValueRef tree;
+      if (loop->binding == IR_UNROLL) tree = tree_of_copies(e, op, dtype, width, number, body);
+      else
+        tree =
+            tree_of_elements(e, op, dtype, cg_fetch(e, body, (uint32_t)loop->extent), (uint32_t)loop->extent);
+      *copy_of(results, i, cg_copy_at(&e->order, lanes)) =
+          cg_combine(e, op, dtype, width, cg_fetch(e, n->src[1 + i], width), tree);
+    } while (cg_next_lane(&e->order, lanes));
+  }
+  e->order.finals[number] = results;
+}

@@ -1,0 +1,287 @@
+/* Loads, updates and run-time bounds.
+ *
+ * An access whose index moves by one along the vector lane is one vector access, by minus one likewise and
+ * reversed; one that does not move is a scalar's; any other goes element by element or through the
+ * processor's gather. Where an access is not valid no memory of a buffer is touched, which may have no
+ * elements at all: a vector is masked or branched around, a scalar reads the table of buffers instead, which
+ * is always there and large enough. */
+#include "codegen/llvm/llvm.h"
+#include "ir/arith.h"
+
+/* index = what remains of it + *distance */
+static LLVMValueRef without_constants(LLVMValueRef index, int64_t *distance) {
+  for (*distance = 0; LLVMIsAInstruction(index) && LLVMGetInstructionOpcode(index) == LLVMAdd;) {
+    LLVMValueRef last = LLVMGetOperand(index, 1);
+    if (!LLVMIsAConstantInt(last) || !ir_add_ok(*distance, LLVMConstIntGetSExtValue(last), distance)) break;
+    index = LLVMGetOperand(index, 0);
+  }
+  return index;
+}
+
+/* Unrolled lanes are at constant distances from one address, which LLVM is to take as given: it then has one
+ * induction variable, and does not try all combinations of many. That takes a third off the time to compile,
+ * and the code is the same. */
+LLVMValueRef cg_address(cg_emitter *e, const cg_place *a, LLVMValueRef index) {
+  int64_t distance, bytes;
+  LLVMValueRef base = without_constants(index, &distance);
+  if (base == index || !ir_mul_ok(distance, a->bytes, &bytes))
+    return LLVMBuildGEP2(e->b, a->element, a->memory, &index, 1, "");
+  LLVMValueRef anchor = LLVMBuildFreeze(e->b, LLVMBuildGEP2(e->b, a->element, a->memory, &base, 1, ""), ""),
+               far = LLVMConstInt(e->i64, (unsigned long long)bytes, 1);
+  return LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->context), anchor, &far, 1, "");
+}
+
+cg_place cg_place_of(cg_emitter *e, ir_ref param, ir_ref index, uint32_t width) {
+  cg_access how = cg_access_of(e->nest, index);
+  ir_dtype dtype = ir_dtype_of(e->g, param);
+  cg_place a = {.dtype = dtype,
+                .width = width,
+                .memory = cg_value(e, param),
+                .element = cg_storage_type(e, dtype, 1),
+                .bytes = ir_dtypes[dtype].bytes,
+                .affine = how.affine,
+                .invariant = !e->nest->stored[param],
+                .stride = how.stride};
+  a.base = how.base ? cg_fetch_index(e, how.base, 1, 64) : LLVMConstInt(e->i64, 0, 0);
+  if (how.affine) return a;
+  if (how.base) a.memory = cg_address(e, &a, a.base); /* so that narrow lanes reach far into a large buffer */
+  a.index = cg_fetch_index(e, how.part, width, cg_index_bits(e, how.part));
+  return a;
+}
+
+/* Address of one lane. */
+LLVMValueRef cg_lane_address(cg_emitter *e, const cg_place *a, uint32_t lane) {
+  LLVMValueRef index;
+  if (a->affine && a->stride * lane == 0) index = a->base;
+  else if (a->affine)
+    index = LLVMBuildAdd(e->b, a->base, LLVMConstInt(e->i64, (unsigned long long)(a->stride * lane), 1), "");
+  else
+    index =
+        cg_resize(e, LLVMBuildExtractElement(e->b, a->index, LLVMConstInt(e->i64, lane, 0), ""), 64, 1, true);
+  return cg_address(e, a, index);
+}
+
+/* Where a vector access begins: its lowest address. */
+LLVMValueRef cg_low_address(cg_emitter *e, const cg_place *a) {
+  return cg_lane_address(e, a, a->stride < 0 ? a->width - 1 : 0);
+}
+
+static LLVMValueRef finish(cg_emitter *e, const cg_place *a, LLVMValueRef load) {
+  if (a->invariant)
+    LLVMSetMetadata(load, e->invariant,
+                    LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, NULL, 0)));
+  return load;
+}
+
+LLVMValueRef cg_read(cg_emitter *e, const cg_place *a, LLVMTypeRef type, LLVMValueRef from) {
+  LLVMValueRef load = LLVMBuildLoad2(e->b, type, from, "");
+  LLVMSetAlignment(load, a->bytes);
+  return finish(e, a, load);
+}
+
+LLVMValueRef cg_in_order(cg_emitter *e, const cg_place *a, LLVMValueRef v) {
+  return a->stride < 0 ? cg_shuffle(e, v, (int)a->width - 1, -1, a->width) : v;
+}
+
+/* Each reader gives stored elements; those that are not valid may be anything. `valid` is NULL where all are.
+ */
+
+static LLVMValueRef read_scalar(cg_emitter *e, const cg_place *a, LLVMValueRef valid, uint32_t valid_width) {
+  LLVMValueRef from = cg_address(e, a, a->base);
+  if (valid) from = cg_select(e, cg_any(e, valid, valid_width), from, e->buffers);
+  return cg_read(e, a, a->element, from);
+}
+
+static LLVMValueRef read_masked(cg_emitter *e, const cg_place *a, LLVMValueRef mask) {
+  LLVMTypeRef type = cg_vector(a->element, a->width);
+  LLVMValueRef from = cg_low_address(e, a),
+               align = LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0);
+  LLVMTypeRef types[] = {type, e->pointer};
+  LLVMValueRef args[] = {from, align, cg_in_order(e, a, mask), LLVMConstNull(type)};
+  return cg_in_order(e, a, finish(e, a, cg_intrinsic(e, "llvm.masked.load", types, 2, args, 4)));
+}
+
+static LLVMValueRef read_vector(cg_emitter *e, const cg_place *a, LLVMValueRef valid, uint32_t valid_width) {
+  LLVMTypeRef type = cg_vector(a->element, a->width);
+  if (!valid) return cg_in_order(e, a, cg_read(e, a, type, cg_low_address(e, a)));
+  if (valid_width > 1) return read_masked(e, a, valid);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), inside = cg_block(e), after = cg_block(e);
+  LLVMBuildCondBr(e->b, valid, inside, after);
+  LLVMPositionBuilderAtEnd(e->b, inside);
+  LLVMValueRef loaded = cg_read(e, a, type, cg_low_address(e, a));
+  LLVMBuildBr(e->b, after);
+  LLVMPositionBuilderAtEnd(e->b, after);
+  LLVMValueRef phi = cg_phi(e, type, loaded, inside);
+  cg_phi_add(phi, LLVMConstNull(type), before);
+  return cg_in_order(e, a, phi);
+}
+
+static LLVMValueRef gather(cg_emitter *e, const cg_place *a, LLVMValueRef valid) {
+  LLVMTypeRef type = cg_vector(a->element, a->width);
+  LLVMValueRef memory = a->memory, index = a->index;
+  if (a->affine) {
+    memory = cg_address(e, a, a->base);
+    int64_t most = INT32_MAX / (int64_t)a->width;
+    bool small = a->stride <= most && a->stride >= -most;
+    index = cg_lanes_const(e, small ? 32 : 64, a->width, a->stride);
+  }
+  LLVMValueRef from = LLVMBuildGEP2(e->b, a->element, memory, &index, 1, "");
+  LLVMTypeRef types[] = {type, LLVMTypeOf(from)};
+  LLVMValueRef mask = valid ? cg_splat(e, valid, a->width) : LLVMConstAllOnes(cg_vector(e->i1, a->width));
+  LLVMValueRef args[] = {from, LLVMConstInt(LLVMInt32TypeInContext(e->context), a->bytes, 0), mask,
+                         LLVMConstNull(type)};
+  return finish(e, a, cg_intrinsic(e, "llvm.masked.gather", types, 2, args, 4));
+}
+
+static LLVMValueRef read_elements(cg_emitter *e, const cg_place *a, LLVMValueRef valid,
+                                  uint32_t valid_width) {
+  bool plain = a->affine && !valid; /* loads of single elements take a fifth less time than a gather */
+  if (e->gathers && a->bytes >= 4 && !plain) return gather(e, a, valid);
+  LLVMValueRef all = LLVMGetPoison(cg_vector(a->element, a->width));
+  for (uint32_t i = 0; i < a->width; i++) {
+    LLVMValueRef from = cg_lane_address(e, a, i), lane = LLVMConstInt(e->i64, i, 0);
+    if (valid)
+      from = cg_select(e, valid_width > 1 ? LLVMBuildExtractElement(e->b, valid, lane, "") : valid, from,
+                       e->buffers);
+    all = LLVMBuildInsertElement(e->b, all, cg_read(e, a, a->element, from), lane, "");
+  }
+  return all;
+}
+
+/* A small step: the vectors that cover the elements exactly, beginning with the first and ending with the
+ * last, are read whole and the elements picked. */
+static bool has_small_step(const cg_place *a) {
+  return a->affine && a->stride > 1 && a->stride <= CG_MAX_STEP && a->width >= 4 &&
+         (a->width & (a->width - 1)) == 0;
+}
+
+static LLVMValueRef read_stepping(cg_emitter *e, const cg_place *a) {
+  LLVMTypeRef type = cg_vector(a->element, a->width), i32 = LLVMInt32TypeInContext(e->context);
+  int64_t width = a->width, span = (width - 1) * a->stride + 1;
+  LLVMValueRef all = LLVMGetPoison(type), order[CG_MAX_LANES];
+  for (int64_t part = 0; part < a->stride; part++) {
+    int64_t first = part + 1 < a->stride ? part * width : span - width;
+    LLVMValueRef at = LLVMBuildAdd(e->b, a->base, LLVMConstInt(e->i64, (unsigned long long)first, 1), "");
+    LLVMValueRef piece = cg_read(e, a, type, cg_address(e, a, at));
+    for (int64_t i = 0; i < width; i++) { /* elements up to here come from earlier pieces */
+      bool here = i * a->stride >= part * width && i * a->stride < (part + 1) * width;
+      bool earlier = i * a->stride < part * width;
+      order[i] = here      ? LLVMConstInt(i32, (unsigned)(width + i * a->stride - first), 0)
+                 : earlier ? LLVMConstInt(i32, (unsigned)i, 0)
+                           : LLVMGetPoison(i32);
+    }
+    all = LLVMBuildShuffleVector(e->b, all, piece, LLVMConstVector(order, a->width), "");
+  }
+  return all;
+}
+
+/* Asks for the memory of elements further on, for all caches or past them. What lies there need not belong to
+ * the buffer. */
+static void fetch_ahead(cg_emitter *e, const cg_place *a, int64_t elements, bool past) {
+  LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
+  LLVMValueRef at = LLVMConstInt(e->i64, (unsigned long long)(elements * a->bytes), 0);
+  LLVMValueRef from =
+      LLVMBuildGEP2(e->b, LLVMInt8TypeInContext(e->context), cg_low_address(e, a), &at, 1, "");
+  LLVMValueRef args[] = {from, LLVMConstInt(i32, 0, 0), LLVMConstInt(i32, past ? 0 : 3, 0),
+                         LLVMConstInt(i32, 1, 0)};
+  cg_intrinsic(e, "llvm.prefetch", &e->pointer, 1, args, 4); /* to read, how local, of data */
+}
+
+LLVMValueRef cg_emit_load(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  ir_ref valid_ref = n->src[2];
+  uint32_t width = e->nest->width[ref];
+  if (ir_is_false(e->g, valid_ref)) return cg_fetch(e, n->src[3], width);
+  uint32_t moved = e->nest->width[n->src[1]], valid_width = e->nest->width[valid_ref];
+  cg_place a = cg_place_of(e, n->src[0], n->src[1], moved);
+  LLVMValueRef valid = cg_value(e, valid_ref), stored;
+  if (cg_is_true(valid)) valid = NULL;
+  if (ir_arg_int(n) && a.affine) fetch_ahead(e, &a, ir_arg_int(n), ir_arg_mode(n) == IR_STREAM);
+  if (moved == 1 || (a.affine && a.stride == 0)) {
+    a.width = moved = 1;
+    stored = read_scalar(e, &a, valid, valid_width);
+  } else if (a.affine && (a.stride == 1 || a.stride == -1)) {
+    stored = read_vector(e, &a, valid, valid_width);
+  } else if (!valid && has_small_step(&a)) {
+    stored = read_stepping(e, &a);
+  } else {
+    stored = read_elements(e, &a, valid, valid_width);
+  }
+  LLVMValueRef value = cg_splat(e, cg_from_storage(e, a.dtype, moved, stored), width);
+  return valid ? cg_select(e, valid, value, cg_fetch(e, n->src[3], width)) : value;
+}
+
+/* One update of `a->width` elements at `to`. */
+static void modify(cg_emitter *e, const cg_place *a, ir_op op, LLVMValueRef value, LLVMValueRef to) {
+  if (op == IR_OP_ADD) {
+    LLVMValueRef old = cg_read(e, a, cg_vector(a->element, a->width), to);
+    value = cg_combine(e, op, a->dtype, a->width, cg_from_storage(e, a->dtype, a->width, old), value);
+  }
+  cg_write(e, a, cg_to_storage(e, a->dtype, a->width, value), to);
+}
+
+/* Lanes side by side are one access if they are valid together; others follow one another, since they may
+ * meet. */
+void cg_emit_update(void *emitter, ir_ref ref) {
+  cg_emitter *e = emitter;
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref], valid_width = e->nest->width[n->src[2]];
+  cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
+  if (e->nest->width[n->src[1]] == 1) a.stride = 0;
+  LLVMValueRef valid = cg_value(e, n->src[2]), value = cg_fetch(e, n->src[3], width);
+  bool whole = width == 1 || (a.affine && a.stride == 1 && valid_width == 1);
+  cg_place lane = a;
+  if (!whole) lane.width = 1;
+  for (uint32_t i = 0; i < width / lane.width; i++) {
+    LLVMValueRef at = LLVMConstInt(e->i64, i, 0),
+                 one = whole ? value : LLVMBuildExtractElement(e->b, value, at, "");
+    LLVMBasicBlockRef inside = cg_is_true(valid) ? NULL : cg_block(e), after = inside ? cg_block(e) : NULL;
+    if (inside) {
+      LLVMBuildCondBr(e->b, valid_width > 1 ? LLVMBuildExtractElement(e->b, valid, at, "") : valid, inside,
+                      after);
+      LLVMPositionBuilderAtEnd(e->b, inside);
+    }
+    modify(e, &lane, (ir_op)n->arg, one, cg_lane_address(e, &a, i));
+    if (!inside) continue;
+    LLVMBuildBr(e->b, after);
+    LLVMPositionBuilderAtEnd(e->b, after);
+  }
+}
+
+static void report(cg_emitter *e, LLVMValueRef bad) {
+  LLVMBasicBlockRef rare = cg_block(e), usual = cg_block(e);
+  cg_branch_unlikely(e, bad, rare, usual);
+  LLVMPositionBuilderAtEnd(e->b, rare);
+  LLVMSetAlignment(LLVMBuildStore(e->b, LLVMConstInt(e->i64, 1, 0), e->status), 8);
+  LLVMBuildBr(e->b, usual);
+  LLVMPositionBuilderAtEnd(e->b, usual);
+}
+
+/* Position, counted from the end where negative; in range by one unsigned comparison; clamped. */
+LLVMValueRef cg_emit_bound(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
+  bool is_signed = cg_is_signed(dtype);
+  uint32_t width = e->nest->width[ref];
+  unsigned wanted = cg_index_bits(e, ref), bits = cg_dtype_bits(dtype) > 32 ? 64 : wanted;
+  LLVMValueRef value = cg_resize(e, cg_fetch(e, n->src[0], width), bits, width, is_signed);
+  LLVMValueRef extent = cg_fetch_index(e, n->src[1], width, bits), zero = LLVMConstNull(LLVMTypeOf(value));
+  LLVMValueRef last = LLVMBuildSub(e->b, extent, cg_int_const(e, bits, width, 1), "");
+  if (ir_bounds_of(e->g, n->src[1]).lo < 1) last = cg_call(e, "llvm.smax", 2, last, zero, NULL);
+  LLVMValueRef clamped;
+  if (is_signed) {
+    LLVMValueRef below = LLVMBuildICmp(e->b, LLVMIntSLT, value, zero, "");
+    value = cg_select(e, below, LLVMBuildAdd(e->b, value, extent, ""), value);
+    clamped = cg_call(e, "llvm.smax", 2, cg_call(e, "llvm.smin", 2, value, last, NULL), zero, NULL);
+  } else {
+    clamped = cg_call(e, "llvm.umin", 2, value, last, NULL);
+  }
+  bool clips = ir_arg_mode(n) == IR_GATHER_CLIP && ir_bounds_of(e->g, n->src[1]).lo < 1; /* to what? */
+  if ((clips || ir_arg_mode(n) == IR_GATHER_CHECK) && !ir_is_false(e->g, n->src[2])) {
+    LLVMValueRef bad = LLVMBuildICmp(e->b, LLVMIntUGE, clips ? zero : value, extent, ""),
+                 valid = cg_fetch(e, n->src[2], width);
+    if (!cg_is_true(valid)) bad = LLVMBuildAnd(e->b, bad, valid, "");
+    report(e, cg_any(e, bad, width));
+  }
+  return cg_resize(e, clamped, wanted, width, true);
+}

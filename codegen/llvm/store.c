@@ -1,0 +1,178 @@
+/* Stores: each with all its copies.
+ *
+ * Copies that fill the gaps of each other's elements (lane i of copy k at count*i + k) are interleaved in
+ * registers and stored as whole vectors.
+ *
+ * A store that streams goes past the caches where its vectors are aligned and the output lies where no input
+ * does: its memory is written once and read much later, and need not be fetched first. Whether they are is
+ * seen at run time, once for all copies, since buffers of users begin anywhere; vectors smaller than a
+ * register, which are ends of rows, never do. Such stores are ordered with others by a fence alone, which
+ * stands at the kernel's end. Where most of an output streams, what lies in every fourth part of memory does
+ * not. */
+#include "codegen/llvm/llvm.h"
+
+enum { KEPT = 3 << 17 }; /* bits of an address: where all are 0 it is in a part that stays in the caches */
+enum { LINE = 64, MOST_INTERLEAVED = CG_MAX_STEP };
+
+/* What is to be written where. */
+typedef struct writes {
+  cg_place place;
+  LLVMValueRef *value, *to;
+  size_t count;
+} writes;
+
+static LLVMValueRef write(cg_emitter *e, const cg_place *a, LLVMValueRef stored, LLVMValueRef to) {
+  LLVMValueRef store = LLVMBuildStore(e->b, stored, to);
+  LLVMSetAlignment(store, a->bytes);
+  return store;
+}
+
+void cg_write(cg_emitter *e, const cg_place *a, LLVMValueRef stored, LLVMValueRef to) {
+  write(e, a, stored, to);
+}
+
+static LLVMValueRef stored_value(cg_emitter *e, ir_ref ref, ir_dtype dtype, uint32_t width) {
+  return cg_to_storage(e, dtype, width, cg_fetch(e, ir_src(e->g, ref, 2), width));
+}
+
+/* The store at the current digits; whole vectors are kept for later. */
+static void store_one(cg_emitter *e, ir_ref ref, writes *w) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref];
+  cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
+  if (e->nest->width[n->src[1]] == 1) a.stride = 0; /* the last lane's value stays */
+  LLVMValueRef stored = stored_value(e, ref, a.dtype, width);
+  bool whole = a.affine && (width == 1 || a.stride == 1 || a.stride == -1);
+  w->place = a;
+  if (whole) {
+    w->value[w->count] = width == 1 ? stored : cg_in_order(e, &a, stored);
+    w->to[w->count++] = width == 1 ? cg_address(e, &a, a.base) : cg_low_address(e, &a);
+    return;
+  }
+  for (uint32_t i = a.affine && a.stride == 0 ? width - 1 : 0; i < width; i++)
+    write(e, &a, LLVMBuildExtractElement(e->b, stored, LLVMConstInt(e->i64, i, 0), ""),
+          cg_lane_address(e, &a, i));
+}
+
+/* All copies along `loop`, whose elements alternate. */
+static void store_alternating(cg_emitter *e, ir_ref ref, uint32_t loop, writes *w) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref], count = (uint32_t)e->nest->loops[loop].extent;
+  LLVMValueRef from[MOST_INTERLEAVED];
+  cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
+  for (uint32_t k = 0; k < count; k++) {
+    e->order.digit[loop] = k;
+    from[k] = stored_value(e, ref, a.dtype, width);
+  }
+  e->order.digit[loop] = 0;
+  w->place = a;
+  cg_interleave(e, from, count, width, w->value + w->count);
+  for (uint32_t k = 0; k < count; k++) {
+    LLVMValueRef offset = LLVMConstInt(e->i64, (unsigned long long)k * width, 0);
+    w->to[w->count++] = cg_address(e, &a, LLVMBuildAdd(e->b, a.base, offset, ""));
+  }
+}
+
+/* Are all vectors aligned if the first one is? */
+static bool are_aligned_together(const cg_emitter *e, ir_ref ref, int64_t alternating, int64_t bytes,
+                                 int64_t vector_bytes) {
+  const uint64_t *lanes = cg_lanes(e->nest, ref);
+  for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
+    int64_t step;
+    if (e->nest->loops[l].binding != IR_UNROLL || l == alternating) continue;
+    if (!cg_stride(e->nest, ir_src(e->g, ref, 1), (uint32_t)l, &step) || step * bytes % vector_bytes != 0)
+      return false;
+  }
+  return true;
+}
+
+static void write_all(cg_emitter *e, const writes *w, unsigned streaming) {
+  LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(e->context), 1, 0));
+  for (size_t i = 0; i < w->count; i++) {
+    LLVMValueRef store = write(e, &w->place, w->value[i], w->to[i]);
+    if (!streaming) continue;
+    LLVMSetAlignment(store, streaming);
+    LLVMSetMetadata(store, e->nontemporal,
+                    LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1)));
+  }
+}
+
+/* i1: is every vector aligned? */
+static LLVMValueRef aligned(cg_emitter *e, const writes *w, bool together, unsigned bytes) {
+  LLVMValueRef bits = LLVMBuildPtrToInt(e->b, w->to[0], e->i64, "");
+  for (size_t i = 1; i < w->count && !together; i++)
+    bits = LLVMBuildOr(e->b, bits, LLVMBuildPtrToInt(e->b, w->to[i], e->i64, ""), "");
+  bits = LLVMBuildAnd(e->b, bits, LLVMConstInt(e->i64, bytes - 1, 0), "");
+  return LLVMBuildICmp(e->b, LLVMIntEQ, bits, LLVMConstNull(e->i64), "");
+}
+
+/* i1: is the first vector in a part of memory that streams? */
+static LLVMValueRef passes(cg_emitter *e, const writes *w) {
+  LLVMValueRef at = LLVMBuildPtrToInt(e->b, w->to[0], e->i64, "");
+  LLVMValueRef part = LLVMBuildAnd(e->b, at, LLVMConstInt(e->i64, KEPT, 0), "");
+  return LLVMBuildICmp(e->b, LLVMIntNE, part, LLVMConstNull(e->i64), "");
+}
+
+/* i1: does the output lie where no input does? Lines that were just read are written faster through the
+ * caches. NULL where it always does. */
+static LLVMValueRef apart(cg_emitter *e, const writes *w) {
+  const ir_node *kernel = ir_get(e->g, e->nest->kernel);
+  LLVMValueRef all = NULL;
+  for (uint32_t i = 1; i < kernel->nsrc && e->nest->in_place; i++) {
+    const ir_node *n = ir_get(e->g, kernel->src[i]);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
+    if (slot < 1 || slot > 31 || !(e->nest->in_place >> slot & 1)) continue;
+    LLVMValueRef other = LLVMBuildICmp(e->b, LLVMIntNE, w->place.memory, cg_value(e, kernel->src[i]), "");
+    all = all ? LLVMBuildAnd(e->b, all, other, "") : other;
+  }
+  return all;
+}
+
+/* Parts of a line are put together only if they follow one another. */
+static bool fills_lines(const writes *w, unsigned bytes, int64_t alternating) {
+  return bytes % LINE == 0 || w->count == 1 || (alternating >= 0 && w->count * bytes % LINE == 0);
+}
+
+static void stream(cg_emitter *e, const writes *w, int64_t mode, bool together, unsigned bytes) {
+  LLVMBasicBlockRef past = cg_block(e), through = cg_block(e), after = cg_block(e);
+  LLVMValueRef gains = aligned(e, w, together, bytes), lies_apart = apart(e, w);
+  if (mode == IR_STREAM_MOST) gains = LLVMBuildAnd(e->b, gains, passes(e, w), "");
+  if (lies_apart) gains = LLVMBuildAnd(e->b, gains, lies_apart, "");
+  LLVMBuildCondBr(e->b, gains, past, through);
+  LLVMPositionBuilderAtEnd(e->b, past);
+  write_all(e, w, bytes);
+  LLVMBuildBr(e->b, after);
+  LLVMPositionBuilderAtEnd(e->b, through);
+  write_all(e, w, 0);
+  LLVMBuildBr(e->b, after);
+  LLVMPositionBuilderAtEnd(e->b, after);
+  e->streams = true;
+}
+
+void cg_emit_store(void *emitter, ir_ref ref) {
+  cg_emitter *e = emitter;
+  const uint64_t *lanes = cg_lanes(e->nest, ref);
+  size_t copies = cg_copies(&e->order, lanes);
+  int64_t alternating = cg_alternating_loop(e->nest, ref, MOST_INTERLEAVED);
+  writes w = {.value = cg_array(&e->order, copies), .to = cg_array(&e->order, copies)};
+  if (!w.value || !w.to) return;
+  cg_first_lane(&e->order, lanes);
+  do
+    if (alternating < 0) store_one(e, ref, &w);
+    else if (e->order.digit[alternating] == 0) store_alternating(e, ref, (uint32_t)alternating, &w);
+  while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  if (!w.count || e->order.failed) return;
+  unsigned bytes = w.place.bytes * e->nest->width[ref];
+  int64_t mode = ir_arg_mode(ir_get(e->g, ref));
+  bool streams = mode != IR_NO_STREAM && bytes == (unsigned)e->target->vector_bytes && w.count == copies &&
+                 fills_lines(&w, bytes, alternating);
+  if (streams) stream(e, &w, mode, are_aligned_together(e, ref, alternating, w.place.bytes, bytes), bytes);
+  else write_all(e, &w, 0);
+}
+
+void cg_finish_stores(cg_emitter *e) {
+  const char *fence = cg_target_store_fence(e->target);
+  if (!e->streams) return;
+  if (fence) cg_intrinsic(e, fence, NULL, 0, NULL, 0);
+  else LLVMBuildFence(e->b, LLVMAtomicOrderingSequentiallyConsistent, 0, "");
+}

@@ -1,0 +1,104 @@
+/* From ir_target to LLVM: the target machine and what a function says about it. Nothing here looks at the
+ * machine this process runs on. */
+#include "codegen/llvm/llvm.h"
+
+#include <llvm-c/Target.h>
+#include <stdio.h>
+#include <string.h>
+
+/* LLVM's table of targets belongs to the process, and the loader runs this once in a process, whichever
+ * context opens the module first. */
+__attribute__((constructor)) static void register_native(void) {
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+}
+
+static bool has_feature(const ir_target *target, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = target->features; (at = strstr(at, name)); at += length)
+    if (at > target->features && at[-1] == '+' && (at[length] == ',' || at[length] == '\0')) return true;
+  return false;
+}
+
+static bool is_x86(const ir_target *target) { return !strncmp(target->triple, "x86_64", 6); }
+
+bool cg_target_rounds(const ir_target *target) {
+  static const char *const enough[] = {"sse4.1", "sse4.2", "avx", "avx2", "avx512f"};
+  for (size_t i = 0; i < sizeof enough / sizeof *enough; i++)
+    if (has_feature(target, enough[i])) return true;
+  return !is_x86(target);
+}
+
+bool cg_target_gathers(const ir_target *target) {
+  return has_feature(target, "avx512f") && has_feature(target, "avx512vl");
+}
+
+bool cg_target_picks_bytes(const ir_target *target) { return has_feature(target, "avx512vl"); }
+
+const char *cg_target_dot2(const ir_target *target, uint32_t width) {
+  static const struct {
+    uint32_t width;
+    const char *feature, *intrinsic;
+  } table[] = {{4, NULL, "llvm.x86.sse2.pmadd.wd"},
+               {8, "avx2", "llvm.x86.avx2.pmadd.wd"},
+               {16, "avx512bw", "llvm.x86.avx512.pmaddw.d.512"}};
+  for (size_t i = 0; is_x86(target) && i < sizeof table / sizeof *table; i++)
+    if (table[i].width == width && 4 * width <= (uint32_t)target->vector_bytes &&
+        (!table[i].feature || has_feature(target, table[i].feature)))
+      return table[i].intrinsic;
+  return NULL;
+}
+
+const char *cg_target_scale(const ir_target *target, unsigned bytes, uint32_t width) {
+  static const struct {
+    unsigned bytes, width;
+    const char *feature, *intrinsic;
+  } table[] = {{4, 16, "avx512f", "llvm.x86.avx512.mask.scalef.ps.512"},
+               {8, 8, "avx512f", "llvm.x86.avx512.mask.scalef.pd.512"},
+               {4, 8, "avx512vl", "llvm.x86.avx512.mask.scalef.ps.256"},
+               {8, 4, "avx512vl", "llvm.x86.avx512.mask.scalef.pd.256"},
+               {4, 4, "avx512vl", "llvm.x86.avx512.mask.scalef.ps.128"}};
+  for (size_t i = 0; is_x86(target) && i < sizeof table / sizeof *table; i++)
+    if (table[i].bytes == bytes && table[i].width == width &&
+        bytes * width <= (unsigned)target->vector_bytes && has_feature(target, table[i].feature))
+      return table[i].intrinsic;
+  return NULL;
+}
+
+const char *cg_target_store_fence(const ir_target *target) {
+  return is_x86(target) ? "llvm.x86.sse.sfence" : NULL;
+}
+
+ir_status cg_target_machine(const ir_target *target, int level, LLVMTargetMachineRef *out, ir_error *error) {
+  LLVMTargetRef kind = NULL;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(target->triple, &kind, &message)) {
+    ir_status status =
+        ir_fail(error, IR_ERR_COMPILE, "compile: LLVM cannot make code for %s: %s", target->triple, message);
+    LLVMDisposeMessage(message);
+    return status;
+  }
+  LLVMCodeGenOptLevel levels[] = {LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
+                                  LLVMCodeGenLevelAggressive};
+  LLVMCodeGenOptLevel chosen = level < 0 || level > 3 ? LLVMCodeGenLevelDefault : levels[level];
+  *out = LLVMCreateTargetMachine(kind, target->triple, "generic", target->features, chosen, LLVMRelocPIC,
+                                 LLVMCodeModelSmall);
+  return *out ? IR_OK : ir_fail(error, IR_ERR_COMPILE, "compile: LLVM has no machine for %s", target->triple);
+}
+
+static void attribute(LLVMContextRef context, LLVMValueRef function, const char *name, const char *value) {
+  LLVMAddAttributeAtIndex(
+      function, LLVMAttributeFunctionIndex,
+      LLVMCreateStringAttribute(context, name, (unsigned)strlen(name), value, (unsigned)strlen(value)));
+}
+
+void cg_target_attributes(LLVMContextRef context, LLVMValueRef function, const ir_target *target) {
+  unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                          LLVMCreateEnumAttribute(context, nounwind, 0));
+  if (!is_x86(target)) return;
+  char bits[16];
+  snprintf(bits, sizeof bits, "%d", target->vector_bytes * 8);
+  attribute(context, function, "prefer-vector-width", bits);
+  attribute(context, function, "min-legal-vector-width", bits);
+}

@@ -1,0 +1,40 @@
+/* Loads of tiles. Where elements of one lane's copies lie side by side but those of one copy's lanes do not,
+ * memory is read along the copies, a row for each lane, and the tile is turned in registers. */
+#include "codegen/llvm/llvm.h"
+
+/* The copies from the current digits on. */
+static void read_tile(cg_emitter *e, ir_ref load, const cg_tile *t, LLVMValueRef *copies) {
+  const ir_node *n = ir_get(e->g, load);
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  uint32_t width = e->nest->width[load];
+  void *rows[CG_MAX_LANES], *columns[CG_MAX_LANES];
+  cg_shuffles shuffles = cg_llvm_shuffles(e);
+  int64_t first = e->order.digit[t->loop];
+  if (t->falling) e->order.digit[t->loop] += t->count - 1;
+  cg_place a = cg_place_of(e, n->src[0], n->src[1], width);
+  ir_ref factor = cg_access_of(e->nest, n->src[1]).factor;
+  LLVMValueRef step = factor ? cg_fetch_index(e, factor, 1, 64) : NULL, at = LLVMConstInt(e->i64, 0, 0);
+  for (uint32_t i = 0; i < width; i++) {
+    LLVMValueRef from = step ? cg_address(e, &a, at) : cg_lane_address(e, &a, i);
+    rows[i] = cg_read(e, &a, cg_vector(a.element, t->count), from);
+    if (step) at = LLVMBuildAdd(e->b, at, step, "");
+  }
+  cg_transpose(&shuffles, rows, width, t->count, a.bytes, columns);
+  for (uint32_t k = 0; k < t->count; k++) {
+    e->order.digit[t->loop] = first + k;
+    copies[cg_copy_at(&e->order, lanes)] =
+        cg_from_storage(e, a.dtype, width, columns[t->falling ? t->count - 1 - k : k]);
+  }
+  e->order.digit[t->loop] = first;
+}
+
+bool cg_emit_tile(cg_emitter *e, ir_ref load, LLVMValueRef *copies) {
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  cg_tile t;
+  if (!cg_tile_of(e->nest, load, e->target->vector_bytes, CG_MAX_STEP, &t)) return false;
+  cg_first_lane(&e->order, lanes);
+  do
+    if (e->order.digit[t.loop] % t.count == 0) read_tile(e, load, &t, copies);
+  while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  return true;
+}

@@ -1,0 +1,273 @@
+/* The value of one node in one combination of lanes: index arithmetic, and which operation is emitted how.
+ * Indices are mathematical integers: bounds say how many bits hold them, which flags are true of them, and
+ * when floor division is unsigned division. */
+#include "codegen/llvm/llvm.h"
+
+static bool fits_32(cg_emitter *e, ir_ref ref) {
+  ir_bounds bounds = ir_bounds_of(e->g, ref);
+  return bounds.lo >= INT32_MIN && bounds.hi <= INT32_MAX;
+}
+
+static unsigned operand_bits(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  for (uint32_t i = 0; i < n->nsrc; i++)
+    if (ir_dtype_of(e->g, n->src[i]) == IR_INDEX && !fits_32(e, n->src[i])) return 64;
+  return 32;
+}
+
+/* Scalars are as wide as addresses, but where they are divided: 64 bits take several times as long. */
+unsigned cg_index_bits(cg_emitter *e, ir_ref ref) {
+  ir_op op = ir_op_of(e->g, ref);
+  bool divides = op == IR_OP_FLOORDIV || op == IR_OP_MOD;
+  if ((e->nest->width[ref] == 1 && !divides) || op == IR_OP_LOOP || op == IR_OP_CARRY || op == IR_OP_GET ||
+      !fits_32(e, ref))
+    return 64;
+  return operand_bits(e, ref);
+}
+
+/* Wrapping flags where bounds exclude wrapping. */
+static LLVMValueRef cannot_wrap(cg_emitter *e, ir_ref ref, LLVMValueRef value) {
+  const ir_node *n = ir_get(e->g, ref);
+  ir_bounds bounds = ir_bounds_of(e->g, ref);
+  if (!LLVMIsAInstruction(value) || bounds.lo == INT64_MIN || bounds.hi == INT64_MAX) return value;
+  LLVMSetNSW(value, 1);
+  if (ir_bounds_of(e->g, n->src[0]).lo >= 0 && ir_bounds_of(e->g, n->src[1]).lo >= 0) LLVMSetNUW(value, 1);
+  return value;
+}
+
+/* Divisors are >= 1. */
+static LLVMValueRef index_divide(cg_emitter *e, ir_ref ref, unsigned bits, uint32_t width, LLVMValueRef a,
+                                 LLVMValueRef b) {
+  const ir_node *n = ir_get(e->g, ref);
+  bool want_quotient = n->op == IR_OP_FLOORDIV;
+  int64_t d;
+  if (ir_is_const(e->g, n->src[1], &d) && d > 0 &&
+      (d & (d - 1)) == 0) { /* shifts and masks are floor operations */
+    if (!want_quotient) return LLVMBuildAnd(e->b, a, cg_int_const(e, bits, width, d - 1), "");
+    int count = 0;
+    while (d >> count > 1) count++;
+    return LLVMBuildAShr(e->b, a, cg_int_const(e, bits, width, count), "");
+  }
+  bool is_signed = ir_bounds_of(e->g, n->src[0]).lo < 0;
+  LLVMValueRef q = cg_quotient(e, is_signed, width, a, b);
+  if (want_quotient && !is_signed) return q;
+  LLVMValueRef r = LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, q, b, ""), "");
+  if (!is_signed) return r;
+  LLVMValueRef below = cg_is_negative(e, r);
+  if (!want_quotient) return cg_select(e, below, LLVMBuildAdd(e->b, r, b, ""), r);
+  return LLVMBuildAdd(e->b, q, LLVMBuildSExt(e->b, below, LLVMTypeOf(q), ""), "");
+}
+
+static LLVMValueRef index_binary(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref];
+  unsigned bits = cg_index_bits(e, ref);
+  LLVMValueRef a = cg_fetch_index(e, n->src[0], width, bits), b = cg_fetch_index(e, n->src[1], width, bits);
+  if (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) return index_divide(e, ref, bits, width, a, b);
+  LLVMValueRef value = cg_combine(e, (ir_op)n->op, IR_INDEX, width, a, b);
+  return n->op == IR_OP_ADD || n->op == IR_OP_SUB || n->op == IR_OP_MUL ? cannot_wrap(e, ref, value) : value;
+}
+
+static LLVMValueRef binary_node(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref];
+  ir_dtype dtype = (ir_dtype)n->dtype;
+  if (dtype == IR_INDEX) return index_binary(e, ref);
+  LLVMValueRef scaled = cg_emit_scaled(e, ref);
+  if (scaled) return scaled;
+  return cg_combine(e, (ir_op)n->op, dtype, width, cg_fetch(e, n->src[0], width),
+                    cg_fetch(e, n->src[1], width));
+}
+
+static LLVMValueRef compare_node(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref];
+  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
+  unsigned bits = dtype == IR_INDEX && width > 1 ? operand_bits(e, ref) : 64;
+  if (dtype == IR_INDEX)
+    return cg_compare(e, (ir_op)n->op, dtype, cg_fetch_index(e, n->src[0], width, bits),
+                      cg_fetch_index(e, n->src[1], width, bits));
+  return cg_compare(e, (ir_op)n->op, dtype, cg_fetch(e, n->src[0], width), cg_fetch(e, n->src[1], width));
+}
+
+static LLVMValueRef where_node(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref];
+  unsigned bits = n->dtype == IR_INDEX ? cg_index_bits(e, ref) : 0;
+  LLVMValueRef condition = cg_value(e, n->src[0]); /* one condition for all elements stays one */
+  LLVMValueRef a = bits ? cg_fetch_index(e, n->src[1], width, bits) : cg_fetch(e, n->src[1], width);
+  LLVMValueRef b = bits ? cg_fetch_index(e, n->src[2], width, bits) : cg_fetch(e, n->src[2], width);
+  return cg_select(e, condition, a, b);
+}
+
+/* An index that fits in 32 bits is cast as an i32: vectors of those convert faster. */
+static LLVMValueRef cast_node(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  uint32_t width = e->nest->width[ref];
+  ir_dtype from = ir_dtype_of(e->g, n->src[0]), to = (ir_dtype)n->dtype;
+  if (from != IR_INDEX || cg_index_bits(e, n->src[0]) == 64)
+    return cg_cast(e, from, to, width, cg_fetch(e, n->src[0], width));
+  return cg_cast(e, IR_I32, to, width, cg_fetch_index(e, n->src[0], width, 32));
+}
+
+static LLVMValueRef constant(cg_emitter *e, const ir_node *n) {
+  ir_value value = {.i = n->arg};
+  LLVMTypeRef type = cg_type(e, (ir_dtype)n->dtype, 1);
+  if (ir_is_float((ir_dtype)n->dtype)) return LLVMConstReal(type, value.f);
+  return LLVMConstInt(type, (unsigned long long)value.i, 1);
+}
+
+static LLVMValueRef lane_position(cg_emitter *e, ir_ref ref) {
+  uint32_t loop = e->nest->loop_of[ref] - 1;
+  if (e->nest->loops[loop].binding == IR_UNROLL) return cg_int_const(e, 64, 1, e->order.digit[loop]);
+  return cg_lanes_const(e, cg_index_bits(e, ref), e->nest->width[ref], 1);
+}
+
+LLVMValueRef cg_emit_value(cg_emitter *e, ir_ref ref) {
+  const ir_node *n = ir_get(e->g, ref);
+  ir_op op = (ir_op)n->op;
+  ir_dtype dtype = (ir_dtype)n->dtype;
+  uint32_t width = e->nest->width[ref];
+  switch (op) {
+  case IR_OP_CONST: return constant(e, n);
+  case IR_OP_RANGE: return lane_position(e, ref);
+
+  case IR_OP_NEG:
+  case IR_OP_ABS:
+  case IR_OP_SQRT:
+  case IR_OP_FLOOR:
+  case IR_OP_CEIL:
+  case IR_OP_TRUNC:
+  case IR_OP_ROUND:
+  case IR_OP_NOT:
+    if (dtype == IR_INDEX)
+      return cg_unary(e, op, dtype, width, cg_fetch_index(e, n->src[0], width, cg_index_bits(e, ref)));
+    return cg_unary(e, op, dtype, width, cg_fetch(e, n->src[0], width));
+  case IR_OP_CAST: return cast_node(e, ref);
+  case IR_OP_BITCAST:
+    return cg_bitcast(e, ir_dtype_of(e->g, n->src[0]), dtype, width, cg_fetch(e, n->src[0], width));
+
+  case IR_OP_ADD:
+  case IR_OP_SUB:
+  case IR_OP_MUL:
+  case IR_OP_DIV:
+  case IR_OP_FLOORDIV:
+  case IR_OP_MOD:
+  case IR_OP_MIN:
+  case IR_OP_MAX:
+  case IR_OP_AND:
+  case IR_OP_OR:
+  case IR_OP_XOR:
+  case IR_OP_SHL:
+  case IR_OP_SHR:
+  case IR_OP_DOT2: return binary_node(e, ref);
+
+  case IR_OP_EQ:
+  case IR_OP_NE:
+  case IR_OP_LT:
+  case IR_OP_LE:
+  case IR_OP_GT:
+  case IR_OP_GE: return compare_node(e, ref);
+
+  case IR_OP_WHERE: return where_node(e, ref);
+  case IR_OP_FMA:
+    return cg_fma(e, dtype, width, cg_fetch(e, n->src[0], width), cg_fetch(e, n->src[1], width),
+                  cg_fetch(e, n->src[2], width));
+
+  case IR_OP_LOAD: return cg_emit_load(e, ref);
+  case IR_OP_BOUND: return cg_emit_bound(e, ref);
+
+  /* written as primitive operations before code generation */
+  case IR_OP_RSQRT:
+  case IR_OP_EXP:
+  case IR_OP_EXP2:
+  case IR_OP_LOG:
+  case IR_OP_LOG2:
+  case IR_OP_SIN:
+  case IR_OP_COS:
+  case IR_OP_TANH:
+  case IR_OP_ERF:
+  case IR_OP_SIGMOID:
+  case IR_OP_GELU:
+  case IR_OP_GELU_TANH:
+  case IR_OP_EXPM1:
+  case IR_OP_LOG1P:
+  case IR_OP_ERFINV:
+  case IR_OP_TAN:
+  case IR_OP_ASIN:
+  case IR_OP_ACOS:
+  case IR_OP_ATAN:
+  case IR_OP_SINH:
+  case IR_OP_COSH:
+  case IR_OP_ASINH:
+  case IR_OP_ACOSH:
+  case IR_OP_ATANH:
+  case IR_OP_RELU:
+  case IR_OP_POW:
+  case IR_OP_REDUCE: return cg_unknown_op(e, op, dtype, width);
+
+  /* have their values from loop.c or emit.c, or have none */
+  case IR_OP_RARE:
+  case IR_OP_VAR:
+  case IR_OP_PARAM:
+  case IR_OP_LOCAL:
+  case IR_OP_STORE:
+  case IR_OP_UPDATE:
+  case IR_OP_LOOP:
+  case IR_OP_CARRY:
+  case IR_OP_GET:
+  case IR_OP_SEQ:
+  case IR_OP_KERNEL:
+  case IR_OP_TUPLE:
+  case IR_OP_ERROR: return cg_unknown_op(e, op, dtype, width);
+
+  /* of tensors */
+  case IR_OP_INPUT:
+  case IR_OP_BUFFER:
+  case IR_OP_DATA:
+  case IR_OP_IOTA:
+  case IR_OP_PERMUTE:
+  case IR_OP_EXPAND:
+  case IR_OP_RESHAPE:
+  case IR_OP_UNSQUEEZE:
+  case IR_OP_SQUEEZE:
+  case IR_OP_SHRINK:
+  case IR_OP_STRIDE:
+  case IR_OP_FLIP:
+  case IR_OP_POINT:
+  case IR_OP_PAD:
+  case IR_OP_CONCAT:
+  case IR_OP_STACK:
+  case IR_OP_REBATCH:
+  case IR_OP_BATCH:
+  case IR_OP_UNBATCH:
+  case IR_OP_SUM:
+  case IR_OP_PROD:
+  case IR_OP_REDUCE_MAX:
+  case IR_OP_REDUCE_MIN:
+  case IR_OP_MEAN:
+  case IR_OP_ANY:
+  case IR_OP_ALL:
+  case IR_OP_ARGMAX:
+  case IR_OP_ARGMIN:
+  case IR_OP_MATMUL:
+  case IR_OP_GATHER:
+  case IR_OP_SCATTER:
+  case IR_OP_SCATTER_ADD:
+  case IR_OP_CUMSUM:
+  case IR_OP_CUMPROD:
+  case IR_OP_CUMMAX:
+  case IR_OP_CUMMIN:
+  case IR_OP_SORT:
+  case IR_OP_ARGSORT:
+  case IR_OP_STORED:
+  case IR_OP_FUNC:
+  case IR_OP_RESULT:
+  case IR_OP_COND:
+  case IR_OP_WHILE:
+  case IR_OP_SCAN:
+  case IR_OP_CUSTOM:
+  case IR_OP_COUNT: return cg_unknown_op(e, op, dtype, width);
+  }
+  return cg_unknown_op(e, IR_OP_ERROR, dtype, width);
+}

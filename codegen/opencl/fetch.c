@@ -1,0 +1,92 @@
+/* A loop of which each round takes runs of inputs into locals, waits, and adds up what is there: what the
+ * next round takes is read, into variables, before this one adds up, so that memory is read while sums are
+ * computed.
+ *
+ *   v = in[0];  for (r ...) { local = v;  wait;  v = in[r + 1];  sums of what is in local;  wait; }
+ *
+ * The last round reads its own again. Inputs are those to which the kernel stores nothing. */
+#include "codegen/opencl/opencl.h"
+
+enum { MOST_VARIABLES = 8, DEEPEST = 16 };
+
+static bool is_input(const oc_emitter *e, ir_ref load) {
+  const ir_node *n = ir_get(e->g, load);
+  if (n->op != IR_OP_LOAD || ir_op_of(e->g, n->src[0]) != IR_OP_PARAM) return false;
+  int64_t slot = ir_arg_int(ir_get(e->g, n->src[0]));
+  return slot < 64 && !(e->outputs >> slot & 1);
+}
+
+/* The loads whose values are all that the effect stores, in loops that are lanes; 0: it is not so. */
+static uint32_t find_loads(const oc_emitter *e, ir_ref effect, ir_ref loads[OC_FETCHED]) {
+  ir_ref todo[DEEPEST] = {effect};
+  uint32_t left = 1, count = 0;
+  while (left) {
+    ir_ref ref = todo[--left];
+    const ir_node *n = ir_get(e->g, ref);
+    bool lanes = n->op == IR_OP_LOOP && cg_is_lane(&e->nest->loops[e->nest->loop_of[ref] - 1]);
+    if (n->op == IR_OP_SEQ || lanes) {
+      if (left + n->nsrc > DEEPEST) return 0;
+      for (uint32_t i = n->nsrc; i-- > (lanes ? 1u : 0u);) todo[left++] = n->src[i];
+    } else if (n->op == IR_OP_STORE && count < OC_FETCHED && !oc_is_ahead(e, ref) && is_input(e, n->src[2])) {
+      loads[count++] = n->src[2];
+    } else {
+      return 0;
+    }
+  }
+  return count;
+}
+
+/* Does a round add up what says where it reads? Then the one before cannot know. */
+static bool is_told_by_sums(oc_emitter *e, const cg_loop *loop, ir_ref load) {
+  ir_ref *live = NULL, index = ir_src(e->g, load, 1);
+  size_t count = 0, cap = 0;
+  bool told = false;
+  if (ir_reachable(e->g, &index, 1, &live, &count, &cap) != IR_OK)
+    cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  for (size_t i = 0; i < count; i++)
+    for (uint32_t k = 0; k < loop->carries; k++) told |= live[i] == loop->carry[k];
+  ir_free(e->nest->mem, live, cap * sizeof *live);
+  return told;
+}
+
+static void read_at(oc_emitter *e, const oc_fetch *f, oc_value at) {
+  size_t scope = oc_enter_round(e, f->loop, at, f->load, f->count);
+  for (uint32_t i = 0; i < f->count && !e->order.failed; i++) oc_read_runs(e, f->load[i], f->first[i]);
+  oc_leave_round(e, f->loop, scope);
+}
+
+oc_fetch oc_fetch_first(oc_emitter *e, const cg_loop *loop) {
+  static const oc_fetch none = {0};
+  oc_fetch f = {.loop = loop};
+  uint32_t variables = 0;
+  if (!e->by_lanes || !loop->effect || !loop->carries || !cg_surely_runs(&e->order, loop)) return none;
+  f.count = find_loads(e, loop->effect, f.load);
+  for (uint32_t i = 0; i < f.count; i++) {
+    uint32_t runs = oc_count_runs(e, f.load[i]);
+    variables += runs;
+    if (!runs || is_told_by_sums(e, loop, f.load[i])) return none;
+  }
+  if (variables > MOST_VARIABLES) return none;
+  for (uint32_t i = 0; i < f.count; i++) f.first[i] = oc_declare_runs(e, f.load[i]);
+  if (f.count) read_at(e, &f, oc_literal(e, OC_INT, 0));
+  return f;
+}
+
+ir_text oc_fetch_next(oc_emitter *e, const oc_fetch *f, unsigned kind, const char *counter, const char *end) {
+  ir_text round = e->out, next = {0};
+  if (!f->count) return next;
+  ir_text_init(&e->out, e->nest->mem);
+  const char *name = oc_text(e, "v%u", e->last_number++);
+  oc_line(e, "%s %s = %s + 1 < %s ? %s + 1 : %s", oc_type(kind, 1).text, name, counter, end, counter,
+          counter);
+  read_at(e, f, oc_make(e, kind, 1, OC_ATOM, "%s", name));
+  next = e->out, e->out = round;
+  if (next.failed) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  for (uint32_t i = 0; i < f->count && !e->order.failed; i++) {
+    void **copies = cg_array(&e->order, cg_copies(&e->order, cg_lanes(e->nest, f->load[i])));
+    if (!copies) break;
+    oc_take_runs(e, f->load[i], f->first[i], copies);
+    cg_define(&e->order, f->load[i], copies);
+  }
+  return next;
+}

@@ -1,0 +1,307 @@
+/* Work-items of a group that wait for each other.
+ *
+ * Locals. Of each it is known whether some work-item may have stored to it, or read it, since the last
+ * barrier. An effect that reads what was stored, or stores to what was read, has a barrier before it; and
+ * since the round after this one comes behind what stands at the end of a loop, there is a barrier at the end
+ * of each round where the round both stores to a local and has read it since, or has stored to one that is
+ * kept, which the next round may read first. Effects stand in uniform
+ * control flow, and values read locals only on behalf of effects, after their barriers.
+ *
+ * Exchange. Values of lanes are combined through local memory that all such trees of a kernel share, in two
+ * areas: a tree takes the one that nobody reads any more, so that mostly none waits for the one before. At
+ * the end of a round work-items wait where the next one may begin with an area that is still read. */
+#include "codegen/opencl/opencl.h"
+
+#include <string.h>
+
+uint32_t oc_group_size(const cg_nest *nest) {
+  uint32_t most = 1;
+  for (uint32_t l = 0; l < nest->loop_count; l++)
+    if (nest->loops[l].binding == IR_VECTOR && nest->loops[l].extent > most)
+      most = (uint32_t)nest->loops[l].extent;
+  return most;
+}
+
+/* Is something loaded for a store of fewer lanes to p0 than a group has work-items? */
+static bool stores_in_part(const cg_nest *nest, uint32_t group) {
+  for (ir_ref ref = 0; ref < nest->count; ref++) {
+    const ir_node *n = ir_get(&nest->graph, ref);
+    if (n->op == IR_OP_STORE && ir_op_of(&nest->graph, n->src[0]) == IR_OP_PARAM &&
+        nest->touches[n->src[2]] && nest->width[ref] != group)
+      return true;
+  }
+  return false;
+}
+
+void oc_part_in_place(cg_nest *nest, uint32_t group) {
+  if (group == 1 || !nest->in_place || !stores_in_part(nest, group)) return;
+  const ir_node *kernel = ir_get(&nest->graph, nest->kernel);
+  for (uint32_t i = 1; i < kernel->nsrc; i++) {
+    const ir_node *n = ir_get(&nest->graph, kernel->src[i]);
+    int64_t slot = n->op == IR_OP_PARAM ? ir_arg_int(n) : 0;
+    if (slot < 32 && nest->in_place >> slot & 1) nest->stored[kernel->src[i]] = false;
+  }
+  nest->in_place = 0;
+}
+
+const char *oc_guard(oc_emitter *e, uint32_t lanes) {
+  if (!e->by_lanes || lanes == e->group) return "";
+  return lanes == 1 ? "if (lane == 0) " : oc_text(e, "if (lane < %u) ", lanes);
+}
+
+static bool is_shared(const oc_emitter *e) { return e->by_lanes && e->group > 1; }
+
+static void barrier(oc_emitter *e) {
+  oc_line(e, "barrier(CLK_LOCAL_MEM_FENCE)");
+  e->waits = (oc_waits){0};
+}
+
+/* locals */
+
+/* The local, as a set, that the effect stores to and others read. */
+static uint64_t stored_to(const oc_emitter *e, ir_ref effect) {
+  int64_t local = cg_local_of(e->g, effect);
+  return local >= 0 ? (uint64_t)1 << local & ~e->own : 0;
+}
+
+void oc_before_effect(void *emitter, ir_ref effect) {
+  oc_emitter *e = emitter;
+  if (!is_shared(e)) return;
+  uint64_t reads = e->nest->reads[effect] & ~e->own;
+  uint64_t stores = ir_op_of(e->g, effect) == IR_OP_STORE ? stored_to(e, effect) : 0;
+  if (reads & e->waits.dirty || stores & e->waits.read) barrier(e);
+}
+
+void oc_after_effect(oc_emitter *e, ir_ref effect) {
+  if (!is_shared(e)) return;
+  e->waits.read |= e->nest->reads[effect] & ~e->own;
+  e->waits.dirty |= stored_to(e, effect);
+}
+
+bool oc_is_ahead(const oc_emitter *e, ir_ref store) {
+  return cg_local_of(e->g, store) >= 0 && ir_arg_mode(ir_get(e->g, ir_src(e->g, store, 0))) == IR_LOCAL_AHEAD;
+}
+
+/* The locals to which an effect stores; those of them that are kept for the next round; and those that only
+ * that one reads. */
+static uint64_t stored_by(oc_emitter *e, ir_ref effect, uint64_t *kept, uint64_t *ahead) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  uint64_t stored = 0;
+  if (ir_reachable(e->g, &effect, 1, &live, &count, &cap) != IR_OK)
+    cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  *kept = *ahead = 0;
+  for (size_t i = 0; i < count; i++) {
+    uint64_t local = ir_op_of(e->g, live[i]) == IR_OP_STORE ? stored_to(e, live[i]) : 0;
+    if (!local) continue;
+    stored |= local;
+    if (ir_arg_mode(ir_get(e->g, ir_src(e->g, live[i], 0)))) *kept |= local;
+    if (oc_is_ahead(e, live[i])) *ahead |= local;
+  }
+  ir_free(e->nest->mem, live, cap * sizeof *live);
+  return stored;
+}
+
+void oc_before_values(oc_emitter *e, const cg_loop *loop) {
+  uint64_t kept, ahead, stored = stored_by(e, loop->effect, &kept, &ahead);
+  if (!is_shared(e) || !stored) return;
+  if (stored & ~ahead & e->waits.dirty) barrier(e);
+  e->waits.read |= stored;
+}
+
+oc_first oc_begin_round(oc_emitter *e) {
+  oc_first outer = e->first;
+  e->first = (oc_first){.depth = e->depth};
+  return outer;
+}
+
+/* The outer loop's first areas may be those of a loop inside, which may have no round. */
+void oc_end_round(oc_emitter *e, const cg_loop *loop, oc_first outer) {
+  oc_first own = e->first;
+  e->first = outer;
+  if (!outer.known) e->first.areas |= own.areas;
+  if (!is_shared(e)) return;
+  uint64_t kept = 0, ahead, stored = 0;
+  if (e->waits.read | e->waits.dirty) stored = stored_by(e, loop->node, &kept, &ahead);
+  bool stores = (stored & e->waits.read) || (kept & e->waits.dirty);
+  if (stores || e->waits.exchanging & own.areas) barrier(e);
+}
+
+void oc_end_maybe(oc_emitter *e, oc_waits before) {
+  e->waits.dirty |= before.dirty;
+  e->waits.read |= before.read;
+  e->waits.exchanging |= before.exchanging;
+}
+
+/* values of lanes */
+
+/* Is a loop that joins the lanes of a vector, or in whose rounds work-items wait, among what is still to be
+ * computed for ref? */
+bool oc_joins_lanes(oc_emitter *e, ir_ref ref) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool joins = false;
+  if (!is_shared(e)) return false;
+  uint8_t *wanted = ir_alloc(e->nest->mem, (size_t)ref + 1);
+  if (!wanted || ir_reachable(e->g, &ref, 1, &live, &count, &cap) != IR_OK)
+    cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  if (wanted) memset(wanted, 0, (size_t)ref + 1);
+  for (size_t i = e->order.failed ? 0 : count; i-- > 0;) {
+    const ir_node *n = ir_get(e->g, live[i]);
+    if ((live[i] != ref && !wanted[live[i]]) || e->order.values[live[i]]) continue;
+    const cg_loop *loop = n->op == IR_OP_LOOP ? &e->nest->loops[e->nest->loop_of[live[i]] - 1] : NULL;
+    joins |= loop && (loop->binding == IR_VECTOR || loop->effect);
+    for (uint32_t s = 0; s < n->nsrc; s++) wanted[n->src[s]] = 1;
+  }
+  ir_free(e->nest->mem, live, cap * sizeof *live);
+  ir_free(e->nest->mem, wanted, (size_t)ref + 1);
+  return joins;
+}
+
+oc_value oc_group_any(oc_emitter *e, oc_value condition) {
+  e->has_flag = true;
+  barrier(e);
+  oc_line(e, "if (lane == 0) some = 0");
+  barrier(e);
+  oc_line(e, "if (%s) atomic_or(&some, 1)", condition.text);
+  barrier(e);
+  return oc_make(e, OC_BOOL, 1, OC_LOOSE, "some != 0");
+}
+
+/* Elements first, first + step, ... of the exchange, combined in pairs i and i + count/2. */
+static oc_value tree(oc_emitter *e, ir_op op, ir_dtype dtype, const char *first, uint32_t step,
+                     uint32_t count, unsigned kind, const char *exchange) {
+  oc_value part[32];
+  for (uint32_t i = 0; i < count; i++) {
+    const char *at = i ? oc_text(e, "%s%s%u", first, *first ? " + " : "", i * step) : *first ? first : "0";
+    part[i] = oc_make(e, kind, 1, OC_ATOM, "%s[%s]", exchange, at);
+    if (dtype == IR_BOOL) part[i] = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", part[i].text);
+  }
+  for (uint32_t half = count / 2; half; half /= 2)
+    for (uint32_t i = 0; i < half; i++) part[i] = oc_combine(e, op, dtype, part[i], part[i + half]);
+  return part[0];
+}
+
+/* An area that nobody reads any more. */
+static uint32_t area_for(oc_emitter *e, uint64_t bytes) {
+  if (e->waits.exchanging == 3) barrier(e);
+  uint32_t area = e->waits.exchanging & 1;
+  if (bytes > e->exchange[area]) e->exchange[area] = bytes;
+  if (!e->first.known) e->first.areas |= 1U << area;
+  if (e->first.depth == e->depth) e->first.known = true;
+  return area;
+}
+
+/* Kinds that work-items hand each other in registers. */
+static bool is_handed(unsigned kind) {
+  return kind == OC_INT || kind == OC_UINT || kind == OC_LONG || kind == OC_ULONG || kind == OC_FLOAT ||
+         kind == OC_DOUBLE;
+}
+
+/* So many work-items combine what is in the exchange among themselves; 0: none do. All of them have to be
+ * there. */
+static uint32_t together(const oc_emitter *e, uint32_t lanes, unsigned kind) {
+  uint32_t items = (uint32_t)e->target->together;
+  return items > 1 && lanes % items == 0 && e->group % items == 0 && is_handed(kind) ? items : 0;
+}
+
+/* Combines a value of each work-item with that of the one at each distance: all have the same then, of pairs
+ * i and i + distance as everywhere. */
+static oc_value among(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value value, uint32_t items, unsigned kind,
+                      const char *exchange) {
+  for (uint32_t distance = items / 2; distance; distance /= 2) {
+    value = oc_temporary(e, dtype == IR_BOOL ? oc_convert(e, value, OC_INT) : value);
+    const char *name = oc_text(e, "v%u", e->last_number++);
+    oc_line(e, "VF_OTHER(%s, %s, %s, %u, %u, %s)", oc_type(kind, 1).text, name, value.text, distance, items,
+            exchange);
+    oc_value other = oc_make(e, kind, 1, OC_ATOM, "%s", name);
+    if (dtype == IR_BOOL) other = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", name);
+    if (dtype == IR_BOOL) value = oc_make(e, OC_BOOL, 1, OC_LOOSE, "%s != 0", value.text);
+    value = oc_combine(e, op, dtype, value, other);
+  }
+  return oc_temporary(e, value);
+}
+
+/* Values that go through the exchange at once: each has `lanes` elements of it. */
+typedef struct combining {
+  ir_op op;
+  ir_dtype dtype;
+  unsigned kind;
+  uint32_t lanes, count;
+  oc_value *values;
+  const char *exchange;
+} combining;
+
+static void put_all(oc_emitter *e, const combining *c) {
+  const char *guard = oc_guard(e, c->lanes);
+  for (uint32_t k = 0; k < c->count; k++)
+    oc_line(e, "%s%s[%slane] = %s", guard, c->exchange, k ? oc_text(e, "%u + ", k * c->lanes) : "",
+            c->values[k].text);
+  barrier(e);
+}
+
+/* All work-items combine elements at the distance of those that run together, and these the rest. */
+static void combine_together(oc_emitter *e, const combining *c, uint32_t items) {
+  bool all = items == e->group;
+  if (!all) put_all(e, c);
+  for (uint32_t k = 0; k < c->count; k++) {
+    const char *at = oc_text(e, "%s(lane & %u)", k ? oc_text(e, "%u + ", k * c->lanes) : "", items - 1);
+    oc_value own =
+        all ? c->values[k] : tree(e, c->op, c->dtype, at, items, c->lanes / items, c->kind, c->exchange);
+    c->values[k] = among(e, c->op, c->dtype, own, items, c->kind,
+                         k ? oc_text(e, "%s + %u", c->exchange, k * c->lanes) : c->exchange);
+  }
+}
+
+/* Each of the first work-items combines some elements at equal distances, until few are left. */
+static void combine_by_tree(oc_emitter *e, const combining *c) {
+  enum { FEW = 16, MOST = 256, STEP = 8 };
+  put_all(e, c);
+  uint32_t left = c->lanes;
+  while (left > FEW) {
+    uint32_t step = left > MOST ? STEP : left / FEW, next = left / step;
+    for (uint32_t k = 0; k < c->count; k++) {
+      const char *at = k ? oc_text(e, "%u + lane", k * c->lanes) : "lane";
+      oc_line(e, "if (lane < %u) %s[%s] = %s", next, c->exchange, at,
+              tree(e, c->op, c->dtype, at, next, step, c->kind, c->exchange).text);
+    }
+    barrier(e);
+    left = next;
+  }
+  for (uint32_t k = 0; k < c->count; k++)
+    c->values[k] = oc_temporary(
+        e, tree(e, c->op, c->dtype, k ? oc_text(e, "%u", k * c->lanes) : "", 1, left, c->kind, c->exchange));
+}
+
+static void combine_some(oc_emitter *e, combining c) {
+  c.kind = c.dtype == IR_BOOL ? OC_INT : c.values[0].kind;
+  uint32_t area = area_for(e, (uint64_t)c.count * c.lanes * oc_bytes(c.kind));
+  uint32_t items = together(e, c.lanes, c.kind);
+  const char *type = oc_type(c.kind, 1).text;
+  c.exchange = oc_text(e, "x%u", e->last_number++);
+  oc_line(e, "local %s *%s = (local %s *)exchange%u", type, c.exchange, type, area);
+  if (items) combine_together(e, &c, items);
+  else combine_by_tree(e, &c);
+  e->waits.exchanging |= 1U << area;
+}
+
+/* So many values of each work-item are combined together as both areas have room for beside the locals. */
+static size_t at_once(const oc_emitter *e, uint32_t lanes) {
+  enum { MOST = 8, BYTES = 8, AREAS = 2 };
+  int64_t room = e->target->local_bytes - (int64_t)e->nest->scratch;
+  int64_t values = room / ((int64_t)AREAS * lanes * BYTES);
+  if (!e->target->local_bytes || values > MOST) return MOST;
+  return values < 1 ? 1 : (size_t)values;
+}
+
+void oc_group_combine(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t lanes, oc_value *values,
+                      size_t count) {
+  size_t step = at_once(e, lanes);
+  if (lanes == 1) return;
+  for (size_t k = 0; k < count && !e->order.failed; k += step)
+    combine_some(e, (combining){.op = op,
+                                .dtype = dtype,
+                                .lanes = lanes,
+                                .count = (uint32_t)(count - k < step ? count - k : step),
+                                .values = values + k});
+}

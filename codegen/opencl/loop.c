@@ -1,0 +1,425 @@
+/* Loops and rare values.
+ *
+ * A loop between lanes is written once, with a variable per carried value, copy and piece. Loops whose
+ * iterations are lanes are no loop at all; as values, they combine their lanes pairwise, lane i with lane
+ * i + n/2. */
+#include "codegen/opencl/opencl.h"
+
+#include <string.h>
+
+/* What a carried value is declared as. Truth values of vectors are masks of ints. */
+static unsigned carried_kind(const oc_emitter *e, ir_ref ref, uint32_t width) {
+  ir_dtype dtype = ir_dtype_of(e->g, ref);
+  return dtype == IR_BOOL && width > 1 ? OC_INT : oc_kind_of(e, dtype);
+}
+
+static oc_value fetch(oc_emitter *e, ir_ref ref, uint32_t width) {
+  oc_value v = oc_at(e, ref);
+  unsigned kind = carried_kind(e, ref, width);
+  if (ir_dtype_of(e->g, ref) == IR_BOOL && width > 1) return oc_mask(e, v, kind, width);
+  return oc_splat(e, oc_index_as(e, v, kind), width);
+}
+
+/* Calls `each` for the pieces of all copies of a carried value. */
+typedef struct carried {
+  oc_emitter *e;
+  const cg_loop *loop;
+  uint32_t slot, lanes, pieces;
+  oc_value **copies;
+} carried;
+
+static carried carried_of(oc_emitter *e, const cg_loop *loop, uint32_t slot, void **arrays) {
+  uint32_t lanes = cg_width_of(&e->order, cg_carry_lanes(&e->order, loop, slot));
+  return (carried){e, loop, slot, lanes, oc_pieces(e, lanes), arrays ? arrays[slot] : NULL};
+}
+
+static void for_each(carried *c, void (*each)(carried *c, uint32_t copy)) {
+  oc_emitter *e = c->e;
+  const uint64_t *lanes = cg_carry_lanes(&e->order, c->loop, c->slot);
+  cg_first_lane(&e->order, lanes);
+  do {
+    uint32_t copy = (uint32_t)cg_copy_at(&e->order, lanes);
+    for (e->piece = 0; e->piece < c->pieces && !e->order.failed; e->piece++) each(c, copy);
+    e->piece = 0;
+  } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+}
+
+/* loops that run */
+
+static void declare(carried *c, uint32_t copy) {
+  oc_emitter *e = c->e;
+  if (e->piece == 0) c->copies[copy] = oc_values(e, c->pieces);
+  if (!c->copies[copy]) return;
+  e->variable = copy * c->pieces + e->piece;
+  c->copies[copy][e->piece] =
+      oc_variable(e, fetch(e, ir_src(e->g, c->loop->node, 1 + c->slot), oc_width(e, c->lanes)));
+}
+
+static void **open_carried(oc_emitter *e, const cg_loop *loop) {
+  void **arrays = cg_carried_arrays(&e->order, loop);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    carried c = carried_of(e, loop, i, arrays);
+    oc_begin_node(e, c.pieces * (uint32_t)cg_copies(&e->order, cg_carry_lanes(&e->order, loop, i)));
+    for_each(&c, declare);
+    if (loop->carry[i]) cg_define(&e->order, loop->carry[i], arrays[i]);
+  }
+  return arrays;
+}
+
+/* Next values that may tell of other carried values are kept until all have been computed. */
+typedef struct next {
+  oc_value to, value;
+} next;
+
+static oc_value next_value(oc_emitter *e, const cg_loop *loop, uint32_t slot, uint32_t width, bool alone) {
+  ir_ref ref = ir_src(e->g, loop->node, 1 + loop->carries + slot);
+  oc_value v = fetch(e, ref, width);
+  if (alone || v.literal) return v;
+  bool own = false;
+  for (uint32_t i = 0; i < loop->carries; i++) own |= loop->carry[i] == ref;
+  if (own || v.level != OC_ATOM || strpbrk(v.text, ".(")) {
+    e->number = 0, e->variables = 1;
+    return oc_variable(e, v);
+  }
+  return v;
+}
+
+static void close_carried(oc_emitter *e, const cg_loop *loop, void **arrays) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < loop->carries; i++)
+    count += carried_of(e, loop, i, arrays).pieces *
+             (uint32_t)cg_copies(&e->order, cg_carry_lanes(&e->order, loop, i));
+  const ir_mem *mem = e->nest->mem;
+  next *all = ir_alloc(mem, count * sizeof *all);
+  uint32_t at = 0;
+  if (!all) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    carried c = carried_of(e, loop, i, arrays);
+    const uint64_t *lanes = cg_carry_lanes(&e->order, loop, i);
+    cg_first_lane(&e->order, lanes);
+    do
+      for (e->piece = 0; e->piece < c.pieces; e->piece++)
+        all[at++] = (next){c.copies[cg_copy_at(&e->order, lanes)][e->piece],
+                           next_value(e, loop, i, oc_width(e, c.lanes), count == 1)};
+    while (cg_next_lane(&e->order, lanes));
+    e->piece = 0;
+  }
+  for (uint32_t i = 0; i < at && !e->order.failed; i++)
+    if (strcmp(all[i].to.text, all[i].value.text) != 0)
+      oc_line(e, "%s = %s", all[i].to.text, all[i].value.text);
+  ir_free(mem, all, count * sizeof *all);
+}
+
+static void define_round(oc_emitter *e, const cg_loop *loop, oc_value at) {
+  void **copies = cg_array(&e->order, 1);
+  oc_value *value = oc_values(e, 1);
+  if (!copies || !value) return;
+  *value = at, *copies = value;
+  cg_define(&e->order, loop->range, copies);
+  e->order.open[loop - e->nest->loops] = true;
+}
+
+size_t oc_enter_round(oc_emitter *e, const cg_loop *loop, oc_value at, const ir_ref *loads, uint32_t count) {
+  size_t scope = e->order.log_count;
+  define_round(e, loop, at);
+  cg_begin_visit(&e->order);
+  for (uint32_t i = 0; i < count; i++) {
+    cg_access access = cg_access_of(e->nest, ir_src(e->g, loads[i], 1));
+    if (access.base) cg_visit(&e->order, access.base);
+    if (access.part) cg_visit(&e->order, access.part);
+  }
+  if (!e->order.failed) cg_emit_visited(&e->order, true);
+  return scope;
+}
+
+void oc_leave_round(oc_emitter *e, const cg_loop *loop, size_t scope) {
+  e->order.open[loop - e->nest->loops] = false;
+  cg_forget_since(&e->order, scope);
+}
+
+/* What only the body of a loop reads that may not run stands behind a condition. True if there is any. */
+static bool hoist_guarded(oc_emitter *e, const cg_loop *loop, const char *first, const char *end) {
+  if (cg_surely_runs(&e->order, loop)) return false;
+  size_t before = e->out.len;
+  oc_open(e, "if (%s < %s)", first, end);
+  size_t inside = e->out.len;
+  cg_hoist(&e->order, loop, true);
+  if (e->out.failed || e->out.len > inside) return true;
+  e->out.len = before;
+  e->out.data[before] = '\0';
+  e->depth--;
+  oc_forget_reads(e);
+  return false;
+}
+
+/* Stores of what later rounds read stand behind the values: what they store is on its way meanwhile, as is
+ * what `next` reads. */
+static void emit_round(oc_emitter *e, const cg_loop *loop, bool effect, const ir_text *next) {
+  uint32_t outer = e->late_depth;
+  e->late_depth = effect ? 0 : e->depth;
+  if (loop->effect) cg_emit_effect(&e->order, loop->effect);
+  e->late_depth = outer;
+  if (effect) return;
+  ir_text late = e->late;
+  ir_text_init(&e->late, e->nest->mem);
+  if (next->len) ir_text_str(&e->out, ir_text_get(next));
+  if (loop->effect) oc_before_values(e, loop);
+  cg_need_next(&e->order, loop);
+  if (late.failed) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  if (!late.failed && late.len) ir_text_str(&e->out, ir_text_get(&late));
+  ir_text_free(&late);
+}
+
+static bool is_innermost(const oc_emitter *e, const cg_loop *loop) {
+  const cg_nest *nest = e->nest;
+  uint32_t number = (uint32_t)(loop - nest->loops);
+  for (uint32_t l = 0; l < nest->loop_count; l++)
+    if (l != number && !cg_is_lane(&nest->loops[l]) && cg_set_has(cg_deps(nest, nest->loops[l].node), number))
+      return false;
+  return true;
+}
+
+/* With lanes, rounds of what adds up are written one after the other, all of few, else some: so that several
+ * elements are read at a time, and indices are numbers. */
+static void put_unrolling(oc_emitter *e, const cg_loop *loop) {
+  enum { FEW = 8, SOME = 4 };
+  int64_t rounds;
+  if (!e->by_lanes || !loop->carries || loop->effect || !is_innermost(e, loop) ||
+      !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &rounds))
+    return;
+  bool single = loop->carries == 1 && cg_copies(&e->order, cg_carry_lanes(&e->order, loop, 0)) == 1;
+  if (rounds <= FEW) ir_text_str(&e->out, "#pragma unroll\n");
+  else ir_textf(&e->out, "#pragma unroll %d\n", single ? FEW : SOME);
+}
+
+void oc_emit_running(void *emitter, uint32_t number) {
+  oc_emitter *e = emitter;
+  const cg_loop *loop = &e->nest->loops[number];
+  const ir_node *n = ir_get(e->g, loop->node);
+  bool thread = loop->binding == IR_THREAD, effect = n->dtype == IR_NONE;
+  if (effect) oc_before_effect(e, loop->node);
+  if (!cg_before_loop(&e->order, loop)) return;
+  size_t scope = e->order.log_count;
+  unsigned kind = e->by_lanes ? oc_index_kind(e, loop->range) : OC_LONG;
+  const char *name = oc_text(e, "ridx%d", (int)ir_arg_int(ir_get(e->g, loop->range)));
+  oc_value extent = thread ? oc_make(e, OC_LONG, 1, OC_ATOM, "end") : oc_at(e, ir_src(e->g, loop->range, 0));
+  const char *first = thread ? "begin" : "0", *end = oc_in(e, extent, OC_SUM);
+  void **arrays = open_carried(e, loop);
+  if (e->order.failed) return;
+  if (oc_emit_matrix(e, loop, arrays ? arrays[0] : NULL)) {
+    cg_forget_since(&e->order, scope);
+    e->order.finals[number] = arrays;
+    e->order.nesting--;
+    return;
+  }
+  oc_waits before = e->waits; /* what is hoisted may not be run either */
+  bool guarded = hoist_guarded(e, loop, first, end);
+  oc_fetch fetch = oc_fetch_first(e, loop);
+  put_unrolling(e, loop);
+  oc_open(e, "for (%s %s = %s; %s < %s; %s++)", oc_type(kind, 1).text, name, first, name, end, name);
+  oc_first outer = oc_begin_round(e);
+  ir_text next = oc_fetch_next(e, &fetch, kind, name, end);
+  define_round(e, loop, oc_make(e, kind, 1, OC_ATOM, "%s", name));
+  emit_round(e, loop, effect, &next);
+  ir_text_free(&next);
+  if (e->order.failed) return;
+  close_carried(e, loop, arrays);
+  oc_end_round(e, loop, outer);
+  oc_leave_round(e, loop, scope);
+  oc_close(e);
+  if (guarded) oc_close(e);
+  if (!cg_surely_runs(&e->order, loop)) oc_end_maybe(e, before);
+  e->order.finals[number] = arrays;
+  e->order.nesting--;
+}
+
+/* loops that are lanes */
+
+/* Halves of a vector, again and again. */
+static oc_value tree_of_elements(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value v) {
+  while (v.width > 1) {
+    v = oc_temporary(e, v);
+    oc_value low = v, high = v;
+    low.width = high.width = v.width / 2;
+    low.text = oc_text(e, "%s.lo", oc_in(e, v, OC_ATOM));
+    high.text = oc_text(e, "%s.hi", oc_in(e, v, OC_ATOM));
+    low.level = high.level = OC_ATOM;
+    low.literal = high.literal = false;
+    if (low.width == 1) low = oc_lane(e, dtype, v, 0), high = oc_lane(e, dtype, v, 1);
+    v = oc_combine(e, op, dtype, low, high);
+  }
+  return v;
+}
+
+/* part[0] op part[count/2] and so on, until one is left. */
+static oc_value tree_of_parts(oc_emitter *e, ir_op op, ir_dtype dtype, oc_value *part, size_t count) {
+  for (size_t half = count / 2; half; half /= 2)
+    for (size_t i = 0; i < half; i++)
+      part[i] = oc_temporary(e, oc_combine(e, op, dtype, part[i], part[i + half]));
+  return part[0];
+}
+
+static oc_value tree_of_lanes(oc_emitter *e, ir_op op, ir_dtype dtype, ir_ref body, uint32_t lanes) {
+  oc_value part[CG_MAX_LANES / OC_WIDEST + 1];
+  uint32_t pieces = oc_pieces(e, lanes);
+  for (e->piece = 0; e->piece < pieces; e->piece++) part[e->piece] = fetch(e, body, oc_width(e, lanes));
+  e->piece = 0;
+  return tree_of_elements(e, op, dtype, tree_of_parts(e, op, dtype, part, pieces));
+}
+
+static oc_value tree_of_copies(oc_emitter *e, ir_op op, ir_dtype dtype, uint32_t number, ir_ref body,
+                               uint32_t width) {
+  size_t count = (size_t)e->nest->loops[number].extent;
+  oc_value part[CG_MAX_LANES];
+  for (size_t i = 0; i < count; i++) {
+    e->order.digit[number] = (int64_t)i;
+    part[i] = fetch(e, body, width);
+  }
+  return tree_of_parts(e, op, dtype, part, count);
+}
+
+/* One carried value of a loop that is lanes. */
+typedef struct lane_fold {
+  ir_op op;
+  ir_dtype dtype;
+  ir_ref init, body;
+  carried c;
+} lane_fold;
+
+static void fold_copy(oc_emitter *e, const lane_fold *f, uint32_t number, uint32_t copy) {
+  const cg_loop *loop = f->c.loop;
+  oc_value tree = loop->binding == IR_UNROLL
+                      ? tree_of_copies(e, f->op, f->dtype, number, f->body, oc_width(e, f->c.lanes))
+                      : tree_of_lanes(e, f->op, f->dtype, f->body, (uint32_t)loop->extent);
+  oc_value init = fetch(e, f->init, oc_width(e, f->c.lanes));
+  e->variable = copy * f->c.pieces + e->piece;
+  f->c.copies[copy][e->piece] = oc_variable(e, oc_combine(e, f->op, f->dtype, init, tree));
+}
+
+/* All copies through the group's exchange together. */
+static void fold_by_group(oc_emitter *e, const lane_fold *f, const uint64_t *lanes) {
+  size_t count = cg_copies(&e->order, lanes);
+  oc_value *values = ir_alloc(e->nest->mem, count * sizeof *values);
+  if (!values) {
+    cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+    return;
+  }
+  cg_first_lane(&e->order, lanes);
+  do values[cg_copy_at(&e->order, lanes)] = fetch(e, f->body, 1);
+  while (cg_next_lane(&e->order, lanes));
+  oc_group_combine(e, f->op, f->dtype, (uint32_t)f->c.loop->extent, values, count);
+  oc_begin_node(e, (uint32_t)count);
+  cg_first_lane(&e->order, lanes);
+  do {
+    size_t copy = cg_copy_at(&e->order, lanes);
+    e->variable = (uint32_t)copy;
+    *f->c.copies[copy] = oc_variable(e, oc_combine(e, f->op, f->dtype, fetch(e, f->init, 1), values[copy]));
+  } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  ir_free(e->nest->mem, values, count * sizeof *values);
+}
+
+static void fold_lanes(oc_emitter *e, const lane_fold *f, uint32_t number) {
+  const uint64_t *lanes = cg_carry_lanes(&e->order, f->c.loop, f->c.slot);
+  size_t count = cg_copies(&e->order, lanes);
+  for (size_t i = 0; i < count; i++)
+    if (!(f->c.copies[i] = oc_values(e, f->c.pieces))) return;
+  if (e->by_lanes && f->c.loop->binding == IR_VECTOR) {
+    fold_by_group(e, f, lanes);
+    return;
+  }
+  oc_begin_node(e, (uint32_t)count * f->c.pieces);
+  cg_first_lane(&e->order, lanes);
+  do {
+    uint32_t copy = (uint32_t)cg_copy_at(&e->order, lanes);
+    for (uint32_t piece = 0; piece < f->c.pieces && !e->order.failed; piece++) {
+      e->piece = piece;
+      fold_copy(e, f, number, copy);
+    }
+    e->piece = 0;
+  } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+}
+
+void oc_emit_lanes(void *emitter, uint32_t number) {
+  oc_emitter *e = emitter;
+  const cg_loop *loop = &e->nest->loops[number];
+  const ir_node *n = ir_get(e->g, loop->node);
+  void **results = cg_carried_arrays(&e->order, loop);
+  for (uint32_t i = 0; i < loop->carries && !e->order.failed; i++) {
+    ir_ref last = n->src[1 + loop->carries + i], body = cg_lane_body(e->nest, loop, i);
+    if (!body) {
+      cg_order_fail(&e->order, IR_ERR_INTERNAL,
+                    "compile: a reduction over lanes is not of the form op(carried, body)");
+      return;
+    }
+    lane_fold f = {ir_op_of(e->g, last), ir_dtype_of(e->g, last), n->src[1 + i], body,
+                   carried_of(e, loop, i, results)};
+    fold_lanes(e, &f, number);
+  }
+  e->order.finals[number] = results;
+}
+
+/* rare values */
+
+/* Whether any lane of any copy's condition holds. */
+static oc_value some_holds(oc_emitter *e, ir_ref ref) {
+  const uint64_t *lanes = cg_lanes(e->nest, ref);
+  uint32_t pieces = oc_pieces(e, e->nest->width[ref]);
+  oc_value some = {0};
+  cg_first_lane(&e->order, lanes);
+  do
+    for (e->piece = 0; e->piece < pieces; e->piece++) {
+      oc_value condition = oc_at(e, ir_src(e->g, ref, 0));
+      if (some.text && some.width != condition.width)
+        some = oc_any(e, some), condition = oc_any(e, condition);
+      if (!some.text) some = condition;
+      else if (strcmp(some.text, condition.text) != 0)
+        some = oc_temporary(e, oc_both(e, some, condition, "|"));
+    }
+  while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  e->piece = 0;
+  return oc_any(e, some);
+}
+
+/* One branch for all copies. What the first value needs, and nothing before it needed, is computed behind
+ * that branch and known only there. */
+void oc_emit_rare(oc_emitter *e, ir_ref ref, void **copies) {
+  const ir_node *n = ir_get(e->g, ref);
+  const uint64_t *lanes = cg_lanes(e->nest, ref);
+  uint32_t vector = e->nest->width[ref], pieces = oc_pieces(e, vector);
+  size_t log_count = e->order.log_count;
+  if (++e->order.nesting > CG_MAX_NESTING)
+    cg_order_fail(&e->order, IR_ERR_UNSUPPORTED, "compile: rare values nest deeper than %d", CG_MAX_NESTING);
+  if (e->order.failed) return;
+  oc_value some = some_holds(e, ref);
+  oc_begin_node(e, (uint32_t)cg_copies(&e->order, lanes) * pieces);
+  cg_first_lane(&e->order, lanes);
+  do {
+    size_t copy = cg_copy_at(&e->order, lanes);
+    oc_value *values = copies[copy] = oc_values(e, pieces);
+    if (!values) return;
+    for (e->piece = 0; e->piece < pieces; e->piece++) {
+      e->variable = (uint32_t)copy * pieces + e->piece;
+      values[e->piece] = oc_variable(e, fetch(e, n->src[2], oc_width(e, vector)));
+    }
+    e->piece = 0;
+  } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  if (oc_joins_lanes(e, n->src[1])) some = oc_group_any(e, some);
+  oc_waits before = e->waits;
+  oc_open(e, "if (%s)", some.text);
+  cg_begin_visit(&e->order);
+  cg_visit(&e->order, n->src[1]);
+  cg_emit_visited(&e->order, true);
+  cg_first_lane(&e->order, lanes);
+  do {
+    oc_value *values = copies[cg_copy_at(&e->order, lanes)];
+    for (e->piece = 0; e->piece < pieces && !e->order.failed; e->piece++)
+      oc_line(
+          e, "%s = %s", values[e->piece].text,
+          oc_select(e, oc_at(e, n->src[0]), fetch(e, n->src[1], oc_width(e, vector)), values[e->piece]).text);
+    e->piece = 0;
+  } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  oc_close(e);
+  oc_end_maybe(e, before);
+  cg_forget_since(&e->order, log_count);
+  e->order.nesting--;
+}

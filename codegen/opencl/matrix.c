@@ -1,0 +1,355 @@
+/* Sums of products by matrix instructions: a loop that adds up products of two locals' f16 or bf16 elements,
+ *
+ *   for term in 0..16*n with sum = ... { next fma(cast a[rows + term], cast b[columns + term], sum) }
+ *
+ * of which each work-item has some rows and columns. An instruction adds up 16 terms of 16 rows and 8 columns
+ * for 32 work-items, g*4 + t, that run in step; each has four of its sums,
+ *
+ *   rows     g of two copies; all t read the same
+ *   columns  t of two copies; all g read the same
+ *
+ * and gives it of each of its two rows the terms 2t, 2t + 1, 2t + 8 and 2t + 9, and as many of column g,
+ * which is copy g mod 2 of work-item g div 2. Where eight rows or columns lie side by side, and terms do not,
+ * another instruction hands them out likewise. Which rows and columns of the whole these are is all the same.
+ * Whether the work-items are so is read off the indices; everything else is a loop as any other. */
+#include "codegen/opencl/opencl.h"
+
+enum { TERMS = 16, ITEMS = 32, COLUMN_ITEMS = 4, BLOCK = 8 };
+enum { MOST_CHUNKS = 4, MOST_COPIES = 64, MOST_PARTS = 16 };
+
+typedef struct side {
+  ir_ref load, index;
+  int64_t pair;  /* the loop of which two copies make a fragment */
+  int64_t apart; /* elements from one of these to the next */
+  int64_t pitch; /* elements from one term to the next; 1: those of a row or column lie side by side */
+} side;
+
+typedef struct matrix {
+  const cg_loop *loop;
+  side side[2];   /* rows, columns */
+  int64_t chunks; /* of 16 terms */
+  int64_t step;   /* elements from a work-item's column to its neighbour's */
+  uint32_t vector;
+} matrix;
+
+static uint32_t number_of(const oc_emitter *e, const cg_loop *loop) {
+  return (uint32_t)(loop - e->nest->loops);
+}
+
+/* what the indices say */
+
+/* All that is added up in an index and depends on the lane; at most MOST_PARTS. False where some of it
+ * depends on more than that, or there is too much. */
+static bool lane_parts(const oc_emitter *e, ir_ref index, uint32_t vector, ir_ref *parts, uint32_t *count) {
+  ir_ref todo[MOST_PARTS] = {index};
+  uint32_t left = 1;
+  *count = 0;
+  while (left) {
+    ir_ref ref = todo[--left];
+    const ir_node *n = ir_get(e->g, ref);
+    const uint64_t *lanes = cg_lanes(e->nest, ref);
+    if (!cg_set_has(lanes, vector)) continue;
+    if (n->op == IR_OP_ADD && left + 2 <= MOST_PARTS) {
+      todo[left++] = n->src[0], todo[left++] = n->src[1];
+      continue;
+    }
+    int64_t first = cg_set_next(e->nest, lanes, -1);
+    if (first != vector || cg_set_next(e->nest, lanes, first) >= 0 ||
+        cg_set_next(e->nest, cg_deps(e->nest, ref), -1) >= 0 || *count == MOST_PARTS)
+      return false;
+    parts[(*count)++] = ref;
+  }
+  return true;
+}
+
+static bool evaluated(const ir_node *n, const int64_t *value, int64_t *out) {
+  int64_t a = n->nsrc > 0 ? value[n->src[0]] : 0, b = n->nsrc > 1 ? value[n->src[1]] : 0;
+  if (n->nsrc > 2) return false;
+  switch ((int)n->op) {
+  case IR_OP_CONST: return *out = n->arg, true;
+  case IR_OP_ADD: return !__builtin_add_overflow(a, b, out);
+  case IR_OP_MUL: return !__builtin_mul_overflow(a, b, out);
+  case IR_OP_FLOORDIV: return b > 0 ? *out = a / b - (a % b < 0), true : false;
+  case IR_OP_MOD: return b > 0 ? *out = a % b + (a % b < 0 ? b : 0), true : false;
+  default: return false;
+  }
+}
+
+/* What the lane adds to an index, for each lane; false where that is not known. */
+static bool lane_offsets(oc_emitter *e, ir_ref index, uint32_t vector, int64_t *offsets) {
+  ir_ref parts[MOST_PARTS], range = e->nest->loops[vector].range, *live = NULL;
+  size_t count = 0, cap = 0, bytes = ((size_t)index + 1) * sizeof(int64_t);
+  uint32_t part_count;
+  if (!lane_parts(e, index, vector, parts, &part_count) || !part_count) return false;
+  int64_t *value = ir_alloc(e->nest->mem, bytes);
+  bool known = value && ir_reachable(e->g, parts, part_count, &live, &count, &cap) == IR_OK;
+  if (!known) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  for (uint32_t lane = 0; lane < e->group && known; lane++) {
+    for (size_t i = 0; i < count && known; i++) {
+      if (live[i] == range) value[range] = lane;
+      else if (ir_op_of(e->g, live[i]) == IR_OP_RANGE) known = false;
+      else known = evaluated(ir_get(e->g, live[i]), value, &value[live[i]]);
+    }
+    offsets[lane] = 0;
+    for (uint32_t i = 0; i < part_count && known; i++) offsets[lane] += value[parts[i]];
+  }
+  ir_free(e->nest->mem, live, cap * sizeof *live);
+  ir_free(e->nest->mem, value, bytes);
+  return known;
+}
+
+static bool are_rows(const oc_emitter *e, const int64_t *offsets) {
+  for (uint32_t lane = 0; lane < e->group; lane++)
+    if (offsets[lane] != offsets[lane / COLUMN_ITEMS * COLUMN_ITEMS]) return false;
+  return true;
+}
+
+static bool are_columns(const oc_emitter *e, const int64_t *offsets) {
+  for (uint32_t lane = 0; lane < e->group; lane++)
+    if (offsets[lane] != offsets[1] * (lane % COLUMN_ITEMS)) return false;
+  return true;
+}
+
+/* Where terms lie apart, eight rows or columns have to lie side by side, from a multiple of eight on: what
+ * the lane adds says so, and what else is added does not change it. */
+static bool are_blocks(const oc_emitter *e, const matrix *m, int i, const int64_t *offsets) {
+  const side *s = &m->side[i];
+  const cg_loop *pair = &e->nest->loops[s->pair];
+  ir_ref todo[MOST_PARTS] = {s->index};
+  uint32_t left = 1;
+  if (i && (m->step != 2 || s->apart != 1 || pair->extent != 2)) return false;
+  for (uint32_t lane = 0; lane < e->group; lane++) {
+    int64_t start = offsets[lane / ITEMS * ITEMS];
+    if (start % BLOCK != 0) return false;
+    if (i == 0 && offsets[lane] - start != lane % ITEMS / COLUMN_ITEMS) return false;
+  }
+  while (left) {
+    ir_ref ref = todo[--left];
+    const ir_node *n = ir_get(e->g, ref);
+    if (n->op == IR_OP_ADD && left + 2 <= MOST_PARTS) {
+      todo[left++] = n->src[0], todo[left++] = n->src[1];
+      continue;
+    }
+    bool own = cg_set_has(cg_lanes(e->nest, ref), m->vector) || (i && ref == pair->range);
+    if (!own && !cg_is_multiple(e->g, ref, 0, BLOCK)) return false;
+  }
+  return true;
+}
+
+/* Of the loops of copies of the side, an even number of them at equal distances, that with the smallest. The
+ * other side does not depend on any. */
+static bool find_pair(const oc_emitter *e, side *s, const side *other) {
+  const uint64_t *lanes = cg_lanes(e->nest, s->index);
+  s->pair = -1;
+  for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
+    const cg_loop *loop = &e->nest->loops[l];
+    if (loop->binding != IR_UNROLL) continue;
+    if (cg_set_has(cg_lanes(e->nest, other->index), (uint32_t)l)) return false;
+    int64_t apart;
+    if (loop->extent % 2 != 0 || !cg_stride(e->nest, s->index, (uint32_t)l, &apart)) continue;
+    if (s->pair < 0 || apart < s->apart) s->pair = l, s->apart = apart;
+  }
+  return s->pair >= 0 && cg_copies(&e->order, lanes) <= MOST_COPIES;
+}
+
+/* the form of the loop */
+
+static bool find_side(oc_emitter *e, ir_ref factor, uint32_t number, side *s) {
+  int64_t stride;
+  if (ir_op_of(e->g, factor) != IR_OP_CAST) return false;
+  const ir_node *n = ir_get(e->g, s->load = ir_src(e->g, factor, 0));
+  if (n->op != IR_OP_LOAD || cg_local_of(e->g, s->load) < 0 || oc_is_own(e, n->src[0]) ||
+      !ir_is_true(e->g, n->src[2]))
+    return false;
+  s->index = n->src[1];
+  if (!cg_stride(e->nest, s->index, number, &stride)) return false;
+  s->pitch = stride;
+  return stride == 1 ? cg_is_multiple(e->g, s->index, e->nest->loops[number].range, 2)
+                     : stride > 1 && stride % BLOCK == 0;
+}
+
+/* The loops of the sums are those of both sides, and one is the work-items. */
+static bool find_lanes(const oc_emitter *e, matrix *m) {
+  const uint64_t *lanes = cg_carry_lanes(&e->order, m->loop, 0);
+  bool found = false;
+  for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
+    const cg_loop *loop = &e->nest->loops[l];
+    if (loop->binding == IR_VECTOR && loop->extent == (int64_t)e->group)
+      found = true, m->vector = (uint32_t)l;
+    else if (loop->binding != IR_UNROLL || (!cg_set_has(cg_lanes(e->nest, m->side[0].index), (uint32_t)l) &&
+                                            !cg_set_has(cg_lanes(e->nest, m->side[1].index), (uint32_t)l)))
+      return false;
+  }
+  return found;
+}
+
+static bool find_form(oc_emitter *e, const cg_loop *loop, matrix *m) {
+  const ir_target *t = e->target;
+  int64_t terms = 0;
+  *m = (matrix){.loop = loop};
+  if (!e->by_lanes || t->matrix != TERMS || t->together != ITEMS || e->group % ITEMS != 0 ||
+      loop->binding != IR_SERIAL || loop->carries != 1 || loop->effect || !loop->carry[0] ||
+      !ir_is_const(e->g, ir_src(e->g, loop->range, 0), &terms) || terms % TERMS != 0)
+    return false;
+  m->chunks = terms / TERMS;
+  const ir_node *next = ir_get(e->g, ir_src(e->g, loop->node, 2));
+  if (m->chunks < 1 || m->chunks > MOST_CHUNKS || next->op != IR_OP_FMA || next->dtype != IR_F32 ||
+      next->src[2] != loop->carry[0])
+    return false;
+  for (int i = 0; i < 2; i++)
+    if (!find_side(e, next->src[i], number_of(e, loop), &m->side[i])) return false;
+  ir_dtype a = ir_dtype_of(e->g, m->side[0].load), b = ir_dtype_of(e->g, m->side[1].load);
+  return a == b && (a == IR_F16 || a == IR_BF16);
+}
+
+static bool find_matrix(oc_emitter *e, const cg_loop *loop, matrix *m) {
+  if (!find_form(e, loop, m) || !find_lanes(e, m)) return false;
+  size_t bytes = 2 * e->group * sizeof(int64_t);
+  int64_t *offsets[2] = {ir_alloc(e->nest->mem, bytes)};
+  if (!offsets[0]) cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+  if (!offsets[0]) return false;
+  offsets[1] = offsets[0] + e->group;
+  bool fits = true;
+  for (int i = 0; i < 2 && fits; i++) fits = lane_offsets(e, m->side[i].index, m->vector, offsets[i]);
+  if (fits && are_rows(e, offsets[1])) { /* the second factor is that of the rows */
+    int64_t *own = offsets[0];
+    side first = m->side[0];
+    offsets[0] = offsets[1], offsets[1] = own;
+    m->side[0] = m->side[1], m->side[1] = first;
+  }
+  fits = fits && are_rows(e, offsets[0]) && are_columns(e, offsets[1]);
+  if (fits) m->step = offsets[1][1];
+  for (int i = 0; i < 2 && fits; i++)
+    fits =
+        find_pair(e, &m->side[i], &m->side[!i]) && (m->side[i].pitch == 1 || are_blocks(e, m, i, offsets[i]));
+  ir_free(e->nest->mem, offsets[0] < offsets[1] ? offsets[0] : offsets[1], bytes);
+  return fits;
+}
+
+/* what is written */
+
+/* Names of the two registers, low terms and high ones, of a work-item's copy of a side, by chunk. */
+typedef struct fragments {
+  const char *at[MOST_CHUNKS][MOST_COPIES];
+  const char *name[MOST_CHUNKS][MOST_COPIES][2];
+} fragments;
+
+static size_t copy_of(const oc_emitter *e, const side *s) {
+  return cg_copy_at(&e->order, cg_lanes(e->nest, s->index));
+}
+
+/* Where the copies' elements are, terms from that of the chunk on. */
+static void find_places(oc_emitter *e, const matrix *m, fragments f[2]) {
+  const ir_ref loads[] = {m->side[0].load, m->side[1].load};
+  for (int64_t chunk = 0; chunk < m->chunks && !e->order.failed; chunk++) {
+    size_t scope = oc_enter_round(e, m->loop, oc_literal(e, OC_INT, chunk * TERMS), loads, 2);
+    for (int i = 0; i < 2 && !e->order.failed; i++) {
+      const uint64_t *lanes = cg_lanes(e->nest, m->side[i].index);
+      cg_first_lane(&e->order, lanes);
+      do f[i].at[chunk][copy_of(e, &m->side[i])] = oc_address(e, ir_src(e->g, loads[i], 0), m->side[i].index);
+      while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+    }
+    oc_leave_round(e, m->loop, scope);
+  }
+}
+
+static bool is_first_of_pair(const oc_emitter *e, const side *s) { return e->order.digit[s->pair] % 2 == 0; }
+
+/* Declares what is added to a copy's place to get to what a work-item reads of its fragment: of columns, that
+ * of the pair's first copy; of rows that lie side by side, of both copies of a pair. */
+static const char *own_offset(oc_emitter *e, const matrix *m, int i) {
+  const side *s = &m->side[i];
+  const char *name = oc_text(e, "v%u", e->last_number++);
+  long long pitch = s->pitch, apart = s->apart, step = m->step;
+  if (pitch > 1 && i) oc_line(e, "int %s = VF_MATRIX_OWN_2(%lld) - 2*(lane & 3)", name, pitch);
+  else if (pitch > 1)
+    oc_line(e, "int %s = VF_MATRIX_OWN_4(%lld, %lld) - (lane >> 2 & 7)", name, pitch, apart);
+  else if (i)
+    oc_line(e, "int %s = 2*(lane & 3) + %lld*((lane >> 3 & 3) - (lane & 3)) + %lld*(lane >> 2 & 1)", name,
+            step, apart);
+  else oc_line(e, "int %s = 2*(lane & 3)", name);
+  return name;
+}
+
+/* The copy after that at the current digits. */
+static size_t copy_after(oc_emitter *e, const side *s) {
+  e->order.digit[s->pair]++;
+  size_t other = copy_of(e, s);
+  e->order.digit[s->pair]--;
+  return other;
+}
+
+/* Reads the two registers of the copy at the current digits, or those of two copies. */
+static void read_registers(oc_emitter *e, const matrix *m, int i, fragments *f, const char *offset) {
+  const side *s = &m->side[i];
+  bool turned = s->pitch > 1, both = turned && !i;
+  if (both && !is_first_of_pair(e, s)) return;
+  size_t copies[] = {copy_of(e, s), both ? copy_after(e, s) : 0};
+  for (int64_t chunk = 0; chunk < m->chunks; chunk++) {
+    const char *at = oc_text(e, "%s + %s", f->at[chunk][copies[0]], offset), *names = "";
+    for (int high = 0; high < 2; high++)
+      for (int k = 0; k < 1 + both; k++) {
+        const char *name = f->name[chunk][copies[k]][high] = oc_text(e, "v%u", e->last_number++);
+        names = oc_text(e, "%s%s%s", names, *names ? ", " : "", name);
+      }
+    oc_line(e, "uint %s", names);
+    if (both)
+      oc_line(e, "VF_MATRIX_TURNED_4(%s, %s, %lld, %lld)", names, at, (long long)s->pitch,
+              (long long)s->apart);
+    else if (turned) oc_line(e, "VF_MATRIX_TURNED_2(%s, %s, %lld)", names, at, (long long)s->pitch);
+    else oc_line(e, "VF_MATRIX_BESIDE(%s, %s)", names, at);
+  }
+}
+
+static const char *sum_at(const oc_emitter *e, const matrix *m, oc_value **sums, int64_t row,
+                          int64_t column) {
+  const uint64_t *lanes = cg_carry_lanes(&e->order, m->loop, 0);
+  e->order.digit[m->side[0].pair] += row, e->order.digit[m->side[1].pair] += column;
+  const char *text = sums[cg_copy_at(&e->order, lanes)]->text;
+  e->order.digit[m->side[0].pair] -= row, e->order.digit[m->side[1].pair] -= column;
+  return text;
+}
+
+/* The instructions for the fragment at the current digits. */
+static void add_products(oc_emitter *e, const matrix *m, const fragments f[2], oc_value **sums) {
+  bool half = ir_dtype_of(e->g, m->side[0].load) == IR_F16;
+  size_t column = copy_of(e, &m->side[1]), row = copy_of(e, &m->side[0]), other = copy_after(e, &m->side[0]);
+  for (int64_t c = 0; c < m->chunks && !e->order.failed; c++)
+    oc_line(e, "VF_MATRIX(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", half ? "f16" : "bf16",
+            sum_at(e, m, sums, 0, 0), sum_at(e, m, sums, 0, 1), sum_at(e, m, sums, 1, 0),
+            sum_at(e, m, sums, 1, 1), f[0].name[c][row][0], f[0].name[c][other][0], f[0].name[c][row][1],
+            f[0].name[c][other][1], f[1].name[c][column][0], f[1].name[c][column][1]);
+}
+
+static void emit_matrix(oc_emitter *e, const matrix *m, oc_value **sums) {
+  size_t bytes = 2 * sizeof(fragments);
+  fragments *f = ir_alloc(e->nest->mem, bytes);
+  if (!f) {
+    cg_order_fail(&e->order, IR_ERR_MEMORY, "out of memory emitting a kernel");
+    return;
+  }
+  e->has_matrix = true;
+  find_places(e, m, f);
+  const uint64_t *rows = cg_lanes(e->nest, m->side[0].index), *columns = cg_lanes(e->nest, m->side[1].index);
+  const char *row = own_offset(e, m, 0), *column = own_offset(e, m, 1);
+  cg_first_lane(&e->order, rows);
+  do read_registers(e, m, 0, &f[0], row);
+  while (cg_next_lane(&e->order, rows) && !e->order.failed);
+  cg_first_lane(&e->order, columns);
+  do {
+    if (!is_first_of_pair(e, &m->side[1])) continue;
+    read_registers(e, m, 1, &f[1], column);
+    cg_first_lane(&e->order, rows);
+    do
+      if (is_first_of_pair(e, &m->side[0])) add_products(e, m, f, sums);
+    while (cg_next_lane(&e->order, rows) && !e->order.failed);
+  } while (cg_next_lane(&e->order, columns) && !e->order.failed);
+  ir_free(e->nest->mem, f, bytes);
+}
+
+bool oc_emit_matrix(oc_emitter *e, const cg_loop *loop, void **sums) {
+  matrix m;
+  if (!find_matrix(e, loop, &m)) return false;
+  emit_matrix(e, &m, (oc_value **)sums);
+  return true;
+}

@@ -1,0 +1,76 @@
+/* Loads of tiles, in the style of vectors. Where elements of one lane's copies lie side by side but those of
+ * one copy's lanes do not, memory is read along the copies, a row for each lane, and the tile is turned in
+ * registers. */
+#include "codegen/opencl/opencl.h"
+#include "codegen/emit/transpose.h"
+
+#include <string.h>
+
+static void *kept(oc_emitter *e, oc_value v) {
+  oc_value *made = oc_values(e, 1);
+  if (made) *made = oc_temporary(e, v);
+  return made;
+}
+
+static void *two_input(void *emitter, void *first, void *second, const uint32_t *order, uint32_t width) {
+  oc_emitter *e = emitter;
+  const oc_value *a = first, *b = second;
+  if (!a || !b || e->order.failed) return NULL;
+  const char *list = "";
+  for (uint32_t i = 0; i < width; i++) list = oc_text(e, "%s, %u", list, order[i]);
+  return kept(e, oc_make(e, a->kind, width, OC_ATOM, "VF_SHUFFLE_%u(%s, %s, %s%s)", width,
+                         oc_type(oc_unsigned(a->kind), width).text, a->text, b->text, list));
+}
+
+/* Each round turns all elements as a pack of cards is: one from the first half, one from the second. */
+void oc_interleave(oc_emitter *e, oc_value *v, uint32_t count) {
+  uint32_t width = v[0].width, half = width / 2, order[OC_WIDEST];
+  oc_value next[OC_MOST_INTERLEAVED];
+  for (uint32_t round = 1; round < count && !e->order.failed; round *= 2) {
+    for (uint32_t i = 0; i < count && !e->order.failed; i++) {
+      for (uint32_t k = 0; k < width; k++) order[k] = i % 2 * half + k / 2 + k % 2 * width;
+      const oc_value *made = two_input(e, &v[i / 2], &v[i / 2 + count / 2], order, width);
+      if (made) next[i] = *made;
+    }
+    if (!e->order.failed) memcpy(v, next, count * sizeof *v);
+  }
+}
+
+/* `columns` copies from the current digits on, of the current piece. */
+static void read_tile(oc_emitter *e, ir_ref load, const cg_tile *t, uint32_t columns, void **copies) {
+  const ir_node *n = ir_get(e->g, load);
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  uint32_t width = oc_width(e, e->nest->width[load]);
+  void *rows[OC_WIDEST], *turned[OC_WIDEST];
+  cg_shuffles shuffles = {e, two_input, NULL, NULL};
+  int64_t first = e->order.digit[t->loop];
+  if (t->falling) e->order.digit[t->loop] += columns - 1;
+  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
+  for (uint32_t i = 0; i < width; i++) rows[i] = kept(e, oc_read_along(e, n->src[0], n->src[1], i, columns));
+  if (!e->order.failed)
+    cg_transpose(&shuffles, rows, width, columns, (uint32_t)ir_dtypes[dtype].bytes, turned);
+  for (uint32_t k = 0; k < columns && !e->order.failed; k++) {
+    e->order.digit[t->loop] = first + k;
+    oc_value *values = copies[cg_copy_at(&e->order, lanes)];
+    oc_value column = *(const oc_value *)turned[t->falling ? columns - 1 - k : k];
+    values[e->piece] = oc_temporary(e, oc_from_storage(e, dtype, column));
+  }
+  e->order.digit[t->loop] = first;
+}
+
+bool oc_emit_tile(oc_emitter *e, ir_ref load, void **copies) {
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  uint32_t vector = e->nest->width[load], pieces = oc_pieces(e, vector);
+  cg_tile t;
+  if (e->by_lanes || !cg_tile_of(e->nest, load, e->target->vector_bytes, 1, &t)) return false;
+  uint32_t columns = t.count < oc_width(e, vector) ? t.count : oc_width(e, vector);
+  for (size_t i = 0; i < cg_copies(&e->order, lanes); i++)
+    if (!(copies[i] = oc_values(e, pieces))) return true;
+  cg_first_lane(&e->order, lanes);
+  do
+    for (e->piece = 0; e->piece < pieces && e->order.digit[t.loop] % columns == 0; e->piece++)
+      read_tile(e, load, &t, columns, copies);
+  while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  e->piece = 0;
+  return true;
+}

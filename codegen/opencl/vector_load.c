@@ -1,0 +1,52 @@
+/* Loads of copies that lie side by side in a local, with lanes: four elements, or 16 bytes of them, at once.
+ * A local begins at a multiple of 16 bytes; what is added to the copies' digit has to be a multiple too. */
+#include "codegen/opencl/opencl.h"
+
+typedef struct wide {
+  uint32_t loop, count; /* so many copies of this loop together */
+} wide;
+
+static bool wide_of(const oc_emitter *e, ir_ref load, wide *out) {
+  enum { BYTES = 16, MOST = 4 };
+  const ir_node *n = ir_get(e->g, load);
+  uint32_t bytes = oc_bytes(oc_storage_of(e, ir_dtype_of(e->g, n->src[0])));
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  if (!e->by_lanes || cg_local_of(e->g, load) < 0 || oc_is_own(e, n->src[0]) || !ir_is_true(e->g, n->src[2]))
+    return false;
+  out->count = BYTES / bytes < MOST ? BYTES / bytes : MOST;
+  for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
+    const cg_loop *loop = &e->nest->loops[l];
+    int64_t stride;
+    if (loop->binding != IR_UNROLL || loop->extent % out->count != 0 ||
+        !cg_stride(e->nest, n->src[1], (uint32_t)l, &stride) || stride != 1 ||
+        !cg_is_multiple(e->g, n->src[1], loop->range, out->count))
+      continue;
+    out->loop = (uint32_t)l;
+    return true;
+  }
+  return false;
+}
+
+/* The copies from the current digits on. */
+static void read_wide(oc_emitter *e, ir_ref load, const wide *w, void **copies) {
+  const ir_node *n = ir_get(e->g, load);
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
+  oc_value all = oc_temporary(e, oc_read_aligned(e, n->src[0], n->src[1], w->count));
+  for (uint32_t k = 0; k < w->count && !e->order.failed; k++, e->order.digit[w->loop]++) {
+    oc_value *values = copies[cg_copy_at(&e->order, lanes)] = oc_values(e, 1);
+    if (values) *values = oc_temporary(e, oc_from_storage(e, dtype, oc_element(e, all, k)));
+  }
+  e->order.digit[w->loop] -= w->count;
+}
+
+bool oc_emit_wide(oc_emitter *e, ir_ref load, void **copies) {
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  wide w;
+  if (!wide_of(e, load, &w)) return false;
+  cg_first_lane(&e->order, lanes);
+  do
+    if (e->order.digit[w.loop] % w.count == 0) read_wide(e, load, &w, copies);
+  while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  return true;
+}

@@ -1,0 +1,146 @@
+/* Elements of f16 and bf16 by eights or pairs, where lanes are work-items and the target has matrix
+ * instructions: what a slab takes goes from an input to a local 128 or 32 bits at a time, and as it lies in
+ * memory; so do results to an output. */
+#include "codegen/opencl/opencl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Copies of a loop that lie side by side. */
+typedef struct run {
+  uint32_t loop, count; /* from a multiple of so many on; 0: none do */
+} run;
+
+static run run_of(const oc_emitter *e, ir_ref access, ir_op space) {
+  static const uint32_t counts[] = {8, 2};
+  const ir_node *n = ir_get(e->g, access);
+  ir_dtype dtype = ir_dtype_of(e->g, n->src[0]);
+  const uint64_t *lanes = cg_lanes(e->nest, access);
+  if (!e->by_lanes || !e->target->matrix || (dtype != IR_F16 && dtype != IR_BF16) ||
+      ir_op_of(e->g, n->src[0]) != space)
+    return (run){0};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (int64_t l = -1; (l = cg_set_next(e->nest, lanes, l)) >= 0;) {
+      const cg_loop *loop = &e->nest->loops[l];
+      int64_t stride;
+      if (loop->binding == IR_UNROLL && loop->extent % counts[i] == 0 &&
+          cg_stride(e->nest, n->src[1], (uint32_t)l, &stride) && stride == 1 &&
+          cg_is_multiple(e->g, n->src[1], loop->range, counts[i]))
+        return (run){(uint32_t)l, counts[i]};
+    }
+  return (run){0};
+}
+
+static run run_read(const oc_emitter *e, ir_ref load) {
+  return ir_is_true(e->g, ir_src(e->g, load, 2)) ? run_of(e, load, IR_OP_PARAM) : (run){0};
+}
+
+uint32_t oc_count_runs(const oc_emitter *e, ir_ref load) {
+  run r = run_read(e, load);
+  return r.count ? (uint32_t)cg_copies(&e->order, cg_lanes(e->nest, load)) / r.count : 0;
+}
+
+uint32_t oc_declare_runs(oc_emitter *e, ir_ref load) {
+  uint32_t first = e->last_number, count = oc_count_runs(e, load);
+  const char *type = oc_type(OC_UINT, run_read(e, load).count / 2).text;
+  for (uint32_t i = 0; i < count; i++) oc_line(e, "%s v%u", type, e->last_number++);
+  return first;
+}
+
+static void read_all(oc_emitter *e, ir_ref load, run r, uint32_t first, const char *how) {
+  const ir_node *n = ir_get(e->g, load);
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  cg_first_lane(&e->order, lanes);
+  do
+    if (e->order.digit[r.loop] % r.count == 0)
+      oc_line(e, "v%u = %s_%u(%s)", first++, how, r.count, oc_address(e, n->src[0], n->src[1]));
+  while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+}
+
+/* What a buffer begins with may not lie at such a multiple; then none do. */
+void oc_read_runs(oc_emitter *e, ir_ref load, uint32_t first) {
+  run r = run_read(e, load);
+  oc_open(e, "if (VF_WHOLE_%u(%s))", r.count, oc_at(e, ir_src(e->g, load, 0)).text);
+  read_all(e, load, r, first, "VF_READ");
+  oc_close(e);
+  oc_open(e, "else");
+  read_all(e, load, r, first, "VF_GATHER");
+  oc_close(e);
+}
+
+void oc_take_runs(oc_emitter *e, ir_ref load, uint32_t first, void **copies) {
+  run r = run_read(e, load);
+  const uint64_t *lanes = cg_lanes(e->nest, load);
+  cg_first_lane(&e->order, lanes);
+  do {
+    if (e->order.digit[r.loop] % r.count != 0) continue;
+    for (uint32_t k = 0; k < r.count && !e->order.failed; k++, e->order.digit[r.loop]++) {
+      oc_value *value = copies[cg_copy_at(&e->order, lanes)] = oc_values(e, 1);
+      if (!value) return;
+      oc_value stored = oc_make(e, OC_USHORT, 1, OC_ATOM, "as_ushort%u(v%u).s%u", r.count, first, k);
+      *value = oc_from_storage(e, ir_dtype_of(e->g, load), stored);
+    }
+    e->order.digit[r.loop] -= r.count;
+    first++;
+  } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+}
+
+bool oc_emit_runs(oc_emitter *e, ir_ref load, void **copies) {
+  if (!oc_count_runs(e, load)) return false;
+  uint32_t first = oc_declare_runs(e, load);
+  oc_read_runs(e, load, first);
+  oc_take_runs(e, load, first, copies);
+  return true;
+}
+
+/* The value of a load, or anything, as it lies in memory: of vf_from_bf16_ushort(x) that is x. */
+static const char *stored(oc_emitter *e, ir_ref ref, ir_dtype dtype) {
+  oc_value v = oc_at(e, ref);
+  const char *from = dtype == IR_F16 ? "vf_from_f16_ushort(" : "vf_from_bf16_ushort(";
+  size_t length = strlen(v.text), before = strlen(from);
+  if (ir_op_of(e->g, ref) == IR_OP_LOAD && ir_dtype_of(e->g, ref) == dtype && !strncmp(v.text, from, before))
+    return oc_text(e, "%.*s", (int)(length - before - 1), v.text + before);
+  return oc_to_storage(e, dtype, v).text;
+}
+
+/* The variable of which `text` is element k of so many; -1: of none. */
+static int64_t variable_of(const char *text, uint32_t count, uint32_t k) {
+  unsigned of, number, element, end = 0;
+  int read = sscanf(text, "as_ushort%u(v%u).s%u%n", &of, &number, &element, &end);
+  return read == 3 && of == count && element == k && !text[end] ? (int64_t)number : -1;
+}
+
+/* What is stored to a run from the current digits on, as read_all reads one: the variable that was read, or
+ * one element after the other. */
+static const char *run_stored(oc_emitter *e, ir_ref value, run r, ir_dtype dtype) {
+  const char *all = "";
+  int64_t whole = -1;
+  for (uint32_t k = 0; k < r.count && !e->order.failed; k++, e->order.digit[r.loop]++) {
+    const char *one = stored(e, value, dtype);
+    int64_t variable = variable_of(one, r.count, k);
+    whole = k && variable != whole ? -1 : variable;
+    all = oc_text(e, "%s%s%s", all, k ? ", " : "", one);
+  }
+  e->order.digit[r.loop] -= r.count;
+  if (whole >= 0) return oc_text(e, "v%lld", (long long)whole);
+  return oc_text(e, "as_%s((ushort%u)(%s))", oc_type(OC_UINT, r.count / 2).text, r.count, all);
+}
+
+/* Every work-item stores its own; a local begins at a multiple of 16 bytes, an output may not. */
+bool oc_store_runs(oc_emitter *e, ir_ref store) {
+  const ir_node *n = ir_get(e->g, store);
+  const uint64_t *lanes = cg_lanes(e->nest, store);
+  ir_op space = ir_op_of(e->g, n->src[0]);
+  run r = run_of(e, store, space);
+  if (!r.count || oc_is_own(e, n->src[0]) || oc_is_ahead(e, store) || e->nest->width[store] != e->group ||
+      e->nest->width[n->src[1]] != e->group)
+    return false;
+  const char *how = space == IR_OP_LOCAL ? "VF_KEEP" : "VF_WRITE";
+  cg_first_lane(&e->order, lanes);
+  do {
+    if (e->order.digit[r.loop] % r.count != 0) continue;
+    const char *to = oc_address(e, n->src[0], n->src[1]);
+    oc_line(e, "%s_%u(%s, %s)", how, r.count, to, run_stored(e, n->src[2], r, ir_dtype_of(e->g, n->src[0])));
+  } while (cg_next_lane(&e->order, lanes) && !e->order.failed);
+  return true;
+}

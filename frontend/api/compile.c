@@ -1,0 +1,182 @@
+/* From a request to a program: the key, the look-up, and on a miss the passes on a copy of the graph. */
+#include "frontend/api/compile.h"
+
+#include <string.h>
+
+#include "frontend/text/loop_schedule.h"
+#include "frontend/api/tuned.h"
+#include "ir/print/print.h"
+#include "runtime/system/stack.h"
+#include "runtime/program/tuned.h"
+
+/* the key */
+
+/* The request's inputs and then the other INPUTs, as parameters: their order and all their types are in the
+ * text. */
+static bool list_params(const fe_request *r, ir_named **list, size_t *n, size_t *cap) {
+  const ir_graph *g = r->graph;
+  ir_ref *nodes = NULL;
+  size_t count = 0, node_cap = 0, place;
+  bool good = ir_reachable(g, &r->results, 1, &nodes, &count, &node_cap) == IR_OK;
+  uint8_t *listed =
+      good ? ir_alloc(g->mem, count) : NULL; /* by place in `nodes`: among the request's inputs */
+  good = listed != NULL;
+  if (good) memset(listed, 0, count);
+  for (size_t i = 0; i < r->input_count && good; i++)
+    if ((place = ir_place(nodes, count, r->inputs[i])) < count && nodes[place] == r->inputs[i])
+      listed[place] = 1;
+  for (size_t i = 0; i < r->input_count + count && good; i++) {
+    ir_ref ref = i < r->input_count ? r->inputs[i] : nodes[i - r->input_count];
+    const ir_node *node = ir_get(g, ref);
+    if (node->op != IR_OP_INPUT || (i >= r->input_count && listed[i - r->input_count])) continue;
+    good = IR_RESERVE(g->mem, *list, *cap, *n + 1);
+    if (good) (*list)[(*n)++] = (ir_named){ir_name_text(g, node->arg), ir_name_length(g, node->arg), ref};
+  }
+  ir_free(g->mem, listed, count);
+  ir_free(g->mem, nodes, node_cap * sizeof *nodes);
+  return good;
+}
+
+static void put_variables(const fe_request *r, ir_text *out) {
+  const ir_graph *g = r->graph;
+  ir_text_str(out, "variables");
+  for (size_t i = 0; i < r->var_count; i++) {
+    const ir_node *n = ir_get(g, r->vars[i]);
+    ir_textf(out, " %s=%lld..%lld:%lld", ir_name_text(g, n->arg), (long long)ir_get(g, n->src[0])->arg,
+             (long long)ir_get(g, n->src[1])->arg, (long long)ir_get(g, n->src[2])->arg);
+  }
+  ir_text_str(out, "\n");
+}
+
+void fe_request_text(const fe_request *r, ir_text *out) {
+  const ir_mem *mem = r->graph->mem;
+  const ir_node *tuple = ir_get(r->graph, r->results);
+  ir_named *params = NULL, *results = ir_alloc(mem, tuple->nsrc * sizeof *results);
+  size_t count = 0, cap = 0;
+  if (results && list_params(r, &params, &count, &cap)) {
+    for (uint32_t i = 0; i < tuple->nsrc; i++) results[i] = (ir_named){NULL, 0, tuple->src[i]};
+    ir_print_named(r->graph, "g", 1, params, count, results, tuple->nsrc, out);
+    if (r->var_count) put_variables(r, out);
+    if (r->schedule) ir_textf(out, "schedule\n%s\n", r->schedule);
+  } else {
+    out->failed = true;
+  }
+  ir_free(mem, params, cap * sizeof *params);
+  ir_free(mem, results, tuple->nsrc * sizeof *results);
+}
+
+/* the copy */
+
+ir_status fe_request_copy(const fe_request *r, fe_copy *out, ir_error *error) {
+  const ir_mem *mem = r->graph->mem;
+  *out = (fe_copy){.request = *r};
+  if (ir_graph_init(&out->graph, mem, error) != IR_OK) return error->status;
+  out->graph.observer = r->observer;
+  out->count = 1 + r->input_count + r->var_count;
+  out->refs = ir_alloc(mem, out->count * sizeof *out->refs);
+  if (!out->refs) {
+    fe_copy_free(out);
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory copying a graph");
+  }
+  out->refs[0] = r->results;
+  if (r->input_count) memcpy(out->refs + 1, r->inputs, r->input_count * sizeof *r->inputs);
+  if (r->var_count) memcpy(out->refs + 1 + r->input_count, r->vars, r->var_count * sizeof *r->vars);
+  if (ir_graph_copy(&out->graph, r->graph, out->refs, out->count, NULL) != IR_OK) {
+    fe_copy_free(out);
+    return ir_fail(error, IR_ERR_MEMORY, "out of memory copying a graph");
+  }
+  out->request.graph = &out->graph;
+  out->request.results = out->refs[0];
+  out->request.inputs = out->refs + 1;
+  out->request.vars = out->refs + 1 + r->input_count;
+  return IR_OK;
+}
+
+void fe_copy_free(fe_copy *c) {
+  ir_free(c->graph.mem, c->refs, c->count * sizeof *c->refs);
+  ir_graph_free(&c->graph);
+}
+
+pass_options fe_pass_options(const fe_request *r, const ir_target *target) {
+  pass_options options = {.target = target, .inputs = r->inputs, .input_count = r->input_count};
+#ifdef IR_CHECK
+  options.verify = true;
+#endif
+  return options;
+}
+
+/* programs */
+
+static ir_status build(rt_context *context, const fe_request *r, const ir_text *key, rt_program **program,
+                       ir_error *error) {
+  const ir_target *target = rt_context_target(context, error);
+  fe_copy copy;
+  int64_t start = ir_timer_start(rt_context_timer(context));
+  if (!target) return ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");
+  if (rt_context_accepts(context, r->name, r->graph, r->results, r->inputs, r->input_count, error))
+    return error->status;
+  if (fe_request_copy(r, &copy, error) != IR_OK) return error->status;
+  pass_options options = fe_pass_options(&copy.request, target);
+  ir_plan plan = {.mem = copy.graph.mem};
+  fe_schedule schedule = {.mem = copy.graph.mem};
+  fe_tuned tuned;
+  fe_tuned_init(&tuned, context, copy.graph.mem);
+  if (r->schedule) fe_schedule_read(&schedule, copy.graph.mem, r->schedule, error);
+  if (r->shaping) options.shaping = r->shaping;
+  else if (r->schedule) options.shaping = &schedule.shaping, options.verify = true;
+  else if (tuned.context) options.shaping = &tuned.shaping;
+  options.timer = rt_context_timer(context);
+  ir_timer_lap(options.timer, &start, "copy", -1, NULL);
+  /* an analysis that runs out of memory notes it and answers "unknown": what comes of that is not kept */
+  if (!error->status && pass_pipeline(&copy.graph, copy.request.results, &options, &plan, error) == IR_OK &&
+      !error->status && fe_schedule_check(&schedule, error) == IR_OK)
+    rt_program_build(context, r->name, &copy.graph, &plan, key->data, key->len, program, error);
+  fe_schedule_free(&schedule);
+  fe_tuned_free(&tuned);
+  ir_plan_free(&plan);
+  fe_copy_free(&copy);
+  return error->status;
+}
+
+typedef struct building {
+  rt_context *context;
+  const fe_request *request;
+  const ir_text *key;
+  rt_program **program;
+  ir_error *error;
+} building;
+
+static void build_here(void *user) {
+  const building *b = user;
+  build(b->context, b->request, b->key, b->program, b->error);
+}
+
+/* What is tuned is part of the key of what may use it. */
+static void put_stamp(rt_context *context, const fe_request *r, ir_text *key) {
+  uint64_t stamp = r->schedule ? 0 : rt_tuned_stamp(context);
+  if (stamp) ir_textf(key, "tuned %016llx\n", (unsigned long long)stamp);
+}
+
+ir_status fe_compile(rt_context *context, const fe_request *r, rt_program **program, ir_error *error) {
+  ir_error *noted = r->graph->error;
+  ir_text key;
+  *program = NULL;
+  if (error->status) return error->status;
+  int64_t start = ir_timer_start(rt_context_timer(context));
+  ir_text_init(&key, r->graph->mem);
+  r->graph->error = error; /* a failure here is none of recording */
+  if (!r->shaping) fe_request_text(r, &key), put_stamp(context, r, &key);
+  ir_timer_lap(rt_context_timer(context), &start, "print", -1, NULL);
+  if (key.failed) ir_fail(error, IR_ERR_MEMORY, "out of memory printing graph @%.60s", r->name);
+  if (!error->status && !r->shaping) rt_program_find(context, key.data, key.len, program, error);
+  ir_timer_lap(rt_context_timer(context), &start, "find", -1, NULL);
+  if (!error->status && !*program)
+    rt_stack_run(build_here, &(building){context, r, &key, program, error}, error);
+  if (error->status) { /* noted on the way to a program */
+    rt_program_release(*program);
+    *program = NULL;
+  }
+  r->graph->error = noted;
+  ir_text_free(&key);
+  return error->status;
+}

@@ -1,0 +1,70 @@
+/* A named graph through the reference evaluator. */
+#include <string.h>
+
+#include "frontend/api/api.h"
+#include "ir/eval/eval.h"
+
+typedef struct bindings {
+  ir_binding_input *inputs;
+  ir_var_value *variables;
+  ir_eval_result *results;
+  ir_ref *roots;
+} bindings;
+
+static bool allocate(const vf_graph *g, bindings *b) {
+  const ir_mem *mem = g->ir.mem;
+  b->inputs = ir_alloc(mem, g->input_count * sizeof *b->inputs);
+  b->variables = ir_alloc(mem, g->variable_count * sizeof *b->variables);
+  b->results = ir_alloc(mem, g->output_count * sizeof *b->results);
+  b->roots = ir_alloc(mem, g->output_count * sizeof *b->roots);
+  return b->inputs && b->variables && b->results && b->roots;
+}
+
+static void release(const vf_graph *g, bindings *b) {
+  const ir_mem *mem = g->ir.mem;
+  ir_free(mem, b->inputs, g->input_count * sizeof *b->inputs);
+  ir_free(mem, b->variables, g->variable_count * sizeof *b->variables);
+  ir_free(mem, b->results, g->output_count * sizeof *b->results);
+  ir_free(mem, b->roots, g->output_count * sizeof *b->roots);
+}
+
+static void evaluate(vf_graph *g, bindings *b, const void *const *inputs, void *const *outputs,
+                     const int64_t *variables, ir_error *error) {
+  for (size_t i = 0; i < g->input_count; i++) b->inputs[i] = (ir_binding_input){g->inputs[i].ref, inputs[i]};
+  for (size_t i = 0; i < g->variable_count; i++)
+    b->variables[i] = (ir_var_value){g->variables[i].ref, variables[i]};
+  for (size_t i = 0; i < g->output_count; i++) b->roots[i] = g->outputs[i].ref;
+  if (ir_eval(&g->ir, b->roots, g->output_count, b->inputs, g->input_count, b->variables, g->variable_count,
+              b->results, error) != IR_OK)
+    return;
+  for (size_t i = 0; i < g->output_count; i++)
+    if (b->results[i].bytes && !outputs[i])
+      ir_fail(error, IR_ERR_INVALID, "evaluate: the buffer of output %.60s is NULL", g->outputs[i].name);
+    else if (b->results[i].bytes) memcpy(outputs[i], b->results[i].data, b->results[i].bytes);
+  ir_eval_free(&g->ir, b->results, g->output_count);
+}
+
+vf_status vf_evaluate(vf_graph *g, const void *const *inputs, void *const *outputs, const int64_t *variables,
+                      vf_error *error) {
+  ir_error failure = {0};
+  bindings b = {0};
+  if (!g) ir_fail(&failure, IR_ERR_INVALID, "evaluate: the graph is NULL");
+  else if (g->error.status) failure = g->error;
+  else if (g->is_session || g->output_count == 0)
+    ir_fail(&failure, IR_ERR_INVALID, "graph @%.60s has no outputs; name one with vf_output", g->name);
+  else if (!outputs || (!inputs && g->input_count) || (!variables && g->variable_count))
+    ir_fail(&failure, IR_ERR_INVALID, "evaluate: a list of %s is NULL",
+            !outputs                    ? "outputs"
+            : !inputs && g->input_count ? "inputs"
+                                        : "variables");
+  if (!failure.status) {
+    unsigned failures = fe_failures(g->context);
+    g->ir.error = &failure;
+    if (allocate(g, &b)) evaluate(g, &b, inputs, outputs, variables, &failure);
+    else ir_fail(&failure, IR_ERR_MEMORY, "out of memory evaluating graph @%.60s", g->name);
+    release(g, &b);
+    g->ir.error = &g->error;
+    fe_blame_memory(g->context, failures, &failure);
+  }
+  return fe_report(error, &failure);
+}

@@ -1,0 +1,279 @@
+/* Named graphs: lifetime, names, text. */
+#include <string.h>
+
+#include "frontend/api/api.h"
+#include "frontend/report/dump.h"
+#include "frontend/text/reader.h"
+#include "ir/print/print.h"
+#include "passes/ops/ops.h"
+
+vf_graph *fe_graph_make(vf_context *c, const char *name, size_t length, ir_error *error) {
+  vf_graph *g = ir_alloc(&c->mem, sizeof *g);
+  if (!g) {
+    ir_fail(error, IR_ERR_MEMORY, "out of memory making a graph");
+    return NULL;
+  }
+  *g = (vf_graph){.context = c};
+  int64_t id = -1;
+  if (ir_graph_init(&g->ir, &c->mem, error) == IR_OK) id = ir_name(&g->ir, name, length);
+  if (id < 0) {
+    fe_graph_free(g);
+    return NULL;
+  }
+  g->ir.error = &g->error;
+  g->ir.customs = &c->customs.base;
+  g->name = ir_name_text(&g->ir, id);
+  g->name_length = length;
+  return g;
+}
+
+void fe_graph_free(vf_graph *g) {
+  const ir_mem *mem = &g->context->mem;
+  ir_free(mem, g->inputs, g->input_cap * sizeof *g->inputs);
+  ir_free(mem, g->outputs, g->output_cap * sizeof *g->outputs);
+  ir_free(mem, g->variables, g->variable_cap * sizeof *g->variables);
+  ir_graph_free(&g->ir);
+  ir_free(mem, g, sizeof *g);
+}
+
+vf_graph *vf_graph_create(vf_context *c, const char *name, vf_error *error) {
+  ir_error failure = {0};
+  vf_graph *g = NULL;
+  if (!c) ir_fail(&failure, IR_ERR_INVALID, "graph: the context is NULL");
+  else if ((g = fe_graph_make(c, name ? name : "graph", name ? strlen(name) : 5, &failure)))
+    fe_context_retain(c);
+  fe_report(error, &failure);
+  return g;
+}
+
+void vf_graph_destroy(vf_graph *g) {
+  if (!g || g->is_session) return;
+  vf_context *c = g->context;
+  fe_graph_free(g);
+  fe_context_release(c);
+}
+
+void fe_graph_note_batch(vf_graph *g, ir_ref value) {
+  uint32_t rank = ir_batch_rank(&g->ir, value);
+  if (rank > g->level && rank > g->explicit_batch) g->explicit_batch = rank;
+}
+
+/* names */
+
+const ir_named *fe_graph_named(const ir_named *list, size_t count, const char *name, size_t length) {
+  for (size_t i = 0; i < count; i++)
+    if (list[i].length == length && memcmp(list[i].name, name, length) == 0) return &list[i];
+  return NULL;
+}
+
+bool fe_graph_add(vf_graph *g, ir_named **list, size_t *count, size_t *cap, const char *name, size_t length,
+                  ir_ref ref) {
+  int64_t id = ir_name(&g->ir, name, length);
+  if (id < 0 || !IR_RESERVE(g->ir.mem, *list, *cap, *count + 1)) {
+    ir_fail(&g->error, IR_ERR_MEMORY, "out of memory naming %.60s", name);
+    return false;
+  }
+  (*list)[(*count)++] = (ir_named){ir_name_text(&g->ir, id), length, ref};
+  return true;
+}
+
+vf_value vf_output(vf_graph *g, const char *name, vf_value value) {
+  fe_call c;
+  ir_ref made = 0;
+  bool good = fe_begin_in(&c, "output", g) && fe_operands(&c, &value, 1);
+  if (good && (!name || !*name)) good = fe_refuse(&c, "the output has no name");
+  if (good && g->is_session)
+    good = fe_refuse(&c, "the session has no outputs; keep the value with vf_tensor_keep");
+  if (good && fe_graph_named(g->outputs, g->output_count, name, strlen(name)))
+    good = fe_refuse(&c, "the name %.60s is taken by another output", name);
+  const ir_named *input = good ? fe_graph_named(g->inputs, g->input_count, name, strlen(name)) : NULL;
+  if (input && input->ref != value.id) good = fe_refuse(&c, "the name %.60s is taken by an input", name);
+  if (good && !ir_shape(c.ir, value.id))
+    good = fe_refuse(&c, "%.60s is an expression of sizes, not a tensor", name);
+  if (good) made = op_firm(c.ir, value.id);
+  if (made && !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, name, strlen(name), made))
+    made = 0;
+  return fe_end(&c, made);
+}
+
+vf_value vf_graph_find(vf_graph *g, const char *name) {
+  const ir_named *found = NULL;
+  size_t length = name ? strlen(name) : 0;
+  if (g && name) {
+    found = fe_graph_named(g->inputs, g->input_count, name, length);
+    if (!found) found = fe_graph_named(g->outputs, g->output_count, name, length);
+    if (!found) found = fe_graph_named(g->variables, g->variable_count, name, length);
+  }
+  return (vf_value){g, found ? found->ref : 0, g ? g->epoch : 0};
+}
+
+/* errors */
+
+vf_status vf_graph_status(const vf_graph *g) { return g ? (vf_status)g->error.status : VF_ERR_INVALID; }
+const char *vf_graph_message(const vf_graph *g) {
+  return !g ? "the graph is NULL" : g->error.status ? g->error.text : "";
+}
+void vf_graph_clear_error(vf_graph *g) {
+  if (g) ir_error_clear(&g->error);
+}
+
+/* False after failing: a builder's error, no outputs. */
+static bool can_compile(const vf_graph *g, ir_error *error) {
+  if (g->error.status) *error = g->error;
+  else if (g->is_session || g->output_count == 0 || g->output_count > UINT32_MAX)
+    ir_fail(error, IR_ERR_INVALID, "graph @%.60s has no outputs; name one with vf_output", g->name);
+  return !error->status;
+}
+
+bool fe_graph_request(vf_graph *g, fe_request *out, ir_error *error) {
+  *out = (fe_request){.graph = &g->ir,
+                      .name = g->name,
+                      .input_count = g->input_count,
+                      .var_count = g->variable_count,
+                      .observer = fe_watch_observer(&g->context->watch)};
+  if (!can_compile(g, error)) return false;
+  size_t inputs = g->input_count, outputs = g->output_count, variables = g->variable_count;
+  ir_ref *refs = ir_alloc(g->ir.mem, (inputs + variables + outputs) * sizeof *refs);
+  if (refs) {
+    for (size_t i = 0; i < inputs; i++) refs[i] = g->inputs[i].ref;
+    for (size_t i = 0; i < variables; i++) refs[inputs + i] = g->variables[i].ref;
+    for (size_t i = 0; i < outputs; i++) refs[inputs + variables + i] = g->outputs[i].ref;
+    out->inputs = refs;
+    out->vars = refs + inputs;
+    g->ir.error = error;
+    out->results = ir_tuple(&g->ir, refs + inputs + variables, (uint32_t)outputs);
+    g->ir.error = &g->error;
+  }
+  if (out->results) return true;
+  if (refs) fe_graph_request_free(g, out);
+  ir_fail(error, IR_ERR_MEMORY, "out of memory listing the outputs of a graph");
+  return false;
+}
+
+void fe_graph_request_free(vf_graph *g, fe_request *request) {
+  size_t count = g->input_count + g->variable_count + g->output_count;
+  ir_free(g->ir.mem, (ir_ref *)request->inputs, count * sizeof(ir_ref));
+}
+
+/* text */
+
+static bool adopt(vf_graph *g, const ir_parsed_graph *block) {
+  for (size_t i = 0; i < block->var_count; i++) {
+    const ir_node *n = ir_get(&g->ir, block->vars[i]);
+    if (!fe_graph_add(g, &g->variables, &g->variable_count, &g->variable_cap, ir_name_text(&g->ir, n->arg),
+                      ir_name_length(&g->ir, n->arg), block->vars[i]))
+      return false;
+  }
+  for (size_t i = 0; i < block->param_count; i++) {
+    const ir_named *p = &block->params[i];
+    if (!fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, p->name, p->length, p->ref))
+      return false;
+    fe_graph_note_batch(g, p->ref);
+  }
+  for (size_t i = 0; i < block->result_count; i++) {
+    const ir_named *r = &block->results[i];
+    ir_ref firm = op_firm(&g->ir, r->ref);
+    fe_graph_note_batch(g, firm);
+    if (!firm || !fe_graph_add(g, &g->outputs, &g->output_count, &g->output_cap, r->name, r->length, firm))
+      return false;
+  }
+  g->name = block->name;
+  g->name_length = block->name_length;
+  return true;
+}
+
+static const ir_parsed_graph *choose(const ir_module *module, const char *which) {
+  if (which) return ir_module_find(module, which);
+  for (size_t i = 0; i < module->count; i++)
+    if (module->graphs[i].kind == IR_BLOCK_GRAPH && !module->graphs[i].called) return &module->graphs[i];
+  return NULL;
+}
+
+vf_graph *vf_graph_parse(vf_context *c, const char *text, size_t length, const char *file, const char *which,
+                         vf_error *error) {
+  ir_error failure = {0};
+  vf_graph *g = NULL;
+  if (!file) file = "<text>";
+  if (!c || (!text && length))
+    ir_fail(&failure, IR_ERR_INVALID, "%.60s: the %s is NULL", file, c ? "text" : "context");
+  else g = fe_graph_make(c, "graph", 5, &failure);
+  if (g) {
+    ir_module module;
+    unsigned failures = fe_failures(c);
+    bool good = fe_parse_graphs(&g->ir, file, text ? text : "", length, &module) == IR_OK;
+    const ir_parsed_graph *block = good ? choose(&module, which) : NULL;
+    if (good && (!block || block->kind != IR_BLOCK_GRAPH))
+      ir_fail(&g->error, IR_ERR_INVALID, "%.200s: error: no graph%s%.60s, found %zu other%s", file,
+              which ? " @" : "", which ? which : "", module.count, module.count == 1 ? "" : "s");
+    if (block && !g->error.status && !adopt(g, block))
+      ir_fail(&g->error, IR_ERR_MEMORY, "%.200s: out of memory", file);
+    ir_module_free(&module);
+    fe_blame_memory(c, failures, &g->error);
+    failure = g->error;
+    if (failure.status) {
+      fe_graph_free(g);
+      g = NULL;
+    } else {
+      fe_context_retain(c);
+    }
+  }
+  fe_report(error, &failure);
+  return g;
+}
+
+char *vf_graph_text(vf_graph *g, vf_error *error) {
+  ir_error failure = {0};
+  char *made = NULL;
+  if (!g) {
+    ir_fail(&failure, IR_ERR_INVALID, "text: the graph is NULL");
+  } else if (g->error.status) {
+    failure = g->error;
+  } else {
+    static const ir_named none;
+    ir_text text;
+    ir_text_init(&text, g->ir.mem);
+    g->ir.error = &failure;
+    ir_print_named(&g->ir, g->name, g->name_length, g->inputs, g->input_count,
+                   g->outputs ? g->outputs : &none, g->output_count, &text);
+    g->ir.error = &g->error;
+    made = fe_text_out(g->context, &text, &failure);
+  }
+  fe_report(error, &failure);
+  return made;
+}
+
+static void dump(vf_graph *g, const char *stage, ir_text *out, ir_error *error) {
+  const ir_parsed_graph block = {.kind = IR_BLOCK_GRAPH,
+                                 .name = g->name,
+                                 .name_length = g->name_length,
+                                 .params = g->inputs,
+                                 .param_count = g->input_count,
+                                 .results = g->outputs,
+                                 .result_count = g->output_count};
+  fe_dump_options options = {.module = rt_context_codegen(g->context->runtime),
+                             .context = g->context->runtime,
+                             .observer = fe_watch_observer(&g->context->watch)};
+  if (fe_stage_find(stage, &options.stage, error) != IR_OK) return;
+  options.target = rt_context_target(g->context->runtime, error);
+  if (options.target) fe_dump(&g->ir, &block, &options, out, error);
+  else ir_fail(error, IR_ERR_MEMORY, "out of memory describing the processor");
+}
+
+char *vf_graph_dump(vf_graph *g, const char *stage, vf_error *error) {
+  if (stage && strcmp(stage, "graph") == 0) return vf_graph_text(g, error);
+  ir_error failure = {0};
+  char *made = NULL;
+  if (!g || !stage) {
+    ir_fail(&failure, IR_ERR_INVALID, "dump: the %s is NULL", g ? "stage" : "graph");
+  } else if (can_compile(g, &failure)) {
+    ir_text text;
+    ir_text_init(&text, g->ir.mem);
+    unsigned failures = fe_failures(g->context);
+    dump(g, stage, &text, &failure);
+    fe_blame_memory(g->context, failures, &failure);
+    if (failure.status) ir_text_free(&text);
+    else made = fe_text_out(g->context, &text, &failure);
+  }
+  fe_report(error, &failure);
+  return made;
+}

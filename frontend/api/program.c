@@ -1,0 +1,429 @@
+/* Compiled programs: the caller's order of inputs and variables, which may hold more than the results depend
+ * on, over the runtime's; names and shapes; running. */
+#include <string.h>
+
+#include "frontend/api/api.h"
+#include "ir/arith.h"
+#include "runtime/program/values.h"
+
+enum { FEW = 32 }; /* inputs or variables that are put in order without an allocation */
+
+typedef struct port {
+  const char *name;
+  ir_dtype dtype;
+  uint32_t rank, dims; /* its first size in vf_program.dims */
+  bool used;           /* an output, or an input that an output depends on */
+} port;
+
+struct vf_program {
+  vf_context *context;
+  rt_program *program;
+  bool direct;      /* the caller's inputs are the runtime's, and there are no variables */
+  size_t counts[2]; /* by vf_port */
+  port *ports;      /* inputs, then outputs */
+  rt_variable *variables;
+  size_t variable_count;
+  uint32_t *inputs_from, *variables_from; /* the caller's number, by the runtime's */
+  size_t runtime_inputs, runtime_variables;
+  uint32_t *dims; /* of all ports, as numbers of operations in sizes */
+  size_t dim_count;
+  rt_value_list sizes;
+  char *names; /* all of them */
+  size_t names_size;
+};
+
+/* making */
+
+static size_t port_count(const vf_program *p) { return p->counts[0] + p->counts[1]; }
+
+static bool allocate(vf_program *p) {
+  const ir_mem *mem = &p->context->mem;
+  p->ports = ir_alloc(mem, port_count(p) * sizeof *p->ports);
+  p->variables = ir_alloc(mem, p->variable_count * sizeof *p->variables);
+  p->inputs_from = ir_alloc(mem, p->runtime_inputs * sizeof *p->inputs_from);
+  p->variables_from = ir_alloc(mem, p->runtime_variables * sizeof *p->variables_from);
+  p->dims = ir_alloc(mem, p->dim_count * sizeof *p->dims);
+  p->names = ir_alloc(mem, p->names_size);
+  return p->ports && p->variables && p->inputs_from && p->variables_from && p->dims && p->names;
+}
+
+static void free_program(vf_program *p) {
+  const ir_mem *mem = &p->context->mem;
+  ir_free(mem, p->ports, port_count(p) * sizeof *p->ports);
+  ir_free(mem, p->variables, p->variable_count * sizeof *p->variables);
+  ir_free(mem, p->inputs_from, p->runtime_inputs * sizeof *p->inputs_from);
+  ir_free(mem, p->variables_from, p->runtime_variables * sizeof *p->variables_from);
+  ir_free(mem, p->dims, p->dim_count * sizeof *p->dims);
+  ir_free(mem, p->names, p->names_size);
+  ir_free(mem, p->sizes.ops, p->sizes.cap * sizeof *p->sizes.ops);
+  rt_program_release(p->program);
+  ir_free(mem, p, sizeof *p);
+}
+
+static void measure(vf_program *p, const ir_graph *g, const ir_named *list, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    p->names_size += list[i].length + 1;
+    p->dim_count += ir_batch_rank(g, list[i].ref) + ir_rank(g, list[i].ref);
+  }
+}
+
+static const char *keep_name(char **at, const ir_named *named) {
+  char *name = *at;
+  memcpy(name, named->name, named->length);
+  name[named->length] = '\0';
+  *at += named->length + 1;
+  return name;
+}
+
+static bool add_variables(vf_program *p, const vf_graph *g, uint32_t *number_of, char **names) {
+  for (size_t i = 0; i < g->variable_count; i++) {
+    const ir_node *n = ir_get(&g->ir, g->variables[i].ref);
+    p->variables[i] = (rt_variable){keep_name(names, &g->variables[i]), ir_get(&g->ir, n->src[0])->arg,
+                                    ir_get(&g->ir, n->src[1])->arg, ir_get(&g->ir, n->src[2])->arg};
+    number_of[g->variables[i].ref] = rt_value_add(&p->sizes, IR_OP_VAR, (uint32_t)i, 0, 0) + 1;
+  }
+  return !p->sizes.failed;
+}
+
+static bool add_ports(vf_program *p, const vf_graph *g, uint32_t *number_of, char **names, ir_error *error) {
+  uint32_t dim = 0;
+  for (size_t i = 0; i < port_count(p); i++) {
+    const ir_named *named = i < g->input_count ? &g->inputs[i] : &g->outputs[i - g->input_count];
+    ir_ref sizes[2 * IR_MAX_RANK];
+    uint32_t rank = ir_physical(&g->ir, named->ref, sizes);
+    p->ports[i] = (port){keep_name(names, named), ir_dtype_of(&g->ir, named->ref), rank, dim, false};
+    if (rank && rt_values_append(&p->sizes, &g->ir, sizes, rank, number_of, error) != IR_OK) return false;
+    for (uint32_t k = 0; k < rank; k++) p->dims[dim++] = number_of[sizes[k]] - 1;
+  }
+  return true;
+}
+
+static bool mark_used(vf_program *p, const vf_graph *g) {
+  const ir_mem *mem = &p->context->mem;
+  ir_ref *roots = ir_alloc(mem, g->output_count * sizeof *roots), *live = NULL;
+  size_t count = 0, cap = 0;
+  for (size_t i = 0; roots && i < g->output_count; i++) roots[i] = g->outputs[i].ref;
+  bool good = roots && ir_reachable(&g->ir, roots, g->output_count, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < port_count(p) && good; i++) {
+    p->ports[i].used = i >= g->input_count;
+    for (size_t k = 0; k < count && !p->ports[i].used; k++) p->ports[i].used = live[k] == g->inputs[i].ref;
+  }
+  ir_free(mem, roots, g->output_count * sizeof *roots);
+  ir_free(mem, live, cap * sizeof *live);
+  return good;
+}
+
+/* Sizes, names and ports from the graph. */
+static bool describe(vf_program *p, vf_graph *g, ir_error *error) {
+  const ir_mem *mem = &p->context->mem;
+  size_t nodes = g->ir.count;
+  uint32_t *number_of = ir_alloc(mem, nodes * sizeof *number_of);
+  char *names = p->names;
+  bool good = number_of != NULL;
+  if (good) memset(number_of, 0, nodes * sizeof *number_of);
+  g->ir.error = error;
+  good = good && add_variables(p, g, number_of, &names) && add_ports(p, g, number_of, &names, error) &&
+         mark_used(p, g);
+  g->ir.error = &g->error;
+  ir_free(mem, number_of, nodes * sizeof *number_of);
+  if (!good) ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
+  return good;
+}
+
+/* Which of the caller's inputs and variables the runtime's are. */
+static bool match(vf_program *p, const vf_graph *g, ir_error *error) {
+  bool same = p->runtime_inputs == p->counts[VF_INPUT] && p->variable_count == 0;
+  for (size_t i = 0; i < p->runtime_inputs; i++) {
+    const char *name = rt_program_input(p->program, i).name;
+    size_t k = 0;
+    while (k < p->counts[VF_INPUT] && strcmp(p->ports[k].name, name) != 0) k++;
+    if (k == p->counts[VF_INPUT]) {
+      if (*name)
+        ir_fail(error, IR_ERR_INVALID,
+                "graph @%.60s reads %s, which is no input of it; declare it with vf_input", g->name, name);
+      else ir_fail(error, IR_ERR_INVALID, "graph @%.60s: " FE_ESCAPED, g->name);
+      return false;
+    }
+    p->inputs_from[i] = (uint32_t)k;
+    same &= k == i;
+  }
+  for (size_t i = 0; i < p->runtime_variables; i++) {
+    const char *name = rt_program_variable(p->program, i).name;
+    size_t k = 0;
+    while (k < p->variable_count && strcmp(p->variables[k].name, name) != 0) k++;
+    if (k == p->variable_count) {
+      ir_fail(error, IR_ERR_INVALID,
+              "graph @%.60s depends on %s, which is no variable of it; declare it with vf_variable", g->name,
+              name);
+      return false;
+    }
+    p->variables_from[i] = (uint32_t)k;
+  }
+  p->direct = same;
+  return true;
+}
+
+static vf_program *make(vf_graph *g, rt_program *program, ir_error *error) {
+  vf_program *p = ir_alloc(&g->context->mem, sizeof *p);
+  if (!p) {
+    rt_program_release(program);
+    ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
+    return NULL;
+  }
+  *p = (vf_program){.context = g->context, .program = program, .variable_count = g->variable_count};
+  p->sizes.mem = &g->context->mem;
+  p->counts[VF_INPUT] = g->input_count;
+  p->counts[VF_OUTPUT] = g->output_count;
+  p->runtime_inputs = rt_program_input_count(program);
+  p->runtime_variables = rt_program_variable_count(program);
+  measure(p, &g->ir, g->inputs, g->input_count);
+  measure(p, &g->ir, g->outputs, g->output_count);
+  measure(p, &g->ir, g->variables, g->variable_count);
+  if (!allocate(p)) ir_fail(error, IR_ERR_MEMORY, "out of memory making program @%.60s", g->name);
+  if (!error->status && describe(p, g, error) && match(p, g, error)) {
+    fe_context_retain(g->context);
+    return p;
+  }
+  free_program(p);
+  return NULL;
+}
+
+vf_program *vf_compile(vf_graph *g, vf_error *error) {
+  ir_error failure = {0};
+  vf_program *p = NULL;
+  fe_request request;
+  if (!g) {
+    ir_fail(&failure, IR_ERR_INVALID, "compile: the graph is NULL");
+  } else if (fe_graph_request(g, &request, &failure)) {
+    unsigned failures = fe_failures(g->context);
+    rt_program *program;
+    if (fe_compile(g->context->runtime, &request, &program, &failure) == IR_OK)
+      p = make(g, program, &failure);
+    fe_graph_request_free(g, &request);
+    fe_blame_memory(g->context, failures, &failure);
+  }
+  fe_report(error, &failure);
+  return p;
+}
+
+void vf_program_destroy(vf_program *p) {
+  if (!p) return;
+  vf_context *c = p->context;
+  free_program(p);
+  fe_context_release(c);
+}
+
+static const port *find_port(const vf_program *p, vf_port which, int number) {
+  if (!p || (which != VF_INPUT && which != VF_OUTPUT) || number < 0 || (size_t)number >= p->counts[which])
+    return NULL;
+  return &p->ports[(which == VF_OUTPUT ? p->counts[VF_INPUT] : 0) + (size_t)number];
+}
+
+/* running */
+
+typedef ir_status (*runner)(const rt_program *program, void *const *inputs, void *const *outputs,
+                            const int64_t *variables, ir_error *error);
+
+static ir_status run_in_order(const vf_program *p, runner run, const void *const *inputs,
+                              void *const *outputs, const int64_t *variables, ir_error *error) {
+  const ir_mem *mem = &p->context->mem;
+  void *few_inputs[FEW], **in = few_inputs;
+  int64_t few_variables[FEW], *values = few_variables;
+  if (p->runtime_inputs > FEW) in = ir_alloc(mem, p->runtime_inputs * sizeof *in);
+  if (p->runtime_variables > FEW) values = ir_alloc(mem, p->runtime_variables * sizeof *values);
+  if (in && values) {
+    for (size_t i = 0; i < p->runtime_inputs; i++) in[i] = (void *)(uintptr_t)inputs[p->inputs_from[i]];
+    for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
+    run(p->program, in, outputs, values, error);
+  } else {
+    ir_fail(error, IR_ERR_MEMORY, "out of memory for a run");
+  }
+  if (in != few_inputs) ir_free(mem, in, p->runtime_inputs * sizeof *in);
+  if (values != few_variables) ir_free(mem, values, p->runtime_variables * sizeof *values);
+  return error->status;
+}
+
+static bool check_values(const vf_program *p, const int64_t *variables, ir_error *error) {
+  if (!variables && p->variable_count) {
+    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of variables is NULL; it has %zu values",
+            rt_program_name(p->program), p->variable_count);
+    return false;
+  }
+  for (size_t i = 0; i < p->variable_count; i++) {
+    const rt_variable *v = &p->variables[i];
+    if (variables[i] >= v->lo && variables[i] <= v->hi && variables[i] % v->divisor == 0) continue;
+    ir_fail(error, IR_ERR_INVALID,
+            "program @%.60s: variable %.60s is %lld; it was declared as %lld..%lld:%lld",
+            rt_program_name(p->program), v->name, (long long)variables[i], (long long)v->lo, (long long)v->hi,
+            (long long)v->divisor);
+    return false;
+  }
+  return true;
+}
+
+static bool any_null(const void *const *list, size_t count) {
+  bool found = false;
+  for (size_t i = 0; i < count; i++) found |= list[i] == NULL;
+  return found;
+}
+
+/* A NULL buffer serves a port of no bytes and an input that no result depends on, and no other. */
+static bool check_buffer(const vf_program *p, vf_port which, size_t i, const void *buffer,
+                         const int64_t *variables, ir_error *error) {
+  const port *described = find_port(p, which, (int)i);
+  if (buffer || !described->used || vf_port_bytes(p, which, (int)i, variables, NULL) == 0) return true;
+  ir_fail(error, IR_ERR_INVALID, "program @%.60s: the buffer of %s %.60s is NULL",
+          rt_program_name(p->program), which == VF_INPUT ? "input" : "output",
+          vf_port_name(p, which, (int)i));
+  return false;
+}
+
+static bool check_buffers(const vf_program *p, const void *const *inputs, void *const *outputs,
+                          const int64_t *variables, ir_error *error) {
+  bool good = true;
+  for (size_t i = 0; i < p->runtime_inputs && good; i++)
+    good = check_buffer(p, VF_INPUT, p->inputs_from[i], inputs[p->inputs_from[i]], variables, error);
+  for (size_t i = 0; i < p->counts[VF_OUTPUT] && good; i++)
+    good = check_buffer(p, VF_OUTPUT, i, outputs[i], variables, error);
+  return good;
+}
+
+/* Everything but the common case: lists in the runtime's order, no variables, no NULL. */
+static void run_checked(const vf_program *p, const void *const *inputs, void *const *outputs,
+                        const int64_t *variables, ir_error *error) {
+  if (!p) ir_fail(error, IR_ERR_INVALID, "run: the program is NULL");
+  else if (!outputs || (!inputs && p->counts[VF_INPUT]))
+    ir_fail(error, IR_ERR_INVALID, "program @%.60s: the list of %s is NULL", rt_program_name(p->program),
+            outputs ? "inputs" : "outputs");
+  else if (check_values(p, variables, error) && check_buffers(p, inputs, outputs, variables, error))
+    run_in_order(p, rt_program_run, inputs, outputs, variables, error);
+}
+
+ir_status fe_program_run_placed(const vf_program *p, const void *const *inputs, void *const *outputs,
+                                const int64_t *variables, ir_error *error) {
+  if (check_values(p, variables, error))
+    run_in_order(p, rt_program_run_placed, inputs, outputs, variables, error);
+  return error->status;
+}
+
+vf_status vf_program_run(const vf_program *p, const void *const *inputs, void *const *outputs,
+                         const int64_t *variables, vf_error *error) {
+  ir_error failure;
+  failure.status = IR_OK; /* the text is written only when something failed */
+  if (p && p->direct && inputs && outputs && !any_null(inputs, p->counts[VF_INPUT]) &&
+      !any_null((const void *const *)outputs, p->counts[VF_OUTPUT]))
+    rt_program_run(p->program, (void *const *)(uintptr_t)inputs, outputs, NULL, &failure);
+  else run_checked(p, inputs, outputs, variables, &failure);
+  return failure.status || error ? fe_report(error, &failure) : VF_OK;
+}
+
+/* questions */
+
+int vf_port_count(const vf_program *p, vf_port which) {
+  return p && (which == VF_INPUT || which == VF_OUTPUT) ? (int)p->counts[which] : 0;
+}
+const char *vf_port_name(const vf_program *p, vf_port which, int number) {
+  const port *found = find_port(p, which, number);
+  return found ? found->name : NULL;
+}
+vf_dtype vf_port_dtype(const vf_program *p, vf_port which, int number) {
+  const port *found = find_port(p, which, number);
+  return found ? (vf_dtype)found->dtype : VF_NONE;
+}
+int vf_port_rank(const vf_program *p, vf_port which, int number) {
+  const port *found = find_port(p, which, number);
+  return found ? (int)found->rank : -1;
+}
+
+static ir_status shape_of(const vf_program *p, const port *found, const int64_t *variables, int64_t *shape,
+                          ir_error *error) {
+  if (!check_values(p, variables, error)) return error->status;
+  int64_t *values = ir_alloc(&p->context->mem, p->sizes.count * sizeof *values);
+  if (!values) return ir_fail(error, IR_ERR_MEMORY, "out of memory for the sizes of %.60s", found->name);
+  rt_values_evaluate(p->sizes.ops, p->sizes.count, variables, values);
+  for (uint32_t i = 0; i < found->rank; i++) {
+    shape[i] = values[p->dims[found->dims + i]];
+    if (shape[i] < 0)
+      ir_fail(error, IR_ERR_INVALID, "size %u of %.60s is too large for these variables", i, found->name);
+  }
+  ir_free(&p->context->mem, values, p->sizes.count * sizeof *values);
+  return error->status;
+}
+
+vf_status vf_port_shape(const vf_program *p, vf_port which, int number, const int64_t *variables,
+                        int64_t *shape, vf_error *error) {
+  ir_error failure = {0};
+  const port *found = find_port(p, which, number);
+  if (!found || (!shape && found->rank))
+    ir_fail(&failure, IR_ERR_INVALID, "shape: %s",
+            found ? "there is no room for it: shape is NULL" : "there is no such port");
+  else shape_of(p, found, variables, shape, &failure);
+  return fe_report(error, &failure);
+}
+
+int64_t vf_port_bytes(const vf_program *p, vf_port which, int number, const int64_t *variables,
+                      vf_error *error) {
+  ir_error failure = {0};
+  int64_t shape[IR_MAX_RANK], bytes = -1;
+  const port *found = find_port(p, which, number);
+  if (!found) {
+    ir_fail(&failure, IR_ERR_INVALID, "bytes: there is no such port");
+  } else if (shape_of(p, found, variables, shape, &failure) == IR_OK) {
+    bytes = ir_dtypes[found->dtype].bytes;
+    for (uint32_t i = 0; i < found->rank; i++)
+      if (!ir_mul_ok(bytes, shape[i], &bytes))
+        ir_fail(&failure, IR_ERR_INVALID, "bytes: %.60s is too large for these variables", found->name);
+    if (failure.status) bytes = -1;
+  }
+  fe_report(error, &failure);
+  return bytes;
+}
+
+int vf_variable_count(const vf_program *p) { return p ? (int)p->variable_count : 0; }
+const char *vf_variable_name(const vf_program *p, int number) {
+  return number >= 0 && number < vf_variable_count(p) ? p->variables[number].name : NULL;
+}
+bool vf_variable_range(const vf_program *p, int number, int64_t *lo, int64_t *hi, int64_t *divisor) {
+  if (number < 0 || number >= vf_variable_count(p)) return false;
+  const rt_variable *v = &p->variables[number];
+  if (lo) *lo = v->lo;
+  if (hi) *hi = v->hi;
+  if (divisor) *divisor = v->divisor;
+  return true;
+}
+
+bool fe_hand_out(void *to, size_t room, const void *from, size_t size) {
+  if (!to || room <= sizeof(size_t)) return false;
+  memcpy(to, from, room < size ? room : size);
+  memcpy(to, &room, sizeof room);
+  return true;
+}
+
+bool vf_program_stats(const vf_program *p, vf_stats *out) {
+  if (!p || !out) return false;
+  rt_stats s = rt_program_stats(p->program);
+  vf_stats stats = {sizeof stats,  s.launches,  s.kernels,   s.compiled,
+                    s.from_memory, s.from_disk, s.compile_ns};
+  return fe_hand_out(out, out->size, &stats, sizeof stats);
+}
+
+vf_status vf_program_cost(const vf_program *p, const int64_t *variables, vf_cost *out, vf_error *error) {
+  ir_error failure = {0};
+  rt_cost cost = {0};
+  int64_t few[FEW], *values = few;
+  if (!p || !out) ir_fail(&failure, IR_ERR_INVALID, "cost: the %s is NULL", p ? "result" : "program");
+  else if (p->runtime_variables > FEW &&
+           !(values = ir_alloc(&p->context->mem, p->runtime_variables * sizeof *values)))
+    ir_fail(&failure, IR_ERR_MEMORY, "out of memory for the cost of a program");
+  else if (check_values(p, variables, &failure)) {
+    for (size_t i = 0; i < p->runtime_variables; i++) values[i] = variables[p->variables_from[i]];
+    rt_program_cost(p->program, values, &cost, &failure);
+  }
+  if (p && values && values != few) ir_free(&p->context->mem, values, p->runtime_variables * sizeof *values);
+  if (!failure.status) {
+    vf_cost made = {sizeof made, cost.bytes, cost.flops, cost.temp_bytes};
+    if (!fe_hand_out(out, out->size, &made, sizeof made))
+      ir_fail(&failure, IR_ERR_INVALID, "cost: size is %zu; it must be sizeof(vf_cost)", out->size);
+  }
+  return fe_report(error, &failure);
+}

@@ -1,0 +1,102 @@
+/* One call of a builder: its operands checked, its failure noted, its result wrapped. */
+#include <stdio.h>
+
+#include "frontend/api/api.h"
+
+bool fe_refuse(fe_call *c, const char *format, ...) {
+  if (!c->graph || c->graph->error.status) return false;
+  char text[sizeof c->graph->error.text];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  ir_fail(&c->graph->error, IR_ERR_INVALID, "%s: %.900s", c->who, text);
+  return false;
+}
+
+bool fe_begin_in(fe_call *c, const char *who, vf_graph *graph) {
+  *c = (fe_call){.graph = graph, .who = who};
+  if (!graph) return false;
+  c->ir = &graph->ir;
+  c->failures = fe_failures(graph->context);
+  c->failed_before = graph->error.status != IR_OK;
+  return !c->failed_before;
+}
+
+bool fe_is_value(fe_call *c, const char *what, size_t number, vf_value x) {
+  if (!x.graph) return fe_refuse(c, "%s %zu is no value; a value is what a builder returned", what, number);
+  if (x.graph != c->graph)
+    return fe_refuse(c, "%s %zu belongs to graph @%.60s, others to @%.60s; %ss belong to one graph", what,
+                     number, x.graph->name, c->graph->name, what);
+  if (x.epoch != c->graph->epoch)
+    return fe_refuse(c,
+                     "%s %zu is a value from before the session last realised a tensor; take it again with "
+                     "vf_tensor_value",
+                     what, number);
+  if (x.id == 0 || x.id >= c->ir->count)
+    return fe_refuse(c, "%s %zu is the error value of an earlier failure", what, number);
+  return true;
+}
+
+bool fe_operands(fe_call *c, const vf_value *x, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!fe_is_value(c, "operand", i + 1, x[i])) return false;
+  return true;
+}
+
+bool fe_begin(fe_call *c, const char *who, const vf_value *x, size_t count) {
+  vf_graph *graph = NULL;
+  for (size_t i = 0; i < count && !graph; i++) graph = x[i].graph;
+  return fe_begin_in(c, who, graph) && fe_operands(c, x, count);
+}
+
+vf_value fe_end(fe_call *c, ir_ref made) {
+  if (!c->graph) return (vf_value){0};
+  vf_graph *g = c->graph;
+  if (!made && !g->error.status && fe_failures(g->context) == c->failures)
+    ir_fail(&g->error, IR_ERR_INTERNAL, "%s: recording failed without a reason", c->who);
+  if (!made && !g->error.status) ir_fail(&g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
+  if (!c->failed_before) fe_blame_memory(g->context, c->failures, &g->error);
+  if (g->ir.batches_cap) fe_graph_note_batch(g, made);
+  return (vf_value){g, g->error.status ? 0 : made, g->epoch};
+}
+
+int fe_end_all(fe_call *c, ir_ref made, int room, vf_value *results) {
+  if (room > 0 && !results) made = (ir_ref)fe_refuse(c, "there is room for %d results at NULL", room);
+  vf_value all = fe_end(c, made);
+  bool tuple = all.id && ir_op_of(c->ir, all.id) == IR_OP_TUPLE;
+  int count = !all.id ? -1 : tuple ? (int)ir_get(c->ir, all.id)->nsrc : 1;
+  for (int i = 0; i < room && results; i++) {
+    results[i] = all;
+    if (tuple || i >= count) results[i].id = i < count ? ir_src(c->ir, all.id, (uint32_t)i) : 0;
+  }
+  return count;
+}
+
+ir_ref fe_as_size(ir_graph *g, ir_ref value) {
+  const ir_node *n = ir_get(g, value);
+  if (n->dtype == IR_INDEX) return value;
+  return n->op == IR_OP_CONST && n->weak && n->dtype == IR_I64 ? ir_index(g, n->arg) : 0;
+}
+
+static bool fits(fe_call *c, const char *what, int count, bool given) {
+  if (count < 0 || count > FE_LIST_MAX)
+    return fe_refuse(c, "%s has %d entries; a tensor has at most %d axes", what, count, IR_MAX_RANK);
+  return count == 0 || given || fe_refuse(c, "%s of %d entries is NULL", what, count);
+}
+
+bool fe_list(fe_call *c, const char *what, int count, const int64_t *list, ir_ref out[FE_LIST_MAX]) {
+  if (!fits(c, what, count, list != NULL)) return false;
+  for (int i = 0; i < count; i++)
+    if (!(out[i] = ir_index(c->ir, list[i]))) return false;
+  return true;
+}
+
+bool fe_list_sized(fe_call *c, const char *what, int count, const vf_value *list, ir_ref out[FE_LIST_MAX]) {
+  if (!fits(c, what, count, list != NULL) || !fe_operands(c, list, (size_t)count)) return false;
+  for (int i = 0; i < count; i++)
+    if (!(out[i] = fe_as_size(c->ir, list[i].id)))
+      return fe_refuse(c, "entry %d of %s is a tensor; takes variables, integers and expressions of them", i,
+                       what);
+  return true;
+}

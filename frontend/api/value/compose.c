@@ -1,0 +1,162 @@
+/* Builders of compositions. */
+#include <string.h>
+
+#include "frontend/api/api.h"
+#include "ir/arith.h"
+#include "passes/ops/compose/compose.h"
+
+typedef ir_ref (*axis_builder)(ir_graph *g, ir_ref x, int64_t axis);
+
+static vf_value along(const char *who, axis_builder build, vf_value x, int axis) {
+  fe_call c;
+  return fe_end(&c, fe_begin(&c, who, &x, 1) ? build(c.ir, x.id, axis) : 0);
+}
+vf_value vf_softmax(vf_value x, int axis) { return along("softmax", op_softmax, x, axis); }
+vf_value vf_log_softmax(vf_value x, int axis) { return along("log_softmax", op_log_softmax, x, axis); }
+
+vf_value vf_logsumexp(vf_value x, int count, const int64_t *axes, bool keepdims) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin(&c, "logsumexp", &x, 1) && fe_list(&c, "the list of axes", count, axes, refs);
+  return fe_end(&c, good ? op_logsumexp(c.ir, x.id, axes ? refs : NULL, (size_t)count, keepdims) : 0);
+}
+
+typedef ir_ref (*moment_builder)(ir_graph *g, ir_ref x, const ir_ref *axes, size_t n, bool keepdims,
+                                 double correction);
+
+static vf_value moment(const char *who, moment_builder build, vf_value x, int count, const int64_t *axes,
+                       bool keepdims, double correction) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin(&c, who, &x, 1) && fe_list(&c, "the list of axes", count, axes, refs);
+  return fe_end(&c, good ? build(c.ir, x.id, axes ? refs : NULL, (size_t)count, keepdims, correction) : 0);
+}
+vf_value vf_var(vf_value x, int count, const int64_t *axes, bool keepdims, double correction) {
+  return moment("var", op_var, x, count, axes, keepdims, correction);
+}
+vf_value vf_std(vf_value x, int count, const int64_t *axes, bool keepdims, double correction) {
+  return moment("std", op_std, x, count, axes, keepdims, correction);
+}
+
+typedef ir_ref (*norm_builder)(ir_graph *g, const ir_ref *x, size_t n, int64_t axis, double eps);
+
+static bool is_none(vf_value value) { return !value.graph; }
+
+/* Operands up to the last that is given. */
+static vf_value norm(const char *who, norm_builder build, const vf_value x[3], int axis, double eps) {
+  fe_call c;
+  size_t n = !is_none(x[2]) ? 3 : !is_none(x[1]) ? 2 : 1;
+  bool good = fe_begin(&c, who, x, 1);
+  if (good && n == 3 && is_none(x[1]))
+    good = fe_refuse(&c, "a bias is given without a weight; give both, or add it");
+  good = good && fe_operands(&c, x + 1, n - 1);
+  ir_ref refs[3] = {x[0].id, x[1].id, x[2].id};
+  return fe_end(&c, good ? build(c.ir, refs, n, axis, eps) : 0);
+}
+vf_value vf_layer_norm(vf_value x, vf_value weight, vf_value bias, int axis, double eps) {
+  return norm("layer_norm", op_layer_norm, (vf_value[]){x, weight, bias}, axis, eps);
+}
+vf_value vf_rms_norm(vf_value x, vf_value weight, int axis, double eps) {
+  return norm("rms_norm", op_rms_norm, (vf_value[]){x, weight, {0}}, axis, eps);
+}
+
+vf_value vf_attention(vf_value q, vf_value k, vf_value v, vf_value mask, double scale, bool causal) {
+  fe_call c;
+  size_t n = is_none(mask) ? 3 : 4;
+  bool good = fe_begin(&c, "attention", (vf_value[]){q, k, v, mask}, n);
+  return fe_end(&c, good ? op_attention(c.ir, (ir_ref[]){q.id, k.id, v.id, mask.id}, n, scale, causal) : 0);
+}
+
+/* several results */
+
+typedef ir_ref (*parts_builder)(ir_graph *g, ir_ref x, int64_t parts, int64_t axis);
+
+static int cut(const char *who, parts_builder build, vf_value x, int parts, int axis, vf_value *results) {
+  fe_call c;
+  ir_ref made = fe_begin(&c, who, &x, 1) ? build(c.ir, x.id, parts, axis) : 0;
+  return fe_end_all(&c, made, parts, results);
+}
+int vf_split(vf_value x, int parts, int axis, vf_value *results) {
+  return cut("split", op_split, x, parts, axis, results);
+}
+int vf_chunk(vf_value x, int chunks, int axis, vf_value *results) {
+  return cut("chunk", op_chunk, x, chunks, axis, results);
+}
+
+int vf_unbind(vf_value x, int axis, int room, vf_value *results) {
+  fe_call c;
+  ir_ref made = fe_begin(&c, "unbind", &x, 1) ? op_unbind(c.ir, x.id, axis) : 0;
+  return fe_end_all(&c, made, room, results);
+}
+
+int vf_minmax(vf_value x, int count, const int64_t *axes, bool keepdims, vf_value results[2]) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin(&c, "minmax", &x, 1) && fe_list(&c, "the list of axes", count, axes, refs);
+  ir_ref made = good ? op_minmax(c.ir, x.id, axes ? refs : NULL, (size_t)count, keepdims) : 0;
+  return fe_end_all(&c, made, 2, results);
+}
+
+/* leaves */
+
+static vf_value filled(const char *who, vf_graph *g, int64_t value, vf_dtype dtype, int rank,
+                       const int64_t *shape) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin_in(&c, who, g) && fe_list(&c, "the shape", rank, shape, refs);
+  if (good && (dtype <= VF_NONE || dtype >= VF_INDEX))
+    good = fe_refuse(&c, "no dtype of a tensor; use bool, an integer or a float dtype");
+  if (!good) return fe_end(&c, 0);
+  ir_value element = ir_value_cast((ir_value){.i = value}, IR_I64, (ir_dtype)dtype);
+  return fe_end(&c, op_full(c.ir, ir_const(c.ir, (ir_dtype)dtype, element), refs, (size_t)rank));
+}
+vf_value vf_zeros(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape) {
+  return filled("zeros", g, 0, dtype, rank, shape);
+}
+vf_value vf_ones(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape) {
+  return filled("ones", g, 1, dtype, rank, shape);
+}
+
+vf_value vf_arange(vf_graph *g, vf_dtype dtype, int64_t start, int64_t stop, int64_t step) {
+  fe_call c;
+  bool good = fe_begin_in(&c, "arange", g);
+  return fe_end(&c, good ? op_arange(c.ir, (ir_dtype)dtype, start, ir_index(c.ir, stop), step) : 0);
+}
+vf_value vf_arange_real(vf_graph *g, vf_dtype dtype, double start, double stop, double step) {
+  fe_call c;
+  return fe_end(&c,
+                fe_begin_in(&c, "arange", g) ? op_arange_real(c.ir, (ir_dtype)dtype, start, stop, step) : 0);
+}
+vf_value vf_linspace(vf_graph *g, vf_dtype dtype, double start, double stop, int64_t num) {
+  fe_call c;
+  return fe_end(&c,
+                fe_begin_in(&c, "linspace", g) ? op_linspace(c.ir, (ir_dtype)dtype, start, stop, num) : 0);
+}
+
+vf_value vf_eye(vf_graph *g, vf_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin_in(&c, "eye", g) && fe_list(&c, "the shape", 2, (int64_t[]){rows, columns}, refs);
+  return fe_end(&c, good ? op_eye(c.ir, (ir_dtype)dtype, refs, 2, diagonal) : 0);
+}
+vf_value vf_tril(vf_value x, int64_t diagonal) {
+  fe_call c;
+  return fe_end(&c, fe_begin(&c, "tril", &x, 1) ? op_tril(c.ir, x.id, diagonal) : 0);
+}
+vf_value vf_triu(vf_value x, int64_t diagonal) {
+  fe_call c;
+  return fe_end(&c, fe_begin(&c, "triu", &x, 1) ? op_triu(c.ir, x.id, diagonal) : 0);
+}
+
+/* products */
+
+vf_value vf_einsum(const char *equation, const vf_value *x, int count) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  size_t n = x && count > 0 ? (size_t)count : 0;
+  bool good = fe_begin(&c, "einsum", x, n);
+  if (good && n > FE_LIST_MAX) good = fe_refuse(&c, "%zu operands given; takes 1 to %d", n, FE_LIST_MAX);
+  if (good && !equation) good = fe_refuse(&c, "the equation is NULL");
+  for (size_t i = 0; i < n && good; i++) refs[i] = x[i].id;
+  return fe_end(&c, good ? op_einsum(c.ir, equation, strlen(equation), refs, n) : 0);
+}

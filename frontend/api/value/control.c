@@ -1,0 +1,257 @@
+/* Builders of control flow, from functions that record. */
+#include <string.h>
+
+#include "frontend/api/api.h"
+#include "passes/ops/build/control.h"
+
+/* One call of a builder: its operands, and up to two functions recorded for it. */
+typedef struct control {
+  fe_call c;
+  const ir_mem *mem;
+  ir_ref *x; /* operands; then room for those captured */
+  size_t count, room;
+  ir_dtype *dtypes; /* of the parameters */
+  uint32_t carries; /* the first operands are a state */
+  uint32_t sliced;  /* of those behind, a function takes slices */
+  op_recorded recorded[2];
+  ir_ref *params[2], *results[2];
+  size_t result_counts[2];
+} control;
+
+static bool begin(control *k, vf_graph *graph, const char *who) {
+  *k = (control){0};
+  if (!fe_begin_in(&k->c, who, graph)) return false;
+  k->mem = k->c.ir->mem;
+  return true;
+}
+
+static bool no_memory(control *k) {
+  ir_fail(&k->c.graph->error, IR_ERR_MEMORY, "%s: out of memory", k->c.who);
+  return false;
+}
+
+static bool is_list(control *k, const char *what, int count, const void *list) {
+  if (count < 0 || count > UINT16_MAX)
+    return fe_refuse(&k->c, "there are %d %s; takes 0 to 65535", count, what);
+  return count == 0 || list || fe_refuse(&k->c, "the list of %s is NULL", what);
+}
+
+/* Further operands. Weak constants stay what they are. */
+static bool take(control *k, const char *what, int count, const vf_value *values) {
+  if (!is_list(k, what, count, values) || !fe_operands(&k->c, values, (size_t)count)) return false;
+  size_t need = k->count + (size_t)count;
+  ir_ref *x = ir_resize(k->mem, k->x, k->room * sizeof *x, (need + 1) * sizeof *x);
+  if (!x) return no_memory(k);
+  k->x = x;
+  k->room = need + 1;
+  for (int i = 0; i < count; i++) {
+    if (!ir_shape(k->c.ir, values[i].id))
+      return fe_refuse(&k->c, "operand %zu is an expression of sizes, not a tensor", k->count + 1);
+    k->x[k->count++] = values[i].id;
+  }
+  return true;
+}
+
+static ir_ref end(control *k, ir_ref made) {
+  for (int i = 0; i < 2 && k->mem; i++) {
+    ir_free(k->mem, k->params[i], k->count * sizeof *k->params[i]);
+    ir_free(k->mem, k->results[i], k->result_counts[i] * sizeof *k->results[i]);
+  }
+  if (k->mem) {
+    ir_free(k->mem, k->x, k->room * sizeof *k->x);
+    ir_free(k->mem, k->dtypes, k->count * sizeof *k->dtypes);
+  }
+  return made;
+}
+
+static bool choose_dtypes(control *k) {
+  k->dtypes = ir_alloc(k->mem, k->count * sizeof *k->dtypes);
+  if (!k->dtypes) return no_memory(k);
+  for (size_t i = 0; i < k->count; i++) {
+    ir_ref firm = op_firm(k->c.ir, k->x[i]);
+    if (!firm) return false;
+    k->dtypes[i] = ir_dtype_of(k->c.ir, firm);
+  }
+  return true;
+}
+
+static ir_ref parameter(control *k, size_t i) {
+  const ir_node *dims = ir_get(k->c.ir, ir_shape(k->c.ir, k->x[i]));
+  uint32_t skip = i >= k->carries && i < k->carries + k->sliced;
+  if (skip > dims->nsrc)
+    return (ir_ref)fe_refuse(&k->c, "operand %zu has no axis; a slice is taken along the first one", i + 1);
+  return op_buffer(k->c.ir, k->dtypes[i], dims->src + skip, dims->nsrc - skip);
+}
+
+/* The results that a function has set. */
+static bool take_results(control *k, const vf_value *results, size_t count, ir_ref *out) {
+  for (size_t i = 0; i < count; i++) {
+    if (!results[i].graph)
+      return fe_refuse(&k->c, "result %zu was not given; a function sets all its results", i + 1);
+    if (!fe_is_value(&k->c, "result", i + 1, results[i])) return false;
+    if (!ir_shape(k->c.ir, results[i].id))
+      return fe_refuse(&k->c, "result %zu is an expression of sizes, not a tensor", i + 1);
+    out[i] = results[i].id;
+  }
+  return true;
+}
+
+/* Call the user's function with these arguments; its results into out. */
+static bool call(control *k, vf_function f, void *user, const ir_ref *params, size_t result_count,
+                 ir_ref *out) {
+  vf_graph *g = k->c.graph;
+  size_t room = k->count + result_count;
+  vf_value *values = ir_alloc(k->mem, room * sizeof *values), *results = values + k->count;
+  if (!values) return no_memory(k);
+  for (size_t i = 0; i < k->count; i++) values[i] = (vf_value){g, params[i], g->epoch};
+  for (size_t i = 0; i < result_count; i++) results[i] = (vf_value){0};
+  g->recording++;
+  f(user, values, results);
+  g->recording--;
+  bool good = !g->error.status;
+  good = good && take_results(k, results, result_count, out);
+  ir_free(k->mem, values, room * sizeof *values);
+  return good;
+}
+
+/* Record function `number`, perhaps not for the first time. */
+static bool record(control *k, int number, vf_function f, void *user, size_t result_count) {
+  if (!f) return fe_refuse(&k->c, "function %d is NULL", number + 1);
+  if (k->c.graph->recording >= IR_MAX_DEPTH) /* a function that calls itself has no other end */
+    return fe_refuse(&k->c, "functions are nested %u deep; they nest at most %d deep",
+                     k->c.graph->recording + 1, IR_MAX_DEPTH);
+  if (result_count == 0) return fe_refuse(&k->c, "there are no results; a function has at least one");
+  if (!k->params[number]) {
+    k->params[number] = ir_alloc(k->mem, k->count * sizeof *k->params[number]);
+    k->results[number] = ir_alloc(k->mem, result_count * sizeof *k->results[number]);
+    k->result_counts[number] = result_count;
+  }
+  ir_ref *params = k->params[number], *results = k->results[number], floor = k->c.ir->count;
+  const vf_graph *g = k->c.graph;
+  uint32_t level = g->level > g->explicit_batch ? g->level : g->explicit_batch;
+  if (!params || !results) return no_memory(k);
+  for (size_t i = 0; i < k->count; i++)
+    if (!(params[i] = parameter(k, i))) return false;
+  if (!call(k, f, user, params, result_count, results)) return false;
+  k->recorded[number] = (op_recorded){.results = results,
+                                      .params = params,
+                                      .result_count = (uint32_t)result_count,
+                                      .param_count = (uint32_t)k->count,
+                                      .floor = floor,
+                                      .level = level};
+  return true;
+}
+
+/* A state that begins as a constant without a dtype has that which rounds give it. */
+static bool record_rounds(control *k, int number, vf_function f, void *user, size_t result_count) {
+  for (size_t tries = 0; tries <= k->carries; tries++) {
+    bool changed = false;
+    if (!record(k, number, f, user, result_count)) return false;
+    for (uint32_t i = 0; i < k->carries && i < result_count; i++) {
+      const ir_node *next = ir_get(k->c.ir, k->results[number][i]);
+      if (!ir_get(k->c.ir, k->x[i])->weak || next->weak || next->dtype == k->dtypes[i]) continue;
+      if (op_promote((ir_dtype)next->dtype, k->dtypes[i]) != next->dtype) continue;
+      k->dtypes[i] = (ir_dtype)next->dtype;
+      changed = true;
+    }
+    if (!changed) return true;
+  }
+  return true;
+}
+
+/* The functions, and in x[] behind the operands what they take from outside. False after failing. */
+static bool close_functions(control *k, size_t functions, bool hoist, ir_ref *funcs, size_t *operands) {
+  op_captured captured;
+  bool good = op_close(k->c.ir, k->recorded, functions, hoist, funcs, &captured);
+  size_t all = k->count + captured.count;
+  ir_ref *x = good ? ir_resize(k->mem, k->x, k->room * sizeof *x, (all + 1) * sizeof *x) : NULL;
+  if (x) {
+    k->x = x;
+    k->room = all + 1;
+    if (captured.count) memcpy(x + k->count, captured.x, captured.count * sizeof *x);
+    *operands = all;
+  } else if (good) {
+    no_memory(k);
+  }
+  ir_free(k->mem, captured.x, captured.cap * sizeof *captured.x);
+  return x != NULL;
+}
+
+static void finish(control *k, ir_ref made, int room, vf_value *results) {
+  fe_end_all(&k->c, end(k, made), room > 0 ? room : 0, results);
+}
+
+static vf_graph *graph_of(const vf_value *values, int count) {
+  return values && count > 0 ? values[0].graph : NULL;
+}
+
+void vf_cond(vf_value predicate, int operand_count, const vf_value *operands, vf_function then,
+             vf_function otherwise, void *user, int result_count, vf_value *results) {
+  control k;
+  ir_ref funcs[2], made = 0;
+  size_t n;
+  bool good =
+      begin(&k, predicate.graph, "cond") && fe_operands(&k.c, &predicate, 1) &&
+      take(&k, "operands", operand_count, operands) && is_list(&k, "results", result_count, results) &&
+      choose_dtypes(&k) && record(&k, 0, then, user, (size_t)result_count) &&
+      record(&k, 1, otherwise, user, (size_t)result_count) && close_functions(&k, 2, false, funcs, &n);
+  if (good) made = op_cond(k.c.ir, predicate.id, k.x, n, funcs[0], funcs[1]);
+  finish(&k, made, result_count, results);
+}
+
+void vf_while_loop(vf_function condition, vf_function body, void *user, int count, const vf_value *init,
+                   int64_t max_trips, vf_value *results) {
+  control k;
+  ir_ref funcs[2], made = 0;
+  size_t n;
+  bool good = begin(&k, graph_of(init, count), "while_loop") &&
+              take(&k, "values of the state", count, init) && is_list(&k, "results", count, results);
+  if (good) k.carries = (uint32_t)count;
+  good = good && choose_dtypes(&k) && record_rounds(&k, 1, body, user, (size_t)count) &&
+         record(&k, 0, condition, user, 1) && close_functions(&k, 2, true, funcs, &n);
+  if (good) made = op_while(k.c.ir, k.x, n, k.carries, funcs[0], funcs[1], max_trips);
+  finish(&k, made, count, results);
+}
+
+void vf_scan(vf_function body, void *user, int carry_count, const vf_value *init, int xs_count,
+             const vf_value *xs, int ys_count, int64_t length, bool reverse, vf_value *carries,
+             vf_value *ys) {
+  control k;
+  ir_ref func, made = 0, rounds = 0;
+  size_t n;
+  vf_graph *graph = graph_of(init, carry_count);
+  bool good = begin(&k, graph ? graph : graph_of(xs, xs_count), "scan") &&
+              take(&k, "values of the state", carry_count, init) &&
+              take(&k, "operands to slice", xs_count, xs) &&
+              is_list(&k, "values of the state", carry_count, carries) && is_list(&k, "stacks", ys_count, ys);
+  if (good && length < -1)
+    good = fe_refuse(&k.c, "the length is %lld; it is a number of rounds, or -1 for that of what is sliced",
+                     (long long)length);
+  if (good) k.carries = (uint32_t)carry_count, k.sliced = (uint32_t)xs_count;
+  if (good && length >= 0) good = (rounds = ir_index(k.c.ir, length)) != 0;
+  good = good && choose_dtypes(&k) &&
+         record_rounds(&k, 0, body, user, (size_t)carry_count + (size_t)ys_count) &&
+         close_functions(&k, 1, true, &func, &n);
+  ir_scan_state state = {k.carries, k.sliced, reverse};
+  if (good) made = op_scan(k.c.ir, k.x, n, state, func, rounds);
+  vf_value all = fe_end(&k.c, end(&k, made));
+  for (int i = 0; i < carry_count + ys_count; i++) {
+    vf_value *out = i < carry_count ? carries + i : ys + i - carry_count;
+    if (!(i < carry_count ? carries : ys)) continue;
+    *out = all;
+    if (all.id) out->id = ir_src(k.c.ir, all.id, (uint32_t)i);
+  }
+}
+
+void vf_checkpoint(vf_function f, void *user, int operand_count, const vf_value *operands, int result_count,
+                   vf_value *results) {
+  control k;
+  ir_ref func, made = 0;
+  size_t n;
+  bool good = begin(&k, graph_of(operands, operand_count), "checkpoint") &&
+              take(&k, "operands", operand_count, operands) &&
+              is_list(&k, "results", result_count, results) && choose_dtypes(&k) &&
+              record(&k, 0, f, user, (size_t)result_count) && close_functions(&k, 1, false, &func, &n);
+  if (good) made = op_checkpoint(k.c.ir, k.x, n, func);
+  finish(&k, made, result_count, results);
+}

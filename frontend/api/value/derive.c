@@ -1,0 +1,94 @@
+/* Builders of derivatives. */
+#include "frontend/api/api.h"
+#include "passes/autodiff/derive.h"
+#include "passes/ops/ops.h"
+
+/* In the session, what is realised is an array, whatever it was computed from. */
+static ir_ref realised(const void *user, ir_ref node) { return fe_lazy_resolve(user, node); }
+
+/* One call: the values of three lists as refs, each list by itself, in one piece of memory. */
+typedef struct lists {
+  ir_ref *refs;
+  size_t count;
+} lists;
+
+static bool take(fe_call *c, lists *all, const char *what, const vf_value *values, int count, bool firm) {
+  if (count > 0 && !values) return fe_refuse(c, "the list of %ss is NULL", what);
+  if (count > 0 && !fe_operands(c, values, (size_t)count)) return false;
+  for (int i = 0; i < count; i++) {
+    ir_ref x = values[i].id;
+    if (!ir_shape(c->ir, x))
+      return fe_refuse(c, "%s %d is an expression of sizes, not a tensor", what, i + 1);
+    if (firm && !(x = op_firm(c->ir, x))) return false;
+    all->refs[all->count++] = x;
+  }
+  return true;
+}
+
+static void finish(fe_call *c, const ir_ref *made, int count, vf_value *out) {
+  for (int i = 0; i < count && out; i++) out[i] = fe_end(c, made ? made[i] : 0);
+}
+
+typedef bool (*pass)(ir_graph *g, const pass_derivative *of, const ir_ref *given, ir_ref *made);
+
+/* `given` go with the outputs of a vjp and with the inputs of a jvp; what is made, the other way round. */
+static void derive(const char *who, pass run, bool reverse, int output_count, const vf_value *outputs,
+                   int input_count, const vf_value *inputs, const vf_value *given, vf_value *out) {
+  fe_call c;
+  int given_count = !given    ? 0
+                    : reverse ? output_count
+                              : input_count,
+      made_count = reverse ? input_count : output_count;
+  const char *names = reverse ? "cotangent" : "tangent";
+  vf_graph *graph = outputs && output_count > 0 ? outputs[0].graph
+                    : inputs && input_count > 0 ? inputs[0].graph
+                                                : NULL;
+  bool good = fe_begin_in(&c, who, graph);
+  if (good && (output_count < 0 || input_count < 0)) good = fe_refuse(&c, "a list has less than no entries");
+  if (good && !out && made_count > 0) good = fe_refuse(&c, "the list of results is NULL");
+  if (good && !reverse && !given && input_count > 0) good = fe_refuse(&c, "the list of tangents is NULL");
+  if (!good) {
+    finish(&c, NULL, made_count, out);
+    return;
+  }
+  size_t room = (size_t)output_count + (size_t)input_count + (size_t)given_count + (size_t)made_count;
+  lists all = {ir_alloc(c.ir->mem, room * sizeof *all.refs), 0};
+  good = all.refs && take(&c, &all, "output", outputs, output_count, true) &&
+         take(&c, &all, "input", inputs, input_count, true) &&
+         take(&c, &all, names, given, given_count, false);
+  ir_ref *made = NULL;
+  if (good) {
+    pass_derivative of = {.who = who,
+                          .outputs = all.refs,
+                          .output_count = (size_t)output_count,
+                          .inputs = all.refs + output_count,
+                          .input_count = (size_t)input_count,
+                          .leaf = graph->is_session ? realised : NULL,
+                          .levels = graph->levels,
+                          .user = &graph->context->lazy};
+    const ir_ref *with = given ? all.refs + output_count + input_count : NULL;
+    made = all.refs + all.count;
+    if (!run(c.ir, &of, with, made)) made = NULL;
+  }
+  finish(&c, made, made_count, out);
+  if (all.refs) ir_free(c.ir->mem, all.refs, room * sizeof *all.refs);
+}
+
+void vf_vjp(int output_count, const vf_value *outputs, const vf_value *cotangents, int input_count,
+            const vf_value *inputs, vf_value *gradients) {
+  derive("vjp", pass_vjp, true, output_count, outputs, input_count, inputs, cotangents, gradients);
+}
+
+void vf_jvp(int output_count, const vf_value *outputs, int input_count, const vf_value *inputs,
+            const vf_value *tangents, vf_value *results) {
+  derive("jvp", pass_jvp, false, output_count, outputs, input_count, inputs, tangents, results);
+}
+
+void vf_grad(vf_value output, int input_count, const vf_value *inputs, vf_value *gradients) {
+  derive("grad", pass_vjp, true, 1, &output, input_count, inputs, NULL, gradients);
+}
+
+vf_value vf_stop_gradient(vf_value x) {
+  fe_call c;
+  return fe_end(&c, fe_begin(&c, "stop_gradient", &x, 1) ? op_stop_gradient(c.ir, x.id) : 0);
+}

@@ -1,0 +1,151 @@
+/* Builders of leaves: inputs, variables, constants, literal arrays. */
+#include <string.h>
+
+#include "frontend/api/api.h"
+#include "ir/arith.h"
+#include "passes/ops/ops.h"
+
+/* A name that is given once. */
+static bool new_name(fe_call *c, const char *name, const ir_named *list, size_t count, const char *what) {
+  if (!name || !*name) return fe_refuse(c, "the %s has no name", what);
+  return !fe_graph_named(list, count, name, strlen(name)) ||
+         fe_refuse(c, "the name %.60s is taken by another %s", name, what);
+}
+
+static bool may_declare(fe_call *c, const char *name) {
+  vf_graph *g = c->graph;
+  if (g->is_session)
+    return fe_refuse(c, "the session has no inputs and variables; make a tensor with vf_tensor_create");
+  return new_name(c, name, g->inputs, g->input_count, "input");
+}
+
+static vf_value declare_input(fe_call *c, const char *name, vf_dtype dtype, const ir_ref *shape, int rank) {
+  vf_graph *g = c->graph;
+  ir_ref made = op_input(c->ir, name, strlen(name), (ir_dtype)dtype, shape, (size_t)rank);
+  if (made && !fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, name, strlen(name), made))
+    made = 0;
+  return fe_end(c, made);
+}
+
+vf_value vf_input(vf_graph *g, const char *name, vf_dtype dtype, int rank, const int64_t *shape) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good =
+      fe_begin_in(&c, "input", g) && may_declare(&c, name) && fe_list(&c, "the shape", rank, shape, refs);
+  return good ? declare_input(&c, name, dtype, refs, rank) : fe_end(&c, 0);
+}
+
+vf_value vf_input_sized(vf_graph *g, const char *name, vf_dtype dtype, int rank, const vf_value *shape) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin_in(&c, "input", g) && may_declare(&c, name) &&
+              fe_list_sized(&c, "the shape", rank, shape, refs);
+  return good ? declare_input(&c, name, dtype, refs, rank) : fe_end(&c, 0);
+}
+
+vf_value vf_input_batched(vf_graph *g, const char *name, vf_dtype dtype, int batch_dims, const int64_t *batch,
+                          int rank, const int64_t *shape) {
+  fe_call c;
+  ir_ref lead[FE_LIST_MAX], refs[FE_LIST_MAX], made = 0;
+  bool good = fe_begin_in(&c, "input", g) && may_declare(&c, name) &&
+              fe_list(&c, "the batch", batch_dims, batch, lead) &&
+              fe_list(&c, "the shape", rank, shape, refs);
+  if (good)
+    made = op_input_batched(c.ir, name, strlen(name), (ir_dtype)dtype, lead, (size_t)batch_dims, refs,
+                            (size_t)rank);
+  if (made && !fe_graph_add(g, &g->inputs, &g->input_count, &g->input_cap, name, strlen(name), made))
+    made = 0;
+  return fe_end(&c, made);
+}
+
+vf_value vf_variable(vf_graph *g, const char *name, int64_t lo, int64_t hi, int64_t divisor) {
+  fe_call c;
+  ir_ref made = 0;
+  bool good = fe_begin_in(&c, "variable", g);
+  if (good && g->is_session)
+    good = fe_refuse(&c, "the session has no inputs and variables; sizes of tensors are numbers");
+  good = good && new_name(&c, name, g->variables, g->variable_count, "variable");
+  if (good && !ir_variable_name_ok(name, strlen(name)))
+    good = fe_refuse(
+        &c, "'%.60s' cannot be a name; takes letters, digits and _, and no name of a number, dtype or range",
+        name);
+  int64_t over =
+      divisor >= 1 ? (hi % divisor + divisor) % divisor : 0; /* hi - over is the largest multiple <= hi */
+  if (good && (lo > hi || divisor < 1 || (uint64_t)hi - (uint64_t)lo < (uint64_t)over))
+    good = fe_refuse(&c,
+                     "%.60s=%lld..%lld:%lld has no value; takes low <= high, a divisor >= 1 and a multiple "
+                     "of it between them",
+                     name, (long long)lo, (long long)hi, (long long)divisor);
+  if (good) made = ir_var(c.ir, name, strlen(name), lo, hi, divisor);
+  if (made && !fe_graph_add(g, &g->variables, &g->variable_count, &g->variable_cap, name, strlen(name), made))
+    made = 0;
+  return fe_end(&c, made);
+}
+
+vf_value vf_number(vf_graph *g, double value) {
+  fe_call c;
+  return fe_end(&c, fe_begin_in(&c, "const", g) ? op_literal_float(c.ir, value) : 0);
+}
+
+vf_value vf_integer(vf_graph *g, int64_t value) {
+  fe_call c;
+  return fe_end(&c, fe_begin_in(&c, "const", g) ? op_literal_int(c.ir, value) : 0);
+}
+
+vf_value vf_boolean(vf_graph *g, bool value) {
+  fe_call c;
+  return fe_end(&c, fe_begin_in(&c, "const", g) ? op_const(c.ir, IR_BOOL, (ir_value){.i = value}) : 0);
+}
+
+static bool is_data_dtype(vf_dtype dtype) { return dtype > VF_NONE && dtype < VF_INDEX; }
+
+vf_value vf_constant(vf_graph *g, vf_dtype dtype, const void *element) {
+  fe_call c;
+  bool good = fe_begin_in(&c, "const", g);
+  if (good && !is_data_dtype(dtype))
+    good = fe_refuse(&c, "no dtype of a tensor; use bool, an integer or a float dtype");
+  if (good && !element) good = fe_refuse(&c, "the element is NULL");
+  return fe_end(&c, good ? op_const(c.ir, (ir_dtype)dtype, ir_value_load(element, (ir_dtype)dtype)) : 0);
+}
+
+/* Number of bytes of a constant shape; SIZE_MAX when there are none to count: op_data then says why. */
+static size_t bytes_of(vf_dtype dtype, int rank, const int64_t *shape) {
+  int64_t bytes = (int64_t)vf_dtype_bytes(dtype);
+  for (int i = 0; i < rank; i++)
+    if (shape[i] < 0 || !ir_mul_ok(bytes, shape[i], &bytes)) return SIZE_MAX;
+  return (size_t)bytes;
+}
+
+vf_value vf_data(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, const void *elements) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin_in(&c, "data", g) && fe_list(&c, "the shape", rank, shape, refs);
+  size_t bytes = good ? bytes_of(dtype, rank, shape) : 0;
+  if (good && bytes && !elements) good = fe_refuse(&c, "the elements are NULL");
+  if (!good) return fe_end(&c, 0);
+  if (g->is_session)
+    return fe_end(&c, fe_lazy_buffer(g->context, (ir_dtype)dtype, refs, (size_t)rank, elements, &g->error));
+  return fe_end(&c, op_data(c.ir, (ir_dtype)dtype, refs, (size_t)rank, elements, bytes));
+}
+
+vf_value vf_iota(vf_graph *g, vf_dtype dtype, int rank, const int64_t *shape, int axis) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin_in(&c, "iota", g) && fe_list(&c, "the shape", rank, shape, refs);
+  if (good && (unsigned)dtype > VF_INDEX) good = fe_refuse(&c, "there is no dtype %d", (int)dtype);
+  return fe_end(&c, good ? op_iota(c.ir, (ir_dtype)dtype, refs, (size_t)rank, axis) : 0);
+}
+
+vf_value vf_full(vf_value value, int rank, const int64_t *shape) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin(&c, "full", &value, 1) && fe_list(&c, "the shape", rank, shape, refs);
+  return fe_end(&c, good ? op_full(c.ir, value.id, refs, (size_t)rank) : 0);
+}
+
+vf_value vf_full_sized(vf_value value, int rank, const vf_value *shape) {
+  fe_call c;
+  ir_ref refs[FE_LIST_MAX];
+  bool good = fe_begin(&c, "full", &value, 1) && fe_list_sized(&c, "the shape", rank, shape, refs);
+  return fe_end(&c, good ? op_full(c.ir, value.id, refs, (size_t)rank) : 0);
+}

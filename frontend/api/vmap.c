@@ -1,0 +1,232 @@
+/* vmap: a function, recorded once, of values that have an axis more than it knows of.
+ *
+ * The axis of each argument becomes the first of the batch (at the level below those of the vmaps around it,
+ * see op_batch), the function is called, and the axis is taken out of the batch of its results again. What is
+ * not mapped stays without the axis as long as it can: operations repeat it where they need it. */
+#include <string.h>
+
+#include "frontend/api/tree.h"
+#include "passes/ops/check.h"
+
+typedef struct mapping {
+  fe_call call;
+  vf_graph *graph;
+  ir_ref size;
+  uint32_t level;
+} mapping;
+
+static const char *type_of(mapping *m, ir_ref x, op_words *out) { return op_words_type(m->call.ir, x, out); }
+
+/* the way in */
+
+static bool take_size(mapping *m, size_t number, ir_ref x, int axis) {
+  ir_graph *g = m->call.ir;
+  op_words type, one, other, fact;
+  int64_t rank = ir_rank(g, x);
+  if (rank == 0)
+    return fe_refuse(
+        &m->call,
+        "argument %zu has shape %s, a scalar, which has no axis to map; its entry of in_axes may be "
+        "VF_NOT_MAPPED",
+        number + 1, type_of(m, x, &type));
+  if (axis < -rank || axis >= rank)
+    return fe_refuse(&m->call,
+                     "axis %d of argument %zu is out of range; it has shape %s; the axis lies in %lld..%lld",
+                     axis, number + 1, type_of(m, x, &type), (long long)-rank, (long long)rank - 1);
+  ir_ref size = ir_dim(g, x, (uint32_t)(axis < 0 ? axis + rank : axis));
+  if (!m->size) m->size = size;
+  if (op_decided(g, IR_OP_EQ, m->size, size)) return true;
+  return fe_refuse(
+      &m->call,
+      "axis %d of argument %zu, of shape %s, has size %s, axis_size or the arguments before say %s; mapped "
+      "sizes are equal%s",
+      axis, number + 1, type_of(m, x, &type), op_words_expr(g, size, &one), op_words_expr(g, m->size, &other),
+      op_words_fact(g, IR_OP_EQ, m->size, size, &fact));
+}
+
+/* Values of the graph, tensors all; firm. */
+static bool take_leaf(mapping *m, const char *what, size_t number, vf_value *leaf) {
+  if (!fe_is_value(&m->call, what, number + 1, *leaf)) return false;
+  if (!ir_shape(m->call.ir, leaf->id))
+    return fe_refuse(&m->call, "%s %zu is an expression of sizes, not a tensor", what, number + 1);
+  return (leaf->id = op_firm(m->call.ir, leaf->id)) != 0;
+}
+
+static bool enter(mapping *m, const fe_leaves *leaves, int64_t axis_size) {
+  ir_graph *g = m->call.ir;
+  if (leaves->count == 0) return fe_refuse(&m->call, "there are no arguments; takes at least one");
+  if (axis_size >= 0 && !(m->size = ir_index(g, axis_size))) return false;
+  m->level = m->graph->level > m->graph->explicit_batch ? m->graph->level : m->graph->explicit_batch;
+  for (size_t i = 0; i < leaves->count; i++) {
+    const fe_leaf *leaf = &leaves->items[i];
+    if (!take_leaf(m, "argument", i, leaf->value)) return false;
+    ir_ref x = leaf->value->id;
+    if (leaf->axis != VF_NOT_MAPPED && !take_size(m, i, x, leaf->axis)) return false;
+    if (ir_batch_rank(g, x) > m->level) m->level = ir_batch_rank(g, x);
+  }
+  if (!m->size)
+    return fe_refuse(&m->call, "no argument is mapped, so the size of the axis is unknown; give axis_size");
+  if (++m->level > IR_MAX_RANK)
+    return fe_refuse(&m->call, "there would be %u batch axes; a tensor has at most %d axes", m->level,
+                     IR_MAX_RANK);
+  for (size_t i = 0; i < leaves->count; i++) {
+    const fe_leaf *leaf = &leaves->items[i];
+    if (leaf->axis == VF_NOT_MAPPED) continue;
+    if (!(leaf->value->id = op_batch(g, leaf->value->id, leaf->axis, m->level))) return false;
+  }
+  return true;
+}
+
+/* the way out */
+
+static bool leave_one(mapping *m, size_t number, const fe_leaf *leaf) {
+  ir_graph *g = m->call.ir;
+  op_words type;
+  if (leaf->value->graph == m->graph && !leaf->value->id)
+    return fe_refuse(&m->call, "result %zu was not given; a function sets all its results", number + 1);
+  if (!take_leaf(m, "result", number, leaf->value)) return false;
+  ir_ref x = leaf->value->id;
+  int64_t rank = ir_rank(g, x);
+  uint32_t lead = ir_batch_rank(g, x);
+  if (lead > m->level)
+    return fe_refuse(
+        &m->call,
+        "result %zu has shape %s, %u batch axes, where there are %u; a value of a vmap inside is no "
+        "result: take what that vmap gives",
+        number + 1, type_of(m, x, &type), lead, m->level);
+  if (leaf->axis == VF_NOT_MAPPED)
+    return lead < m->level ||
+           fe_refuse(
+               &m->call,
+               "result %zu has shape %s and may differ along the mapped axis, but its entry of out_axes is "
+               "VF_NOT_MAPPED; give the axis where it goes, or reduce over it outside",
+               number + 1, type_of(m, x, &type));
+  if (leaf->axis < -rank - 1 || leaf->axis > rank)
+    return fe_refuse(
+        &m->call, "out axis %d of result %zu is out of range; it has shape %s; the axis lies in %lld..%lld",
+        leaf->axis, number + 1, type_of(m, x, &type), (long long)-rank - 1, (long long)rank);
+  leaf->value->id = op_unbatch(g, x, m->size, leaf->axis, m->level);
+  return leaf->value->id != 0;
+}
+
+static bool leave(mapping *m, vf_tree *results, const vf_axes *out_axes) {
+  fe_leaves leaves;
+  bool good = fe_tree_leaves(&m->call, "out_axes", results, out_axes, &leaves);
+  for (size_t i = 0; i < leaves.count && good; i++) good = leave_one(m, i, &leaves.items[i]);
+  fe_leaves_free(m->call.ir, &leaves);
+  return good;
+}
+
+/* Error values for all results. */
+static bool clear(mapping *m, vf_tree *results) {
+  fe_leaves leaves;
+  bool good = fe_tree_leaves(&m->call, "results", results, NULL, &leaves);
+  for (size_t i = 0; i < leaves.count; i++) *leaves.items[i].value = (vf_value){.graph = m->graph};
+  fe_leaves_free(m->call.ir, &leaves);
+  return good;
+}
+
+/* One call of the function, at a level of its own. */
+static bool call(mapping *m, vf_tree_function f, void *user, vf_tree *arguments, vf_tree *results) {
+  vf_graph *g = m->graph;
+  uint32_t level = g->level, levels = g->levels, epoch = g->epoch;
+  g->level = m->level;
+  g->levels = levels | 1u << (m->level - 1);
+  f(user, arguments, results);
+  g->level = level;
+  g->levels = levels;
+  if (g->error.status) return false;
+  return g->epoch == epoch ||
+         fe_refuse(&m->call, "the function realised a tensor; its values are not known yet: "
+                             "realise before, or the results");
+}
+
+static bool map_tree(mapping *m, vf_tree_function f, void *user, const vf_tree *arguments,
+                     const vf_axes *in_axes, const vf_axes *out_axes, int64_t axis_size, vf_tree *results) {
+  fe_leaves leaves;
+  bool good = fe_tree_leaves(&m->call, "in_axes", (vf_tree *)arguments, in_axes, &leaves);
+  size_t nodes = leaves.nodes;
+  fe_leaves_free(m->call.ir, &leaves);
+  vf_tree *own = good ? ir_alloc(m->call.ir->mem, nodes * sizeof *own) : NULL;
+  if (!own) return false;
+  fe_tree_copy(arguments, own, nodes);
+  good = fe_tree_leaves(&m->call, "in_axes", own, in_axes, &leaves) && enter(m, &leaves, axis_size) &&
+         call(m, f, user, own, results);
+  fe_leaves_free(m->call.ir, &leaves);
+  ir_free(m->call.ir->mem, own, nodes * sizeof *own);
+  return good && leave(m, results, out_axes);
+}
+
+bool vf_vmap_tree(vf_graph *graph, vf_tree_function f, void *user, const vf_tree *arguments,
+                  const vf_axes *in_axes, const vf_axes *out_axes, int64_t axis_size, vf_tree *results) {
+  mapping m = {.graph = graph};
+  bool good = fe_begin_in(&m.call, "vmap", graph);
+  if (good && (!f || !arguments || !results))
+    good = fe_refuse(&m.call, "the %s NULL",
+                     !f           ? "function is"
+                     : !arguments ? "arguments are"
+                                  : "results are");
+  if (good && axis_size < -1)
+    good = fe_refuse(&m.call, "axis_size is %lld; takes a size, or -1", (long long)axis_size);
+  good =
+      good && clear(&m, results) && map_tree(&m, f, user, arguments, in_axes, out_axes, axis_size, results);
+  if (!good && graph && results) clear(&m, results);
+  if (!good) fe_end(&m.call, 0); /* says what it was, if nobody has */
+  return good;
+}
+
+/* lists of values are trees of one level */
+
+typedef struct flat {
+  vf_function function;
+  void *user;
+  vf_value *arguments, *results;
+} flat;
+
+static void call_flat(void *user, const vf_tree *arguments, vf_tree *results) {
+  flat *l = user;
+  for (int i = 0; i < arguments->count; i++) l->arguments[i] = arguments->children[i].value;
+  for (int i = 0; i < results->count; i++) l->results[i] = results->children[i].value;
+  l->function(l->user, l->arguments, l->results);
+  for (int i = 0; i < results->count; i++) results->children[i].value = l->results[i];
+}
+
+static bool map_list(fe_call *c, flat *l, const vf_map *map, const vf_value *given, vf_value *results) {
+  const ir_mem *mem = c->ir->mem;
+  int n = map->arguments, m = map->results;
+  size_t count = (size_t)n + (size_t)m,
+         bytes = count * (sizeof(vf_tree) + sizeof(vf_axes) + sizeof(vf_value));
+  vf_tree *trees = ir_alloc(mem, bytes);
+  if (!trees) return false;
+  vf_axes *axes = (vf_axes *)(trees + count);
+  l->arguments = (vf_value *)(axes + count);
+  l->results = l->arguments + n;
+  for (int i = 0; i < n + m; i++) {
+    const int *list = i < n ? map->in_axes : map->out_axes;
+    trees[i] = (vf_tree){.count = VF_LEAF};
+    if (i < n) trees[i].value = given[i];
+    axes[i] = (vf_axes){.count = VF_LEAF, .axis = list ? list[i < n ? i : i - n] : 0};
+  }
+  vf_tree in = {.count = n, .children = trees}, out = {.count = m, .children = trees + n};
+  vf_axes in_axes = {.count = n, .children = axes}, out_axes = {.count = m, .children = axes + n};
+  bool good = vf_vmap_tree(c->graph, call_flat, l, &in, &in_axes, &out_axes, map->axis_size, &out);
+  for (int i = 0; i < m; i++) results[i] = trees[n + i].value;
+  ir_free(mem, trees, bytes);
+  return good;
+}
+
+bool vf_vmap(vf_graph *graph, const vf_map *map, vf_function f, void *user, const vf_value *arguments,
+             vf_value *results) {
+  flat l = {f, user, NULL, NULL};
+  fe_call c;
+  bool good = fe_begin_in(&c, "vmap", graph);
+  if (good && (!map || map->size != sizeof *map || map->arguments < 0 || map->results < 0))
+    good = fe_refuse(&c, "the map is NULL, its size is not sizeof(vf_map), or a count is negative");
+  if (good && (!f || (!arguments && map->arguments) || (!results && map->results)))
+    good = fe_refuse(&c, "the %s NULL", !f ? "function is" : !results ? "results are" : "arguments are");
+  bool known = map && map->size == sizeof *map && results;
+  for (int i = 0; known && i < map->results; i++) results[i] = (vf_value){.graph = graph};
+  good = good && map_list(&c, &l, map, arguments, results);
+  if (!good) fe_end(&c, 0);
+  return good;
+}

@@ -1,0 +1,41 @@
+/* Results of a run: their summary, and their comparison with the reference evaluator. */
+#ifndef VIEWFOLD_FRONTEND_CLI_ARRAYS_H
+#define VIEWFOLD_FRONTEND_CLI_ARRAYS_H
+
+#include "frontend/cli/bind.h"
+
+/* One line, the same on every machine: `y: f32[2,2] = [[0.0, 1.0], [2.0, 3.0]]`, or for more than 16 elements
+ * `y: f32[64,64] min -1.0 max 3.5 mean 0.25 first 0.0 1.0 ...`, min, max and mean without the NaNs, which are
+ * counted. */
+void cli_summary(const char *name, const fe_array *array, ir_text *out);
+
+/* How far the results of a run may be from those of the reference evaluator: not at all, unless a float sum,
+ * mean, product or contraction goes into them. Of such a reduction of k elements x with unit of rounding u
+ * the error is at most 128 u sum|x| (mean: divided by k), k u |prod x|, k u sum|a||b|, plus its own rounding;
+ * of a result computed from reductions eight times as much, relative to the largest magnitudes of reduction
+ * and result. Integers and bools behind a float reduction may differ in 1 % of the elements. */
+typedef struct cli_tolerance {
+  ir_ref node, magnitude; /* the reduction, and sum|x| and the like as a tensor */
+  double factor;          /* 128 u and the like */
+} cli_tolerance;
+typedef struct cli_tolerances {
+  cli_tolerance *items;
+  size_t count, cap;
+} cli_tolerances;
+/* Find the reductions under the results; their magnitudes are new nodes. False when memory is short. */
+bool cli_tolerances_find(ir_graph *g, ir_ref results, const ir_var_value *vars, size_t var_count,
+                         cli_tolerances *out);
+void cli_tolerances_free(cli_tolerances *t);
+/* values: of the node and the magnitude of each item, as evaluated. out, one for each result, receives the
+ * largest absolute error that is allowed, given the largest magnitude of each result; 0: none, negative:
+ * discrete, see above. */
+bool cli_tolerances_apply(const cli_tolerances *t, const ir_graph *g, ir_ref results,
+                          const ir_eval_result *values, const double *largest, double *out);
+double cli_largest(const ir_eval_result *values); /* finite magnitude of floats; 0 for others */
+
+/* Evaluate the results with the reference evaluator and compare: one line for each result.
+ * CLI_OK, CLI_CHECK_FAILED, or after a message what the failure gives. */
+int cli_check(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *inputs,
+              const fe_array *outputs, ir_text *out);
+
+#endif

@@ -1,0 +1,300 @@
+/* `viewfold bench`: which of its ways to measure, and the run over all workloads. */
+#define _GNU_SOURCE
+#include "frontend/cli/bench/bench.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/graph.h"
+#include "frontend/cli/options.h"
+
+static const char help_text[] =
+    "Usage: viewfold bench [--json] [--threads N] [OPTIONS] [ID ...]\n"
+    "       viewfold bench --serve [--threads N]\n"
+    "       viewfold bench --once ID DIR [--threads N]\n"
+    "\n"
+    "Measures workloads, all of them or those named, on inputs of its own, and checks all results against "
+    "float64. Prints\n"
+    "the median and the least time, bytes and operations per second, the share of what the machine can do "
+    "(by bytes or\n"
+    "by operations, measured as well), the largest error relative to the largest result, and the times of "
+    "other "
+    "programs.\n"
+    "\n"
+    "  $ viewfold bench --threads 1 V1 R4 M1_512\n"
+    "\n"
+    "  --json                 a line of JSON for each workload instead of the table\n"
+    "  --threads N            how many threads may be used. With one, everything runs on one processor\n"
+    "  --device DEVICE        as for `viewfold run`\n"
+    "  --rounds N             how many turns each program has (5); of 40 ms, or one run\n"
+    "  --worker NAME=COMMAND  another program to measure in turns with viewfold, which answers requests as "
+    "--serve does;\n"
+    "                         {threads} in the command is replaced. May be given several times\n"
+    "  --history FILE         append the results, and say what became slower than it was on this machine\n"
+    "  --commit NAME          what was measured, for the history\n"
+    "  --picture FILE.svg     draw the shares of the limit, and the times beside the best other program\n"
+    "  --list                 print the workloads instead\n"
+    "\n"
+    "  --serve        be measured by another program: requests on standard input, one a line, answers on "
+    "standard output\n"
+    "                   setup ID DIR   `ok MS`, the time to record, compile and first run; or `skip WHY`\n"
+    "                   run N          `ms T1 ... TN`, one time for each run\n"
+    "                   dump PATH      `ok`; writes the results of a fresh run, one after the other, as "
+    "float32\n"
+    "                   drop, quit     `ok`\n"
+    "                 DIR holds inputs in0.bin, in1.bin, ..., raw, little-endian; their types in meta.json, "
+    "a "
+    "list of\n"
+    "                 {\"shape\":[2,3],\"dtype\":\"float32\"}; the graph as graph.vf, else ID names a "
+    "workload\n"
+    "  --once ID DIR  run one such workload once, and exit: how long a process takes to start\n"
+    "  --no-cache     keep nothing on disk, and find nothing there: everything is compiled\n"
+    "\n"
+    "Environment: as for `viewfold run`.\n"
+    "\n"
+    "Exit status: 0; 1 when results are wrong; 2 when there is no such workload, or its inputs are wrong; 3 "
+    "when one\n"
+    "cannot be compiled.\n";
+
+enum {
+  JSON,
+  SERVE,
+  ONCE,
+  LIST,
+  NO_CACHE,
+  THREADS,
+  DEVICE,
+  ROUNDS,
+  WORKER,
+  HISTORY,
+  COMMIT,
+  PICTURE,
+  OPTIONS
+};
+enum { MOST_ROUNDS = 1000, DEFAULT_ROUNDS = 5 };
+
+typedef struct bench {
+  const char *given[OPTIONS]; /* "" where an option takes no value */
+  const char **words, *workers[BENCH_PEERS];
+  int word_count, worker_count;
+  bench_plan plan;
+  bench_history history;
+  bench_result *results;
+  size_t result_count;
+} bench;
+
+/* contexts and processors */
+
+static int open_context(bench *b) {
+  rt_options options;
+  vf_error failure = {0};
+  ir_error error = {0};
+  int status = cli_context_options("bench", b->given[THREADS], b->given[DEVICE], &options);
+  if (status) return status;
+  vf_options wanted = {.size = sizeof wanted,
+                       .threads = options.threads,
+                       .device = options.device,
+                       .flags = b->given[NO_CACHE] ? VF_NO_DISK : 0};
+  b->plan.threads = options.threads;
+  b->plan.context = vf_context_create(&wanted, &failure);
+  if (b->plan.context) return CLI_OK;
+  bench_fail(&error, &failure);
+  return cli_failure("bench", &error);
+}
+
+/* One thread stays on one processor, and so do the peers, who inherit this. */
+static void choose_processors(bench_plan *plan) {
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+  if (!plan->threads) plan->threads = CPU_COUNT(&all);
+  int last = CPU_SETSIZE - 1;
+  while (last > 0 && !CPU_ISSET(last, &all)) last--;
+  CPU_ZERO(&all);
+  CPU_SET(last, &all);
+  if (plan->threads == 1) sched_setaffinity(0, sizeof all, &all);
+}
+
+/* peers */
+
+static void set_threads(int threads) {
+  static const char *const names[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
+                                      "MKL_NUM_THREADS", "HL_NUM_THREADS"};
+  char number[16];
+  snprintf(number, sizeof number, "%d", threads);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], number, 1);
+  setenv("OMP_WAIT_POLICY", "passive", 0); /* else they still spin while others have their turn */
+}
+
+static void start_peers(bench *b) {
+  bench_plan *plan = &b->plan;
+  if (b->worker_count) set_threads(plan->threads);
+  for (int i = 0; i < b->worker_count; i++) {
+    bench_peer *peer = &plan->peers[plan->peer_count];
+    bool good = bench_peer_start(peer, b->workers[i], plan->threads);
+    if (good && bench_peer_ask(peer, "drop\n")) {
+      plan->peer_count++;
+      continue;
+    }
+    fprintf(stderr, "viewfold bench: worker %s does not answer, and is left out\n", peer->name);
+    bench_peer_stop(peer);
+  }
+}
+
+static void stop_peers(bench_plan *plan) {
+  for (int i = 0; i < plan->peer_count; i++) bench_peer_stop(&plan->peers[i]);
+}
+
+/* the run over all workloads */
+
+/* A busy neighbour hides what the machine can do, so what it was ever seen to do counts. */
+static int find_limits(bench *b) {
+  ir_error error = {0};
+  bench_limits seen;
+  if (!bench_limits_measure(b->plan.threads, &seen))
+    ir_fail(&error, IR_ERR_MEMORY, "out of memory measuring the machine");
+  else if (bench_limits_raise(&b->history.limits, &seen))
+    bench_history_put_limits(&b->history, b->given[COMMIT], &error);
+  b->plan.limits = b->history.limits;
+  return error.status ? cli_failure("bench", &error) : CLI_OK;
+}
+
+static int measure_one(bench *b, const bench_workload *w) {
+  ir_error error = {0};
+  bench_result *r = &b->results[b->result_count];
+  if (bench_measure(&b->plan, w, r, &error) != IR_OK) return cli_failure("bench", &error);
+  b->result_count++;
+  (b->given[JSON] ? bench_json_row : bench_table_row)(&b->plan, r);
+  if (!bench_passes(r)) return CLI_CHECK_FAILED;
+  return bench_history_put(&b->history, r, b->given[COMMIT], &error) == IR_OK ? CLI_OK
+                                                                              : cli_failure("bench", &error);
+}
+
+static int measure_all(bench *b) {
+  int status = CLI_OK;
+  size_t count = b->word_count ? (size_t)b->word_count : bench_workload_count();
+  b->results = calloc(count, sizeof *b->results);
+  if (!b->results) return CLI_DEVICE;
+  if (!b->given[JSON]) bench_table_head(&b->plan);
+  for (size_t i = 0; i < count; i++) {
+    int one = measure_one(b, b->word_count ? bench_workload_find(b->words[i]) : bench_workload_at(i));
+    if (one > status) status = one;
+  }
+  return status;
+}
+
+static int measure(bench *b) {
+  ir_error error = {0};
+  choose_processors(&b->plan);
+  signal(SIGPIPE, SIG_IGN); /* a peer that is gone is found out by the failed write */
+  if (bench_history_open(&b->history, b->given[HISTORY], b->plan.threads, &error) != IR_OK)
+    return cli_failure("bench", &error);
+  int status = find_limits(b);
+  if (status) return status;
+  start_peers(b);
+  status = measure_all(b);
+  stop_peers(&b->plan);
+  if (!b->given[JSON]) bench_table_foot(&b->plan, &b->history, b->results, b->result_count);
+  bench_report_slower(&b->history, b->results, b->result_count, b->given[JSON] ? stderr : stdout);
+  if (b->given[PICTURE] &&
+      bench_picture(&b->plan, &b->history, b->results, b->result_count, b->given[PICTURE], &error) != IR_OK)
+    return cli_failure("bench", &error);
+  return status;
+}
+
+/* arguments */
+
+static int list_workloads(void) {
+  for (size_t i = 0; i < bench_workload_count(); i++)
+    printf("%-10s %s\n", bench_workload_at(i)->id, bench_workload_at(i)->what);
+  return CLI_OK;
+}
+
+static int check_words(const bench *b) {
+  ir_error error = {0};
+  if (b->given[SERVE] && b->word_count)
+    return cli_usage("bench", "--serve is told workloads by requests; found '%s'", b->words[0]);
+  if (b->given[ONCE] && b->word_count != 2)
+    return cli_usage("bench", "--once takes the id of a workload and a folder; found %d argument%s",
+                     b->word_count, b->word_count == 1 ? "" : "s");
+  for (int i = 0; i < b->word_count && !b->given[ONCE]; i++)
+    if (!bench_workload_find(b->words[i])) {
+      bench_workload_unknown(b->words[i], &error);
+      return cli_usage("bench", "%s", error.text);
+    }
+  return CLI_OK;
+}
+
+/* --serve and --once measure nothing by themselves. */
+static int check_options(bench *b) {
+  static const char *const names[OPTIONS] = {
+      [JSON] = "--json",       [LIST] = "--list",     [ROUNDS] = "--rounds",  [WORKER] = "--worker",
+      [HISTORY] = "--history", [COMMIT] = "--commit", [PICTURE] = "--picture"};
+  if (b->given[SERVE] && b->given[ONCE]) return cli_usage("bench", "--serve and --once exclude each other");
+  for (int i = 0; i < OPTIONS && (b->given[SERVE] || b->given[ONCE]); i++)
+    if (names[i] && b->given[i])
+      return cli_usage("bench", "%s and %s exclude each other", b->given[SERVE] ? "--serve" : "--once",
+                       names[i]);
+  char *end = NULL;
+  long rounds = b->given[ROUNDS] ? strtol(b->given[ROUNDS], &end, 10) : DEFAULT_ROUNDS;
+  if (rounds < 1 || rounds > MOST_ROUNDS || (end && *end))
+    return cli_usage("bench", "--rounds takes a number from 1 to %d, found '%s'", MOST_ROUNDS,
+                     b->given[ROUNDS]);
+  b->plan.rounds = (int)rounds;
+  if (!b->given[COMMIT]) b->given[COMMIT] = "";
+  return check_words(b);
+}
+
+static int add_worker(bench *b, const char *text) {
+  const char *equals = strchr(text, '=');
+  if (!equals || equals == text || !equals[1] || equals - text >= BENCH_NAME)
+    return cli_usage("bench", "--worker takes NAME=COMMAND with a name of at most %d letters, found '%s'",
+                     BENCH_NAME - 1, text);
+  if (b->worker_count == BENCH_PEERS) return cli_usage("bench", "--worker: at most %d", BENCH_PEERS);
+  b->workers[b->worker_count++] = text;
+  return CLI_OK;
+}
+
+/* CLI_END when everything was read; otherwise the exit status. */
+static int read_options(bench *b, int argc, char **argv) {
+  static const cli_option options[OPTIONS] = {
+      {"--json", NULL},         {"--serve", NULL},        {"--once", NULL},
+      {"--list", NULL},         {"--no-cache", NULL},     {"--threads", "a number"},
+      {"--device", "a device"}, {"--rounds", "a number"}, {"--worker", "NAME=COMMAND"},
+      {"--history", "a file"},  {"--commit", "a name"},   {"--picture", "FILE.svg"}};
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
+  int status = CLI_OK;
+  for (int next; !status && (next = cli_next(&args)) != CLI_END;) {
+    if (next == CLI_WRONG) return CLI_BAD_INPUT;
+    if (next == CLI_HELP) {
+      fputs(help_text, stdout);
+      return CLI_OK;
+    }
+    if (next == CLI_WORD) b->words[b->word_count++] = args.value;
+    else b->given[next] = args.value ? args.value : "";
+    if (next == WORKER) status = add_worker(b, args.value);
+  }
+  if (!status) status = check_options(b);
+  return status ? status : CLI_END;
+}
+
+static int run(bench *b) {
+  if (b->given[LIST]) return list_workloads();
+  int status = open_context(b);
+  if (status) return status;
+  if (b->given[SERVE]) return bench_serve(b->plan.context, stdin, stdout);
+  return b->given[ONCE] ? bench_once(b->plan.context, b->words[0], b->words[1]) : measure(b);
+}
+
+int cli_bench(int argc, char **argv) {
+  bench b = {.words = calloc((size_t)argc + 1, sizeof *b.words)};
+  int status = b.words ? read_options(&b, argc, argv) : CLI_DEVICE;
+  if (status == CLI_END) status = run(&b);
+  bench_history_close(&b.history);
+  vf_context_destroy(b.plan.context);
+  free(b.results);
+  free(b.words);
+  return status;
+}

@@ -1,0 +1,186 @@
+/* `viewfold bench`: what its parts share.
+ *
+ *   bench.c            options
+ *   workload.c   the built-in workloads
+ *   array.c      arrays that are measured: aligned, on huge pages
+ *   folder.c     inputs from files
+ *   case.c       a graph, compiled, with its arrays: what is run
+ *   worker.c      --serve and --once
+ *   seed.c       inputs of the built-in workloads
+ *   cli_bench_oracle_*.c   what their results are, in float64
+ *   check.c      results beside that
+ *   stream.c, _limits.c   what the machine can do
+ *   peer.c       other programs
+ *   measure.c    a workload, measured
+ *   history.c    earlier results
+ *   table.c, _picture.c   results as text, as a picture
+ *   team.c       plain threads */
+#ifndef VIEWFOLD_FRONTEND_CLI_BENCH_BENCH_H
+#define VIEWFOLD_FRONTEND_CLI_BENCH_BENCH_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "frontend/cli/bench/limits.h"
+#include "frontend/files/npy.h"
+#include "frontend/viewfold.h"
+
+/* workload.c */
+
+typedef struct bench_workload {
+  const char *id, *what;
+  const char *text;                                   /* the graph */
+  const char *ranges;                                 /* of inputs */
+  double bytes_read, bytes_written, flops, tolerance; /* as workloads.def says */
+} bench_workload;
+
+size_t bench_workload_count(void);
+const bench_workload *bench_workload_at(size_t number);
+const bench_workload *bench_workload_find(const char *id); /* NULL when there is none */
+/* IR_ERR_INVALID, naming a workload that is spelled alike. */
+void bench_workload_unknown(const char *id, ir_error *error);
+
+/* array.c */
+
+/* An array with memory of its own, aligned to 64 bytes at least. */
+typedef struct bench_array {
+  fe_array a;   /* dtype IR_NONE: only its bytes are known */
+  void *region; /* what was mapped, or NULL */
+  size_t region_bytes;
+} bench_array;
+/* Room for `bytes`, on huge pages where they are many enough; the type is the caller's to set. */
+bool bench_array_make(bench_array *out, size_t bytes);
+void bench_array_free(bench_array *array);
+
+/* folder.c */
+
+/* The inputs in0.bin, in1.bin, ... of a folder, with the types that meta.json has for them, if it is there:
+ * [{"shape":[2,3],"dtype":"float32"}, ...]. map: as pages of the files, else as copies. */
+typedef struct bench_inputs {
+  bench_array *list;
+  size_t count;
+} bench_inputs;
+ir_status bench_folder_inputs(const char *folder, bool map, bench_inputs *out, ir_error *error);
+void bench_inputs_free(bench_inputs *inputs);
+/* The text of graph.vf, for free(); *out NULL, without an error, where there is none. */
+ir_status bench_folder_graph(const char *folder, char **out, size_t *length, ir_error *error);
+
+/* case.c */
+
+typedef struct bench_case {
+  vf_graph *graph;
+  vf_program *program;
+  bench_inputs in, out;
+  const void **in_data;
+  void **out_data;
+  int64_t first_ns; /* recording, compiling and the first run */
+  int64_t run_ns;   /* of it the run */
+} bench_case;
+
+int64_t bench_now(void); /* ns */
+/* Compile a graph, given as text that `file` stands for in messages. */
+ir_status bench_case_compile(bench_case *c, vf_context *context, const char *file, const char *text,
+                             size_t length, ir_error *error);
+/* Take over the inputs, once they are checked, and run for the first time. touch: outputs are written to
+ * before, so that the run meets no fresh memory. */
+ir_status bench_case_bind(bench_case *c, bench_inputs *inputs, bool touch, ir_error *error);
+bool bench_port_type(const vf_program *program, vf_port which, int number, fe_array *out, ir_error *error);
+ir_status bench_case_run(const bench_case *c, ir_error *error);
+/* All results, one after the other, as float32. */
+ir_status bench_case_dump(const bench_case *c, const char *path, ir_error *error);
+void bench_case_close(bench_case *c); /* in any case */
+
+/* The same from a folder: its graph.vf, or the workload `id`. */
+ir_status bench_case_open_folder(bench_case *c, vf_context *context, const char *id, const char *folder,
+                                 bool once, ir_error *error);
+
+/* A failure of the C API as one of ours. */
+ir_status bench_fail(ir_error *error, const vf_error *failure);
+
+/* seed.c, team.c, check.c */
+
+ir_status bench_seed_inputs(const bench_workload *workload, const vf_program *program, bench_inputs *out,
+                            ir_error *error);
+/* run in as many threads, or as many as can be had; number counts from 0. */
+void bench_team(int threads, void (*run)(void *user, int number, int count), void *user);
+/* The largest difference from what the oracle of the workload says, relative to the largest magnitude of
+ * that: infinity where results are NaN, or not as many as they should be. */
+double bench_error(const bench_workload *workload, const bench_inputs *inputs, const float *results,
+                   size_t count, int threads);
+
+/* peer.c */
+
+enum { BENCH_NAME = 32 };
+typedef struct bench_peer {
+  char name[BENCH_NAME];
+  pid_t pid; /* -1: gone */
+  int to, from;
+  bool skipped; /* a workload */
+  char *line;   /* the last answer */
+  size_t room;
+} bench_peer;
+/* worker: NAME=COMMAND. */
+bool bench_peer_start(bench_peer *peer, const char *worker, int threads);
+/* A request of one line, and the answer to it; NULL when the peer is gone. */
+const char *bench_peer_ask(bench_peer *peer, const char *format, ...) IR_PRINTF(2, 3);
+void bench_peer_stop(bench_peer *peer);
+
+/* measure.c */
+
+enum { BENCH_PEERS = 12 };
+typedef struct bench_result {
+  const bench_workload *workload;
+  double first_ms, ms, min_ms, error, limit_ms; /* ms: the median */
+  double peer_ms[BENCH_PEERS];                  /* 0: not measured, or wrong */
+  int best_peer;                                /* -1: none */
+} bench_result;
+typedef struct bench_plan {
+  vf_context *context;
+  int threads, rounds;
+  bench_limits limits;
+  bench_peer peers[BENCH_PEERS];
+  int peer_count;
+} bench_plan;
+/* IR_OK also where the results are wrong. */
+ir_status bench_measure(bench_plan *plan, const bench_workload *workload, bench_result *out, ir_error *error);
+bool bench_passes(const bench_result *result);
+
+/* history.c */
+
+#define BENCH_SLOWER 1.1 /* times the best earlier median, and the best earlier minimum */
+typedef struct bench_entry {
+  double ms, min_ms; /* 0: none */
+  char date[32], commit[64];
+} bench_entry;
+typedef struct bench_history {
+  const char *path;
+  FILE *file; /* NULL: nothing is kept */
+  char machine[256];
+  int threads;
+  bench_limits limits; /* the best of those measured on this machine; 0: none */
+  bench_entry *best;   /* by number of workload */
+} bench_history;
+ir_status bench_history_open(bench_history *history, const char *path, int threads, ir_error *error);
+ir_status bench_history_put_limits(bench_history *history, const char *commit, ir_error *error);
+ir_status bench_history_put(bench_history *history, const bench_result *result, const char *commit,
+                            ir_error *error);
+bool bench_history_slower(const bench_history *history, const bench_result *result);
+void bench_history_close(bench_history *history);
+
+/* table.c, picture.c */
+
+void bench_table_head(const bench_plan *plan);
+void bench_table_row(const bench_plan *plan, const bench_result *result);
+void bench_json_row(const bench_plan *plan, const bench_result *result);
+void bench_table_foot(const bench_plan *plan, const bench_history *history, const bench_result *list,
+                      size_t count);
+void bench_report_slower(const bench_history *history, const bench_result *list, size_t count, FILE *to);
+ir_status bench_picture(const bench_plan *plan, const bench_history *history, const bench_result *list,
+                        size_t count, const char *path, ir_error *error);
+
+/* worker.c: exit statuses. */
+
+int bench_serve(vf_context *context, FILE *requests, FILE *answers);
+int bench_once(vf_context *context, const char *id, const char *folder);
+
+#endif

@@ -1,0 +1,116 @@
+#include "frontend/cli/bench/limits.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli/bench/bench.h"
+
+enum { SAMPLES = 9, WARM = 2, PATIENCE = 1 << 14 };
+#define SAMPLE_BYTES  2.5e7
+#define MULTIPLY_ADDS (1 << 26)
+#define GIGA          1e9
+
+const double bench_footprints[BENCH_FOOTPRINTS] = {24 << 10, 256 << 10, 1 << 20,  4 << 20,
+                                                   12 << 20, 24 << 20,  64 << 20, 192 << 20};
+
+typedef struct survey {
+  const bench_kit *kit;
+  float *to, *from;
+  atomic_int arrived;
+  bench_limits *out;
+} survey;
+
+/* All members leave when the last one has come. round counts from 1. */
+static void meet(survey *s, int count, int *round) {
+  int wanted = ++*round * count;
+  atomic_fetch_add(&s->arrived, 1);
+  for (int spins = 0; atomic_load(&s->arrived) < wanted; spins++)
+    if (spins > PATIENCE) sched_yield();
+}
+
+/* Seconds for all members to run a loop over n floats each, `again` times, when nothing is in the
+ * way: the least. */
+static double seconds(survey *s, int number, int count, int *round, int loop, size_t n, int again) {
+  double least = INFINITY;
+  for (int i = -WARM; i < SAMPLES; i++) {
+    meet(s, count, round);
+    int64_t before = bench_now();
+    for (int k = 0; k < again; k++) s->kit->loops[loop](s->to + number * n, s->from + number * n, n);
+    meet(s, count, round);
+    if (i >= 0) least = fmin(least, (double)(bench_now() - before) * 1e-9);
+  }
+  return least;
+}
+
+static void survey_all(void *user, int number, int count) {
+  static const struct {
+    int stream, loop, arrays;
+  } plan[] = {{BENCH_STREAM_READ, BENCH_READ, 1},
+              {BENCH_STREAM_COPY, BENCH_COPY, 2},
+              {BENCH_STREAM_COPY, BENCH_COPY_PAST, 2},
+              {BENCH_STREAM_FILL, BENCH_FILL, 1},
+              {BENCH_STREAM_FILL, BENCH_FILL_PAST, 1}};
+  survey *s = user;
+  int round = 0;
+  for (size_t p = 0; p < sizeof plan / sizeof *plan; p++)
+    for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
+      size_t n = (size_t)(bench_footprints[f] / 4 / plan[p].arrays / count) / BENCH_PIECE * BENCH_PIECE;
+      int again = 1 + (int)(SAMPLE_BYTES / bench_footprints[f]);
+      double time = seconds(s, number, count, &round, plan[p].loop, n, again);
+      double gbs = 4.0 * (double)n * plan[p].arrays * count * again / time / GIGA;
+      if (number == 0) s->out->gbs[plan[p].stream][f] = fmax(s->out->gbs[plan[p].stream][f], gbs);
+    }
+  double time = seconds(s, 0, count, &round, BENCH_MULTIPLY_ADD, MULTIPLY_ADDS, 1);
+  if (number == 0) s->out->gflops = 2.0 * MULTIPLY_ADDS * count / time / GIGA;
+}
+
+bool bench_limits_measure(int threads, bench_limits *out) {
+  bench_array to, from;
+  size_t most = (size_t)bench_footprints[BENCH_FOOTPRINTS - 1];
+  *out = (bench_limits){0};
+  bool good = bench_array_make(&to, most);
+  if (good && !(good = bench_array_make(&from, most))) bench_array_free(&to);
+  if (!good) return false;
+  memset(to.a.data, 0, most);
+  for (size_t i = 0; i < most / sizeof(float); i++) ((float *)from.a.data)[i] = 1;
+  survey s = {.kit = bench_kit_here(), .to = to.a.data, .from = from.a.data, .out = out};
+  bench_team(threads, survey_all, &s);
+  bench_array_free(&to);
+  bench_array_free(&from);
+  return true;
+}
+
+static bool raise_one(double *limit, double seen) {
+  bool much = seen > 1.02 * *limit;
+  *limit = fmax(*limit, seen);
+  return much;
+}
+
+bool bench_limits_raise(bench_limits *l, const bench_limits *seen) {
+  bool raised = raise_one(&l->gflops, seen->gflops);
+  for (int s = 0; s < BENCH_STREAMS; s++)
+    for (int f = 0; f < BENCH_FOOTPRINTS; f++) raised |= raise_one(&l->gbs[s][f], seen->gbs[s][f]);
+  return raised;
+}
+
+/* GB/s of a stream that touches as many bytes, between the footprints measured by the logarithm. */
+static double at_footprint(const double *gbs, double bytes) {
+  int f = 1;
+  while (f < BENCH_FOOTPRINTS - 1 && bytes > bench_footprints[f]) f++;
+  double low = log(bench_footprints[f - 1]), high = log(bench_footprints[f]);
+  double share = fmin(fmax((log(bytes) - low) / (high - low), 0), 1);
+  return gbs[f - 1] + (gbs[f] - gbs[f - 1]) * share;
+}
+
+/* Time per byte is taken to be linear between reading alone, reading as much as writing, and writing alone.
+ */
+double bench_limits_ms(const bench_limits *l, double bytes_read, double bytes_written, double flops) {
+  double bytes = bytes_read + bytes_written, place = 2 * bytes_written / bytes; /* 0 read, 1 copy, 2 fill */
+  int from = place > 1;
+  double first = at_footprint(l->gbs[from], bytes), second = at_footprint(l->gbs[from + 1], bytes);
+  double share = place - from, moved = bytes * ((1 - share) / first + share / second);
+  return fmax(moved, flops / l->gflops) / GIGA * 1e3;
+}

@@ -1,0 +1,42 @@
+/* What the machine can do: bytes per second of its memory, by how many are touched, and multiply-adds. The
+ * streams are those of McCalpin's STREAM, the model is the roofline (Williams, Waterman, Patterson, 2009). */
+#ifndef VIEWFOLD_FRONTEND_CLI_BENCH_LIMITS_H
+#define VIEWFOLD_FRONTEND_CLI_BENCH_LIMITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* stream.c: over n floats, a multiple of BENCH_PIECE; MULTIPLY_ADD of n floats stays in registers.
+ */
+enum { BENCH_PIECE = 192 };
+enum {
+  BENCH_READ,
+  BENCH_COPY,
+  BENCH_COPY_PAST,
+  BENCH_FILL,
+  BENCH_FILL_PAST,
+  BENCH_MULTIPLY_ADD,
+  BENCH_LOOPS
+};
+typedef struct bench_kit {
+  void (*loops[BENCH_LOOPS])(float *to, const float *from, size_t n);
+} bench_kit;
+const bench_kit *bench_kit_here(void);
+
+/* GB/s of reading, copying and filling, each with the better of plain stores and stores past the caches. */
+enum { BENCH_FOOTPRINTS = 8 };
+enum { BENCH_STREAM_READ, BENCH_STREAM_COPY, BENCH_STREAM_FILL, BENCH_STREAMS };
+typedef struct bench_limits {
+  double gbs[BENCH_STREAMS][BENCH_FOOTPRINTS];
+  double gflops; /* of f32, a multiply-add being two */
+} bench_limits;
+extern const double bench_footprints[BENCH_FOOTPRINTS]; /* bytes touched, read and written */
+
+/* Takes about a second. False without memory. */
+bool bench_limits_measure(int threads, bench_limits *out);
+/* Take over what is better in `seen`. True where something is by more than 2 %. */
+bool bench_limits_raise(bench_limits *limits, const bench_limits *seen);
+/* The least time for as many bytes and operations. */
+double bench_limits_ms(const bench_limits *limits, double bytes_read, double bytes_written, double flops);
+
+#endif

@@ -1,0 +1,31 @@
+/* What workloads compute, in float64 and by the definition: written without viewfold, in plain loops. */
+#ifndef VIEWFOLD_FRONTEND_CLI_BENCH_ORACLE_H
+#define VIEWFOLD_FRONTEND_CLI_BENCH_ORACLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Inputs of a workload, in order: float32 or int32, row-major, of the shapes in its graph. */
+typedef struct bench_given {
+  const void *data;
+  const int64_t *shape;
+} bench_given;
+
+/* Row r of `length` elements of the results, one after the other. Rows are independent of each other; they
+ * may be computed in several threads. NaN where memory is short. */
+typedef void (*bench_row)(const bench_given *in, size_t r, size_t length, double *out);
+typedef struct bench_oracle {
+  const char *id;
+  size_t rows;
+  bench_row row;
+} bench_oracle;
+
+/* Tables of oracle_view.c, _math.c and _product.c; each ends with an id that is NULL. */
+extern const bench_oracle bench_view_oracles[], bench_math_oracles[], bench_product_oracles[];
+
+static inline const float *bench_floats(const bench_given *in, int number) { return in[number].data; }
+/* _math.c: in place, of one row */
+void bench_softmax(double *row, size_t length);
+void bench_layer_norm(double *row, size_t length, const float *weight, const float *bias);
+
+#endif

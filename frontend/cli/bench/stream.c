@@ -1,0 +1,67 @@
+/* The loops that limits are measured with, for each kind of vectors that the processor may have. */
+#include "frontend/cli/bench/limits.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { SUMS = 12 }; /* independent chains of multiply-adds: more than latency times ports of any processor */
+
+/* Buffers are whole pieces of BENCH_PIECE floats, aligned to them. STREAM stores past the caches. */
+#define KIT(NAME, TARGET, VECTOR, LANES, LOAD, STORE, STREAM, SET, ADD, MULTIPLY_ADD, FENCE)                 \
+  TARGET static void NAME##_read(float *to, const float *from, size_t n) {                                   \
+    VECTOR sum[4] = {SET(0), SET(0), SET(0), SET(0)};                                                        \
+    for (size_t i = 0; i < n; i += 4 * LANES)                                                                \
+      for (size_t k = 0; k < 4; k++) sum[k] = ADD(sum[k], LOAD(from + i + k * LANES));                       \
+    STORE(to, ADD(ADD(sum[0], sum[1]), ADD(sum[2], sum[3])));                                                \
+  }                                                                                                          \
+  TARGET static void NAME##_copy(float *to, const float *from, size_t n) {                                   \
+    for (size_t i = 0; i < n; i += LANES) STORE(to + i, LOAD(from + i));                                     \
+  }                                                                                                          \
+  TARGET static void NAME##_copy_past(float *to, const float *from, size_t n) {                              \
+    for (size_t i = 0; i < n; i += LANES) STREAM(to + i, LOAD(from + i));                                    \
+    FENCE();                                                                                                 \
+  }                                                                                                          \
+  TARGET static void NAME##_fill(float *to, const float *from, size_t n) {                                   \
+    VECTOR value = LOAD(from);                                                                               \
+    for (size_t i = 0; i < n; i += LANES) STORE(to + i, value);                                              \
+  }                                                                                                          \
+  TARGET static void NAME##_fill_past(float *to, const float *from, size_t n) {                              \
+    VECTOR value = LOAD(from);                                                                               \
+    for (size_t i = 0; i < n; i += LANES) STREAM(to + i, value);                                             \
+    FENCE();                                                                                                 \
+  }                                                                                                          \
+  TARGET static void NAME##_multiply_add(float *to, const float *from, size_t n) {                           \
+    VECTOR sum[SUMS], a = LOAD(from), total = SET(0);                                                        \
+    for (int k = 0; k < SUMS; k++) sum[k] = ADD(a, SET((float)k));                                           \
+    for (size_t i = 0; i < n; i += SUMS * LANES)                                                             \
+      for (int k = 0; k < SUMS; k++) sum[k] = MULTIPLY_ADD(sum[k], a, a);                                    \
+    for (int k = 0; k < SUMS; k++) total = ADD(total, sum[k]);                                               \
+    STORE(to, total);                                                                                        \
+  }                                                                                                          \
+  static const bench_kit NAME##_kit = {                                                                      \
+      {NAME##_read, NAME##_copy, NAME##_copy_past, NAME##_fill, NAME##_fill_past, NAME##_multiply_add}};
+
+typedef float plain __attribute__((vector_size(16)));
+#define PLAIN_LOAD(AT)              (*(const plain *)(AT))
+#define PLAIN_STORE(AT, X)          (*(plain *)(AT) = (X))
+#define PLAIN_SET(X)                ((plain){(X), (X), (X), (X)})
+#define PLAIN_ADD(X, Y)             ((X) + (Y))
+#define PLAIN_MULTIPLY_ADD(X, Y, Z) ((X) * (Y) + (Z))
+#define PLAIN_FENCE()
+KIT(plain, , plain, 4, PLAIN_LOAD, PLAIN_STORE, PLAIN_STORE, PLAIN_SET, PLAIN_ADD, PLAIN_MULTIPLY_ADD,
+    PLAIN_FENCE)
+
+#if defined(__x86_64__)
+KIT(avx2, __attribute__((target("avx2,fma"))), __m256, 8, _mm256_load_ps, _mm256_store_ps, _mm256_stream_ps,
+    _mm256_set1_ps, _mm256_add_ps, _mm256_fmadd_ps, _mm_sfence)
+KIT(avx512, __attribute__((target("avx512f"))), __m512, 16, _mm512_load_ps, _mm512_store_ps, _mm512_stream_ps,
+    _mm512_set1_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm_sfence)
+
+const bench_kit *bench_kit_here(void) {
+  if (__builtin_cpu_supports("avx512f")) return &avx512_kit;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2_kit : &plain_kit;
+}
+#else
+const bench_kit *bench_kit_here(void) { return &plain_kit; }
+#endif

@@ -1,0 +1,187 @@
+/* Inputs of a run. */
+#include "frontend/cli/bind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/options.h"
+
+enum { LINE_BYTES = 64, HUGE_PAGE = 2 << 20 };
+
+/* Large arrays in large pages: touched for the first time in a fraction of the time, and walked across rows
+ * without waiting for page tables. */
+static void *aligned(void *user, void *ptr, size_t old_size, size_t new_size) {
+  (void)user;
+  void *made = NULL;
+  bool large = new_size >= 2 * (size_t)HUGE_PAGE;
+  if (new_size > 0 && posix_memalign(&made, large ? HUGE_PAGE : LINE_BYTES, new_size) != 0) return NULL;
+  if (large) madvise(made, new_size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
+  if (made && ptr) memcpy(made, ptr, old_size < new_size ? old_size : new_size);
+  free(ptr);
+  return made;
+}
+
+const ir_mem cli_array_mem = {.fn = aligned};
+
+static void put_array(const fe_array *a, ir_text *out) {
+  ir_textf(out, "%s[", ir_dtypes[a->dtype].name);
+  for (int i = 0; i < a->rank; i++) ir_textf(out, i ? ",%lld" : "%lld", (long long)a->shape[i]);
+  ir_text_str(out, "]");
+}
+
+int cli_misfit(cli_binder *b, size_t param, const char *format, ...) {
+  const ir_named *p = &b->block->params[param];
+  const char *source = cli_pairs_find(b->inputs, p->name)->text;
+  ir_text found, wanted;
+  char reason[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(reason, sizeof reason, format, args);
+  va_end(args);
+  ir_text_init(&found, &ir_mem_libc);
+  ir_text_init(&wanted, &ir_mem_libc);
+  put_array(&b->out->arrays[param], &found);
+  ir_print_type(&b->s->g, p->ref, &wanted);
+  fprintf(stderr, "viewfold %s: %%%s is %s, but %s holds %s: %s\n", b->s->command, p->name,
+          ir_text_get(&wanted), cli_is_literal(source) ? "the value given" : source, ir_text_get(&found),
+          reason);
+  ir_text_free(&found);
+  ir_text_free(&wanted);
+  return CLI_BAD_INPUT;
+}
+
+static int check_type(cli_binder *b, size_t param) {
+  ir_graph *g = &b->s->g;
+  const fe_array *a = &b->out->arrays[param];
+  ir_ref ref = b->block->params[param].ref;
+  ir_dtype dtype = ir_dtype_of(g, ref);
+  int rank = (int)(ir_batch_rank(g, ref) + ir_rank(g, ref)); /* of the array: batch axes come first */
+  if (a->dtype != dtype)
+    return cli_misfit(b, param, "the dtypes differ; convert the file to %s", ir_dtypes[dtype].name);
+  if (a->rank != rank)
+    return cli_misfit(b, param, "%d ax%s found, %d expected", a->rank, a->rank == 1 ? "is" : "es", rank);
+  return CLI_OK;
+}
+
+/* A list that ends at an axis of size 0, as [] of shape [0,3] does, has the parameter's sizes from there on.
+ */
+static void complete_empty(const ir_graph *g, ir_ref param, fe_array *a) {
+  int batch = (int)ir_batch_rank(g, param), rank = batch + (int)ir_rank(g, param);
+  const ir_node *dims = ir_get(g, ir_shape(g, param));
+  if (a->rank == 0 || a->shape[a->rank - 1] != 0 || a->rank < batch) return;
+  while (a->rank < rank && ir_is_const(g, dims->src[a->rank - batch], &a->shape[a->rank])) a->rank++;
+}
+
+static int read_arrays(cli_binder *b) {
+  for (size_t i = 0; i < b->block->param_count; i++) {
+    const ir_named *param = &b->block->params[i];
+    const cli_pair *pair = cli_pairs_find(b->inputs, param->name);
+    fe_array *out = &b->out->arrays[i];
+    if (!pair && b->seeded) continue;
+    if (!pair)
+      return cli_usage(b->s->command, "no value for parameter %%%s; give it as --in %s=FILE.npy", param->name,
+                       param->name);
+    if (cli_is_literal(pair->text)) {
+      char source[80];
+      snprintf(source, sizeof source, "--in %.60s", param->name);
+      cli_read_literal(source, pair->text, ir_dtype_of(&b->s->g, param->ref), out, &b->s->error);
+      if (!b->s->error.status) complete_empty(&b->s->g, param->ref, out);
+    } else {
+      fe_npy_read(pair->text, &cli_array_mem, out, &b->s->error);
+    }
+    if (b->s->error.status) return cli_failure(b->s->command, &b->s->error);
+    int status = check_type(b, i);
+    if (status) return status;
+  }
+  return CLI_OK;
+}
+
+static bool find_vars(cli_binder *b, ir_ref results) {
+  ir_graph *g = &b->s->g;
+  cli_binding *out = b->out;
+  ir_ref *live = NULL, *roots = malloc((b->block->param_count + 1) * sizeof *roots);
+  size_t count = 0, cap = 0;
+  if (!roots) return false;
+  for (size_t i = 0; i < b->block->param_count; i++) roots[i] = b->block->params[i].ref;
+  roots[b->block->param_count] = results;
+  bool ok = ir_reachable_inside(g, roots, b->block->param_count + 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && ok; i++) {
+    if (ir_op_of(g, live[i]) != IR_OP_VAR) continue;
+    ok = IR_RESERVE(&ir_mem_libc, out->vars, out->var_cap, out->var_count + 1) &&
+         IR_RESERVE(&ir_mem_libc, out->values, out->value_cap, out->var_count + 1);
+    if (ok) out->vars[out->var_count++] = live[i];
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  free(roots);
+  return ok;
+}
+
+static int no_memory(cli_graph *s) {
+  ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+  return cli_failure(s->command, &s->error);
+}
+
+/* To be closed in any case. */
+static int open_binder(cli_binder *b, ir_ref results) {
+  cli_binding *out = b->out;
+  *out = (cli_binding){.array_count = b->block->param_count};
+  int status = cli_pairs_check(b->inputs, b->s->command, "--in", b->block->params, b->block->param_count,
+                               b->block, "parameter");
+  if (status) return status;
+  out->arrays = calloc(b->block->param_count + 1, sizeof *out->arrays);
+  bool ok = out->arrays && find_vars(b, results) &&
+            (b->known = calloc(out->var_count + 1, sizeof *b->known)) != NULL &&
+            (b->scratch = calloc(out->var_count + 1, sizeof *b->scratch)) != NULL;
+  return ok ? CLI_OK : no_memory(b->s);
+}
+
+static void close_binder(cli_binder *b) {
+  free(b->known);
+  free(b->scratch);
+}
+
+int cli_bind(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
+             const cli_pairs *sizes, cli_binding *out) {
+  cli_binder b = {.s = s, .block = block, .inputs = inputs, .out = out};
+  int status = open_binder(&b, results);
+  if (!status) status = read_arrays(&b);
+  if (!status) status = cli_solve_sizes(&b, sizes);
+  close_binder(&b);
+  return status;
+}
+
+static int seed(cli_binder *b, ir_ref results, size_t most, char why[CLI_WHY]) {
+  size_t bytes;
+  const char *unknown = cli_unknown_size(b);
+  if (unknown)
+    snprintf(why, CLI_WHY, "the size %.40s is not known; give it as --size %.40s=VALUE", unknown, unknown);
+  else if (!cli_seed_shapes(b, &bytes)) snprintf(why, CLI_WHY, "its arrays are too large");
+  else if (bytes > most)
+    snprintf(why, CLI_WHY, "its inputs have %zu MB, more than the %zu MB that are made up", bytes / 1000000,
+             most / 1000000);
+  else if (!cli_seed_values(b, results)) return no_memory(b->s);
+  return CLI_OK;
+}
+
+int cli_bind_seeded(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_pairs *inputs,
+                    const cli_pairs *sizes, size_t most, cli_binding *out, char why[CLI_WHY]) {
+  cli_binder b = {.s = s, .block = block, .inputs = inputs, .out = out, .seeded = true};
+  *why = '\0';
+  int status = open_binder(&b, results);
+  if (!status) status = read_arrays(&b);
+  if (!status) status = cli_solve_sizes(&b, sizes);
+  if (!status) status = seed(&b, results, most, why);
+  close_binder(&b);
+  return status;
+}
+
+void cli_binding_free(cli_binding *b) {
+  for (size_t i = 0; b->arrays && i < b->array_count; i++) fe_array_free(&cli_array_mem, &b->arrays[i]);
+  free(b->arrays);
+  ir_free(&ir_mem_libc, b->vars, b->var_cap * sizeof *b->vars);
+  ir_free(&ir_mem_libc, b->values, b->value_cap * sizeof *b->values);
+  *b = (cli_binding){0};
+}

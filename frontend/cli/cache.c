@@ -1,0 +1,144 @@
+/* `viewfold cache`: the compiled kernels kept on disk. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/graph.h"
+#include "frontend/cli/options.h"
+#include "runtime/cache/disk.h"
+
+static const char help_text[] =
+    "Usage: viewfold cache stat\n"
+    "       viewfold cache prune [--max SIZE]\n"
+    "       viewfold cache verify\n"
+    "\n"
+    "Compiled kernels and plans are kept on disk, so that the next process compiles nothing. The cache lies "
+    "in\n"
+    "VIEWFOLD_CACHE_DIR, else in viewfold under XDG_CACHE_HOME, else in ~/.cache/viewfold. It is safe to "
+    "remove.\n"
+    "\n"
+    "  stat    how many entries there are, of which kinds, and their size; what killed processes left "
+    "behind\n"
+    "  prune   remove what killed processes left behind, then the entries not used for longest until at most "
+    "SIZE\n"
+    "          is left: a number of bytes, or one followed by K, M or G; 256M when not given, 0 empties the "
+    "cache.\n"
+    "          No other file is ever removed\n"
+    "  verify  read every entry and report those that are damaged or cannot be read, which are never used;\n"
+    "          exit status 1 if there are any\n"
+    "\n"
+    "The directory and what is in it must belong to you or to root, not be writable by group or others, and "
+    "not be\n"
+    "a symbolic link. What is otherwise is not used; VIEWFOLD_DEBUG=cache tells so when programs run.\n"
+    "\n"
+    "Exit status: 0; 1 when verify found a bad entry; 2 when the cache cannot be read or is not used, or "
+    "prune\n"
+    "could not remove a file.\n";
+
+static const char *entries(uint64_t count) { return count == 1 ? "entry" : "entries"; }
+
+static int by_kind(const void *a, const void *b) {
+  const struct rt_disk_kind_stat *x = a, *y = b;
+  return strcmp(x->kind, y->kind);
+}
+
+static void report(void *context, const char *path, const char *why) {
+  (void)context;
+  printf("%s: %s\n", path, why);
+}
+
+static int stat_cache(rt_disk *disk, ir_error *error) {
+  rt_disk_stats stats;
+  if (rt_disk_stat(disk, report, NULL, &stats, error) != IR_OK) return cli_failure("cache", error);
+  qsort(stats.kind, (size_t)stats.kinds, sizeof *stats.kind, by_kind);
+  printf("directory %s\n", rt_disk_directory(disk));
+  for (int i = 0; i < stats.kinds; i++)
+    printf("%-9s %llu %s, %llu bytes\n", stats.kind[i].kind, (unsigned long long)stats.kind[i].entries,
+           entries(stats.kind[i].entries), (unsigned long long)stats.kind[i].bytes);
+  if (stats.temporaries)
+    printf("temporary %llu file%s, %llu bytes\n", (unsigned long long)stats.temporaries,
+           stats.temporaries == 1 ? "" : "s", (unsigned long long)stats.temporary_bytes);
+  printf("total     %llu %s, %llu bytes\n", (unsigned long long)stats.entries, entries(stats.entries),
+         (unsigned long long)(stats.bytes + stats.temporary_bytes));
+  if (stats.ignored)
+    printf("ignored   %llu file%s; `viewfold cache verify` says why\n", (unsigned long long)stats.ignored,
+           stats.ignored == 1 ? "" : "s");
+  return CLI_OK;
+}
+
+static bool read_size(const char *text, int64_t *size) {
+  static const char units[] = "KMG";
+  char *end;
+  unsigned long long value = strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9') return false;
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+  if ((*end && (!unit || end[1])) || value > (unsigned long long)INT64_MAX >> shift) return false;
+  *size = (int64_t)(value << shift);
+  return true;
+}
+
+static int prune_cache(rt_disk *disk, const char *max, ir_error *error) {
+  int64_t size = RT_DISK_DEFAULT_BYTES;
+  rt_disk_pruned done;
+  rt_disk_stats stats;
+  if (max && !read_size(max, &size))
+    return cli_usage("cache", "--max takes a number of bytes, or one followed by K, M or G, found '%s'", max);
+  if (rt_disk_prune(disk, size, report, NULL, &done, error) != IR_OK ||
+      rt_disk_stat(disk, NULL, NULL, &stats, error) != IR_OK)
+    return cli_failure("cache", error);
+  printf("removed %llu %s, %llu bytes", (unsigned long long)done.removed, entries(done.removed),
+         (unsigned long long)done.removed_bytes);
+  if (done.temporaries)
+    printf(", and %llu temporary file%s, %llu bytes", (unsigned long long)done.temporaries,
+           done.temporaries == 1 ? "" : "s", (unsigned long long)done.temporary_bytes);
+  printf("; %llu %s, %llu bytes are left\n", (unsigned long long)stats.entries, entries(stats.entries),
+         (unsigned long long)(stats.bytes + stats.temporary_bytes));
+  if (!done.stuck) return CLI_OK;
+  fprintf(stderr, "viewfold cache: %llu file%s could not be removed\n", (unsigned long long)done.stuck,
+          done.stuck == 1 ? "" : "s");
+  return CLI_BAD_INPUT;
+}
+
+static int verify_cache(rt_disk *disk, ir_error *error) {
+  rt_disk_verified done;
+  if (rt_disk_verify(disk, report, NULL, &done, error) != IR_OK) return cli_failure("cache", error);
+  printf("%llu %s checked, %llu damaged", (unsigned long long)done.checked, entries(done.checked),
+         (unsigned long long)done.damaged);
+  if (done.unread) printf(", %llu not to be read", (unsigned long long)done.unread);
+  printf("\n");
+  return done.damaged || done.unread ? CLI_CHECK_FAILED : CLI_OK;
+}
+
+int cli_cache(int argc, char **argv) {
+  static const cli_option options[] = {{"--max", "a size such as 64M"}};
+  const char *action = NULL, *max = NULL;
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = 1};
+  for (int next; (next = cli_next(&args)) != CLI_END;) {
+    if (next == CLI_WRONG) return CLI_BAD_INPUT;
+    if (next == CLI_HELP) {
+      fputs(help_text, stdout);
+      return CLI_OK;
+    }
+    if (next >= 0) max = args.value;
+    else if (action) return cli_usage("cache", "one action at a time, found '%s' as well", args.value);
+    else action = args.value;
+  }
+  if (!action) return cli_usage("cache", "no action given; expected stat, prune or verify");
+  bool prune = strcmp(action, "prune") == 0, verify = strcmp(action, "verify") == 0;
+  if (!prune && !verify && strcmp(action, "stat") != 0)
+    return cli_usage("cache", "unknown action '%s'; expected stat, prune or verify", action);
+  if (max && !prune) return cli_usage("cache", "--max belongs to prune");
+  ir_error error = {0};
+  rt_disk *disk = rt_disk_open(&ir_mem_libc, NULL, 0, &error);
+  if (!disk) return cli_failure("cache", &error);
+  int status;
+  if (!*rt_disk_directory(disk))
+    status =
+        cli_usage("cache", "there is no cache: VIEWFOLD_CACHE_DIR, XDG_CACHE_HOME and HOME are all unset");
+  else if (prune) status = prune_cache(disk, max, &error);
+  else status = verify ? verify_cache(disk, &error) : stat_cache(disk, &error);
+  rt_disk_close(disk);
+  return status;
+}

@@ -1,0 +1,156 @@
+/* `viewfold run --check`: results against the reference evaluator. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/arrays.h"
+#include "ir/parse/lex.h"
+
+enum { DISCRETE_SHARE = 100 };
+
+typedef struct comparison {
+  int64_t count, different, worst_at; /* elements not alike; -1: none */
+  double worst, allowed;              /* absolute; of floats */
+} comparison;
+
+static ir_value element(const void *data, ir_dtype t, int64_t i) {
+  return ir_value_load((const char *)data + (size_t)i * ir_dtypes[t].bytes, t);
+}
+
+static bool alike(const void *a, const void *b, ir_dtype t, int64_t i) {
+  size_t size = ir_dtypes[t].bytes, at = (size_t)i * size;
+  if (memcmp((const char *)a + at, (const char *)b + at, size) == 0) return true;
+  return ir_is_float(t) && isnan(element(a, t, i).f) && isnan(element(b, t, i).f);
+}
+
+/* allowed: as cli_tolerances_apply gives it */
+static comparison compare(const void *got, const ir_eval_result *want, double allowed) {
+  comparison c = {.count = want->count, .worst_at = -1, .allowed = allowed};
+  ir_dtype t = want->dtype;
+  for (int64_t i = 0; i < want->count; i++) {
+    if (alike(got, want->data, t, i)) continue;
+    double error = ir_is_float(t) ? fabs(element(got, t, i).f - element(want->data, t, i).f) : 0;
+    if (isnan(error)) error = INFINITY;
+    c.different++;
+    if (c.worst_at < 0 || error > c.worst) {
+      c.worst_at = i;
+      c.worst = error;
+    }
+  }
+  return c;
+}
+
+static bool passes(const comparison *c) {
+  if (c->different == 0 || c->allowed == 0) return c->different == 0;
+  return c->allowed > 0 ? c->worst <= c->allowed : c->different <= c->count / DISCRETE_SHARE;
+}
+
+static void put_place(const ir_eval_result *want, int64_t at, ir_text *out) {
+  int64_t index[IR_MAX_RANK];
+  for (uint32_t k = want->rank; k-- > 0; at /= want->shape[k]) index[k] = at % want->shape[k];
+  for (uint32_t k = 0; k < want->rank; k++) ir_textf(out, k ? ",%lld" : "[%lld", (long long)index[k]);
+  ir_text_str(out, want->rank ? "]" : "");
+}
+
+static bool report(const char *name, const fe_array *got, const ir_eval_result *want, double allowed,
+                   ir_text *out) {
+  bool same_shape = got->dtype == want->dtype && got->rank == (int)want->rank;
+  for (int k = 0; k < got->rank && same_shape; k++) same_shape = got->shape[k] == want->shape[k];
+  ir_textf(out, "check %s: ", name);
+  if (!same_shape) {
+    ir_text_str(out, "FAILED: dtype or shape differs from the reference\n");
+    return false;
+  }
+  comparison c = compare(got->data, want, allowed);
+  bool good = passes(&c);
+  if (c.different == 0) {
+    ir_textf(out, "%lld element%s, bit-equal\n", (long long)c.count, c.count == 1 ? "" : "s");
+    return true;
+  }
+  ir_textf(out, "%s%lld of %lld element%s differ%s", good ? "" : "FAILED: ", (long long)c.different,
+           (long long)c.count, c.count == 1 ? "" : "s", c.different == 1 ? "s" : "");
+  if (ir_is_float(want->dtype)) ir_textf(out, ", by at most %.3g, allowed %.3g", c.worst, c.allowed);
+  else ir_textf(out, ", allowed %lld", allowed ? (long long)(c.count / DISCRETE_SHARE) : 0);
+  if (!good) {
+    ir_textf(out, "; %s", name);
+    put_place(want, c.worst_at, out);
+    ir_text_str(out, " is ");
+    ir_print_value(out, element(got->data, want->dtype, c.worst_at), want->dtype);
+    ir_text_str(out, ", the reference is ");
+    ir_print_value(out, element(want->data, want->dtype, c.worst_at), want->dtype);
+  }
+  ir_text_str(out, "\n");
+  return good;
+}
+
+typedef struct checker {
+  cli_graph *s;
+  const ir_parsed_graph *block;
+  ir_ref results;
+  uint32_t count;
+  cli_tolerances tolerances;
+  ir_binding_input *inputs;
+  ir_var_value *vars;
+  ir_ref *roots;        /* the results, then each reduction and its magnitude */
+  ir_eval_result *want; /* of the roots */
+  size_t root_count;
+  double *largest, *allowed; /* by result */
+} checker;
+
+static bool prepare(checker *c, const cli_binding *b) {
+  c->inputs = calloc(c->block->param_count + 1, sizeof *c->inputs);
+  c->vars = calloc(b->var_count + 1, sizeof *c->vars);
+  c->largest = calloc(c->count, sizeof *c->largest);
+  c->allowed = calloc(c->count, sizeof *c->allowed);
+  if (!c->inputs || !c->vars || !c->largest || !c->allowed) return false;
+  for (size_t i = 0; i < c->block->param_count; i++)
+    c->inputs[i] = (ir_binding_input){c->block->params[i].ref, b->arrays[i].data};
+  for (size_t i = 0; i < b->var_count; i++) c->vars[i] = (ir_var_value){b->vars[i], b->values[i]};
+  if (!cli_tolerances_find(&c->s->g, c->results, c->vars, b->var_count, &c->tolerances)) return false;
+  c->root_count = c->count + 2 * c->tolerances.count;
+  c->roots = calloc(c->root_count, sizeof *c->roots);
+  c->want = calloc(c->root_count, sizeof *c->want);
+  if (!c->roots || !c->want) return false;
+  memcpy(c->roots, ir_get(&c->s->g, c->results)->src, c->count * sizeof *c->roots);
+  for (size_t i = 0; i < c->tolerances.count; i++) {
+    c->roots[c->count + 2 * i] = c->tolerances.items[i].node;
+    c->roots[c->count + 2 * i + 1] = c->tolerances.items[i].magnitude;
+  }
+  return true;
+}
+
+/* CLI_OK or CLI_CHECK_FAILED; the error is in s->error. */
+static int check(checker *c, const cli_binding *b, const fe_array *outputs, ir_text *out) {
+  cli_graph *s = c->s;
+  int status = CLI_OK;
+  if (!prepare(c, b)) {
+    ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+    return status;
+  }
+  if (ir_eval(&s->g, c->roots, c->root_count, c->inputs, c->block->param_count, c->vars, b->var_count,
+              c->want, &s->error) != IR_OK)
+    return status;
+  for (uint32_t i = 0; i < c->count; i++) c->largest[i] = cli_largest(&c->want[i]);
+  if (!cli_tolerances_apply(&c->tolerances, &s->g, c->results, c->want + c->count, c->largest, c->allowed))
+    ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+  for (uint32_t i = 0; i < c->count && !s->error.status; i++)
+    if (!report(c->block->results[i].name, &outputs[i], &c->want[i], c->allowed[i], out))
+      status = CLI_CHECK_FAILED;
+  ir_eval_free(&s->g, c->want, c->root_count);
+  return status;
+}
+
+int cli_check(cli_graph *s, const ir_parsed_graph *block, ir_ref results, const cli_binding *inputs,
+              const fe_array *outputs, ir_text *out) {
+  checker c = {.s = s, .block = block, .results = results, .count = ir_get(&s->g, results)->nsrc};
+  int status = check(&c, inputs, outputs, out);
+  cli_tolerances_free(&c.tolerances);
+  free(c.inputs);
+  free(c.vars);
+  free(c.roots);
+  free(c.want);
+  free(c.largest);
+  free(c.allowed);
+  return s->error.status ? cli_failure(s->command, &s->error) : status;
+}

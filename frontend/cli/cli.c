@@ -1,0 +1,92 @@
+/* The command `viewfold`: which subcommand, and its exit status. */
+#include "frontend/cli/cli.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/cli/options.h"
+#include "frontend/text/nearest.h"
+
+typedef struct command {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  const char *summary;
+} command;
+
+static const command commands[] = {
+    {"index", cli_index, "print where a chain of views reads its buffer, as an expression"},
+    {"run", cli_run, "compile a graph and run it on arrays"},
+    {"dump", cli_dump, "print a graph as it stands at a stage of compilation"},
+    {"show", cli_show, "write a page that shows views, addresses, kernels and code"},
+    {"explain", cli_explain, "say why a graph's kernels are what they are, and what is left in their loops"},
+    {"bench", cli_bench, "measure workloads: as a table, for a harness, or once"},
+    {"tune", cli_tune, "search for faster loops by measuring, and keep what was found"},
+    {"cache", cli_cache, "show, prune or verify the compiled kernels kept on disk"},
+    {"devices", cli_devices, "list what graphs can run on"},
+    {"rules", cli_rules, "print the rules that simplify index expressions, with their reasons"},
+    {"ops", cli_ops, "print what is known of each operation: dtypes, shapes, derivatives, sharding, cost"},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void help(FILE *out) {
+  fputs("viewfold folds chains of tensor views into index expressions, and runs graphs of tensor "
+        "operations.\n\n"
+        "Usage: viewfold COMMAND ...\n\n"
+        "Commands:\n",
+        out);
+  for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+  fputs("\n"
+        "  viewfold COMMAND --help   options of a command, with examples\n"
+        "  viewfold --version\n\n"
+        "Try it:\n"
+        "  $ viewfold index 'f32[3,2].permute(1,0)'\n"
+        "  (ridx0+(ridx1*2))\n\n"
+        "Exit status: 0 done; 1 a check failed; 2 bad usage or bad input; 3 device or compiler failure.\n",
+        out);
+}
+
+static const command *find(const char *name) {
+  for (size_t i = 0; i < COMMANDS; i++)
+    if (strcmp(commands[i].name, name) == 0) return &commands[i];
+  return NULL;
+}
+
+static int unknown(const char *name) {
+  const char *names[COMMANDS + 2];
+  for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i].name;
+  names[COMMANDS] = "--help", names[COMMANDS + 1] = "--version";
+  const char *near = fe_nearest(name, strlen(name), names, COMMANDS + 2);
+  const char *kind = name[0] == '-' ? "option" : "command";
+  return near ? cli_usage("", "unknown %s '%s'; did you mean %s?", kind, name, near)
+              : cli_usage("", "unknown %s '%s'", kind, name);
+}
+
+static int dispatch(int argc, char **argv) {
+  if (argc < 2) {
+    help(stderr);
+    return CLI_BAD_INPUT;
+  }
+  const char *name = argv[1];
+  if (strcmp(name, "--version") == 0) {
+    puts("viewfold " VIEWFOLD_VERSION);
+    return CLI_OK;
+  }
+  bool asks = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
+  if (asks && argc == 2) {
+    help(stdout);
+    return CLI_OK;
+  }
+  const command *c = find(asks ? argv[2] : name);
+  if (!c) return unknown(asks ? argv[2] : name);
+  char *words[] = {argv[1], (char[]){"--help"}, NULL};
+  words[0] = asks ? argv[2] : argv[1];
+  return asks ? c->run(2, words) : c->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv) {
+  int status = dispatch(argc, argv);
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  perror("viewfold: writing to standard output");
+  return status ? status : CLI_BAD_INPUT;
+}

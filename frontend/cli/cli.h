@@ -1,0 +1,29 @@
+/* The command `viewfold`: one function per subcommand, each in frontend/cli_NAME.c with its row in the table
+ * of cli.c.
+ *
+ * A subcommand gets its own name as argv[0]. Results go to standard output, everything else to standard
+ * error. */
+#ifndef VIEWFOLD_FRONTEND_CLI_CLI_H
+#define VIEWFOLD_FRONTEND_CLI_CLI_H
+
+enum {
+  CLI_OK = 0,
+  CLI_CHECK_FAILED = 1,
+  CLI_BAD_INPUT = 2, /* usage, and everything the user gave */
+  CLI_DEVICE = 3,    /* device or compiler */
+  CLI_SIGNAL = 128   /* and its number: a signal ended the work early, in order */
+};
+
+int cli_index(int argc, char **argv);
+int cli_run(int argc, char **argv);
+int cli_dump(int argc, char **argv);
+int cli_show(int argc, char **argv);
+int cli_explain(int argc, char **argv);
+int cli_bench(int argc, char **argv);
+int cli_tune(int argc, char **argv);
+int cli_cache(int argc, char **argv);
+int cli_devices(int argc, char **argv);
+int cli_rules(int argc, char **argv);
+int cli_ops(int argc, char **argv);
+
+#endif

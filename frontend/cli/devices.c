@@ -1,0 +1,95 @@
+/* `viewfold devices`: what graphs can run on. */
+#include <stdio.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/graph.h"
+#include "frontend/cli/explain/machine.h"
+#include "frontend/cli/options.h"
+#include "runtime/opencl/opencl.h"
+
+static const char help_text[] =
+    "Usage: viewfold devices [--measure]\n"
+    "\n"
+    "Lists the devices that graphs can run on, one per line by the name that `viewfold run --device` takes, "
+    "with what is\n"
+    "known of each below it. The target line is what code is made for: part of every key of the cache.\n"
+    "The memory lines are what the machine was once measured to do, which `viewfold explain` and `viewfold "
+    "bench` compare\n"
+    "with: GB/s of reading, copying and filling, and GFLOP/s of f32, of one thread and of all.\n"
+    "An OpenCL device may also be called by a part of its name, as in `opencl:nvidia`; `opencl` is the "
+    "first.\n"
+    "\n"
+    "Options:\n"
+    "  --measure   measure the machine (some seconds) and keep that in the cache\n"
+    "\n"
+    "Environment: VIEWFOLD_MACHINE in place of what is measured: settings such as `threads=2 read=40 copy=30 "
+    "fill=25\n"
+    "gflops=300`, by name, with `.1` behind the name for one thread.\n"
+    "\n"
+    "Exit status: 0, or 3 when a device cannot be asked.\n";
+
+/* By footprint. */
+static void put_stream(const char *name, const double *gbs, ir_text *out) {
+  ir_textf(out, "%s", name);
+  for (int f = 0; f < BENCH_FOOTPRINTS; f++) ir_textf(out, "%s%g", f ? "/" : " ", gbs[f]);
+}
+
+static void put_limits(const char *name, const bench_limits *l, ir_text *out) {
+  ir_textf(out, "  %-10s", name);
+  put_stream(" read", l->gbs[BENCH_STREAM_READ], out);
+  put_stream(", copy", l->gbs[BENCH_STREAM_COPY], out);
+  put_stream(", fill", l->gbs[BENCH_STREAM_FILL], out);
+  ir_textf(out, " GB/s, %g GFLOP/s\n", l->gflops);
+}
+
+static ir_status put_machine(rt_context *context, bool measure, ir_text *out, ir_error *error) {
+  cli_machine m;
+  bool known;
+  if (measure && cli_machine_measure(context, &m, error) != IR_OK) return error->status;
+  if (cli_machine_find(context, false, &m, &known, error) != IR_OK) return error->status;
+  if (!known) {
+    ir_text_str(out, "  memory     not measured; see --measure\n");
+    return IR_OK;
+  }
+  ir_text_str(out, "  memory     by how much is touched:");
+  for (int f = 0; f < BENCH_FOOTPRINTS; f++) {
+    double kib = bench_footprints[f] / 1024;
+    ir_textf(out, "%s%g %s", f ? ", " : " ", kib < 1024 ? kib : kib / 1024, kib < 1024 ? "KiB" : "MiB");
+  }
+  ir_text_str(out, "\n");
+  put_limits("1 thread", &m.one, out);
+  char name[32];
+  snprintf(name, sizeof name, "%d threads", m.threads);
+  if (m.threads > 1) put_limits(name, &m.all, out);
+  return IR_OK;
+}
+
+int cli_devices(int argc, char **argv) {
+  static const cli_option known[] = {{"--measure", NULL}};
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = known, .count = 1};
+  bool measure = false;
+  int next;
+  while ((next = cli_next(&args)) >= 0) measure = true;
+  if (next == CLI_WRONG) return CLI_BAD_INPUT;
+  if (next == CLI_HELP) {
+    fputs(help_text, stdout);
+    return CLI_OK;
+  }
+  if (next != CLI_END) return cli_usage("devices", "no arguments expected, found '%s'", args.value);
+  ir_error error = {0};
+  ir_text text;
+  rt_options options;
+  rt_context *context = NULL;
+  int status = cli_context_options("devices", NULL, "cpu", &options);
+  if (status) return status;
+  ir_text_init(&text, &ir_mem_libc);
+  if (rt_context_create(&ir_mem_libc, &options, &context, &error) == IR_OK &&
+      rt_devices_text(context, &text, &error) == IR_OK &&
+      put_machine(context, measure, &text, &error) == IR_OK &&
+      rt_opencl_text(&ir_mem_libc, &text, &error) == IR_OK)
+    fputs(ir_text_get(&text), stdout);
+  if (error.status) status = cli_failure("devices", &error);
+  ir_text_free(&text);
+  rt_context_destroy(context);
+  return status;
+}

@@ -1,0 +1,175 @@
+/* `viewfold dump`: a graph as it stands at a stage of compilation. */
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/graph.h"
+#include "frontend/cli/options.h"
+#include "frontend/report/dump.h"
+#include "frontend/text/nearest.h"
+#include "frontend/text/loop_schedule.h"
+#include "runtime/cpu/target.h"
+
+enum { PASSES_MOST = 32 };
+
+static void help(void) {
+  fputs("Usage: viewfold dump --stage=STAGE [OPTIONS] FILE.vf|CHAIN\n"
+        "       viewfold dump --print-after=PASS|all [OPTIONS] FILE.vf|CHAIN\n"
+        "\n"
+        "Prints a graph as it stands at a stage of compilation. Nothing is run. FILE.vf `-` is standard "
+        "input.\n"
+        "\n"
+        "  $ viewfold dump --stage=index 'f32[3,2].permute(1,0)'\n"
+        "  index @chain_0(p0: f32[6], p1: f32[6]) {\n"
+        "    range ridx0 in 0..2\n"
+        "    range ridx1 in 0..3\n"
+        "    %0 = load p1[(ridx0+(ridx1*2))] : f32\n"
+        "    store p0[((ridx0*3)+ridx1)] = %0\n"
+        "  }\n"
+        "\n"
+        "Stages:\n",
+        stdout);
+  for (int i = 0; i < FE_STAGES; i++) printf("  %-8s %s\n", fe_stage_table[i].name, fe_stage_table[i].says);
+  fputs("\nPasses, in order (each with what it leaves):\n", stdout);
+  for (size_t i = 0; i < pass_count; i++)
+    printf("  %-10s %s\n", pass_table[i].name, pass_table[i].establishes);
+  fputs(
+      "\n"
+      "Options:\n"
+      "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
+      "  --target SETTINGS  compile for another machine: `name=value` settings separated by blanks, such as\n"
+      "                     'vector_bytes=32 registers=16'; the machine's own are in `viewfold devices`\n"
+      "  --device DEVICE    compile for this one; as for `viewfold run`\n"
+      "  --schedule FILE    shape loops as this says, in the form of the lines `# kernel ...` of "
+      "--stage=loops\n"
+      "  --trace-rules      show each rewrite of an index expression on standard error: its number, the rule "
+      "or\n"
+      "                     function, before => after\n"
+      "\n"
+      "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n",
+      stdout);
+}
+
+typedef struct dump {
+  cli_graph s;
+  fe_dump_options options;
+  rt_context *context;
+  ir_text out, schedule;
+} dump;
+
+/* What was made before a failure is printed all the same. */
+static int one_graph(dump *d, const ir_parsed_graph *block) {
+  ir_status status = fe_dump(&d->s.g, block, &d->options, &d->out, &d->s.error);
+  return status ? cli_failure("dump", &d->s.error) : CLI_OK;
+}
+
+static int all_graphs(dump *d, const char *word, const char *name) {
+  bool as_read = !d->options.after && d->options.stage == FE_STAGE_GRAPH;
+  if (name) {
+    const ir_parsed_graph *block = cli_graph_pick(&d->s, word, name);
+    return block ? one_graph(d, block) : CLI_BAD_INPUT;
+  }
+  int status = CLI_OK;
+  for (size_t i = 0; i < d->s.module.count && !status; i++) {
+    const ir_parsed_graph *block = &d->s.module.graphs[i];
+    if (block->called) continue; /* part of those that call it */
+    if (block->kind == IR_BLOCK_GRAPH || as_read) status = one_graph(d, block);
+  }
+  return status;
+}
+
+static int dump_all(dump *d, const char *word, const char *name, bool trace) {
+  ir_text_init(&d->out, &ir_mem_libc);
+  int status = cli_graph_open(&d->s, "dump", word, trace);
+  d->options.observer = fe_watch_observer(&d->s.watch);
+  if (!status) status = all_graphs(d, word, name);
+  if (d->out.len) fwrite(d->out.data, 1, d->out.len, stdout);
+  ir_text_free(&d->out);
+  cli_graph_close(&d->s);
+  return status;
+}
+
+static int find_stage(const char *word, fe_stage *out) {
+  const char *names[FE_STAGES];
+  ir_error error = {0};
+  if (fe_stage_find(word, out, &error) == IR_OK) return CLI_OK;
+  if (error.status != IR_ERR_INVALID) return cli_failure("dump", &error);
+  for (int i = 0; i < FE_STAGES; i++) names[i] = fe_stage_table[i].name;
+  const char *near = fe_nearest(word, strlen(word), names, FE_STAGES);
+  return cli_usage("dump", near ? "unknown stage '%s'; did you mean %s?" : "unknown stage '%s'", word, near);
+}
+
+static int check_pass(const char *word) {
+  const char *names[PASSES_MOST] = {"all"};
+  size_t count = 1;
+  for (size_t i = 0; i < pass_count && count < PASSES_MOST; i++) names[count++] = pass_table[i].name;
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(word, names[i]) == 0) return CLI_OK;
+  const char *near = fe_nearest(word, strlen(word), names, count);
+  return cli_usage("dump", near ? "unknown pass '%s'; did you mean %s?" : "unknown pass '%s'", word, near);
+}
+
+/* What LLVM makes is for the processor, also where VIEWFOLD_DEVICE says that graphs run elsewhere. */
+static int choose_device(fe_stage stage, const char **device) {
+  if (stage != FE_STAGE_LLVM && stage != FE_STAGE_ASM) return CLI_OK;
+  if (*device && strcmp(*device, "cpu") != 0)
+    return cli_usage("dump",
+                     "--stage=%s is of the processor's kernels; --stage=opencl shows those of device '%s'",
+                     fe_stage_table[stage].name, *device);
+  *device = "cpu";
+  return CLI_OK;
+}
+
+int cli_dump(int argc, char **argv) {
+  enum { STAGE, PRINT_AFTER, NAME, TARGET, DEVICE, SCHEDULE, TRACE, OPTIONS };
+  static const cli_option options[OPTIONS] = {{"--stage", "graph, kernels, index, loops, llvm, asm, opencl"},
+                                              {"--print-after", "a pass, or all"},
+                                              {"--graph", "a name"},
+                                              {"--target", "settings"},
+                                              {"--device", "a device"},
+                                              {"--schedule", "a file"},
+                                              {"--trace-rules", NULL}};
+  const char *given[OPTIONS] = {NULL}, *word = NULL;
+  bool trace = false;
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
+  for (int next; (next = cli_next(&args)) != CLI_END;) {
+    if (next == CLI_WRONG) return CLI_BAD_INPUT;
+    if (next == CLI_HELP) {
+      help();
+      return CLI_OK;
+    }
+    if (next == TRACE) trace = true;
+    else if (next >= 0) given[next] = args.value;
+    else if (word) return cli_usage("dump", "one file at a time, found '%s' as well", args.value);
+    else word = args.value;
+  }
+  if (!given[STAGE] == !given[PRINT_AFTER])
+    return cli_usage("dump", "exactly one of --stage and --print-after is needed");
+  dump d = {.options = {
+                .after = given[PRINT_AFTER],
+            }};
+  int status = given[STAGE] ? find_stage(given[STAGE], &d.options.stage) : check_pass(given[PRINT_AFTER]);
+  rt_options settings;
+  if (!status) status = choose_device(d.options.stage, &given[DEVICE]);
+  if (!status) status = cli_context_options("dump", NULL, given[DEVICE], &settings);
+  if (status) return status;
+  if (!word) return cli_usage("dump", "no file given; for example: viewfold dump --stage=loops blur.vf");
+  ir_error error = {0};
+  settings.target = given[TARGET];
+  if (rt_context_create(&ir_mem_libc, &settings, &d.context, &error) == IR_OK)
+    d.options.target = rt_context_target(d.context, &error);
+  if (!d.options.target) {
+    rt_context_destroy(d.context);
+    return cli_failure("dump", &error);
+  }
+  d.options.module = rt_context_codegen(d.context);
+  d.options.context = d.context;
+  ir_text_init(&d.schedule, &ir_mem_libc);
+  if (given[SCHEDULE] && fe_schedule_load(given[SCHEDULE], &d.schedule, &error) != IR_OK)
+    status = cli_failure("dump", &error);
+  if (given[SCHEDULE]) d.options.schedule = ir_text_get(&d.schedule);
+  if (!status) status = dump_all(&d, word, given[NAME], trace);
+  ir_text_free(&d.schedule);
+  rt_context_destroy(d.context);
+  return status;
+}

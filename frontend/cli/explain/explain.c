@@ -1,0 +1,137 @@
+/* `viewfold explain`: why kernels are what they are, and how fast. */
+#include <stdio.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/explain/explain.h"
+#include "frontend/cli/graph.h"
+#include "frontend/cli/options.h"
+#include "frontend/report/dump.h"
+#include "runtime/cpu/target.h"
+
+static const char help_text[] =
+    "Usage: viewfold explain [OPTIONS] FILE.vf|CHAIN\n"
+    "\n"
+    "Says of each kernel of a graph what it computes, why it is a kernel of its own, what was fused into it, "
+    "how many\n"
+    "bytes and operations it takes, how its loops run, which divisions and masks are left in them and where, "
+    "and what\n"
+    "stands in the way of more lanes or threads. Where the sizes are known and the arrays fit, the graph is "
+    "run, and each\n"
+    "kernel has three lines more: `limit`, the least time in which this machine could move its bytes or do "
+    "its "
+    "multiply-adds,\n"
+    "`expects`, what its code should take, and `took`, the median of the runs. What the machine can do is "
+    "measured once\n"
+    "(see `viewfold devices`). What takes more than 10 s at the least is not run. The last line says how "
+    "much "
+    "memory a run\n"
+    "needs. FILE.vf `-` is standard input. `viewfold index --explain CHAIN` explains an index.\n"
+    "\n"
+    "Options:\n"
+    "  --graph NAME       this graph of the file; otherwise all that no other calls\n"
+    "  --no-run           run and measure nothing\n"
+    "  --in NAME=VALUE    a parameter's value, as for `viewfold run`; others are made up\n"
+    "  --size NAME=VALUE  the value of a size variable that no input tells\n"
+    "  --threads N        how many threads may be used\n"
+    "  --device DEVICE    as for `viewfold run`\n"
+    "  --target SETTINGS  compile for another machine, as `viewfold dump` does; nothing is run then\n"
+    "\n"
+    "Exit status: 0; 2 when the input is wrong; 3 when it cannot be compiled.\n";
+
+enum { NAME, NO_RUN, IN, SIZE, THREADS, TARGET, DEVICE, OPTIONS };
+
+typedef struct explainer {
+  const char *word, *given[OPTIONS];
+  bool no_run;
+  cli_pairs in, sizes;
+  cli_graph s;
+  rt_context *context;
+  ir_target target;
+  ir_text out;
+} explainer;
+
+static int explain_one(explainer *x, const ir_parsed_graph *block) {
+  explain_run run = {.context = x->context, .in = &x->in, .sizes = &x->sizes};
+  fe_dump_options options = {.stage = FE_STAGE_KERNELS,
+                             .target = &x->target,
+                             .context = x->given[TARGET] ? NULL : x->context,
+                             .why = true,
+                             .more = explain_run_more,
+                             .more_user = &run};
+  int status = x->no_run ? CLI_OK : explain_run_open(&run, &x->s, block);
+  if (!status && fe_dump(&x->s.g, block, &options, &x->out, &x->s.error) != IR_OK)
+    status = cli_failure("explain", &x->s.error);
+  if (!status) explain_run_memory(&run, &x->out);
+  explain_run_close(&run);
+  return status;
+}
+
+static int explain_all(explainer *x) {
+  int status = CLI_OK;
+  const char *name = x->given[NAME];
+  const ir_parsed_graph *only = name ? cli_graph_pick(&x->s, x->word, name) : NULL;
+  if (name && !only) return CLI_BAD_INPUT;
+  for (size_t i = 0; i < x->s.module.count && !status; i++) {
+    const ir_parsed_graph *block = &x->s.module.graphs[i];
+    if (block->kind != IR_BLOCK_GRAPH || (only ? block != only : block->called)) continue;
+    status = explain_one(x, block);
+  }
+  return status;
+}
+
+static int explain(explainer *x) {
+  rt_options options;
+  ir_error error = {0};
+  int status = cli_context_options("explain", x->given[THREADS], x->given[DEVICE], &options);
+  if (status) return status;
+  const ir_target *target = NULL;
+  if (rt_context_create(&ir_mem_libc, &options, &x->context, &error) == IR_OK)
+    target = rt_context_target(x->context, &error);
+  if (target) x->target = *target;
+  if (!target || (x->given[TARGET] && rt_target_override(&x->target, x->given[TARGET], &error) != IR_OK))
+    return cli_failure("explain", &error);
+  status = cli_graph_open(&x->s, "explain", x->word, false);
+  if (!status) status = explain_all(x);
+  if (x->out.len) fwrite(x->out.data, 1, x->out.len, stdout);
+  return status;
+}
+
+/* CLI_END when there is something to explain; otherwise the exit status. */
+static int read_options(explainer *x, int argc, char **argv) {
+  static const cli_option options[OPTIONS] = {
+      {"--graph", "a name"},     {"--no-run", NULL},       {"--in", "NAME=VALUE"},  {"--size", "NAME=VALUE"},
+      {"--threads", "a number"}, {"--target", "settings"}, {"--device", "a device"}};
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
+  for (int next; (next = cli_next(&args)) != CLI_END;) {
+    int status = CLI_OK;
+    switch (next) {
+    case CLI_WRONG: return CLI_BAD_INPUT;
+    case CLI_HELP: fputs(help_text, stdout); return CLI_OK;
+    case NO_RUN: x->no_run = true; break;
+    case IN: status = cli_pairs_add(&x->in, "explain", "--in", args.value); break;
+    case SIZE: status = cli_pairs_add(&x->sizes, "explain", "--size", args.value); break;
+    case CLI_WORD:
+      if (x->word) status = cli_usage("explain", "one file at a time, found '%s' as well", args.value);
+      x->word = args.value;
+      break;
+    default: x->given[next] = args.value; break;
+    }
+    if (status) return status;
+  }
+  x->no_run |= x->given[TARGET] != NULL;
+  return x->word ? CLI_END : cli_usage("explain", "no file given; for example: viewfold explain blur.vf");
+}
+
+int cli_explain(int argc, char **argv) {
+  explainer x = {0};
+  x.s.module.mem = x.s.g.mem = &ir_mem_libc;
+  ir_text_init(&x.out, &ir_mem_libc);
+  int status = read_options(&x, argc, argv);
+  if (status == CLI_END) status = explain(&x);
+  ir_text_free(&x.out);
+  rt_context_destroy(x.context);
+  cli_graph_close(&x.s);
+  cli_pairs_free(&x.in);
+  cli_pairs_free(&x.sizes);
+  return status;
+}

@@ -1,0 +1,38 @@
+/* The part of `viewfold explain` that runs: what each kernel could take at best, should take and takes. */
+#ifndef VIEWFOLD_FRONTEND_CLI_EXPLAIN_EXPLAIN_H
+#define VIEWFOLD_FRONTEND_CLI_EXPLAIN_EXPLAIN_H
+
+#include "frontend/cli/buffers.h"
+#include "frontend/cli/explain/machine.h"
+#include "frontend/report/explain_kernels.h"
+
+/* Variables of the graph that is explained. */
+typedef struct explain_sizes {
+  ir_var_value *list;
+  size_t count;
+} explain_sizes;
+
+typedef struct explain_run {
+  rt_context *context;
+  const ir_graph *graph; /* as it was read */
+  const cli_pairs *in, *sizes;
+  cli_machine machine;
+  bool known; /* what the machine can do; of devices that nobody measures it is not */
+  cli_binding inputs;
+  rt_program *program;
+  int64_t *ns;          /* median by step of the plan; NULL: nothing was run */
+  char why[CLI_WHY];    /* nothing was run: "" when it was */
+  explain_sizes values; /* found at the first kernel, as the rounds are */
+  double *rounds;       /* of each step in a run; 0: not known */
+} explain_run;
+
+/* Compile and run the block, with inputs that are given or made up, unless r->why says why not. The exit
+ * status. */
+int explain_run_open(explain_run *r, cli_graph *s, const ir_parsed_graph *block);
+void explain_run_close(explain_run *r); /* in any case */
+/* An fe_explain_more whose user is the explain_run. */
+void explain_run_more(void *run, const struct fe_explained *explained, size_t number);
+/* A line about the memory that one run needs; nothing where nothing was run. */
+void explain_run_memory(const explain_run *r, ir_text *out);
+
+#endif

@@ -1,0 +1,255 @@
+/* Times of a graph's kernels: measured, and what is to be expected.
+ *
+ * The limit is the roofline (Williams, Waterman, Patterson, 2009) of all threads: the time to move the
+ * kernel's bytes through memory as large as they are, or to do its multiply-adds, whichever is longer. The
+ * rate of multiply-adds is that of f32, for integers as well; of what is twice as wide, half as many fit in a
+ * vector. What is predicted is that of the code as it is: without lanes a multiply-add does one element, an
+ * element that is gathered counts as one more, and small work has one thread. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/explain/explain.h"
+#include "ir/timer.h"
+
+enum { LEAST_RUNS = 5, MOST_RUNS = 101, MEASURED_NS = 200000000 };
+#define MOST_BYTES ((size_t)2 << 30)
+#define LAUNCH_MS  0.0003
+#define RUN_MS     10000.0 /* what takes longer is not run */
+
+/* running */
+
+/* The least that a run can take: its steps one after another, its operations at the machine's best. */
+static bool is_affordable(explain_run *r, ir_error *error) {
+  rt_cost cost;
+  if (rt_program_cost(r->program, r->inputs.values, &cost, error) != IR_OK) return false;
+  double ms = (double)cost.steps * LAUNCH_MS;
+  if (r->known) {
+    const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context));
+    ms = fmax(ms, (double)cost.flops / all->gflops * 1e-6);
+  }
+  if (ms <= RUN_MS) return true;
+  snprintf(r->why, sizeof r->why, "a run takes at least %.3g s, more than the %.0f s that are spent on one",
+           ms * 1e-3, RUN_MS * 1e-3);
+  return false;
+}
+
+static int ascending(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Medians by step, in r->ns. */
+static ir_status measure(explain_run *r, const cli_buffers *b, ir_error *error) {
+  size_t steps = rt_program_step_count(r->program), runs = 0;
+  int64_t *all = calloc(steps * MOST_RUNS + 1, sizeof *all), *one = calloc(steps + 1, sizeof *one);
+  int64_t start = ir_now_ns(), column[MOST_RUNS];
+  r->ns = calloc(steps + 1, sizeof *r->ns);
+  if (!all || !one || !r->ns) ir_fail(error, IR_ERR_MEMORY, "out of memory");
+  if (!error->status) rt_program_run(r->program, b->in, b->out, r->inputs.values, error);
+  for (; !error->status && runs < MOST_RUNS && (runs < LEAST_RUNS || ir_now_ns() - start < MEASURED_NS);
+       runs++) {
+    rt_program_run_timed(r->program, b->in, b->out, r->inputs.values, one, error);
+    memcpy(all + runs * steps, one, steps * sizeof *one);
+  }
+  for (size_t i = 0; i < steps && !error->status; i++) {
+    for (size_t k = 0; k < runs; k++) column[k] = all[k * steps + i];
+    qsort(column, runs, sizeof *column, ascending);
+    r->ns[i] = column[runs / 2];
+  }
+  free(all);
+  free(one);
+  return error->status;
+}
+
+static int compile_and_run(explain_run *r, cli_graph *s, const ir_parsed_graph *block, ir_ref results) {
+  cli_buffers buffers = {0};
+  ir_ref *inputs = calloc(block->param_count + 1, sizeof *inputs);
+  if (!inputs) ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+  for (size_t i = 0; inputs && i < block->param_count; i++) inputs[i] = block->params[i].ref;
+  fe_request request = {.graph = &s->g,
+                        .results = results,
+                        .inputs = inputs,
+                        .input_count = block->param_count,
+                        .vars = r->inputs.vars,
+                        .var_count = r->inputs.var_count,
+                        .name = block->name};
+  if (!s->error.status && cli_machine_find(r->context, true, &r->machine, &r->known, &s->error) == IR_OK &&
+      fe_compile(r->context, &request, &r->program, &s->error) == IR_OK && is_affordable(r, &s->error) &&
+      cli_buffers_open(&buffers, r->program, block, &r->inputs, &s->error) == IR_OK)
+    measure(r, &buffers, &s->error);
+  cli_buffers_close(&buffers);
+  free(inputs);
+  return s->error.status ? cli_failure("explain", &s->error) : CLI_OK;
+}
+
+int explain_run_open(explain_run *r, cli_graph *s, const ir_parsed_graph *block) {
+  ir_ref results = cli_graph_results(s, block);
+  if (!results) return CLI_BAD_INPUT;
+  r->graph = &s->g;
+  int status = cli_bind_seeded(s, block, results, r->in, r->sizes, MOST_BYTES, &r->inputs, r->why);
+  return status || *r->why ? status : compile_and_run(r, s, block, results);
+}
+
+void explain_run_close(explain_run *r) {
+  rt_program_release(r->program);
+  cli_binding_free(&r->inputs);
+  free(r->ns);
+  free(r->values.list);
+  free(r->rounds);
+  r->program = NULL, r->ns = NULL, r->values = (explain_sizes){0}, r->rounds = NULL;
+}
+
+/* sizes: the variables of the graph that is explained, a copy, are known by name */
+
+/* Once: variables are in the copy before anything else is made of it. */
+static bool find_sizes(explain_run *r, ir_graph *copy) {
+  explain_sizes *out = &r->values;
+  const ir_graph *from = r->graph;
+  if (out->list) return true;
+  ir_ref *by_name = calloc(copy->name_count + 1, sizeof *by_name);
+  out->list = calloc(r->inputs.var_count + 1, sizeof *out->list);
+  for (ir_ref ref = 1; by_name && ref < copy->count; ref++)
+    if (ir_op_of(copy, ref) == IR_OP_VAR) by_name[ir_get(copy, ref)->arg] = ref;
+  size_t names = copy->name_count;
+  for (size_t v = 0; by_name && out->list && v < r->inputs.var_count; v++) {
+    int64_t name = ir_get(from, r->inputs.vars[v])->arg;
+    int64_t own = ir_name(copy, ir_name_text(from, name), ir_name_length(from, name));
+    if (own >= 0 && (size_t)own < names && by_name[own])
+      out->list[out->count++] = (ir_var_value){by_name[own], r->inputs.values[v]};
+  }
+  bool good = by_name && out->list;
+  free(by_name);
+  return good;
+}
+
+static double number_of(ir_graph *g, ir_ref expression, const explain_sizes *s) {
+  int64_t value = 0;
+  ir_error ignored = {0};
+  ir_eval_index(g, expression, s->list, s->count, NULL, 0, &value, &ignored);
+  return (double)value;
+}
+
+/* lines */
+
+typedef struct expected {
+  double read, written, operations; /* of one run of the kernel */
+  double limit_ms, memory_ms, predicted_ms;
+  int threads;
+} expected;
+
+/* Operations, and as many of f32 as take as long. */
+typedef struct computing {
+  double operations, at_best, as_it_is;
+} computing;
+
+static computing compute(const fe_explained *e, size_t number, double flops, bool lanes,
+                         const explain_sizes *s) {
+  fe_arithmetic a = fe_arithmetic_of(e, number);
+  double floats = number_of(e->g, a.floats, s), integers = number_of(e->g, a.integers, s),
+         wide_floats = number_of(e->g, a.weighed_floats, s),
+         wide_integers = number_of(e->g, a.weighed_integers, s),
+         lone = (double)e->target->vector_bytes / 4; /* of as many elements as there could be, one is done */
+  computing c = {.operations = flops + integers};
+  double wide = floats > 0 ? flops * wide_floats / floats : flops;
+  c.at_best = wide + wide_integers;
+  c.as_it_is = lanes ? c.at_best : c.operations * lone;
+  return c;
+}
+
+static expected expect(const explain_run *r, const fe_explained *e, size_t number, const explain_sizes *s) {
+  fe_kernel_work work = fe_work_of(e, number);
+  rt_step_cost cost;
+  ir_error ignored = {0};
+  expected x = {.read = number_of(e->g, work.read, s), .written = number_of(e->g, work.written, s)};
+  rt_program_step_cost(r->program, r->inputs.values, number, &cost, &ignored);
+  x.threads = cost.threads;
+  const bench_limits *all = cli_machine_limits(&r->machine, rt_context_threads(r->context)),
+                     *own = cli_machine_limits(&r->machine, cost.threads);
+  fe_lanes lanes = fe_lanes_of(e, number);
+  computing c = compute(e, number, (double)cost.flops, lanes.lanes > 1, s);
+  double bytes = x.read + x.written, width = (double)e->target->vector_bytes / 4;
+  x.operations = c.operations;
+  x.memory_ms = bytes > 0 ? bench_limits_ms(all, x.read, x.written, 0) : 0;
+  x.limit_ms = fmax(x.memory_ms, c.at_best / all->gflops * 1e-6);
+  double gathers = lanes.gathered ? number_of(e->g, work.operations, s) * lanes.gathered : 0;
+  double computing_ms = (c.as_it_is + gathers * width) / own->gflops * 1e-6;
+  x.predicted_ms = LAUNCH_MS + fmax(bytes > 0 ? bench_limits_ms(own, x.read, x.written, 0) : 0, computing_ms);
+  return x;
+}
+
+static const char *level_of(const ir_target *t, double bytes) {
+  return bytes <= (double)t->l1_bytes   ? "the L1 cache"
+         : bytes <= (double)t->l2_bytes ? "the L2 cache"
+         : bytes <= (double)t->l3_bytes ? "the L3 cache"
+                                        : "memory";
+}
+
+static void put_limit(const expected *x, const fe_explained *e) {
+  double bytes = x->read + x->written, gbs = x->memory_ms > 0 ? bytes / x->memory_ms * 1e-6 : 0;
+  ir_textf(e->out, "  limit   %.4g ms, by ", x->limit_ms);
+  if (x->limit_ms > x->memory_ms) ir_textf(e->out, "%.4g million multiply-adds\n", x->operations / 2 * 1e-6);
+  else ir_textf(e->out, "%s: %.4g MB at %.3g GB/s\n", level_of(e->target, bytes), bytes * 1e-6, gbs);
+}
+
+static void put_share(const char *name, double ms, double limit_ms, ir_text *out) {
+  ir_textf(out, "  %-7s %.4g ms, %.0f %% of the limit", name, ms, 100 * limit_ms / ms);
+}
+
+/* How often a run of the graph runs each step, in r->rounds; 0: that is not known. */
+static bool count_rounds(explain_run *r, const fe_explained *e) {
+  size_t count = e->plan->step_count;
+  if (r->rounds) return true;
+  if (!(r->rounds = malloc((count + 1) * sizeof *r->rounds))) return false;
+  for (size_t i = 0; i < count; i++) r->rounds[i] = 1;
+  for (size_t i = 0; i < count; i++) {
+    const ir_step *s = &e->plan->steps[i];
+    double times = s->kind == IR_STEP_SCAN    ? number_of(e->g, s->count, &r->values)
+                   : s->kind == IR_STEP_WHILE ? 0
+                                              : 1;
+    size_t inside = s->inside[0] + s->inside[1]; /* at most 64 deep, so a step is met as often */
+    for (size_t k = 1; k <= inside && times != 1; k++) r->rounds[i + k] *= times;
+  }
+  return true;
+}
+
+static void put_taken(double ms, double rounds, double limit_ms, ir_text *out) {
+  if (ms <= 0) ir_text_str(out, "  took    no time: it did not run");
+  else if (rounds < 1) ir_textf(out, "  took    %.4g ms in all rounds", ms);
+  else put_share("took", ms / rounds, limit_ms, out);
+  if (ms > 0 && rounds > 1) ir_textf(out, ", in each of %.0f rounds", rounds);
+  ir_text_str(out, "\n");
+}
+
+void explain_run_more(void *run, const struct fe_explained *e, size_t number) {
+  explain_run *r = run;
+  if (!r->ns) {
+    if (*r->why) ir_textf(e->out, "  took    not run: %s\n", r->why);
+    return;
+  }
+  if (!r->known) {
+    ir_textf(e->out, "  took    %.4g ms\n", (double)r->ns[number] * 1e-6);
+  } else if (find_sizes(r, e->g) && count_rounds(r, e)) {
+    expected x = expect(r, e, number, &r->values);
+    put_limit(&x, e);
+    put_share("expects", x.predicted_ms, x.limit_ms, e->out);
+    ir_textf(e->out, ", by %d thread%s\n", x.threads, x.threads == 1 ? "" : "s");
+    put_taken((double)r->ns[number] * 1e-6, r->rounds[number], x.limit_ms, e->out);
+  } else {
+    e->out->failed = true;
+  }
+}
+
+void explain_run_memory(const explain_run *r, ir_text *out) {
+  rt_cost cost;
+  ir_error ignored = {0};
+  if (!r->ns || rt_program_cost(r->program, r->inputs.values, &cost, &ignored) != IR_OK) return;
+  double given = (double)cost.given_bytes, temps = (double)cost.temp_bytes;
+  int threads = rt_context_threads(r->context);
+  ir_textf(out, "\nmemory: %.4g MB of inputs and results, %.4g MB between them with %d thread%s",
+           given * 1e-6, temps * 1e-6, threads, threads == 1 ? "" : "s");
+  if (given > 0) ir_textf(out, "; in all %.3g times the former", (given + temps) / given);
+  ir_text_str(out, "\n");
+}

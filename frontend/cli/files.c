@@ -1,0 +1,80 @@
+#include "frontend/cli/files.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/graph.h"
+#include "frontend/cli/options.h"
+
+static cli_files *volatile unfinished; /* for the handler */
+
+static bool is_stdout(const cli_pair *pair) { return strcmp(pair->text, "-") == 0; }
+
+bool cli_files_take_stdout(const cli_pairs *out) {
+  for (size_t i = 0; i < out->count; i++)
+    if (is_stdout(&out->items[i])) return true;
+  return false;
+}
+
+/* Temporary files go, then the signal does what it would have done. */
+static void interrupted(int number) {
+  cli_files *files = unfinished;
+  for (size_t i = 0; files && i < files->room; i++)
+    if (files->list[i].temporary[0]) unlink(files->list[i].temporary);
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+static void handle(void (*handler)(int)) {
+  static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    struct sigaction now, wanted = {.sa_handler = handler};
+    if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+      sigaction(numbers[i], &wanted, NULL);
+  }
+}
+
+int cli_files_open(cli_files *files, const char *command, const cli_pairs *out, ir_error *error) {
+  files->list = calloc(out->count + 1, sizeof *files->list);
+  if (!files->list) {
+    ir_fail(error, IR_ERR_MEMORY, "out of memory");
+    return cli_failure(command, error);
+  }
+  files->room = out->count;
+  unfinished = files;
+  handle(interrupted);
+  for (; files->count < out->count; files->count++) {
+    const cli_pair *pair = &out->items[files->count];
+    fe_atomic_file *file = &files->list[files->count];
+    ir_status status =
+        is_stdout(pair) ? fe_atomic_stdout(file, error) : fe_atomic_open(file, pair->text, error);
+    if (status != IR_OK) return cli_failure(command, error);
+    for (size_t k = 0; k < files->count; k++)
+      if (fe_atomic_same(file, &files->list[k])) {
+        fe_atomic_abandon(file);
+        return cli_usage(command, "--out: two results go to %s%s%s", out->items[k].text,
+                         strcmp(out->items[k].text, pair->text) == 0 ? "" : ", also written ",
+                         strcmp(out->items[k].text, pair->text) == 0 ? "" : pair->text);
+      }
+  }
+  return CLI_OK;
+}
+
+ir_status cli_files_commit(cli_files *files, ir_error *error) {
+  for (size_t i = 0; i < files->count; i++)
+    if (fe_atomic_commit(&files->list[i], error) != IR_OK) return error->status;
+  return IR_OK;
+}
+
+void cli_files_close(cli_files *files) {
+  for (size_t i = 0; i < files->count; i++) fe_atomic_abandon(&files->list[i]);
+  if (unfinished == files) {
+    handle(SIG_DFL);
+    unfinished = NULL;
+  }
+  free(files->list);
+  *files = (cli_files){0};
+}

@@ -1,0 +1,166 @@
+#include "frontend/cli/graph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/text/chain.h"
+#include "frontend/cli/cli.h"
+#include "frontend/cli/options.h"
+#include "frontend/cli/trace.h"
+#include "frontend/api/compiling.h"
+#include "frontend/text/nearest.h"
+#include "frontend/text/reader.h"
+#include "passes/ops/ops.h"
+
+int cli_failure(const char *command, const ir_error *error) {
+  bool placed = strstr(error->text, ": error: ") != NULL; /* begins with a file's name */
+  if (placed) fprintf(stderr, "%s\n", error->text);
+  else fprintf(stderr, "viewfold %s: %s\n", command, error->text);
+  switch (error->status) {
+  case IR_OK:
+  case IR_ERR_INVALID:
+  case IR_ERR_IO:
+  case IR_ERR_RANGE: return CLI_BAD_INPUT;
+  case IR_ERR_MEMORY:
+  case IR_ERR_UNSUPPORTED:
+  case IR_ERR_COMPILE:
+  case IR_ERR_DEVICE:
+  case IR_ERR_INTERNAL: return CLI_DEVICE;
+  }
+  return CLI_DEVICE;
+}
+
+/* graphs */
+
+static bool is_chain(const char *word) {
+  size_t length = strcspn(word, "[");
+  return word[length] == '[' && ir_dtype_parse(word, length) != IR_NONE;
+}
+
+static bool add_named(const ir_mem *mem, ir_named **list, size_t *count, size_t *cap, ir_named item) {
+  if (!IR_RESERVE(mem, *list, *cap, 1)) return false;
+  (*list)[(*count)++] = item;
+  return true;
+}
+
+/* The chain as the only graph of a module. */
+static void open_chain(cli_graph *s, const char *text) {
+  ir_graph *g = &s->g;
+  ir_module *m = &s->module;
+  ir_ref made = fe_chain_parse(g, "<chain>", text, strlen(text)), buffer = made;
+  while (buffer && ir_op_of(g, buffer) != IR_OP_INPUT) buffer = ir_src(g, buffer, 0);
+  if (!made) return;
+  ir_ref root = ir_tuple(g, &made, 1);
+  if (root && IR_RESERVE(m->mem, m->graphs, m->cap, 1)) {
+    ir_parsed_graph *block = &m->graphs[m->count++];
+    *block = (ir_parsed_graph){
+        .kind = IR_BLOCK_GRAPH, .name = "chain", .name_length = 5, .root = root, .line = 1, .column = 1};
+    if (add_named(m->mem, &block->params, &block->param_count, &block->param_cap,
+                  (ir_named){"x", 1, buffer}) &&
+        add_named(m->mem, &block->results, &block->result_count, &block->result_cap,
+                  (ir_named){"y", 1, made}))
+      return;
+  }
+  ir_fail(g->error, IR_ERR_MEMORY, "out of memory reading a chain");
+}
+
+int cli_graph_open(cli_graph *s, const char *command, const char *word, bool trace) {
+  *s = (cli_graph){.command = command};
+  int status = cli_trace_init(&s->watch, command, trace);
+  if (status) return status;
+  ir_graph_init(&s->g, &ir_mem_libc, &s->error);
+  s->module.mem = &ir_mem_libc;
+  if (!s->error.status && is_chain(word)) open_chain(s, word);
+  else if (!s->error.status) fe_read_graphs(&s->g, word, &s->module);
+  return s->error.status ? cli_failure(command, &s->error) : CLI_OK;
+}
+
+void cli_graph_close(cli_graph *s) {
+  ir_module_free(&s->module);
+  ir_graph_free(&s->g);
+}
+
+static int list_graphs(const cli_graph *s, char *out, size_t size) {
+  int used = 0, count = 0;
+  for (size_t i = 0; i < s->module.count; i++) {
+    if (s->module.graphs[i].kind != IR_BLOCK_GRAPH || s->module.graphs[i].called) continue;
+    if (used < (int)size)
+      used +=
+          snprintf(out + used, size - (size_t)used, "%s@%.60s", count ? ", " : "", s->module.graphs[i].name);
+    count++;
+  }
+  return count;
+}
+
+const ir_parsed_graph *cli_graph_pick(const cli_graph *s, const char *word, const char *name) {
+  char names[400] = "";
+  const ir_parsed_graph *found = NULL;
+  int count = list_graphs(s, names, sizeof names);
+  if (name && *name == '@') name++;
+  for (size_t i = 0; i < s->module.count; i++) {
+    const ir_parsed_graph *block = &s->module.graphs[i];
+    if (block->kind == IR_BLOCK_GRAPH &&
+        (name ? strcmp(block->name, name) == 0 : count == 1 && !block->called))
+      found = block;
+  }
+  if (found) return found;
+  if (count == 0) cli_usage(s->command, "%s holds no tensor graph", word);
+  else if (name) cli_usage(s->command, "%s holds no graph @%s; it holds %s", word, name, names);
+  else cli_usage(s->command, "%s holds %d graphs, %s; choose one with --graph", word, count, names);
+  return NULL;
+}
+
+ir_ref cli_graph_results(cli_graph *s, const ir_parsed_graph *block) {
+  ir_ref *firm = malloc(block->result_count * sizeof *firm), made = 0;
+  for (size_t i = 0; firm && i < block->result_count; i++) firm[i] = op_firm(&s->g, block->results[i].ref);
+  if (firm) made = ir_tuple(&s->g, firm, (uint32_t)block->result_count);
+  free(firm);
+  if (!made) {
+    ir_fail(&s->error, IR_ERR_MEMORY, "out of memory");
+    cli_failure(s->command, &s->error);
+  }
+  return made;
+}
+
+/* options */
+
+static bool read_threads(const char *text, int *threads) {
+  char *end;
+  long value = strtol(text, &end, 10);
+  *threads = (int)value;
+  return *text && !*end && value >= 1 && value <= 4096;
+}
+
+int cli_compiling(const char *command, rt_compiling *how, bool *forbidden) {
+  fe_compiling read;
+  ir_error error = {0};
+  if (fe_compiling_read(&read, &error) != IR_OK) return cli_failure(command, &error);
+  *how = read.how;
+  how->process |= !read.given;
+  *forbidden = read.forbidden;
+  return CLI_OK;
+}
+
+int cli_context_options(const char *command, const char *threads, const char *device, rt_options *options) {
+  *options = (rt_options){0};
+  const char *variable = getenv("VIEWFOLD_THREADS");
+  fe_debug debug;
+  int status = cli_debug(command, &debug);
+  if (!status) status = cli_compiling(command, &options->compiling, &options->no_compile);
+  if (status) return status;
+  if (threads && !read_threads(threads, &options->threads))
+    return cli_usage(command, "--threads takes a number from 1 to 4096, found '%s'", threads);
+  if (!threads && variable && *variable && !read_threads(variable, &options->threads))
+    return cli_usage(command, "VIEWFOLD_THREADS takes a number from 1 to 4096, found '%s'", variable);
+  options->device = device ? device : getenv("VIEWFOLD_DEVICE");
+  if (options->device && !*options->device) options->device = NULL;
+  if (options->device && !rt_device_is_name(options->device))
+    return cli_usage(command,
+                     "unknown device '%s'; expected cpu, opencl, opencl:NUMBER or opencl:PART OF NAME",
+                     options->device);
+  options->perf_map = debug.perf;
+  options->cache_report = debug.cache ? fe_debug_cache : NULL;
+  options->no_disk = debug.bisects; /* what a rewrite less makes is not kept */
+  return CLI_OK;
+}

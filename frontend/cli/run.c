@@ -1,0 +1,317 @@
+/* `viewfold run`: a graph from a file, arrays in, arrays out.
+ *
+ * Nothing precedes the look-up in the cache but reading the graph and its inputs; outputs appear all together
+ * or not at all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/arrays.h"
+#include "frontend/cli/buffers.h"
+#include "frontend/cli/files.h"
+#include "frontend/cli/options.h"
+#include "frontend/cli/trace.h"
+#include "frontend/text/loop_schedule.h"
+#include "frontend/files/npy_header.h"
+#include "frontend/report/times.h"
+
+enum { MOST_TIMES = 1 << 16, LEAST_RUNS = 3, MEASURED_NS = 200000000 };
+
+static const char help_text[] =
+    "Usage: viewfold run FILE.vf [--in NAME=VALUE]... [--out NAME=FILE.npy]... [OPTIONS]\n"
+    "\n"
+    "Compiles a graph, or takes it compiled from the cache, and runs it. FILE.vf holds graphs as text:\n"
+    "\n"
+    "  graph @blur(%x: f32[480,640]) {\n"
+    "    %p = pad %x pads=[[1,1],[0,0]]\n"
+    "    %a = shrink %p bounds=[[0,480],[0,640]]\n"
+    "    %b = shrink %p bounds=[[2,482],[0,640]]\n"
+    "    %s = add %a, %b\n"
+    "    %h = mul %s, 0.5\n"
+    "    return %h\n"
+    "  }\n"
+    "\n"
+    "  $ viewfold run blur.vf --in x=x.npy --out h=h.npy\n"
+    "\n"
+    "Results that are not written are summarised on standard output: all elements of a small array, "
+    "otherwise minimum,\n"
+    "maximum, mean and the first elements. `-` reads the graph from standard input; a chain expression such "
+    "as\n"
+    "'f32[3,2].permute(1,0)' stands for a graph with parameter x and result y.\n"
+    "\n"
+    "Options:\n"
+    "  --in NAME=VALUE     the parameter's value: a .npy file of its dtype and shape, or the array itself, "
+    "as in\n"
+    "                      --in s=3.5 or --in 'x=[[1,2],[3,4]]'. Sizes that are variables follow from the "
+    "shapes given\n"
+    "  --out NAME=FILE     write this result as .npy; either all files are written or none. `-` is standard "
+    "output; all\n"
+    "                      else that is said then goes to standard error\n"
+    "  --size NAME=VALUE   the value of a size variable that no input tells\n"
+    "  --graph NAME        which graph, if the file holds several\n"
+    "  --check             compare with the reference evaluator: bit by bit where no float sum is involved, "
+    "otherwise\n"
+    "                      within a tolerance that is printed. Slow; exit status 1 if they differ\n"
+    "  --time              run repeatedly for 0.2 s and print a line of JSON: cold_ms from the start of the "
+    "command to\n"
+    "                      the first result, compile_ms of it for compiling (0: from the cache), ms the "
+    "median and min_ms the\n"
+    "                      fastest run after that, bytes of all buffers and flops of one run\n"
+    "  --schedule FILE     shape the kernels' loops as this says, in lines that `viewfold dump "
+    "--stage=loops` "
+    "prints\n"
+    "  --device DEVICE     cpu (the default), opencl, opencl:N or opencl:PART OF NAME; see `viewfold "
+    "devices`\n"
+    "  --threads N         how many threads may be used\n"
+    "\n"
+    "Environment: VIEWFOLD_CACHE_DIR where compiled kernels are kept; VIEWFOLD_COMPILE=0 fails instead of "
+    "compiling,\n"
+    "inprocess compiles without a process of its own; VIEWFOLD_COMPILE_SECONDS and VIEWFOLD_COMPILE_BYTES "
+    "limit "
+    "that one;\n"
+    "VIEWFOLD_DEVICE and VIEWFOLD_THREADS in place of the options; VIEWFOLD_DEBUG=time tells on standard "
+    "error how long "
+    "each\n"
+    "part of compiling took.\n"
+    "\n"
+    "Exit status: 0; 1 when --check finds a difference; 2 when the graph or the inputs are wrong, positions "
+    "to gather out\n"
+    "of range included; 3 when the graph cannot be compiled or the device fails.\n";
+
+enum { IN, OUT, SIZE, NAME, DEVICE, THREADS, SCHEDULE, CHECK, TIME, OPTIONS };
+
+typedef struct runner {
+  int64_t started;
+  const char *word, *given[OPTIONS];
+  bool check, time;
+  cli_pairs in, out, sizes;
+  cli_graph s;
+  const ir_parsed_graph *block;
+  ir_ref results;
+  cli_binding inputs;
+  rt_context *context;
+  rt_program *program;
+  cli_buffers buffers;
+  cli_files files; /* one for each --out */
+  FILE *says;      /* where all else goes: standard output, unless an array does */
+  ir_text schedule;
+  int64_t compile_ns, cold_ns;
+  double *times;
+  fe_times parts; /* of the compilation, where VIEWFOLD_DEBUG asks for them */
+  bool wants_parts;
+} runner;
+
+static int failed(runner *r) { return cli_failure("run", &r->s.error); }
+static int no_memory(runner *r) {
+  ir_fail(&r->s.error, IR_ERR_MEMORY, "out of memory");
+  return failed(r);
+}
+
+/* Compiling. */
+
+static int compile(runner *r) {
+  rt_options options;
+  int status = cli_context_options("run", r->given[THREADS], r->given[DEVICE], &options);
+  if (status) return status;
+  if (r->wants_parts) options.timer = &r->parts.timer;
+  ir_ref *inputs = calloc(r->block->param_count + 1, sizeof *inputs);
+  if (!inputs) return no_memory(r);
+  for (size_t i = 0; i < r->block->param_count; i++) inputs[i] = r->block->params[i].ref;
+  fe_request request = {.graph = &r->s.g,
+                        .observer = fe_watch_observer(&r->s.watch),
+                        .results = r->results,
+                        .inputs = inputs,
+                        .input_count = r->block->param_count,
+                        .vars = r->inputs.vars,
+                        .var_count = r->inputs.var_count,
+                        .schedule = r->given[SCHEDULE] ? ir_text_get(&r->schedule) : NULL,
+                        .name = r->block->name};
+  int64_t before = ir_now_ns();
+  if (rt_context_create(&ir_mem_libc, &options, &r->context, &r->s.error) == IR_OK)
+    fe_compile(r->context, &request, &r->program, &r->s.error);
+  free(inputs);
+  if (r->s.error.status) return failed(r);
+  r->compile_ns = rt_program_stats(r->program).compiled ? ir_now_ns() - before : 0;
+  return CLI_OK;
+}
+
+static void print_parts(runner *r) {
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  rt_cost cost;
+  fe_times_print(&r->parts, &text);
+  if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) == IR_OK)
+    ir_textf(&text, "%lld bytes of memory for intermediates\n", (long long)cost.temp_bytes);
+  fputs(ir_text_get(&text), stderr);
+  ir_text_free(&text);
+}
+
+static size_t result_of(const runner *r, const cli_pair *pair) {
+  size_t i = 0;
+  while (i < r->buffers.output_count && !cli_is_called(pair, r->block->results[i].name)) i++;
+  return i;
+}
+
+static int write_files(runner *r) {
+  for (size_t i = 0; i < r->files.count; i++) {
+    const fe_array *a = &r->buffers.outputs[result_of(r, &r->out.items[i])];
+    if (fe_npy_put(&r->files.list[i], a->dtype, a->rank, a->shape, a->data, &r->s.error) != IR_OK)
+      return failed(r);
+  }
+  return cli_files_commit(&r->files, &r->s.error) != IR_OK ? failed(r) : CLI_OK;
+}
+
+/* Running. */
+
+static int run_once(runner *r) {
+  rt_program_run(r->program, r->buffers.in, r->buffers.out, r->inputs.values, &r->s.error);
+  return r->s.error.status ? failed(r) : CLI_OK;
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static int measure(runner *r, size_t *count) {
+  int64_t start = ir_now_ns(), before = start;
+  r->times = malloc(MOST_TIMES * sizeof *r->times);
+  if (!r->times) return no_memory(r);
+  for (*count = 0; *count < MOST_TIMES && (*count < LEAST_RUNS || before - start < MEASURED_NS); ++*count) {
+    int status = run_once(r);
+    if (status) return status;
+    int64_t after = ir_now_ns();
+    r->times[*count] = (double)(after - before) * 1e-6;
+    before = after;
+  }
+  qsort(r->times, *count, sizeof *r->times, ascending);
+  return CLI_OK;
+}
+
+static void put_json_string(FILE *to, const char *s) {
+  putc('"', to);
+  for (; *s; s++) {
+    unsigned char c = (unsigned char)*s;
+    if (c < ' ' || c >= 127) fprintf(to, "\\u%04x", c);
+    else fprintf(to, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+  }
+  putc('"', to);
+}
+
+static int print_times(runner *r) {
+  size_t count = 0;
+  rt_cost cost;
+  int status = measure(r, &count);
+  if (status) return status;
+  if (rt_program_cost(r->program, r->inputs.values, &cost, &r->s.error) != IR_OK) return failed(r);
+  fputs("{\"graph\":", r->says);
+  put_json_string(r->says, r->block->name);
+  fprintf(
+      r->says,
+      ",\"cold_ms\":%.3f,\"compile_ms\":%.3f,\"ms\":%.6f,\"min_ms\":%.6f,\"bytes\":%lld,\"flops\":%lld}\n",
+      (double)r->cold_ns * 1e-6, (double)r->compile_ns * 1e-6, r->times[count / 2], r->times[0],
+      (long long)cost.bytes, (long long)cost.flops);
+  return CLI_OK;
+}
+
+/* Summaries of what is not written, then what --check found. */
+static int report(runner *r) {
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  for (size_t i = 0; i < r->buffers.output_count; i++)
+    if (!cli_pairs_find(&r->out, r->block->results[i].name))
+      cli_summary(r->block->results[i].name, &r->buffers.outputs[i], &text);
+  int status =
+      r->check ? cli_check(&r->s, r->block, r->results, &r->inputs, r->buffers.outputs, &text) : CLI_OK;
+  fputs(ir_text_get(&text), r->says);
+  if (text.failed && !status) status = no_memory(r);
+  ir_text_free(&text);
+  return status;
+}
+
+static int run(runner *r) {
+  r->says = cli_files_take_stdout(&r->out) ? stderr : stdout;
+  int64_t start = ir_now_ns();
+  int status = cli_graph_open(&r->s, "run", r->word, false);
+  if (r->wants_parts) ir_timer_lap(&r->parts.timer, &start, "read", -1, NULL);
+  if (status) return status;
+  r->block = cli_graph_pick(&r->s, r->word, r->given[NAME]);
+  if (!r->block || !(r->results = cli_graph_results(&r->s, r->block))) return CLI_BAD_INPUT;
+  status =
+      cli_pairs_check(&r->out, "run", "--out", r->block->results, r->block->result_count, r->block, "result");
+  if (!status && r->given[SCHEDULE] &&
+      fe_schedule_load(r->given[SCHEDULE], &r->schedule, &r->s.error) != IR_OK)
+    status = failed(r);
+  if (!status) status = cli_bind(&r->s, r->block, r->results, &r->in, &r->sizes, &r->inputs);
+  if (!status) status = compile(r);
+  if (!status && r->wants_parts) print_parts(r);
+  if (!status && cli_buffers_open(&r->buffers, r->program, r->block, &r->inputs, &r->s.error) != IR_OK)
+    status = failed(r);
+  if (!status) status = cli_files_open(&r->files, "run", &r->out, &r->s.error);
+  if (!status) status = run_once(r);
+  r->cold_ns = ir_now_ns() - r->started;
+  if (!status) status = report(r);
+  int written = status == CLI_OK || status == CLI_CHECK_FAILED ? write_files(r) : CLI_OK;
+  if (!status) status = written;
+  if (!status && r->time) status = print_times(r);
+  return status;
+}
+
+static void close_all(runner *r) {
+  cli_files_close(&r->files);
+  cli_buffers_close(&r->buffers);
+  free(r->times);
+  ir_text_free(&r->schedule);
+  rt_program_release(r->program);
+  rt_context_destroy(r->context);
+  if (r->wants_parts) fe_times_free(&r->parts);
+  cli_binding_free(&r->inputs);
+  cli_graph_close(&r->s);
+  cli_pairs_free(&r->in);
+  cli_pairs_free(&r->out);
+  cli_pairs_free(&r->sizes);
+}
+
+/* CLI_END when everything was read and there is a graph to run; otherwise the exit status. */
+static int read_options(runner *r, int argc, char **argv) {
+  static const cli_option options[OPTIONS] = {
+      {"--in", "NAME=VALUE"},   {"--out", "NAME=FILE"},   {"--size", "NAME=VALUE"},
+      {"--graph", "a name"},    {"--device", "a device"}, {"--threads", "a number"},
+      {"--schedule", "a file"}, {"--check", NULL},        {"--time", NULL}};
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
+  for (int next; (next = cli_next(&args)) != CLI_END;) {
+    int status = CLI_OK;
+    switch (next) {
+    case CLI_WRONG: return CLI_BAD_INPUT;
+    case CLI_HELP: fputs(help_text, stdout); return CLI_OK;
+    case IN: status = cli_pairs_add(&r->in, "run", "--in", args.value); break;
+    case OUT: status = cli_pairs_add(&r->out, "run", "--out", args.value); break;
+    case SIZE: status = cli_pairs_add(&r->sizes, "run", "--size", args.value); break;
+    case CHECK: r->check = true; break;
+    case TIME: r->time = true; break;
+    case CLI_WORD:
+      if (r->word) status = cli_usage("run", "one graph at a time, found '%s' as well", args.value);
+      r->word = args.value;
+      break;
+    default: r->given[next] = args.value; break;
+    }
+    if (status) return status;
+  }
+  return r->word ? CLI_END
+                 : cli_usage("run",
+                             "no file given; for example: viewfold run blur.vf --in x=x.npy --out h=h.npy");
+}
+
+int cli_run(int argc, char **argv) {
+  runner r = {.started = ir_now_ns()};
+  r.s.module.mem = r.s.g.mem = &ir_mem_libc;
+  ir_text_init(&r.schedule, &ir_mem_libc);
+  int status = read_options(&r, argc, argv);
+  fe_debug debug = {0};
+  if (status == CLI_END && cli_debug("run", &debug) != CLI_OK) status = CLI_BAD_INPUT;
+  r.wants_parts = debug.time && fe_times_init(&r.parts, &ir_mem_libc);
+  if (status == CLI_END) status = run(&r);
+  close_all(&r);
+  return status;
+}

@@ -1,0 +1,49 @@
+/* The page: the template with its style, its script and the data put in place of the markers. */
+#include "frontend/cli/show/show.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "show_page.h" /* frontend/show*.html, .css and .js as arrays */
+
+static void put_html(ir_text *out, const char *text) {
+  static const char *const names[128] = {['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;"};
+  for (; *text; text++) {
+    const char *name = (unsigned char)*text < 128 ? names[(unsigned char)*text] : NULL;
+    if (name) ir_text_str(out, name);
+    else ir_text_add(out, text, 1);
+  }
+}
+
+/* Within a script element only `<` can be taken for markup, and in JSON it stands in strings alone. */
+static void put_json(ir_text *out, const json_t *data) {
+  char *text = json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII);
+  if (!text) out->failed = true;
+  for (const char *at = text; at && *at;) {
+    size_t plain = strcspn(at, "<");
+    ir_text_add(out, at, plain);
+    at += plain;
+    if (*at) ir_text_str(out, "\\u003c"), at++;
+  }
+  free(text);
+}
+
+bool show_page(const char *title, const json_t *data, ir_text *out) {
+  const char *at = show_html;
+  for (const char *marker; (marker = strchr(at, '@')); at = marker + 3) {
+    ir_text_add(out, at, (size_t)(marker - at));
+    switch (marker[1]) { /* the name of a marker is one letter between two @ */
+    case 'T': put_html(out, title); break;
+    case 'C': ir_text_str(out, show_css); break;
+    case 'S':
+      ir_text_str(out, show_expression_js);
+      ir_text_str(out, show_step_js);
+      ir_text_str(out, show_js);
+      break;
+    case 'D': put_json(out, data); break;
+    default: break;
+    }
+  }
+  ir_text_str(out, at);
+  return !out->failed;
+}

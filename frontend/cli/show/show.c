@@ -1,0 +1,101 @@
+/* `viewfold show`: a page with pictures of views, the graph and its code. */
+#include "frontend/cli/show/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/files/atomic_file.h"
+#include "frontend/cli/cli.h"
+#include "frontend/cli/options.h"
+#include "runtime/cpu/target.h"
+
+static const char help_text[] =
+    "Usage: viewfold show [-o PAGE.html] [--graph NAME] FILE.vf|CHAIN\n"
+    "\n"
+    "Writes one page for a browser, complete in itself: nothing is fetched, nothing else is needed. FILE.vf "
+    "`-` is\n"
+    "standard input. Nothing is run.\n"
+    "\n"
+    "  $ viewfold show 'f32[3,2].permute(1,0).reshape(3,2)' -o page.html\n"
+    "\n"
+    "For each step of a chain of views it shows the shape, strides, offset and mask (half-open), the "
+    "elements and "
+    "the\n"
+    "memory that they read, the index expression and the rules that made it. Point at an element, or move "
+    "over "
+    "the elements\n"
+    "with the arrow keys, to see its address worked out. Below are the graph, its kernels, loops and code.\n"
+    "\n"
+    "Options:\n"
+    "  -o FILE        write the page there; otherwise, and for `-`, to standard output\n"
+    "  --graph NAME   this graph of the file; otherwise all\n"
+    "\n"
+    "Exit status: 0; 2 when the input is wrong or the page cannot be written; 3 when the code cannot be "
+    "made: "
+    "the page\n"
+    "then says so in its place.\n";
+
+static int write_page(const ir_text *page, const char *path) {
+  ir_error error = {0};
+  fe_atomic_file file;
+  if (!path || strcmp(path, "-") == 0) {
+    fwrite(page->data, 1, page->len, stdout);
+    return CLI_OK;
+  }
+  if (fe_atomic_open(&file, path, &error) == IR_OK &&
+      fe_atomic_write(&file, page->data, page->len, &error) == IR_OK &&
+      fe_atomic_commit(&file, &error) == IR_OK)
+    return CLI_OK;
+  return cli_failure("show", &error);
+}
+
+static int make_page(show *s, const char *word, const char *name, ir_text *page) {
+  ir_error error = {0};
+  json_t *data = show_data(s, word, name);
+  if (!data) return s->status ? s->status : CLI_BAD_INPUT;
+  if (!show_page(word, data, page)) ir_fail(&error, IR_ERR_MEMORY, "out of memory writing a page");
+  json_decref(data);
+  return error.status ? cli_failure("show", &error) : CLI_OK;
+}
+
+static int show_word(show *s, const char *word, const char *name, const char *path) {
+  ir_text page;
+  int status = cli_graph_open(&s->s, "show", word, false);
+  ir_text_init(&page, &ir_mem_libc);
+  if (!status) status = make_page(s, word, name, &page);
+  if (!status) status = write_page(&page, path);
+  ir_text_free(&page);
+  cli_graph_close(&s->s);
+  return status ? status : s->status;
+}
+
+int cli_show(int argc, char **argv) {
+  enum { OUTPUT, NAME, OPTIONS };
+  static const cli_option options[OPTIONS] = {{"-o", "a file to write"}, {"--graph", "a name"}};
+  const char *given[OPTIONS] = {NULL}, *word = NULL;
+  cli_args args = {.argc = argc, .at = 1, .argv = argv, .options = options, .count = OPTIONS};
+  for (int next; (next = cli_next(&args)) != CLI_END;) {
+    if (next == CLI_WRONG) return CLI_BAD_INPUT;
+    if (next == CLI_HELP) {
+      fputs(help_text, stdout);
+      return CLI_OK;
+    }
+    if (next >= 0) given[next] = args.value;
+    else if (word) return cli_usage("show", "one file at a time, found '%s' as well", args.value);
+    else word = args.value;
+  }
+  if (!word)
+    return cli_usage("show",
+                     "no file given; for example: viewfold show 'f32[3,2].permute(1,0)' -o page.html");
+  ir_error error = {0};
+  show s = {0};
+  rt_compiling how;
+  bool forbidden;
+  int status = cli_compiling("show", &how, &forbidden);
+  if (status) return status;
+  if (rt_target_host(&s.target, &error) != IR_OK || rt_module_init(&s.module, &how, &error) != IR_OK)
+    return cli_failure("show", &error);
+  status = show_word(&s, word, given[NAME], given[OUTPUT]);
+  rt_module_free(&s.module);
+  return status;
+}

@@ -1,0 +1,86 @@
+/* Which rules fired, and what they made of which expression. */
+#include "frontend/cli/show/show.h"
+
+#include <string.h>
+
+#include "passes/index/rule.h"
+
+enum { ROWS_MOST = 300, TEXT_MOST = 1 << 18, EXPRESSION_MOST = 1000 };
+
+static const pass_rule *rule_named(const char *name) {
+  for (size_t i = 0; i < pass_index_rule_set.rule_count; i++)
+    if (strcmp(pass_index_rule_set.rules[i].name, name) == 0) return &pass_index_rule_set.rules[i];
+  return NULL;
+}
+
+static json_t *plain(const char *text) { return show_text(text, strlen(text)); }
+
+/* What is no row of the table is a function of the builders: only its name is known. */
+static void note_rule(show *s, const char *name) {
+  const pass_rule *r = rule_named(name);
+  if (!r || json_object_get(s->rules, name)) return;
+  json_t *made = json_object();
+  show_set(s, made, "left", plain(r->left));
+  show_set(s, made, "right", plain(r->right));
+  show_set(s, made, "condition", plain(r->condition));
+  show_set(s, made, "reason", plain(r->reason));
+  show_set(s, s->rules, name, made);
+}
+
+/* op(src), which is no node and must not become one: watching changes nothing. */
+static void put_before(const ir_graph *g, ir_op op, const ir_ref *src, uint32_t nsrc, ir_text *out) {
+  const char *infix = ir_ops[op].infix;
+  bool between = *infix && nsrc > 1;
+  if (between) ir_text_str(out, "(");
+  else ir_textf(out, *infix ? "%s(" : "%s(", *infix ? infix : ir_ops[op].text);
+  for (uint32_t i = 0; i < nsrc; i++) {
+    if (i) ir_text_str(out, between ? infix : ", ");
+    ir_print_expr(g, src[i], out);
+  }
+  ir_text_str(out, ")");
+}
+
+static json_t *shortened(const ir_text *text) {
+  bool whole = text->len <= EXPRESSION_MOST;
+  json_t *cut = show_text(ir_text_get(text), whole ? text->len : EXPRESSION_MOST);
+  json_t *made = whole ? cut : json_sprintf("%s ...", json_string_value(cut));
+  if (!whole) json_decref(cut);
+  return made;
+}
+
+static bool note(void *user, ir_graph *g, const char *rule, ir_ref given, ir_op op, const ir_ref *src,
+                 uint32_t nsrc, ir_ref result) {
+  show_watch *w = user;
+  (void)given;
+  if (json_array_size(w->list) >= ROWS_MOST || w->printed > TEXT_MOST) {
+    w->more++;
+    return true;
+  }
+  ir_text before, after;
+  ir_text_init(&before, &ir_mem_libc);
+  ir_text_init(&after, &ir_mem_libc);
+  put_before(g, op, src, nsrc, &before);
+  ir_print_expr(g, result, &after);
+  w->printed += before.len + after.len;
+  w->s->failed |= before.failed || after.failed;
+  json_t *row = json_object();
+  show_set(w->s, row, "rule", plain(rule));
+  show_set(w->s, row, "before", shortened(&before));
+  show_set(w->s, row, "after", shortened(&after));
+  show_add(w->s, w->list, row);
+  note_rule(w->s, rule);
+  ir_text_free(&before);
+  ir_text_free(&after);
+  return true;
+}
+
+void show_watch_begin(show_watch *w, show *s, ir_graph *g) {
+  *w = (show_watch){.s = s, .observer = {.user = w, .rewrite = note}, .list = json_array()};
+  g->observer = &w->observer;
+}
+
+void show_watch_end(show_watch *w, ir_graph *g, json_t *step) {
+  g->observer = NULL;
+  show_set(w->s, step, "rewrites", w->list);
+  show_set(w->s, step, "more", json_integer((json_int_t)w->more));
+}

@@ -1,0 +1,217 @@
+/* The size variables of a graph, solved from the shapes of its inputs. */
+#include "frontend/cli/bind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli/cli.h"
+#include "frontend/cli/options.h"
+
+static ir_ref dim_of(const cli_binder *b, size_t param, int axis) {
+  ir_ref dims[2 * IR_MAX_RANK];
+  ir_physical(&b->s->g, b->block->params[param].ref, dims);
+  return dims[axis];
+}
+
+static size_t var_number(const cli_binder *b, ir_ref var) {
+  size_t count = b->out->var_count, i = ir_place(b->out->vars, count, var); /* ascending */
+  return i < count && b->out->vars[i] == var ? i : count;
+}
+
+static const char *var_name(const cli_binder *b, size_t var) {
+  return ir_name_text(&b->s->g, ir_get(&b->s->g, b->out->vars[var])->arg);
+}
+
+typedef struct declared {
+  int64_t lo, hi, divisor;
+} declared;
+static declared declared_of(const cli_binder *b, size_t var) {
+  declared d = {INT64_MIN, INT64_MAX, 1};
+  const ir_node *n = ir_get(&b->s->g, b->out->vars[var]);
+  ir_is_const(&b->s->g, n->src[0], &d.lo);
+  ir_is_const(&b->s->g, n->src[1], &d.hi);
+  ir_is_const(&b->s->g, n->src[2], &d.divisor);
+  return d;
+}
+
+/* What is wrong with a value of a variable; empty when nothing is. */
+static void check_value(const cli_binder *b, size_t var, int64_t value, char *reason, size_t size) {
+  declared d = declared_of(b, var);
+  const char *name = var_name(b, var);
+  *reason = '\0';
+  if (value < d.lo || value > d.hi)
+    snprintf(reason, size, "%s = %lld, which is not within its bounds %lld..%lld", name, (long long)value,
+             (long long)d.lo, (long long)d.hi);
+  else if (value % d.divisor != 0)
+    snprintf(reason, size, "%s = %lld, which is not a multiple of its divisor %lld", name, (long long)value,
+             (long long)d.divisor);
+}
+
+bool cli_value_of(const cli_binder *b, ir_ref expr, int64_t *value) {
+  ir_error ignored = {0};
+  size_t count = 0, var = var_number(b, expr);
+  if (ir_is_const(&b->s->g, expr, value)) return true;
+  if (var < b->out->var_count) {
+    *value = b->out->values[var];
+    return b->known[var];
+  }
+  for (size_t i = 0; i < b->out->var_count; i++)
+    if (b->known[i]) b->scratch[count++] = (ir_var_value){b->out->vars[i], b->out->values[i]};
+  return ir_eval_index(&b->s->g, expr, b->scratch, count, NULL, 0, value, &ignored) == IR_OK;
+}
+
+/* The only variable of expr that has no value yet; var_count when there is none or more than one. */
+static size_t lone_unknown(const cli_binder *b, ir_ref expr) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0, found = b->out->var_count;
+  bool one = ir_reachable(&b->s->g, &expr, 1, &live, &count, &cap) == IR_OK;
+  for (size_t i = 0; i < count && one; i++) {
+    size_t var = ir_op_of(&b->s->g, live[i]) == IR_OP_VAR ? var_number(b, live[i]) : b->out->var_count;
+    if (var == b->out->var_count || b->known[var]) continue;
+    one = found == b->out->var_count;
+    found = var;
+  }
+  ir_free(b->s->g.mem, live, cap * sizeof *live);
+  return one ? found : b->out->var_count;
+}
+
+/* The value of expr when the variable takes the step-th of its values; what overflows counts as large. */
+static int64_t try_value(cli_binder *b, ir_ref expr, size_t var, declared d, uint64_t step) {
+  int64_t value = INT64_MAX;
+  b->known[var] = true;
+  b->out->values[var] = (int64_t)((uint64_t)d.lo + step * (uint64_t)d.divisor);
+  if (!cli_value_of(b, expr, &value)) value = INT64_MAX;
+  b->known[var] = false;
+  return value;
+}
+
+typedef enum answers { NO_ANSWER, ONE_ANSWER, MORE_ANSWERS } answers;
+
+/* Find the value of the variable for which expr, taken to be monotone in it, has this size. */
+static answers solve(cli_binder *b, ir_ref expr, size_t var, int64_t size) {
+  declared d = declared_of(b, var);
+  int64_t past = d.lo % d.divisor;
+  if (past) d.lo += past > 0 ? d.divisor - past : -past;
+  if (d.lo > d.hi) return NO_ANSWER;
+  uint64_t last = ((uint64_t)d.hi - (uint64_t)d.lo) / (uint64_t)d.divisor, from = 0, to = last;
+  bool falls = try_value(b, expr, var, d, last) < try_value(b, expr, var, d, 0);
+  while (from < to) { /* the first step that is not before the size */
+    uint64_t middle = from + (to - from) / 2;
+    int64_t value = try_value(b, expr, var, d, middle);
+    if (falls ? value > size : value < size) from = middle + 1;
+    else to = middle;
+  }
+  if (try_value(b, expr, var, d, from) != size) return NO_ANSWER;
+  if (from < last && try_value(b, expr, var, d, from + 1) == size) return MORE_ANSWERS;
+  try_value(b, expr, var, d, from); /* leaves the value */
+  b->known[var] = true;
+  return ONE_ANSWER;
+}
+
+/* "axis 0, (n*2)," */
+static void name_axis(const cli_binder *b, size_t p, int axis, char *out, size_t size) {
+  ir_text text;
+  ir_text_init(&text, &ir_mem_libc);
+  ir_print_expr(&b->s->g, dim_of(b, p, axis), &text);
+  snprintf(out, size, "axis %d, %.100s,", axis, ir_text_get(&text));
+  ir_text_free(&text);
+}
+
+/* What one axis tells about a variable: by being it (direct), or by an expression of it. */
+static int take_axis(cli_binder *b, size_t p, int axis, bool direct, bool *progress) {
+  ir_ref dim = dim_of(b, p, axis);
+  int64_t size = b->out->arrays[p].shape[axis];
+  size_t var = lone_unknown(b, dim);
+  char reason[200];
+  if (var == b->out->var_count || (dim == b->out->vars[var]) != direct) return CLI_OK;
+  if (!direct) {
+    answers found = solve(b, dim, var, size);
+    if (found == NO_ANSWER) {
+      name_axis(b, p, axis, reason, sizeof reason);
+      return cli_misfit(b, p, "no %.60s makes %s equal to %lld", var_name(b, var), reason, (long long)size);
+    }
+    *progress |= found == ONE_ANSWER;
+    return CLI_OK;
+  }
+  check_value(b, var, size, reason, sizeof reason);
+  if (*reason) return cli_misfit(b, p, "axis %d makes %s", axis, reason);
+  b->out->values[var] = size;
+  *progress = b->known[var] = true;
+  return CLI_OK;
+}
+
+/* Take what the axes tell until they tell nothing new, the variables themselves first. */
+static int solve_all(cli_binder *b) {
+  bool direct = true;
+  for (bool progress = true; progress || direct;) {
+    if (!progress) direct = false;
+    progress = false;
+    for (size_t p = 0; p < b->block->param_count; p++)
+      for (int axis = 0; axis < b->out->arrays[p].rank; axis++) {
+        int status = take_axis(b, p, axis, direct, &progress);
+        if (status) return status;
+      }
+  }
+  return CLI_OK;
+}
+
+static int check_axis(cli_binder *b, size_t p, int axis) {
+  ir_ref dim = dim_of(b, p, axis);
+  int64_t value = 0, size = b->out->arrays[p].shape[axis];
+  bool done = cli_value_of(b, dim, &value);
+  if (done && value == size) return CLI_OK;
+  if (ir_is_const(&b->s->g, dim, &value))
+    return cli_misfit(b, p, "axis %d has to be %lld", axis, (long long)value);
+  char name[200];
+  name_axis(b, p, axis, name, sizeof name);
+  if (!done) return cli_misfit(b, p, "%s is too large, or divides by zero", name);
+  return cli_misfit(b, p, "%s has to be %lld by the other sizes", name, (long long)value);
+}
+
+static int check_sizes(cli_binder *b) {
+  int status = CLI_OK;
+  for (size_t i = 0; i < b->out->var_count && !status && !b->seeded; i++)
+    if (!b->known[i])
+      status = cli_usage(b->s->command, "the inputs do not tell the size %s; give it as --size %s=VALUE",
+                         var_name(b, i), var_name(b, i));
+  for (size_t p = 0; p < b->block->param_count && !status; p++)
+    for (int axis = 0; axis < b->out->arrays[p].rank && !status; axis++) status = check_axis(b, p, axis);
+  return status;
+}
+
+/* --size */
+static int take_sizes(cli_binder *b, const cli_pairs *sizes) {
+  for (size_t i = 0; i < sizes->count; i++) {
+    const cli_pair *pair = &sizes->items[i];
+    size_t var = 0;
+    char *end, reason[200];
+    while (var < b->out->var_count && !cli_is_called(pair, var_name(b, var))) var++;
+    if (var == b->out->var_count)
+      return cli_usage(b->s->command, "--size: @%s has no variable %.*s", b->block->name, (int)pair->length,
+                       pair->name);
+    if (b->known[var]) return cli_usage(b->s->command, "--size %s is given twice", var_name(b, var));
+    b->out->values[var] = strtoll(pair->text, &end, 10);
+    if (*end) return cli_usage(b->s->command, "--size takes NAME=INTEGER, found '%s'", pair->name);
+    check_value(b, var, b->out->values[var], reason, sizeof reason);
+    if (*reason) return cli_usage(b->s->command, "--size: %s", reason);
+    b->known[var] = true;
+  }
+  return CLI_OK;
+}
+
+int cli_solve_sizes(cli_binder *b, const cli_pairs *sizes) {
+  int status = take_sizes(b, sizes);
+  if (!status) status = solve_all(b);
+  return status ? status : check_sizes(b);
+}
+
+const char *cli_unknown_size(const cli_binder *b) {
+  for (size_t i = 0; i < b->out->var_count; i++)
+    if (!b->known[i]) return var_name(b, i);
+  return NULL;
+}
+
+bool cli_size_of(const cli_binder *b, size_t param, int axis, int64_t *size) {
+  return cli_value_of(b, dim_of(b, param, axis), size);
+}

@@ -1,0 +1,215 @@
+/* Searching: from the best moves so far to better ones near them (passes/loops/neighbours.c), until there are none
+ * or the time is up.
+ *
+ * All that are near are run a few times; the fastest of them then run in turn with the best so far, and win
+ * where their median is less by a margin, twice. So a disturbed machine makes the search slower and seldom
+ * makes it wrong. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cli/tune/tune.h"
+#include "ir/timer.h"
+
+enum {
+  FINALISTS = 3,
+  MOST_SAMPLES = 31,
+  LEAST_SAMPLES = 7,
+  QUICK_SAMPLES = 3,
+  DUEL_NS = 60000000,
+  QUICK_NS = 2000000
+};
+#define MARGIN  0.97 /* of the time so far, to win */
+#define NO_HOPE 1.5  /* of the time so far, after one run */
+
+typedef struct finalist {
+  size_t offer;
+  int64_t ns;
+  rt_program *program;
+} finalist;
+
+static int ascending(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int64_t median(int64_t *ns, int count) {
+  qsort(ns, (size_t)count, sizeof *ns, ascending);
+  return ns[count / 2];
+}
+
+static bool goes_on(int64_t until) { return !tune_stopped() && ir_now_ns() < until; }
+
+/* Medians of both, run in turn; after a signal they are as expected, both alike. */
+static ir_status in_turn(tune *t, const rt_program *const two[2], int64_t expected, int64_t out[2],
+                         ir_error *error) {
+  int64_t ns[2][MOST_SAMPLES], each = expected > 0 ? DUEL_NS / (2 * expected) : MOST_SAMPLES;
+  int count = each > MOST_SAMPLES ? MOST_SAMPLES : each < LEAST_SAMPLES ? LEAST_SAMPLES : (int)each;
+  for (int i = 0; i < count && !tune_stopped(); i++)
+    for (int k = 0; k < 2; k++)
+      if (tune_time(t, two[k], &ns[k][i], error) != IR_OK) return error->status;
+  for (int k = 0; k < 2; k++) out[k] = tune_stopped() ? expected : median(ns[k], count);
+  return IR_OK;
+}
+
+/* Is the challenger faster, twice? Then ns has both times; expected: about how long they take. */
+static ir_status wins(tune *t, const rt_program *best, const rt_program *challenger, int64_t expected,
+                      int64_t ns[2], bool *won, ir_error *error) {
+  const rt_program *two[] = {best, challenger};
+  int64_t medians[2] = {0};
+  *won = true;
+  for (int round = 0; round < 2 && *won; round++) {
+    if (in_turn(t, two, expected, medians, error) != IR_OK) return error->status;
+    *won = (double)medians[1] < MARGIN * (double)medians[0];
+  }
+  if (*won) memcpy(ns, medians, sizeof medians);
+  return IR_OK;
+}
+
+/* The least of a few runs; of one only where that is much longer than `best`. */
+static ir_status quick(tune *t, const rt_program *program, int64_t best, int64_t *ns, ir_error *error) {
+  int64_t once, spent = 0;
+  *ns = INT64_MAX;
+  for (int i = 0; i < MOST_SAMPLES && (i < QUICK_SAMPLES || spent < QUICK_NS); i++) {
+    if (tune_time(t, program, &once, error) != IR_OK) return error->status;
+    if (once < *ns) *ns = once;
+    if ((double)once > NO_HOPE * (double)best && i) break;
+    spent += once;
+  }
+  return IR_OK;
+}
+
+static void enter_final(finalist *list, finalist f) {
+  for (int i = 0; i < FINALISTS; i++) {
+    if (list[i].program && list[i].ns <= f.ns) continue;
+    finalist out = list[i];
+    list[i] = f;
+    f = out;
+  }
+  rt_program_release(f.program);
+}
+
+/* Moves that cannot be compiled here, or give other results, are no failure: they are not taken. */
+static ir_status try_offer(tune *t, const tune_list *offers, size_t number, int64_t best, finalist *finals,
+                           ir_error *error) {
+  ir_error own = {0};
+  finalist f = {.offer = number};
+  bool same = false;
+  t->instead = offers->items[number];
+  ir_status status = tune_compile(t, &f.program, &own);
+  t->instead.text = NULL;
+  if (status == IR_ERR_MEMORY) return ir_fail(error, status, "%s", own.text);
+  if (status) return IR_OK;
+  t->kernels[t->of].tried++;
+  if (tune_check(t, f.program, &same, error) == IR_OK && same &&
+      quick(t, f.program, best, &f.ns, error) == IR_OK)
+    enter_final(finals, f);
+  else rt_program_release(f.program);
+  return error->status;
+}
+
+static bool take(tune_list *best, const tune_moves *moves) {
+  for (size_t i = 0; i < best->count; i++) {
+    char *copy = best->items[i].nest == moves->nest ? strdup(moves->text) : NULL;
+    if (!copy) continue;
+    free(best->items[i].text);
+    best->items[i].text = copy;
+    return true;
+  }
+  return tune_add(best, moves->nest, moves->text);
+}
+
+static void draw(tune *t, uint32_t kernel) {
+  const tune_kernel *k = &t->kernels[kernel];
+  double share = (double)(ir_now_ns() - t->begin_ns) / (double)(t->end_ns - t->begin_ns);
+  cli_progress_draw(&t->progress, share, "kernel %u of %zu: %u tried, %.0f %% of the time at first",
+                    kernel + 1, t->count, k->tried,
+                    100. * (double)k->best_ns / (double)(k->model_ns ? k->model_ns : 1));
+}
+
+/* The moves near the best ones. */
+static ir_status find_offers(tune *t, tune_list *offers, ir_error *error) {
+  rt_program *program;
+  t->offers = offers;
+  ir_status status = tune_compile(t, &program, error);
+  t->offers = NULL;
+  if (!status) rt_program_release(program);
+  return status;
+}
+
+/* From *best, which is replaced by what wins. *better: something did. */
+static ir_status one_step(tune *t, rt_program **best, tune_list *seen, int64_t until, bool *better,
+                          ir_error *error) {
+  tune_kernel *k = &t->kernels[t->of];
+  tune_list offers = {0};
+  finalist finals[FINALISTS] = {0};
+  int64_t base = k->best_ns;
+  *better = false;
+  ir_status status = find_offers(t, &offers, error);
+  if (!status) status = quick(t, *best, base, &base, error);
+  for (size_t i = 0; i < offers.count && !status && goes_on(until); i++) {
+    if (tune_has(seen, offers.items[i].nest, offers.items[i].text)) continue;
+    if (!tune_add(seen, offers.items[i].nest, offers.items[i].text)) break;
+    status = try_offer(t, &offers, i, base, finals, error);
+    draw(t, t->of);
+  }
+  for (int i = 0; i < FINALISTS && !status && !*better; i++) {
+    int64_t ns[2];
+    if (!finals[i].program) break;
+    status = wins(t, *best, finals[i].program, k->best_ns, ns, better, error);
+    if (status || !*better) continue;
+    if (!take(&k->best, &offers.items[finals[i].offer]))
+      status = ir_fail(error, IR_ERR_MEMORY, "out of memory tuning");
+    k->best_ns = ns[1];
+    rt_program *old = *best;
+    *best = finals[i].program;
+    finals[i].program = old;
+  }
+  for (int i = 0; i < FINALISTS; i++) rt_program_release(finals[i].program);
+  tune_empty(&offers);
+  return status;
+}
+
+/* Where moves were given at first (found another time) they have to win again. */
+static ir_status begin(tune *t, const rt_program *model, rt_program **best, ir_error *error) {
+  tune_kernel *k = &t->kernels[t->of];
+  bool same = true, won = false;
+  int64_t ns[2];
+  k->best_ns = k->model_ns;
+  if (k->best.count == 0) {
+    rt_program_retain(*best = (rt_program *)(uintptr_t)model);
+    return IR_OK;
+  }
+  if (tune_compile(t, best, error) != IR_OK || tune_check(t, *best, &same, error) != IR_OK)
+    return error->status;
+  if (same && wins(t, model, *best, k->model_ns, ns, &won, error) != IR_OK) return error->status;
+  if (won) k->best_ns = ns[1];
+  if (won || (same && tune_stopped())) return IR_OK;
+  tune_empty(&k->best);
+  rt_program_release(*best);
+  rt_program_retain(*best = (rt_program *)(uintptr_t)model);
+  return IR_OK;
+}
+
+ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error) {
+  tune_kernel *k = &t->kernels[kernel];
+  rt_program *model = NULL, *best = NULL;
+  tune_list seen = {0}, found = k->best;
+  bool better = true;
+  t->of = kernel;
+  k->best = (tune_list){0};
+  ir_status status = tune_compile(t, &model, error);
+  k->best = found;
+  if (!status) status = begin(t, model, &best, error);
+  k->searched = !tune_stopped();
+  while (!status && better && goes_on(until)) status = one_step(t, &best, &seen, until, &better, error);
+  if (!status && k->best.count && !tune_stopped()) { /* small gains of steps may be none together */
+    int64_t ns[2] = {k->model_ns, k->model_ns};
+    status = wins(t, model, best, k->best_ns, ns, &better, error);
+    if (!status && !better) tune_empty(&k->best);
+    k->model_ns = ns[0], k->best_ns = ns[1];
+  }
+  rt_program_release(model);
+  rt_program_release(best);
+  tune_empty(&seen);
+  return status;
+}

@@ -1,0 +1,80 @@
+/* `viewfold tune`: what its parts share.
+ *
+ *   tune.c          options, reports
+ *   keep.c     what is kept of it
+ *   program.c  programs whose kernels have other moves
+ *   search.c   which moves are tried, and which win
+ *   stop.c     signals that end the search */
+#ifndef VIEWFOLD_FRONTEND_CLI_TUNE_TUNE_H
+#define VIEWFOLD_FRONTEND_CLI_TUNE_TUNE_H
+
+#include "frontend/cli/buffers.h"
+#include "frontend/cli/progress.h"
+#include "runtime/cache/kernel_key.h"
+
+typedef struct tune_moves {
+  uint32_t nest;
+  char *text;
+} tune_moves;
+typedef struct tune_list { /* of moves, each with memory of its own */
+  tune_moves *items;
+  size_t count, cap;
+} tune_list;
+bool tune_add(tune_list *list, uint32_t nest, const char *text);
+bool tune_has(const tune_list *list, uint32_t nest, const char *text);
+void tune_empty(tune_list *list); /* and give the memory back */
+
+/* A kernel of the graph; equal ones are one. */
+typedef struct tune_kernel {
+  rt_kernel_key key; /* before its loops */
+  tune_list best;    /* moves of nests; others have those of the cost model */
+  int64_t model_ns, best_ns;
+  uint32_t tried;
+  bool searched; /* what `best` holds was not only found another time */
+} tune_kernel;
+
+typedef struct tune {
+  rt_context *context; /* which keeps nothing on disk */
+  fe_request request;
+  cli_buffers buffers;
+  uint8_t **want; /* the results' bytes, of the cost model's program */
+  const int64_t *vars;
+  tune_kernel *kernels;
+  size_t count, cap;
+  uint32_t *kernel_of; /* by kernel step */
+  size_t steps, steps_cap;
+  int64_t *ns; /* of a run, by step of the plan */
+  cli_progress progress;
+  int64_t begin_ns, end_ns;
+  /* while compiling */
+  uint32_t at;        /* the kernel at hand */
+  uint32_t of;        /* the kernel that the rest is about */
+  tune_moves instead; /* of the best ones, text NULL: none */
+  tune_list *offers;  /* of that kernel, to be noted; or NULL */
+  bool failed;        /* memory is short */
+} tune;
+
+/* A program of the best moves, with t->instead in place of them. Fills t->kernels at the first time. */
+ir_status tune_compile(tune *t, rt_program **out, ir_error *error);
+/* Nanoseconds of the kernel t->of in one run. */
+ir_status tune_time(tune *t, const rt_program *program, int64_t *ns, ir_error *error);
+/* Run once; has it the results that the first program had, bit by bit? The first program sets them. */
+ir_status tune_check(tune *t, const rt_program *program, bool *same, ir_error *error);
+void tune_free(tune *t);
+
+/* From now on SIGINT, SIGTERM and SIGHUP do not end the command, but the search: at its next step. A second
+ * one ends the command. */
+void tune_stop_on_signals(void);
+int tune_stopped(void); /* the signal's number; 0: none came */
+
+/* The best moves of the kernel, until that time or a signal. */
+ir_status tune_search(tune *t, uint32_t kernel, int64_t until, ir_error *error);
+
+/* keep.c: `keeps` has a cache on disk. False: it cannot be read or written. */
+void tune_take_kept(tune *t, rt_context *keeps); /* as the best moves to begin with */
+bool tune_keep(tune *t, rt_context *keeps); /* of kernels searched: what was found, or that nothing was */
+void tune_forget(tune *t, rt_context *keeps);
+bool tune_print_kept(rt_context *keeps);
+bool tune_forget_all(rt_context *keeps);
+
+#endif

@@ -1,0 +1,246 @@
+/* Dumps: the pipeline run on a copy of the graph, and what it made printed. */
+#include "frontend/report/dump.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/api/compile.h"
+#include "frontend/report/dump_kernels.h"
+#include "frontend/report/dump_steps.h"
+#include "frontend/text/loop_schedule.h"
+#include "frontend/api/tuned.h"
+#include "ir/print/print.h"
+#include "passes/ops/ops.h"
+#include "runtime/cache/kernel_key.h"
+
+const fe_stage_info fe_stage_table[FE_STAGES] = {
+    [FE_STAGE_GRAPH] = {"graph", "the graph as it was read: operations, attributes, types"},
+    [FE_STAGE_KERNELS] = {"kernels",
+                          "the kernels that it is grouped into: what each computes, fuses and reads"},
+    [FE_STAGE_INDEX] = {"index", "each kernel with its views folded away: one expression over ranges, with "
+                                 "the index of every access"},
+    [FE_STAGE_LOOPS] = {"loops", "each kernel as loops: order, lanes, unrolling, threads"},
+    [FE_STAGE_LLVM] = {"llvm", "LLVM IR of each kernel"},
+    [FE_STAGE_ASM] = {"asm", "assembler of each kernel"},
+    [FE_STAGE_OPENCL] = {"opencl", "OpenCL C of all kernels, as one program"},
+};
+
+/* Stages that are what a pass leaves. */
+static const char *const left_by[FE_STAGES] = {[FE_STAGE_INDEX] = "fold", [FE_STAGE_LOOPS] = "loops"};
+
+ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error) {
+  int s = 0;
+  while (s < FE_STAGES && strcmp(fe_stage_table[s].name, name) != 0) s++;
+  *out = (fe_stage)s;
+  if (s == FE_STAGES)
+    return ir_fail(error, IR_ERR_INVALID,
+                   "dump: no stage '%.40s'; the stages are graph, kernels, index, loops, llvm, asm, opencl",
+                   name);
+  return IR_OK;
+}
+
+typedef struct dump {
+  const fe_dump_options *options;
+  const ir_parsed_graph *block; /* for its names: its nodes are those of the graph that was copied */
+  fe_copy copy;
+  ir_plan plan;
+  fe_kernels kernels;
+  fe_schedule schedule;
+  fe_tuned tuned;
+  ir_text moves; /* of the kernel at hand */
+  ir_text *out;
+  ir_error *error;
+} dump;
+
+static void set_apart(ir_text *out) {
+  if (out->len) ir_text_str(out, "\n");
+}
+
+/* what a pass leaves */
+
+static void put_graph(dump *d, ir_ref root) {
+  const ir_parsed_graph *b = d->block;
+  ir_graph *g = &d->copy.graph;
+  size_t count = b->param_count + b->result_count;
+  ir_named *params = ir_alloc(g->mem, count * sizeof *params);
+  if (!params) {
+    d->out->failed = true;
+    return;
+  }
+  ir_named *results = params + b->param_count;
+  for (size_t i = 0; i < b->param_count; i++)
+    params[i] =
+        (ir_named){b->params[i].name, b->params[i].length, pass_physical_leaf(g, d->copy.request.inputs[i])};
+  for (size_t i = 0; i < b->result_count; i++)
+    results[i] = (ir_named){b->results[i].name, b->results[i].length, ir_src(g, root, (uint32_t)i)};
+  ir_print_named(g, b->name, b->name_length, params, b->param_count, results, b->result_count, d->out);
+  ir_free(g->mem, params, count * sizeof *params);
+}
+
+/* As a schedule has them. */
+static void put_moves(dump *d) {
+  if (d->moves.len) ir_text_add(d->out, d->moves.data, d->moves.len);
+  d->moves.len = 0;
+}
+
+static void note_moves(void *user, uint32_t kernel, uint32_t nest, const char *moves) {
+  dump *d = user;
+  ir_textf(&d->moves, "# kernel %u nest %u:%s%s\n", kernel, nest, *moves ? " " : "", moves);
+  d->out->failed |= d->moves.failed;
+}
+
+static const char *given_moves(void *user, uint32_t kernel, uint32_t nest) {
+  dump *d = user;
+  return d->options->schedule ? fe_schedule_moves(&d->schedule, kernel, nest)
+                              : fe_tuned_moves(&d->tuned, nest);
+}
+
+static void find_tuned(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect) {
+  dump *d = user;
+  (void)kernel;
+  fe_tuned_enter(&d->tuned, g, effect);
+}
+
+static void refused_moves(void *user, uint32_t kernel, ir_error *error) {
+  dump *d = user;
+  if (d->options->schedule) fe_schedule_refused(&d->schedule, kernel, error);
+}
+
+static void put_pass(dump *d, const char *pass, ir_ref root, int kernel) {
+  char name[80];
+  set_apart(d->out);
+  if (d->options->after) ir_textf(d->out, "# after %s\n", pass);
+  if (kernel < 0) {
+    put_graph(d, root);
+    return;
+  }
+  snprintf(name, sizeof name, "%.60s_%zu", d->block->name, fe_kernel_number(&d->plan, (size_t)kernel));
+  fe_put_place(&d->plan, (size_t)kernel, d->out);
+  if (strcmp(pass, "loops") == 0) put_moves(d);
+  ir_print_graph(&d->copy.graph, name, root, d->out);
+}
+
+static void observe(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel) {
+  dump *d = user;
+  const char *after = d->options->after, *wanted = after ? after : left_by[d->options->stage];
+  if (wanted && (strcmp(wanted, pass) == 0 || (after && strcmp(after, "all") == 0)))
+    put_pass(d, pass, root, kernel);
+  if (!after && d->options->stage == FE_STAGE_KERNELS &&
+      !fe_kernels_note(&d->kernels, pass, g, &d->plan, root, kernel))
+    d->out->failed = true;
+}
+
+/* code */
+
+static ir_status make_code(const dump *d, const ir_graph *g, ir_ref kernel, const char *symbol,
+                           cg_output want, cg_blob *text) {
+  const ir_target *target = d->options->target;
+  if (d->options->stage == FE_STAGE_OPENCL) return cg_opencl(g, kernel, symbol, target, text, d->error);
+  return rt_module_compile(d->options->module, g, kernel, symbol, target, want, text, d->error);
+}
+
+/* The kernel as the runtime compiles it: with the names that its code has in a debugger. */
+static void put_code(dump *d, ir_ref kernel, cg_output want) {
+  const ir_mem *mem = d->copy.graph.mem;
+  rt_kernel_key key;
+  ir_graph g;
+  ir_ref copy = 0;
+  cg_blob text = {0};
+  if (rt_kernel_key_make(mem, &d->copy.graph, kernel, &key, d->error) != IR_OK) return;
+  if (ir_graph_init(&g, mem, d->error) == IR_OK) {
+    if (rt_kernel_key_read(&key, &g, &copy, d->error) == IR_OK &&
+        make_code(d, &g, copy, key.symbol, want, &text) == IR_OK) {
+      set_apart(d->out);
+      ir_text_add(d->out, text.bytes, text.size);
+      cg_blob_free(&text);
+    }
+    ir_graph_free(&g);
+  }
+  rt_kernel_key_free(mem, &key);
+}
+
+static void put_all_code(dump *d, cg_output want) {
+  if (d->options->stage == FE_STAGE_OPENCL) cg_opencl_prelude(d->options->target, d->out);
+  for (size_t k = 0; k < d->plan.step_count && !d->error->status; k++)
+    if (d->plan.steps[k].kind == IR_STEP_KERNEL) put_code(d, d->plan.steps[k].kernel, want);
+}
+
+/* one graph */
+
+/* The inputs are to be freed, after failing too. */
+static bool make_request(const dump *d, ir_graph *g, size_t count, fe_request *out) {
+  const ir_parsed_graph *block = d->block;
+  ir_ref *inputs = ir_alloc(g->mem, count * sizeof *inputs);
+  *out = (fe_request){.graph = g,
+                      .inputs = inputs,
+                      .input_count = block->param_count,
+                      .name = block->name,
+                      .observer = d->options->observer};
+  if (!inputs) return false;
+  ir_ref *results = inputs + block->param_count;
+  for (size_t i = 0; i < block->param_count; i++) inputs[i] = block->params[i].ref;
+  for (size_t i = 0; i < block->result_count; i++)
+    if (!(results[i] = op_firm(g, block->results[i].ref))) return false;
+  out->results = ir_tuple(g, results, (uint32_t)block->result_count);
+  return out->results != 0;
+}
+
+static void run_pipeline(dump *d) {
+  pass_options options = fe_pass_options(&d->copy.request, d->options->target);
+  options.observer = observe;
+  options.user = d;
+  options.verify = true;
+  pass_shaping shaping = {
+      .user = d, .enter = find_tuned, .given = given_moves, .taken = note_moves, .refused = refused_moves};
+  options.shaping = &shaping;
+  if (pass_pipeline(&d->copy.graph, d->copy.request.results, &options, &d->plan, d->error) != IR_OK ||
+      fe_schedule_check(&d->schedule, d->error) != IR_OK || d->options->after)
+    return;
+  switch (d->options->stage) {
+  case FE_STAGE_KERNELS:
+    set_apart(d->out);
+    if (!d->out->failed)
+      fe_kernels_print(&d->kernels, &d->copy.graph, d->block, &d->plan, d->out, d->options);
+    break;
+  case FE_STAGE_LLVM: put_all_code(d, CG_LLVM); break;
+  case FE_STAGE_ASM: put_all_code(d, CG_ASM); break;
+  case FE_STAGE_OPENCL: put_all_code(d, CG_LLVM); break;
+  default: break;
+  }
+}
+
+static void dump_compiled(ir_graph *g, dump *d) {
+  size_t count = d->block->param_count + d->block->result_count;
+  fe_request request;
+  ir_error *noted = g->error;
+  g->error = d->error; /* a failure here is none of recording */
+  if (!make_request(d, g, count, &request)) {
+    ir_fail(d->error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", d->block->name);
+  } else if (fe_schedule_read(&d->schedule, g->mem, d->options->schedule, d->error) == IR_OK &&
+             fe_request_copy(&request, &d->copy, d->error) == IR_OK) {
+    run_pipeline(d);
+    ir_plan_free(&d->plan);
+    fe_copy_free(&d->copy);
+  }
+  fe_schedule_free(&d->schedule);
+  fe_tuned_free(&d->tuned);
+  ir_text_free(&d->moves);
+  fe_kernels_free(&d->kernels);
+  ir_free(g->mem, (ir_ref *)request.inputs, count * sizeof(ir_ref));
+  g->error = noted;
+}
+
+ir_status fe_dump(ir_graph *g, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,
+                  ir_error *error) {
+  if (!options->after && options->stage == FE_STAGE_GRAPH) {
+    set_apart(out);
+    ir_print_parsed(g, block, out);
+  } else {
+    dump d = {.options = options, .block = block, .kernels = {.mem = g->mem}, .out = out, .error = error};
+    ir_text_init(&d.moves, g->mem);
+    fe_tuned_init(&d.tuned, options->context, g->mem);
+    dump_compiled(g, &d);
+  }
+  if (out->failed) ir_fail(error, IR_ERR_MEMORY, "out of memory dumping graph @%.60s", block->name);
+  return error->status;
+}

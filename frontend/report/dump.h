@@ -1,0 +1,51 @@
+/* What a graph looks like on its way to code: the texts of `viewfold dump` and of vf_graph_dump. */
+#ifndef VIEWFOLD_FRONTEND_REPORT_DUMP_H
+#define VIEWFOLD_FRONTEND_REPORT_DUMP_H
+
+#include "ir/parse/parse.h"
+#include "runtime/runtime.h"
+
+typedef enum fe_stage {
+  FE_STAGE_GRAPH,
+  FE_STAGE_KERNELS,
+  FE_STAGE_INDEX,
+  FE_STAGE_LOOPS,
+  FE_STAGE_LLVM,
+  FE_STAGE_ASM,
+  FE_STAGE_OPENCL,
+  FE_STAGES
+} fe_stage;
+
+typedef struct fe_stage_info {
+  const char *name, *says; /* says: what is printed, for help */
+} fe_stage_info;
+extern const fe_stage_info fe_stage_table[FE_STAGES];
+
+/* The stage of this name. IR_ERR_INVALID when there is none. */
+ir_status fe_stage_find(const char *name, fe_stage *out, ir_error *error);
+
+struct fe_explained;
+/* number: of the plan's step */
+typedef void fe_explain_more(void *user, const struct fe_explained *explained, size_t number);
+
+typedef struct fe_dump_options {
+  fe_stage stage;
+  const char *after;       /* print what this pass leaves, "all": every pass, in place of a stage; or NULL */
+  const ir_target *target; /* to compile for; need not be this machine */
+  rt_module *module;       /* for the stages of code */
+  const ir_observer *observer; /* of rewrites, or NULL */
+  const char *schedule;        /* how loops are shaped (frontend/text/loop_schedule.h), or NULL */
+  rt_context *context;         /* whose tuned moves are taken where there is no schedule; or NULL */
+  bool why;                    /* FE_STAGE_KERNELS: with the reasons, and what is left in the loops */
+  fe_explain_more *more;       /* called after what is explained of each kernel, to append to that; or NULL */
+  void *more_user;
+} fe_dump_options;
+
+/* Append the text of a block of the graph, with an empty line before it when out holds text already. The
+ * block is a tensor graph; FE_STAGE_GRAPH takes kernels and index blocks as well. Passes work on a copy, as
+ * they do for a program, and the verifier follows each of them. After a failure out keeps what was printed
+ * before it. */
+ir_status fe_dump(ir_graph *graph, const ir_parsed_graph *block, const fe_dump_options *options, ir_text *out,
+                  ir_error *error);
+
+#endif

@@ -1,0 +1,183 @@
+#include "frontend/report/dump_kernels.h"
+
+#include <string.h>
+
+#include "frontend/report/dump_steps.h"
+#include "frontend/report/explain_kernels.h"
+#include "frontend/report/explain_walk.h"
+
+static bool note_schedule(fe_kernels *k, const ir_plan *plan) {
+  k->steps = plan->step_count;
+  k->values = ir_alloc(k->mem, k->steps * sizeof *k->values);
+  k->first = ir_alloc(k->mem, k->steps * sizeof *k->first);
+  if (!k->values || !k->first) {
+    fe_kernels_free(k);
+    return false;
+  }
+  for (size_t i = 0; i < k->steps; i++) k->values[i] = plan->steps[i].kernel;
+  return true;
+}
+
+static bool note_fold(fe_kernels *k, const ir_graph *g, const ir_step *step, size_t number, ir_ref root) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0, slots = step->slot_count, first = k->load_count;
+  bool ok = IR_RESERVE(k->mem, k->loads, k->load_cap, first + slots + 1) &&
+            ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK;
+  if (ok) {
+    memset(k->loads + first, 0, slots * sizeof *k->loads);
+    k->first[number] = first;
+    k->load_count = first + slots;
+  }
+  for (size_t i = 0; i < count && ok; i++) {
+    if (ir_op_of(g, live[i]) != IR_OP_LOAD) continue;
+    int64_t param = ir_arg_int(ir_get(g, ir_src(g, live[i], 0)));
+    if (param >= 0 && (size_t)param < slots) k->loads[first + (size_t)param]++;
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return ok;
+}
+
+bool fe_kernels_note(fe_kernels *k, const char *pass, const ir_graph *g, const ir_plan *plan, ir_ref root,
+                     int kernel) {
+  if (strcmp(pass, "schedule") == 0) return note_schedule(k, plan);
+  if (strcmp(pass, "fold") != 0 || (size_t)kernel >= k->steps) return true;
+  return note_fold(k, g, &plan->steps[kernel], (size_t)kernel, root);
+}
+
+void fe_kernels_free(fe_kernels *k) {
+  ir_free(k->mem, k->values, k->steps * sizeof *k->values);
+  ir_free(k->mem, k->loads, k->load_cap * sizeof *k->loads);
+  ir_free(k->mem, k->first, k->steps * sizeof *k->first);
+  *k = (fe_kernels){.mem = k->mem};
+}
+
+/* printing */
+
+typedef struct printer {
+  const fe_kernels *k;
+  ir_graph *g;
+  const ir_parsed_graph *block;
+  const ir_plan *plan;
+  ir_text *out;
+  fe_walk walk;
+  uint32_t *places; /* by slot: its place among those of its kind; of an output, the first result there */
+  size_t *numbers;  /* by step: how many kernels come before */
+  const fe_dump_options *options;
+  fe_explained explained;
+} printer;
+
+/* `%x f32[3,2]` */
+static void put_slot(void *user, uint32_t slot) {
+  printer *p = user;
+  const ir_slot *s = &p->plan->slots[slot];
+  const ir_node *n = ir_get(p->g, s->value);
+  unsigned place = p->places[slot];
+  switch (s->kind) {
+  case IR_SLOT_INPUT:
+    ir_textf(p->out, "%%%s ", n->op == IR_OP_INPUT ? ir_name_text(p->g, n->arg) : "buffer");
+    break;
+  case IR_SLOT_OUTPUT:
+    ir_textf(p->out, "%%%s ", place < p->block->result_count ? p->block->results[place].name : "?");
+    break;
+  case IR_SLOT_TEMP: ir_textf(p->out, "temporary %u ", place); break;
+  case IR_SLOT_DATA: ir_textf(p->out, "data %u ", place); break;
+  case IR_SLOT_MOVING: ir_textf(p->out, "moving %u ", place); break;
+  }
+  ir_print_type(p->g, s->value, p->out);
+}
+
+/* Equal ones side by side are counted. */
+static void put_fused(printer *p, const ir_step *step, ir_ref value) {
+  ir_graph *g = p->g;
+  fe_refs fused = {0};
+  bool any = false;
+  if (!fe_walk_fused(&p->walk, step, value, false, &fused)) p->out->failed = true;
+  ir_text_str(p->out, "  fuses  ");
+  for (size_t i = 0, same; i < fused.count; i += same, any = true) {
+    const char *name = ir_ops[ir_op_of(g, fused.list[i])].text;
+    for (same = 1;
+         i + same < fused.count && strcmp(ir_ops[ir_op_of(g, fused.list[i + same])].text, name) == 0;)
+      same++;
+    if (same > 1) ir_textf(p->out, " %s x%zu", name, same);
+    else ir_textf(p->out, " %s", name);
+  }
+  ir_text_str(p->out, any                                 ? "\n"
+                      : ir_op_of(g, value) == IR_OP_CONST ? " nothing: a constant\n"
+                                                          : " nothing: a copy\n");
+  fe_refs_free(&p->walk, &fused);
+}
+
+static void put_kernel(printer *p, size_t number) {
+  const ir_step *l = &p->plan->steps[number];
+  const uint32_t *loads = p->k->loads + p->k->first[number];
+  ir_textf(p->out, "kernel %zu -> ", p->numbers[number]);
+  uint32_t outputs = ir_written_slots(l);
+  for (uint32_t i = 0; i < outputs; i++) {
+    if (i) ir_text_str(p->out, ", ");
+    put_slot(p, l->slots[i]);
+  }
+  ir_text_str(p->out, "\n");
+  put_fused(p, l, p->k->values[number]);
+  for (uint32_t i = outputs; i < l->slot_count; i++) {
+    ir_text_str(p->out, "  reads   ");
+    put_slot(p, l->slots[i]);
+    ir_textf(p->out, ", in %u place%s\n", loads[i], loads[i] == 1 ? "" : "s");
+  }
+  ir_text_str(p->out, "  threads share a loop of ");
+  ir_print_expr(p->g, l->count, p->out);
+  ir_text_str(p->out, "; work about ");
+  ir_print_expr(p->g, l->work, p->out);
+  ir_text_str(p->out, " (bytes and operations)\n");
+}
+
+/* One step, without those inside it. */
+static void put_step(void *user, size_t number, ir_text *out) {
+  printer *p = user;
+  p->out = p->explained.out = out;
+  if (p->plan->steps[number].kind != IR_STEP_KERNEL) {
+    fe_put_step(p->g, p->plan, number, put_slot, p, out);
+    return;
+  }
+  put_kernel(p, number);
+  if (p->options->why) fe_explain_kernel(&p->explained, number);
+  if (p->options->why && p->options->more) p->options->more(p->options->more_user, &p->explained, number);
+}
+
+/* The tables by slot and step. */
+static bool open_printer(printer *p) {
+  const ir_plan *plan = p->plan;
+  size_t slots = plan->slot_count;
+  uint32_t kinds[IR_SLOT_MOVING + 1] = {0};
+  p->places = ir_alloc(p->k->mem, (slots + 1) * sizeof *p->places);
+  p->numbers = ir_alloc(p->k->mem, (plan->step_count + 1) * sizeof *p->numbers);
+  if (!fe_walk_open(&p->walk, p->g, plan) || !p->places || !p->numbers) return false;
+  for (size_t i = 0; i < slots; i++) {
+    p->places[i] = kinds[plan->slots[i].kind]++;
+    if (plan->slots[i].kind == IR_SLOT_OUTPUT) p->places[i] = UINT32_MAX;
+  }
+  for (size_t i = plan->result_count; i-- > 0;)
+    if (plan->slots[plan->results[i]].kind == IR_SLOT_OUTPUT) p->places[plan->results[i]] = (uint32_t)i;
+  p->numbers[0] = 0;
+  for (size_t i = 0; i < plan->step_count; i++)
+    p->numbers[i + 1] = p->numbers[i] + (plan->steps[i].kind == IR_STEP_KERNEL);
+  return true;
+}
+
+void fe_kernels_print(const fe_kernels *k, ir_graph *g, const ir_parsed_graph *block, const ir_plan *plan,
+                      ir_text *out, const fe_dump_options *options) {
+  unsigned temporaries = 0;
+  printer p = {.k = k, .g = g, .block = block, .plan = plan, .options = options};
+  if (open_printer(&p)) {
+    size_t kernels = p.numbers[plan->step_count];
+    for (size_t i = 0; i < plan->slot_count; i++) temporaries += plan->slots[i].kind == IR_SLOT_TEMP;
+    ir_textf(out, "graph @%s: %zu kernel%s, %u temporar%s\n", block->name, kernels, kernels == 1 ? "" : "s",
+             temporaries, temporaries == 1 ? "y" : "ies");
+    p.explained = (fe_explained){g, plan, k->values, &p.walk, options->target, out};
+    fe_put_steps(plan, put_step, &p, out);
+  } else {
+    out->failed = true;
+  }
+  fe_walk_close(&p.walk);
+  ir_free(k->mem, p.places, (plan->slot_count + 1) * sizeof *p.places);
+  ir_free(k->mem, p.numbers, (plan->step_count + 1) * sizeof *p.numbers);
+}

@@ -1,0 +1,28 @@
+/* The stage `kernels` of a dump: for each kernel what it computes, from what, and which operations went into
+ * it. */
+#ifndef VIEWFOLD_FRONTEND_REPORT_DUMP_KERNELS_H
+#define VIEWFOLD_FRONTEND_REPORT_DUMP_KERNELS_H
+
+#include "frontend/report/dump.h"
+#include "ir/plan.h"
+
+typedef struct fe_kernels {
+  const ir_mem *mem; /* set before the first note */
+  ir_ref *values;    /* of each kernel step: the tensor that it computes */
+  uint32_t
+      *loads; /* of each slot of a kernel step: how many places of the kernel read it, from first[step] on */
+  size_t load_count, load_cap;
+  size_t *first;
+  size_t steps;
+} fe_kernels;
+
+/* To be called from a pass_observer: notes what later passes forget. False when memory is short. */
+bool fe_kernels_note(fe_kernels *kernels, const char *pass, const ir_graph *g, const ir_plan *plan,
+                     ir_ref root, int kernel);
+/* The kernels of a plan, as text for a reader. Only the names of block are used; the options say
+ * what is explained. */
+void fe_kernels_print(const fe_kernels *kernels, ir_graph *g, const ir_parsed_graph *block,
+                      const ir_plan *plan, ir_text *out, const fe_dump_options *options);
+void fe_kernels_free(fe_kernels *kernels);
+
+#endif

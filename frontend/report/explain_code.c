@@ -1,0 +1,153 @@
+/* Lanes and copies of a kernel's loops, and what stands in the way of faster ones. */
+#include "frontend/report/explain_kernels.h"
+#include "ir/regions.h"
+#include "passes/loops/loops.h"
+
+/* What is seen of the loops. */
+typedef struct code {
+  const fe_explained *e;
+  const ir_regions *r;
+  size_t number;
+  int64_t lanes, copies;    /* the most */
+  int64_t widest;           /* bytes of the widest element that lanes compute or move */
+  unsigned loads, gathered; /* inside lanes */
+  bool updates, streams;
+  int64_t blocks; /* for threads; -1: not known */
+} code;
+
+static int binding_of(const code *c, ir_ref range) {
+  ir_ref loop = c->r->loop_of[range];
+  return loop ? ir_arg_mode(ir_get(c->e->g, loop)) : IR_SERIAL;
+}
+
+static bool is_range(const code *c, ir_ref ref) {
+  return ir_op_of(c->e->g, ref) == IR_OP_RANGE && c->r->loop_of[ref];
+}
+
+/* Of all loops of the binding around this one, and of its own. */
+static int64_t copies_around(const code *c, ir_ref loop) {
+  int64_t product = 1, count;
+  for (; loop; loop = ir_region_of(c->r, loop)) {
+    ir_ref extent = ir_src(c->e->g, ir_src(c->e->g, loop, 0), 0);
+    if (ir_arg_mode(ir_get(c->e->g, loop)) == IR_UNROLL && ir_is_const(c->e->g, extent, &count))
+      product *= count;
+  }
+  return product;
+}
+
+static void see_loop(code *c, ir_ref range) {
+  int64_t count = -1;
+  ir_is_const(c->e->g, ir_src(c->e->g, range, 0), &count);
+  switch (binding_of(c, range)) {
+  case IR_VECTOR: c->lanes = count > c->lanes ? count : c->lanes; break;
+  case IR_THREAD: c->blocks = count; break;
+  case IR_UNROLL: {
+    int64_t copies = copies_around(c, c->r->loop_of[range]);
+    c->copies = copies > c->copies ? copies : c->copies;
+    break;
+  }
+  default: break;
+  }
+}
+
+/* Elements side by side along a range of that binding? `along`: does it read other elements there at all? */
+static bool lies_along(const code *c, ir_ref index, int binding, bool *along) {
+  bool beside = false;
+  *along = false;
+  for (size_t i = 0; i < c->r->count; i++) {
+    int64_t stride;
+    ir_ref range = c->r->order[i];
+    if (!is_range(c, range) || binding_of(c, range) != binding || !loop_depends(c->e->g, index, range))
+      continue;
+    *along = true;
+    beside |= loop_stride(c->e->g, index, range, &stride) && (stride == 1 || stride == -1);
+  }
+  return beside;
+}
+
+static void see_load(code *c, ir_ref load) {
+  bool along, copied;
+  ir_ref index = ir_src(c->e->g, load, 1);
+  bool beside = lies_along(c, index, IR_VECTOR, &along);
+  c->loads += along;
+  c->gathered +=
+      along && !beside && !lies_along(c, index, IR_UNROLL, &copied); /* those are turned in registers */
+}
+
+static bool in_lanes(const code *c, ir_ref ref) {
+  ir_ref loop = ir_region_of(c->r, ref);
+  while (loop && ir_arg_mode(ir_get(c->e->g, loop)) != IR_VECTOR) loop = ir_region_of(c->r, loop);
+  return loop != 0;
+}
+
+static void see(code *c) {
+  for (size_t i = 0; i < c->r->count; i++) {
+    ir_ref ref = c->r->order[i];
+    const ir_node *n = ir_get(c->e->g, ref);
+    if (is_range(c, ref)) see_loop(c, ref);
+    if (n->op == IR_OP_LOAD) see_load(c, ref);
+    int64_t bytes = n->dtype == IR_INDEX ? 0 : ir_dtypes[n->dtype].bytes;
+    if (bytes > c->widest && in_lanes(c, ref)) c->widest = bytes;
+    c->updates |= n->op == IR_OP_UPDATE;
+    c->streams |= n->op == IR_OP_STORE && ir_arg_mode(n);
+  }
+}
+
+static ir_dtype dtype_of(const code *c) {
+  const ir_plan *plan = c->e->plan;
+  return ir_dtype_of(c->e->g, plan->slots[plan->steps[c->number].slots[0]].value);
+}
+
+static void put_lanes(const code *c) {
+  if (c->lanes < 2) {
+    ir_text_str(c->e->out, "  lanes   none: no loop is vectorised\n");
+    return;
+  }
+  ir_textf(c->e->out, "  lanes   %lld of %s", (long long)c->lanes, ir_dtypes[dtype_of(c)].name);
+  if (c->copies > 1) ir_textf(c->e->out, ", %lld copies side by side", (long long)c->copies);
+  ir_text_str(c->e->out, c->streams ? ", past the caches\n" : "\n");
+}
+
+static bool is_large(const code *c) {
+  fe_kernel_work work = fe_work_of(c->e, c->number);
+  int64_t read, written;
+  return ir_is_const(c->e->g, work.read, &read) && ir_is_const(c->e->g, work.written, &written) &&
+         read + written > 2 * c->e->target->l3_bytes && 2 * written >= read;
+}
+
+static void put_blocked(const code *c) {
+  ir_text *out = c->e->out;
+  int64_t bytes = c->lanes * c->widest, elements;
+  const ir_slot *slot = &c->e->plan->slots[c->e->plan->steps[c->number].slots[0]];
+  bool single = ir_is_const(c->e->g, slot->elements, &elements) && elements < 2;
+  if (c->lanes < 2)
+    ir_textf(out, "  blocked no lanes, because %s\n",
+             c->updates ? "updates may meet and stay in order"
+             : single   ? "one element is all there is"
+                        : "no axis along which elements lie side by side is long enough");
+  else if (bytes < c->e->target->vector_bytes)
+    ir_textf(out, "  blocked lanes fill %lld of the %d bytes of a vector\n", (long long)bytes,
+             c->e->target->vector_bytes);
+  if (c->gathered)
+    ir_textf(out, "  blocked %u of %u loads gather%s: along the lanes their elements lie apart\n",
+             c->gathered, c->loads, c->gathered == 1 ? "s" : "");
+  if (!c->streams && is_large(c))
+    ir_text_str(out, "  blocked stores go through the caches, which read each line before it is written\n");
+  if (c->blocks == 1) ir_text_str(out, "  blocked one thread, because the work is one block\n");
+}
+
+void fe_explain_code(const fe_explained *e, size_t number, const struct ir_regions *regions) {
+  code c = {.e = e, .r = regions, .number = number, .copies = 1, .blocks = -1};
+  see(&c);
+  put_lanes(&c);
+  put_blocked(&c);
+}
+
+fe_lanes fe_lanes_of(const fe_explained *e, size_t number) {
+  ir_regions regions;
+  code c = {.e = e, .r = &regions, .number = number, .copies = 1, .blocks = -1};
+  if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) return (fe_lanes){0};
+  see(&c);
+  ir_regions_free(&regions);
+  return (fe_lanes){c.lanes, c.gathered};
+}

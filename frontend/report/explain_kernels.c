@@ -1,0 +1,276 @@
+#include "frontend/report/explain_kernels.h"
+
+#include <string.h>
+
+#include "ir/regions.h"
+#include "passes/index/index.h"
+
+/* How values are used by those that are fused with what uses them. */
+typedef struct usage {
+  unsigned users;
+  bool repeated, masked, reduced;
+  bool taken;    /* by control flow */
+  bool returned; /* by a function */
+} usage;
+
+static void out_of_memory(const fe_explained *e) { e->out->failed = true; }
+
+static bool is_reduction(const ir_node *n) { return ir_ops[n->op].cls == IR_CLASS_REDUCE; }
+
+static bool is_result(ir_function f, ir_ref value) {
+  uint32_t i = 0;
+  while (i < f.result_count && f.results[i] != value) i++;
+  return i < f.result_count;
+}
+
+static usage usage_of(const fe_explained *e, ir_ref value) {
+  usage u = {0};
+  fe_refs above = {0};
+  if (!fe_walk_above(e->walk, value, &above)) out_of_memory(e);
+  for (size_t k = 1; k < above.count; k++) {
+    ir_ref r = above.list[k];
+    const ir_node *n = ir_get(e->g, r);
+    u.taken |= ir_ops[n->op].cls == IR_CLASS_CONTROL;
+    u.returned |= n->op == IR_OP_FUNC && is_result(ir_function_of(e->g, r), value);
+    if (!ir_shape(e->g, r)) continue;
+    for (uint32_t i = 0; i < ir_operand_count(n); i++) u.users += n->src[i] == value;
+    u.repeated |= n->op == IR_OP_EXPAND || n->op == IR_OP_GATHER;
+    u.masked |= n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
+    u.reduced |= is_reduction(n);
+  }
+  fe_refs_free(e->walk, &above);
+  return u;
+}
+
+/* The scatter that the kernel updates its buffer for; 0 for others. */
+static ir_ref scatter_of(const fe_explained *e, size_t number) {
+  ir_ref value = e->values[number];
+  const ir_step *step = &e->plan->steps[number];
+  bool scatters = value && ir_scatters(ir_op_of(e->g, value));
+  bool filled = number && step[-1].kind == IR_STEP_KERNEL && step[-1].slots[0] == step->slots[0];
+  return scatters && filled ? value : 0;
+}
+
+/* At most, of the value in one round. */
+static int64_t slab_row_bytes(ir_graph *g, const ir_slab *slab, const ir_slab_value *v) {
+  int64_t bytes = ir_dtypes[ir_dtype_of(g, v->value)].bytes * slab->rows;
+  for (uint32_t a = 0; a < ir_rank(g, v->value); a++) {
+    bool shared = false, block = slab->block && ir_slab_over_keys(v) && v->keys == a;
+    for (uint32_t l = 0; l < slab->loops; l++) shared |= v->axes[l] == a;
+    if (!shared) bytes *= block ? slab->block : ir_bounds_of(g, ir_dim(g, v->value, a)).hi;
+  }
+  return bytes;
+}
+
+static const char *const apart_texts[IR_APART_COUNT] = {
+    [IR_APART_LOOPS] =
+        "it reads what an earlier kernel computes, but not at the positions where that is computed",
+    [IR_APART_ROWS] =
+        "the rows that it would share with the kernel that it reads from fit in no cache, or are few",
+    [IR_APART_TILES] = "a contraction uses what it reads again for more rows than fit in a cache",
+    [IR_APART_MASKS] = "it is cut where its masks end, in loops of its own",
+};
+
+/* Why the kernel computes several values, or does not. */
+static void put_slab(const fe_explained *e, const ir_step *step) {
+  const ir_slab *slab = &step->slab;
+  int64_t bytes = 0;
+  if (step->apart) ir_textf(e->out, "  apart   %s\n", apart_texts[step->apart]);
+  if (!slab->count) return;
+  for (uint32_t i = 0; i < slab->count; i++)
+    if (slab->values[i].local) bytes += slab_row_bytes(e->g, slab, &slab->values[i]);
+  ir_textf(e->out, "  slab    in one loop, %lld row%s a round, ", (long long)slab->rows,
+           slab->rows == 1 ? "" : "s");
+  if (slab->block)
+    ir_textf(e->out, "over blocks of %lld keys with a running maximum, ", (long long)slab->block);
+  ir_text_str(e->out, "since ");
+  ir_textf(e->out, "%lld bytes of what they hand on stay in a cache:", (long long)bytes);
+  for (uint32_t i = 0; i < slab->count; i++) {
+    const ir_slab_value *v = &slab->values[i];
+    ir_textf(e->out, "%s %s", i ? "," : "", ir_ops[ir_op_of(e->g, v->value)].text);
+    if (v->local) ir_text_str(e->out, v->slot == UINT32_MAX ? " in a local" : " in a local and in memory");
+  }
+  ir_text_str(e->out, "\n");
+}
+
+static void put_reason(const fe_explained *e, size_t number) {
+  ir_ref value = e->values[number];
+  const ir_node *n = ir_get(e->g, value);
+  const ir_slot *slot = &e->plan->slots[e->plan->steps[number].slots[0]];
+  ir_text_str(e->out, "  why     ");
+  if (scatter_of(e, number)) {
+    ir_text_str(e->out, "updates what the kernel before has stored, in order along the indices\n");
+    return;
+  }
+  if (number + 1 < e->plan->step_count && scatter_of(e, number + 1)) {
+    ir_text_str(e->out, "what a scatter begins with: the next kernel updates it\n");
+    return;
+  }
+  if (slot->kind == IR_SLOT_OUTPUT) {
+    ir_text_str(e->out, "a kernel of its own, because it is a result\n");
+    return;
+  }
+  usage u = usage_of(e, value);
+  if (slot->value != value || u.returned) {
+    ir_text_str(e->out, "a kernel of its own, because it is a result of its function\n");
+    return;
+  }
+  if (u.taken) {
+    ir_text_str(e->out, "stored and not fused: control flow takes its operands from memory\n");
+    return;
+  }
+  if (n->op == IR_OP_STORED) {
+    ir_text_str(e->out, "stored, because what reads it comes back to it, or because it is to be\n");
+    return;
+  }
+  if (ir_ops[n->op].cls == IR_CLASS_VIEW) {
+    ir_text_str(e->out, "stored, because one more reshape or pad would make its index dearer than a copy\n");
+    return;
+  }
+  ir_textf(e->out, "stored and not fused: %s ", ir_ops[n->op].text);
+  if (u.repeated) ir_text_str(e->out, "would be computed again for each position that repeats it");
+  else if (u.users > 1) ir_textf(e->out, "would be computed again for each of %u users", u.users);
+  else if (is_reduction(n) && u.reduced)
+    ir_text_str(e->out, "would be computed again within another reduction");
+  else if (is_reduction(n) && u.masked) ir_text_str(e->out, "stands under the mask of a pad or a join");
+  else ir_text_str(e->out, "has as many operations in it as one kernel takes");
+  ir_text_str(e->out, "\n");
+}
+
+/* bytes and operations */
+
+static ir_ref elements_of(ir_graph *g, ir_ref tensor) {
+  const ir_node *shape = ir_get(g, ir_shape(g, tensor));
+  ir_ref count = ir_index(g, 1);
+  for (uint32_t i = 0; i < shape->nsrc; i++) count = pass_mul(g, count, shape->src[i]);
+  return count;
+}
+
+static ir_ref operations_of(const fe_explained *e, const ir_step *step, ir_ref value) {
+  ir_ref total = ir_index(e->g, 0);
+  fe_refs fused = {0};
+  if (!fe_walk_fused(e->walk, step, value, ir_scatters(ir_op_of(e->g, value)), &fused)) out_of_memory(e);
+  for (size_t i = fused.count; i-- > 0;) {
+    const ir_node *n = ir_get(e->g, fused.list[i]);
+    ir_class cls = (ir_class)ir_ops[n->op].cls;
+    if (cls == IR_CLASS_REDUCE) total = pass_add(e->g, total, elements_of(e->g, n->src[0]));
+    if (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY)
+      total = pass_add(e->g, total, elements_of(e->g, fused.list[i]));
+  }
+  fe_refs_free(e->walk, &fused);
+  return total;
+}
+
+static ir_ref bytes_of(const fe_explained *e, uint32_t slot) {
+  const ir_slot *s = &e->plan->slots[slot];
+  return pass_mul_int(e->g, s->elements, (int64_t)ir_dtypes[ir_dtype_of(e->g, s->value)].bytes);
+}
+
+fe_kernel_work fe_work_of(const fe_explained *e, size_t number) {
+  const ir_step *l = &e->plan->steps[number];
+  ir_ref read = fe_bytes_read(e, number), written = ir_index(e->g, 0), scatter = scatter_of(e, number);
+  uint32_t outputs = ir_written_slots(l);
+  for (uint32_t i = 0; i < outputs; i++) written = pass_add(e->g, written, bytes_of(e, l->slots[i]));
+  if (scatter) {
+    ir_ref updates = ir_src(e->g, scatter, 2);
+    written =
+        pass_mul_int(e->g, elements_of(e->g, updates), (int64_t)ir_dtypes[ir_dtype_of(e->g, updates)].bytes);
+    if (ir_op_of(e->g, scatter) == IR_OP_SCATTER_ADD) read = pass_add(e->g, read, written);
+  }
+  return (fe_kernel_work){read, written, operations_of(e, l, e->values[number])};
+}
+
+static void put_work(const fe_explained *e, size_t number) {
+  fe_kernel_work work = fe_work_of(e, number);
+  ir_text_str(e->out, "  moves   ");
+  ir_print_expr(e->g, work.read, e->out);
+  ir_text_str(e->out, " bytes to read, ");
+  ir_print_expr(e->g, work.written, e->out);
+  ir_text_str(e->out, " to write; ");
+  ir_print_expr(e->g, work.operations, e->out);
+  ir_text_str(e->out, " operations\n");
+}
+
+/* loops */
+
+/* How often what belongs to this loop is evaluated. */
+static void put_times(const fe_explained *e, const ir_regions *r, ir_ref loop) {
+  ir_ref times = ir_index(e->g, 1);
+  ir_ref innermost = loop;
+  for (; loop; loop = ir_region_of(r, loop))
+    times = pass_mul(e->g, times, ir_src(e->g, ir_src(e->g, loop, 0), 0));
+  if (!innermost) {
+    ir_text_str(e->out, "once");
+    return;
+  }
+  ir_text_str(e->out, "in the loop of ");
+  ir_print_expr(e->g, ir_src(e->g, innermost, 0), e->out);
+  ir_text_str(e->out, ", ");
+  ir_print_expr(e->g, times, e->out);
+  ir_text_str(e->out, " times");
+}
+
+static void put_loops(const fe_explained *e, const ir_regions *r) {
+  const char *between = "  loops   ";
+  for (size_t i = 0; i < r->count; i++) {
+    const ir_node *n = ir_get(e->g, r->order[i]);
+    if (n->op != IR_OP_RANGE || !r->loop_of[r->order[i]]) continue;
+    int binding = ir_arg_mode(ir_get(e->g, r->loop_of[r->order[i]]));
+    ir_text_str(e->out, between);
+    ir_print_expr(e->g, r->order[i], e->out);
+    ir_text_str(e->out, " of ");
+    ir_print_expr(e->g, n->src[0], e->out);
+    if (binding != IR_SERIAL) ir_textf(e->out, " %s", ir_bindings[binding]);
+    between = ", ";
+  }
+  ir_text_str(e->out, *between == ',' ? "\n" : "  loops   none\n");
+}
+
+static bool is_division(const ir_node *n) {
+  return n->dtype == IR_INDEX && (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD);
+}
+
+static void put_divisions(const fe_explained *e, const ir_regions *r) {
+  unsigned count = 0;
+  for (size_t i = 0; i < r->count; i++) {
+    if (!is_division(ir_get(e->g, r->order[i]))) continue;
+    ir_text_str(e->out, "  divides ");
+    ir_print_expr(e->g, r->order[i], e->out);
+    ir_text_str(e->out, ", ");
+    put_times(e, r, ir_region_of(r, r->order[i]));
+    ir_text_str(e->out, "\n");
+    count++;
+  }
+  if (!count) ir_text_str(e->out, "  divides nowhere\n");
+}
+
+static void put_masks(const fe_explained *e, const ir_regions *r) {
+  unsigned count = 0;
+  for (size_t i = 0; i < r->count; i++) {
+    const ir_node *n = ir_get(e->g, r->order[i]);
+    if (n->op != IR_OP_LOAD || ir_is_true(e->g, n->src[2])) continue;
+    ir_textf(e->out, "  tests   a load of p%lld where ", (long long)ir_arg_int(ir_get(e->g, n->src[0])));
+    ir_print_expr(e->g, n->src[2], e->out);
+    ir_text_str(e->out, ", ");
+    put_times(e, r, ir_region_of(r, n->src[2]));
+    ir_text_str(e->out, "\n");
+    count++;
+  }
+  if (!count) ir_text_str(e->out, "  tests   nothing: no mask is left\n");
+}
+
+void fe_explain_kernel(const fe_explained *e, size_t number) {
+  ir_regions regions;
+  put_reason(e, number);
+  put_slab(e, &e->plan->steps[number]);
+  put_work(e, number);
+  if (ir_regions_find(e->g, e->plan->steps[number].kernel, &regions) != IR_OK) {
+    out_of_memory(e);
+    return;
+  }
+  put_loops(e, &regions);
+  put_divisions(e, &regions);
+  put_masks(e, &regions);
+  fe_explain_code(e, number, &regions);
+  ir_regions_free(&regions);
+}

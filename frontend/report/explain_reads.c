@@ -1,0 +1,253 @@
+/* How many bytes of what it is given a kernel reads: of each parameter the distinct elements that its loads
+ * touch, which is less than all of them behind a shrink, a stride, a gather or a point.
+ *
+ * An index that is affine in a range runs through it in a progression: so many elements, a stride apart.
+ * Progressions that continue one another (the digits of an axis, the window of a convolution over it) are
+ * one. What a load touches is then a box: one position of each progression, from its first element on, and
+ * that once for all positions of whatever else the index depends on (the ranges of a gathered index, say).
+ * Boxes that differ along one progression and meet there are one box (the pieces of an axis, whose last one
+ * may overlap the one before; the taps of a stencil); what other boxes have in common is counted twice, but
+ * never more than lies between the least and the greatest index, nor more than the parameter has. */
+#include "frontend/report/explain_kernels.h"
+#include "ir/eval/eval.h"
+#include "ir/regions.h"
+#include "passes/index/index.h"
+#include "passes/loops/loops.h"
+
+enum { MAX_PROGRESSIONS = 16, MAX_BOXES = 64 };
+#define MOST ((int64_t)1 << 48) /* elements, with room to multiply by strides */
+
+typedef struct progression {
+  int64_t stride, count; /* at least 1, at least 2 */
+} progression;
+
+typedef struct box {
+  ir_ref rest; /* of the index, without progressions and `first` */
+  int64_t first, others;
+  progression along[MAX_PROGRESSIONS]; /* by rising strides */
+  uint32_t count;
+} box;
+
+/* Of one parameter. */
+typedef struct touched {
+  ir_ref sum;     /* elements beside those of the boxes; 0: unknown */
+  int64_t lo, hi; /* of all indices */
+  uint32_t count;
+  box boxes[MAX_BOXES];
+} touched;
+
+typedef struct reader {
+  const fe_explained *e;
+  const ir_regions *r;
+} reader;
+
+static int64_t times_at_most(int64_t a, int64_t b) { return a > MOST / b ? MOST : a * b; }
+
+static int64_t box_elements(const box *b) {
+  int64_t product = b->others;
+  for (uint32_t i = 0; i < b->count; i++) product = times_at_most(product, b->along[i].count);
+  return product;
+}
+
+/* Joined to one that it continues, otherwise inserted; strides come in any order. */
+static void add_progression(box *b, progression p) {
+  uint32_t at = b->count++;
+  for (; at > 0 && p.stride < b->along[at - 1].stride; at--) b->along[at] = b->along[at - 1];
+  b->along[at] = p;
+}
+
+static void join_progressions(box *b) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < b->count; i++) {
+    progression p = b->along[i];
+    uint32_t into = 0;
+    for (; into < kept; into++) {
+      progression *q = &b->along[into];
+      int64_t steps = p.stride / q->stride;
+      if (p.stride % q->stride || steps > q->count || p.count > MOST / steps) continue;
+      q->count += steps * (p.count - 1);
+      break;
+    }
+    if (into == kept) b->along[kept++] = p;
+  }
+  b->count = kept;
+}
+
+/* Takes the constant term of the index out of it. */
+static void take_first(ir_graph *g, box *b) {
+  const ir_node *n = ir_get(g, b->rest);
+  ir_ref last = n->op == IR_OP_ADD ? n->src[n->nsrc - 1] : b->rest;
+  if (ir_is_const(g, last, &b->first)) b->rest = pass_sub(g, b->rest, last);
+}
+
+/* False: an extent is no number, or there are too many. */
+static bool find_box(const reader *x, ir_ref index, box *b) {
+  ir_graph *g = x->e->g;
+  *b = (box){.rest = index, .others = 1};
+  for (size_t i = 0; i < x->r->count; i++) {
+    ir_ref range = x->r->order[i];
+    int64_t stride = 0, extent;
+    if (ir_op_of(g, range) != IR_OP_RANGE || !loop_depends(g, index, range)) continue;
+    if (!ir_is_const(g, loop_most_extent(g, range), &extent) || b->count == MAX_PROGRESSIONS) return false;
+    bool affine = loop_stride(g, index, range, &stride) && stride > -MOST && stride < MOST;
+    if (affine) b->rest = pass_sub(g, b->rest, pass_mul_int(g, range, stride));
+    if (extent < 2 || (affine && !stride)) continue;
+    if (!affine) b->others = times_at_most(b->others, extent);
+    else if (stride > 0) add_progression(b, (progression){stride, extent});
+    else {
+      add_progression(b, (progression){-stride, extent});
+      b->first = extent < MOST / -stride ? b->first + stride * (extent - 1) : 0;
+    }
+  }
+  int64_t behind = b->first;
+  b->first = 0;
+  take_first(g, b);
+  b->first += behind;
+  join_progressions(b);
+  return true;
+}
+
+/* Along a progression of that number in either box, which is 1 long where it has none. */
+static bool pair_along(const box *a, const box *b, uint32_t number, int64_t *stride, int64_t counts[2]) {
+  uint32_t i = 0, j = 0;
+  for (;; number--) {
+    int64_t of_a = i < a->count ? a->along[i].stride : INT64_MAX,
+            of_b = j < b->count ? b->along[j].stride : INT64_MAX;
+    if (of_a == INT64_MAX && of_b == INT64_MAX) return false;
+    *stride = of_a < of_b ? of_a : of_b;
+    counts[0] = of_a == *stride ? a->along[i++].count : 1;
+    counts[1] = of_b == *stride ? b->along[j++].count : 1;
+    if (!number) return true;
+  }
+}
+
+/* Along the one progression of either in which they differ, or along any in which they meet: the greatest. */
+static bool unite_boxes(box *a, const box *b) {
+  int64_t apart = b->first - a->first, stride, counts[2], from = 0, to = 0, along = 0;
+  bool differ = false;
+  if (a->rest != b->rest || a->others != b->others) return false;
+  for (uint32_t i = 0; pair_along(a, b, i, &stride, counts); i++) {
+    bool here = counts[0] != counts[1];
+    if (here && differ) return false;
+    if (!here && (differ || apart % stride)) continue;
+    int64_t at = apart / stride;
+    bool meet = apart % stride == 0 && at <= counts[0] && -at <= counts[1];
+    differ |= here;
+    if (here && !meet) return false;
+    if (!meet) continue;
+    along = stride, from = at < 0 ? at : 0, to = at + counts[1] > counts[0] ? at + counts[1] : counts[0];
+  }
+  if (!along) return apart == 0 && !differ;
+  uint32_t i = 0;
+  while (i < a->count && a->along[i].stride != along) i++;
+  if (i == a->count && a->count == MAX_PROGRESSIONS) return false;
+  a->first += from * along;
+  if (i < a->count) a->along[i].count = to - from;
+  else if (to - from > 1) add_progression(a, (progression){along, to - from});
+  join_progressions(a);
+  return true;
+}
+
+static void unite_all(touched *t) {
+  for (bool found = true; found;) {
+    found = false;
+    for (uint32_t i = 0; i < t->count; i++)
+      for (uint32_t k = i + 1; k < t->count; k++)
+        if (unite_boxes(&t->boxes[i], &t->boxes[k])) {
+          t->boxes[k--] = t->boxes[--t->count];
+          found = true;
+        }
+  }
+}
+
+/* The product of the extents that the index depends on; 0 where one of them depends on another range. */
+static ir_ref positions_of(const reader *x, ir_ref index) {
+  ir_graph *g = x->e->g;
+  ir_ref product = ir_index(g, 1), other;
+  for (size_t i = 0; i < x->r->count; i++) {
+    ir_ref range = x->r->order[i];
+    if (ir_op_of(g, range) != IR_OP_RANGE || !loop_depends(g, index, range)) continue;
+    if (loop_find(g, ir_src(g, range, 0), IR_OP_RANGE, &other, 1)) return 0;
+    product = pass_mul(g, product, ir_src(g, range, 0));
+  }
+  return product;
+}
+
+static void touch(const reader *x, ir_ref load, touched *t) {
+  ir_graph *g = x->e->g;
+  ir_ref index = ir_src(g, load, 1);
+  ir_bounds b = ir_bounds_of(g, index);
+  if (t->count < MAX_BOXES && find_box(x, index, &t->boxes[t->count])) {
+    t->count++;
+  } else {
+    ir_ref count = positions_of(x, index);
+    t->sum = t->sum && count ? pass_add(g, t->sum, count) : 0;
+  }
+  if (b.lo < t->lo) t->lo = b.lo;
+  if (b.hi > t->hi) t->hi = b.hi;
+}
+
+/* Is `sum` as much as `all`, for some small and some larger sizes? Texts say `all` then. */
+static bool seems_all(ir_graph *g, ir_ref sum, ir_ref all) {
+  enum { MAX_VARS = 16 };
+  static const int64_t steps[] = {0, 1, 7, 1000, 4096};
+  ir_ref vars[MAX_VARS];
+  ir_var_value values[MAX_VARS];
+  uint32_t count = loop_find(g, pass_min(g, sum, all), IR_OP_VAR, vars, MAX_VARS);
+  if (count == MAX_VARS) return false;
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    int64_t a = 0, b = 0;
+    ir_error ignored = {0};
+    for (uint32_t v = 0; v < count; v++) {
+      const ir_node *n = ir_get(g, vars[v]); /* sources: least, most, divisor */
+      int64_t lo = 1, hi = 1, divisor = 1;
+      ir_is_const(g, n->src[0], &lo), ir_is_const(g, n->src[1], &hi), ir_is_const(g, n->src[2], &divisor);
+      int64_t least = (lo + divisor - 1) / divisor, room = hi / divisor - least;
+      values[v] = (ir_var_value){vars[v], (least + (steps[i] < room ? steps[i] : room)) * divisor};
+    }
+    if (ir_eval_index(g, sum, values, count, NULL, 0, &a, &ignored) != IR_OK ||
+        ir_eval_index(g, all, values, count, NULL, 0, &b, &ignored) != IR_OK || a < b)
+      return false;
+  }
+  return true;
+}
+
+/* Elements of the parameter of that number that any load touches. */
+static ir_ref elements_read(const reader *x, uint32_t number, ir_ref elements, touched *t) {
+  ir_graph *g = x->e->g;
+  t->sum = ir_index(g, 0), t->lo = INT64_MAX, t->hi = -1, t->count = 0;
+  for (size_t i = 0; i < x->r->count; i++) {
+    ir_ref load = x->r->order[i];
+    if (ir_op_of(g, load) != IR_OP_LOAD) continue;
+    const ir_node *from = ir_get(g, ir_src(g, load, 0));
+    if (from->op == IR_OP_PARAM && ir_arg_int(from) == number) touch(x, load, t);
+  }
+  if (!t->sum) return elements;
+  unite_all(t);
+  ir_ref sum = t->sum;
+  for (uint32_t i = 0; i < t->count; i++) sum = pass_add_int(g, sum, box_elements(&t->boxes[i]));
+  if (t->lo < 0) t->lo = 0;
+  if (t->lo <= t->hi && t->hi < MOST) sum = pass_min(g, sum, ir_index(g, t->hi - t->lo + 1));
+  return seems_all(g, sum, elements) ? elements : pass_min(g, sum, elements);
+}
+
+ir_ref fe_bytes_read(const fe_explained *e, size_t number) {
+  const ir_step *step = &e->plan->steps[number];
+  ir_regions regions;
+  ir_ref total = ir_index(e->g, 0);
+  touched *t = ir_alloc(e->g->mem, sizeof *t);
+  if (!t || ir_regions_find(e->g, step->kernel, &regions) != IR_OK) {
+    ir_free(e->g->mem, t, t ? sizeof *t : 0);
+    e->out->failed = true;
+    return total;
+  }
+  const reader x = {e, &regions};
+  for (uint32_t i = ir_written_slots(step); i < step->slot_count; i++) {
+    const ir_slot *slot = &e->plan->slots[step->slots[i]];
+    int64_t bytes = ir_dtypes[ir_dtype_of(e->g, slot->value)].bytes;
+    total = pass_add(e->g, total, pass_mul_int(e->g, elements_read(&x, i, slot->elements, t), bytes));
+  }
+  ir_regions_free(&regions);
+  ir_free(e->g->mem, t, sizeof *t);
+  return total;
+}

@@ -1,0 +1,171 @@
+/* Tensors: handles on values of the session. */
+#include <string.h>
+
+#include "frontend/api/api.h"
+#include "passes/ops/ops.h"
+
+static vf_graph *session_of(vf_context *c, ir_error *error) {
+  if (!c) {
+    ir_fail(error, IR_ERR_INVALID, "session: the context is NULL");
+  } else if (!c->session && (c->session = fe_graph_make(c, "session", 7, error))) {
+    c->session->is_session = true;
+    c->lazy.live_nodes = 0;
+  }
+  return c ? c->session : NULL;
+}
+
+vf_graph *vf_session(vf_context *c, vf_error *error) {
+  ir_error failure = {0};
+  vf_graph *g = session_of(c, &failure);
+  fe_report(error, &failure);
+  return g;
+}
+
+static vf_tensor *handle(vf_context *c, ir_ref node, ir_error *error) {
+  vf_tensor *t = ir_alloc(&c->mem, sizeof *t);
+  if (!t) {
+    ir_fail(error, IR_ERR_MEMORY, "out of memory keeping a tensor");
+    return NULL;
+  }
+  *t = (vf_tensor){.context = c, .next = c->lazy.tensors, .uses = 1, .node = node};
+  if (t->next) t->next->previous = t;
+  c->lazy.tensors = t;
+  fe_context_retain(c);
+  return t;
+}
+
+static bool shape_refs(ir_graph *g, int rank, const int64_t *shape, ir_ref *out, ir_error *error) {
+  if (rank < 0 || rank > IR_MAX_RANK || (rank && !shape)) {
+    ir_fail(error, IR_ERR_INVALID, "tensor: the shape %s",
+            shape || rank < 0 ? "has a bad rank; it lies in 0..16" : "is NULL");
+    return false;
+  }
+  for (int i = 0; i < rank; i++)
+    if (!(out[i] = ir_index(g, shape[i]))) return false;
+  return true;
+}
+
+vf_tensor *fe_tensor_make(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape, const void *elements,
+                          ir_error *error) {
+  vf_tensor *t = NULL;
+  ir_ref refs[IR_MAX_RANK];
+  vf_graph *g = session_of(c, error);
+  if (!g) return NULL;
+  unsigned failures = fe_failures(c);
+  g->ir.error = error;
+  if (shape_refs(&g->ir, rank, shape, refs, error)) {
+    ir_ref buffer = fe_lazy_buffer(c, (ir_dtype)dtype, refs, (size_t)rank, elements, error);
+    if (buffer) t = handle(c, buffer, error);
+  }
+  g->ir.error = &g->error;
+  fe_blame_memory(c, failures, error);
+  return t;
+}
+
+rt_memory *fe_tensor_memory(const vf_tensor *t) { return fe_lazy_memory(&t->context->lazy, t->node); }
+
+vf_tensor *vf_tensor_create(vf_context *c, vf_dtype dtype, int rank, const int64_t *shape,
+                            const void *elements, vf_error *error) {
+  ir_error failure = {0};
+  vf_tensor *t = fe_tensor_make(c, dtype, rank, shape, elements, &failure);
+  void *zeros = t && !elements ? rt_memory_write(c->runtime, fe_tensor_memory(t), &failure) : NULL;
+  if (zeros) memset(zeros, 0, vf_tensor_bytes(t));
+  if (t && failure.status) {
+    vf_tensor_release(t);
+    t = NULL;
+  }
+  fe_report(error, &failure);
+  return t;
+}
+
+vf_tensor *vf_tensor_keep(vf_value value, vf_error *error) {
+  ir_error failure = {0};
+  vf_tensor *t = NULL;
+  fe_call call;
+  bool session = value.graph && value.graph->is_session;
+  if (!session) {
+    ir_fail(&failure, IR_ERR_INVALID, "keep: the value %s; values of the session can be kept",
+            value.graph ? "belongs to a graph of its own, whose results are its outputs" : "is no value");
+  } else {
+    ir_ref node = 0;
+    bool good = fe_begin(&call, "keep", &value, 1);
+    if (good && !ir_shape(call.ir, value.id))
+      good = fe_refuse(&call, "the value is an expression of sizes, not a tensor");
+    if (good && value.graph->recording)
+      good = fe_refuse(&call, "a function is being recorded; its results are what leaves it");
+    if (good) node = op_firm(call.ir, value.id);
+    node = fe_end(&call, node).id;
+    if (node) t = handle(value.graph->context, node, &failure);
+    else failure = value.graph->error;
+    ir_error_clear(&value.graph->error);
+  }
+  fe_report(error, &failure);
+  return t;
+}
+
+vf_value vf_tensor_value(const vf_tensor *t) {
+  if (!t) return (vf_value){0};
+  return (vf_value){t->context->session, fe_lazy_resolve(&t->context->lazy, t->node),
+                    t->context->session->epoch};
+}
+
+void vf_tensor_retain(vf_tensor *t) {
+  if (t) t->uses++;
+}
+
+void vf_tensor_release(vf_tensor *t) {
+  if (!t || --t->uses) return;
+  vf_context *c = t->context;
+  if (t->next) t->next->previous = t->previous;
+  *(t->previous ? &t->previous->next : &c->lazy.tensors) = t->next;
+  ir_free(&c->mem, t, sizeof *t);
+  fe_context_release(c);
+}
+
+/* realising */
+
+static ir_status realise(vf_context *c, vf_tensor *const *tensors, size_t count, ir_error *error) {
+  unsigned failures = fe_failures(c);
+  fe_lazy_realise(c, tensors, count, error);
+  if (error->status) fe_blame_memory(c, failures, error);
+  return error->status;
+}
+
+vf_status vf_tensor_realise(vf_tensor *const *tensors, int count, vf_error *error) {
+  ir_error failure = {0};
+  bool good = count <= 0 || tensors;
+  for (int i = 0; i < count && good; i++) good = tensors[i] && tensors[i]->context == tensors[0]->context;
+  if (!good)
+    ir_fail(&failure, IR_ERR_INVALID, "realise: a tensor is NULL, or of another context than the first");
+  else if (count > 0) realise(tensors[0]->context, tensors, (size_t)count, &failure);
+  return fe_report(error, &failure);
+}
+
+const void *vf_tensor_data(vf_tensor *t, vf_error *error) {
+  ir_error failure;
+  failure.status = IR_OK;
+  const void *data = NULL;
+  rt_memory *memory = t ? fe_tensor_memory(t) : NULL;
+  if (!t) ir_fail(&failure, IR_ERR_INVALID, "data: the tensor is NULL");
+  else if (!memory && realise(t->context, &t, 1, &failure) == IR_OK) memory = fe_tensor_memory(t);
+  if (memory) data = rt_memory_read(t->context->runtime, memory, &failure);
+  fe_report(error, &failure);
+  return data;
+}
+
+vf_status vf_session_collect(vf_context *c, vf_error *error) {
+  ir_error failure = {0};
+  if (c) fe_lazy_collect(c, &failure);
+  else ir_fail(&failure, IR_ERR_INVALID, "session: the context is NULL");
+  return fe_report(error, &failure);
+}
+
+/* questions */
+
+bool vf_tensor_is_realised(const vf_tensor *t) { return t && fe_tensor_memory(t); }
+vf_dtype vf_tensor_dtype(const vf_tensor *t) { return vf_value_dtype(vf_tensor_value(t)); }
+int vf_tensor_rank(const vf_tensor *t) { return vf_value_rank(vf_tensor_value(t)); }
+int vf_tensor_shape(const vf_tensor *t, int64_t *shape) { return vf_value_shape(vf_tensor_value(t), shape); }
+size_t vf_tensor_bytes(const vf_tensor *t) {
+  return t ? fe_lazy_bytes(&t->context->session->ir, t->node) : 0;
+}

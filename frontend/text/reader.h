@@ -1,0 +1,20 @@
+/* Text graphs from files and strings: the parser of ir/parse/parse.h with the operations of the registry behind it.
+ *
+ * Messages are `FILE:LINE:COL: error: ...` for the text and `FILE: error: ...` for the file. */
+#ifndef VIEWFOLD_FRONTEND_TEXT_READER_H
+#define VIEWFOLD_FRONTEND_TEXT_READER_H
+
+#include "ir/parse/parse.h"
+
+/* Makes canonical index expressions and validated tensor operations. */
+extern const ir_builder fe_builder;
+
+/* Parse text graphs into g. Parameters obey the rules of op_input: sizes that cannot be negative, bytes that
+ * can be counted. On failure the reason is in g->error and *module is empty; free it with ir_module_free in
+ * any case. */
+ir_status fe_parse_graphs(ir_graph *g, const char *name, const char *text, size_t length, ir_module *module);
+
+/* The same from a file; `-` is standard input. */
+ir_status fe_read_graphs(ir_graph *g, const char *path, ir_module *module);
+
+#endif

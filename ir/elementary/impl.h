@@ -1,0 +1,137 @@
+/* Shared by the files that define elementary functions: short builders, and the constants of the two formats
+ * in which everything is computed. */
+#ifndef VIEWFOLD_IR_ELEMENTARY_IMPL_H
+#define VIEWFOLD_IR_ELEMENTARY_IMPL_H
+
+#include "ir/ir.h"
+
+#include <math.h>
+
+/* Where an expression is being built: the graph, the float format and the unsigned integer of its bits. */
+typedef struct ir_format {
+  ir_graph *g;
+  ir_dtype type, bits;
+  int fraction;  /* bits of the stored significand: 23 or 52 */
+  int64_t one;   /* bits of 1.0 */
+  double magic;  /* 1.5 * 2^fraction: adding it rounds |x| <= 2^(fraction-2) to an integer, left in the low
+                    bits */
+  double lowest; /* least normal number */
+} ir_format;
+ir_format ir_format_of(ir_graph *g, ir_dtype type); /* f32 or f64 */
+
+static inline ir_ref ir_el_const(const ir_format *m, double v) { return ir_float(m->g, m->type, v); }
+static inline ir_ref ir_el_int(const ir_format *m, int64_t v) { return ir_int(m->g, m->bits, v); }
+static inline ir_ref ir_el_add(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_ADD, a, b);
+}
+static inline ir_ref ir_el_sub(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_SUB, a, b);
+}
+static inline ir_ref ir_el_mul(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_MUL, a, b);
+}
+static inline ir_ref ir_el_div(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_DIV, a, b);
+}
+static inline ir_ref ir_el_and(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_AND, a, b);
+}
+static inline ir_ref ir_el_or(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_OR, a, b);
+}
+static inline ir_ref ir_el_xor(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_XOR, a, b);
+}
+static inline ir_ref ir_el_lt(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_LT, a, b);
+}
+static inline ir_ref ir_el_eq(const ir_format *m, ir_ref a, ir_ref b) {
+  return ir_binary(m->g, IR_OP_EQ, a, b);
+}
+static inline ir_ref ir_el_neg(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_NEG, a); }
+static inline ir_ref ir_el_abs(const ir_format *m, ir_ref a) { return ir_unary(m->g, IR_OP_ABS, a); }
+static inline ir_ref ir_el_shl(const ir_format *m, ir_ref a, int n) {
+  return ir_binary(m->g, IR_OP_SHL, a, ir_el_int(m, n));
+}
+static inline ir_ref ir_el_shr(const ir_format *m, ir_ref a, int n) {
+  return ir_binary(m->g, IR_OP_SHR, a, ir_el_int(m, n));
+}
+static inline ir_ref ir_el_where(const ir_format *m, ir_ref c, ir_ref a, ir_ref b) {
+  return ir_where(m->g, c, a, b);
+}
+static inline ir_ref ir_el_rare(const ir_format *m, ir_ref c, ir_ref a, ir_ref b) {
+  return ir_rare(m->g, c, a, b);
+}
+static inline ir_ref ir_el_bits(const ir_format *m, ir_ref a) { return ir_bitcast(m->g, a, m->bits); }
+static inline ir_ref ir_el_float(const ir_format *m, ir_ref a) { return ir_bitcast(m->g, a, m->type); }
+ir_ref ir_el_fma(const ir_format *m, ir_ref a, ir_ref b, ir_ref c);
+ir_ref ir_el_clamp(const ir_format *m, ir_ref x, double lo, double hi); /* keeps NaN */
+/* c[0] + c[1] x + ... by Horner's rule with fma */
+ir_ref ir_el_poly(const ir_format *m, ir_ref x, const double *c, int count);
+/* s + s z q(z), with the coefficients of q in name##32 and name##64 */
+#define IR_EL_ODD(m, s, z, name)                                                                             \
+  ir_el_fma(m, ir_el_mul(m, s, z),                                                                           \
+            (m)->type == IR_F64 ? ir_el_poly(m, z, name##64, sizeof name##64 / sizeof *name##64)             \
+                                : ir_el_poly(m, z, name##32, sizeof name##32 / sizeof *name##32),            \
+            s)
+/* Horner's rule by pairs of terms, with square = x x: half as deep, where one operation would wait for
+ * another */
+ir_ref ir_el_poly_pairs(const ir_format *m, ir_ref x, ir_ref square, const double *c, int count);
+/* a + b = *sum + *rest exactly, where |a| >= |b| or a = 0 */
+void ir_el_fast_two_sum(const ir_format *m, ir_ref a, ir_ref b, ir_ref *sum, ir_ref *rest);
+/* a * b = *product + *rest exactly */
+void ir_el_two_product(const ir_format *m, ir_ref a, ir_ref b, ir_ref *product, ir_ref *rest);
+/* x * factor rounded to an integer n by the format's magic number: *bits ends in n + bias, in two's
+ * complement. factor 0 stands for 1. */
+ir_ref ir_el_round(const ir_format *m, ir_ref x, ir_ref factor, int bias, ir_ref *bits);
+ir_ref ir_el_sign_bit(const ir_format *m); /* the bit alone, as an integer */
+ir_ref ir_el_copy_sign(const ir_format *m, ir_ref size,
+                       ir_ref sign); /* size >= 0 or NaN, with the sign of `sign` */
+
+/* exp.c */
+ir_ref ir_el_exp(const ir_format *m, ir_ref x);
+ir_ref ir_el_exp2(const ir_format *m, ir_ref x);
+ir_ref ir_el_exp2_sum(const ir_format *m, ir_ref hi,
+                      ir_ref lo);                      /* 2^(hi+lo), |lo| <= ulp(hi), |hi| <= 2^11 */
+ir_ref ir_el_exp_normal(const ir_format *m, ir_ref x); /* a normal number, or NaN */
+/* 1 - exp(x), accurate near 0, and 1 + exp(x); -45 <= x <= 0 or NaN */
+void ir_el_one_and_exp(const ir_format *m, ir_ref x, ir_ref *less, ir_ref *more);
+/* exp(x + low) - 1, accurate near 0; |x| <= 45 or NaN, |low| <= ulp(x) */
+ir_ref ir_el_expm1(const ir_format *m, ir_ref x, ir_ref low);
+ir_ref ir_el_half_exp_less_one(const ir_format *m, ir_ref x); /* (exp(x) - 1)/2, x >= 0 or NaN */
+ir_ref ir_el_exp_less_one(const ir_format *m, ir_ref x);      /* exp(x) - 1 for every x */
+
+/* log.c. x > 0 is split as 2^e * s with s in [base, 2*base), the bits of base given, and f = s
+ * - 1; a normal x in fewer steps. */
+void ir_el_split(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
+void ir_el_split_normal(const ir_format *m, ir_ref x, int64_t base_bits, ir_ref *e, ir_ref *f);
+ir_ref ir_el_is_normal(const ir_format *m, ir_ref x); /* positive, finite and normal */
+ir_ref ir_el_log(const ir_format *m, ir_ref x);
+ir_ref ir_el_log2(const ir_format *m, ir_ref x);
+ir_ref ir_el_log1p(const ir_format *m, ir_ref x);
+
+/* erfinv.c, arc.c, hyperbolic.c */
+ir_ref ir_el_erfinv(const ir_format *m, ir_ref x);
+ir_ref ir_el_asin(const ir_format *m, ir_ref x);
+ir_ref ir_el_acos(const ir_format *m, ir_ref x);
+ir_ref ir_el_atan(const ir_format *m, ir_ref x);
+ir_ref ir_el_sinh(const ir_format *m, ir_ref x);
+ir_ref ir_el_cosh(const ir_format *m, ir_ref x);
+ir_ref ir_el_asinh(const ir_format *m, ir_ref x);
+ir_ref ir_el_acosh(const ir_format *m, ir_ref x);
+ir_ref ir_el_atanh(const ir_format *m, ir_ref x);
+
+/* remainder.c */
+ir_ref ir_el_floordiv(const ir_format *m, ir_ref a, ir_ref b);
+ir_ref ir_el_mod(const ir_format *m, ir_ref a, ir_ref b);
+
+/* erf.c, trig.c, pow.c */
+ir_ref ir_el_erf(const ir_format *m, ir_ref x);
+ir_ref ir_el_gelu(const ir_format *m, ir_ref x);      /* gelu.c */
+ir_ref ir_el_gelu_tanh(const ir_format *m, ir_ref x); /* likewise */
+ir_ref ir_el_tan(const ir_format *m, ir_ref x);
+ir_ref ir_el_sin(const ir_format *m, ir_ref x, bool cosine);
+ir_ref ir_el_pow(const ir_format *m, ir_ref x, ir_ref y);
+ir_ref ir_el_pow_int(ir_graph *g, ir_ref x, ir_ref y);
+
+#endif

@@ -1,0 +1,163 @@
+/* floordiv and mod of floats.
+ *
+ * With the sign of b moved to a, x = a * sign(b) and y = |b|: mod(a, b) = sign(b) * mod(x, y), and
+ * floordiv(a, b) = floordiv(x, y).
+ *
+ * Usually q = floor(x / y), and r = fma(-q, y, x), or r + y where r is negative. Where that is in [0, y) in
+ * floats it is so before rounding too, since no multiple of the least float rounds to 0 and y is a float. So
+ * r >= 0 proves that q is the floor of the exact quotient and r is its remainder, rounded once. r < 0 shows
+ * that q is one too large, as where a quotient is rounded up to an integer; then |x| >= y or q = 0, so that
+ * r, which is at least -y, is a multiple of the last place of x or of y and exact, and r + y is the
+ * remainder, rounded once. Up to |x / y| = 2^24 (f64: 2^53) it is one or the other, but for remainders that
+ * are rounded up to y. Anything else is rare: the quotient is an infinity or has more digits than a float, y
+ * is infinite, or an operand is NaN. */
+#include "impl.h"
+
+typedef struct division {
+  ir_ref x, y, sign;   /* sign: of b, the bit alone */
+  ir_ref quotient;     /* x / y, rounded */
+  ir_ref floor, below; /* q and r */
+} division;
+
+static ir_ref size_less(const ir_format *m, ir_ref a, ir_ref b) { return ir_el_lt(m, ir_el_abs(m, a), b); }
+static ir_ref negative(const ir_format *m, ir_ref a) { return ir_el_lt(m, a, ir_el_const(m, 0)); }
+
+static ir_ref flipped(const ir_format *m, ir_ref a, ir_ref sign) {
+  return ir_el_float(m, ir_el_xor(m, ir_el_bits(m, a), sign));
+}
+
+static division divide(const ir_format *m, ir_ref a, ir_ref b) {
+  division d;
+  d.sign = ir_el_and(m, ir_el_bits(m, b), ir_el_sign_bit(m));
+  d.x = flipped(m, a, d.sign);
+  d.y = ir_el_abs(m, b);
+  d.quotient = ir_el_div(m, d.x, d.y);
+  d.floor = ir_unary(m->g, IR_OP_FLOOR, d.quotient);
+  d.below = ir_el_fma(m, ir_el_neg(m, d.floor), d.y, d.x);
+  return d;
+}
+
+/* a minus the multiple of b that is nearest to it, or nearly so; `fused` where the product may not be exact.
+ */
+static ir_ref reduced(const ir_format *m, ir_ref a, ir_ref b, bool fused) {
+  ir_ref n = ir_unary(m->g, IR_OP_ROUND, ir_el_div(m, a, b));
+  return fused ? ir_el_fma(m, ir_el_neg(m, n), b, a) : ir_el_sub(m, a, ir_el_mul(m, n, b));
+}
+
+/* In f64, of two f32, |x / y| < 2^277: multiples of y 2^252, y 2^224, ... y are taken away. No quotient
+ * exceeds 2^28, so that its product with the 24 digits of y is exact. What is left is a multiple of the last
+ * place of x or of y 2^k and at most 0.51 y 2^k (or x itself), which f32 could hold. */
+static ir_ref residue_narrow(const ir_format *m, ir_ref x, ir_ref y) {
+  for (int k = 252; k >= 0; k -= 28) x = reduced(m, x, ir_el_mul(m, y, ir_el_const(m, ldexp(1, k))), false);
+  return x;
+}
+
+/* A positive finite f64 as an integer n of 53 digits, in a float, times 2^(e - 1075): e is the biased
+ * exponent, less than 1 for a subnormal number. */
+typedef struct scaled_integer {
+  ir_ref n, e;
+  ir_ref scaled; /* the number, and */
+  ir_ref scale;  /* what it was multiplied with to be normal: 1 or 2^52 */
+} scaled_integer;
+
+static const int64_t exponent_bits = 0x7ff0000000000000, fraction_bits = 0xfffffffffffff;
+
+static scaled_integer split(const ir_format *m, ir_ref v) {
+  ir_ref low = ir_el_lt(m, v, ir_el_const(m, m->lowest));
+  scaled_integer s = {.scale = ir_el_where(m, low, ir_el_const(m, 0x1p52), ir_el_const(m, 1))};
+  s.scaled = ir_el_mul(m, v, s.scale);
+  ir_ref bits = ir_el_bits(m, s.scaled), fraction = ir_el_and(m, bits, ir_el_int(m, fraction_bits));
+  s.n = ir_el_float(m, ir_el_or(m, fraction, ir_el_int(m, INT64_C(1075) << 52)));
+  ir_ref down = ir_el_where(m, low, ir_el_int(m, 52), ir_el_int(m, 0));
+  s.e = ir_binary(m->g, IR_OP_SUB, ir_el_shr(m, bits, 52), down);
+  return s;
+}
+
+/* 2^k, 0 <= k <= 1023 */
+static ir_ref power_of_two(const ir_format *m, ir_ref k) {
+  return ir_el_float(m, ir_el_shl(m, ir_binary(m->g, IR_OP_ADD, k, ir_el_int(m, 1023)), 52));
+}
+
+/* a b c modulo n, within 0.51 n of 0; integers |a| < 2^53, |b| < 0.51 n, c = 2^k <= 2^31, 2^52 <= n < 2^53.
+ * With a b = p + e and q the integer next to p / n: p / n < 0.51 * 2^53 is rounded by 1/2 where it is 2^52 or
+ * more (and an integer then), else by 1/4 at most, so |p - q n| <= n/2 or 3/4 n; e is at most 2^52 or 2^51.
+ * So p - q n is exact, and its sum with e, an integer of no more than 2^53. */
+static ir_ref product_modulo(const ir_format *m, ir_ref a, ir_ref b, ir_ref c, ir_ref n) {
+  ir_ref p, e;
+  ir_el_two_product(m, a, b, &p, &e);
+  ir_ref sum = ir_el_add(m, reduced(m, p, n, true), e);
+  return reduced(m, c ? ir_el_mul(m, sum, c) : sum, n, true);
+}
+
+/* Of two f64 with x >= y > 0: x = X 2^k unit and y = Y unit with integers X and Y of 53 digits, k < 2^12. 2^k
+ * is 2^(k // 32), squared five times, times 2^(k % 32), all modulo Y. */
+static ir_ref residue_wide(const ir_format *m, ir_ref x, ir_ref y) {
+  enum { SQUARINGS = 5 };
+  scaled_integer a = split(m, x), b = split(m, y);
+  ir_ref k = ir_binary(m->g, IR_OP_SUB, a.e, b.e);
+  ir_ref last = power_of_two(m, ir_el_and(m, k, ir_el_int(m, (1 << SQUARINGS) - 1)));
+  ir_ref power = reduced(m, power_of_two(m, ir_el_shr(m, k, SQUARINGS)), b.n, true);
+  for (int i = 1; i <= SQUARINGS; i++)
+    power = product_modulo(m, power, power, i == SQUARINGS ? last : 0, b.n);
+  ir_ref rest = product_modulo(m, a.n, power, 0, b.n);
+  ir_ref unit = ir_el_float(m, ir_el_and(m, ir_el_bits(m, b.scaled), ir_el_int(m, exponent_bits)));
+  rest = ir_el_mul(m, ir_el_mul(m, rest, ir_el_const(m, 0x1p-52)), unit); /* of y as it was scaled, exact */
+  return ir_el_div(m, rest, b.scale);
+}
+
+/* A number between -y and y that differs from x by a multiple of y, exact and never -0. `below` is NaN where
+ * there is none, and where y is infinite. */
+static ir_ref residue(const ir_format *m, const division *d) {
+  ir_ref far;
+  if (m->type == IR_F64) {
+    ir_ref sign = ir_el_and(m, ir_el_bits(m, d->x), ir_el_sign_bit(m));
+    far = flipped(m, residue_wide(m, ir_el_abs(m, d->x), d->y), sign);
+  } else {
+    ir_format wide = ir_format_of(m->g, IR_F64);
+    far = residue_narrow(&wide, ir_cast(m->g, d->x, IR_F64), ir_cast(m->g, d->y, IR_F64));
+    far = ir_cast(m->g, far, m->type);
+  }
+  far = ir_el_where(m, ir_el_eq(m, d->below, d->below), far, d->below);
+  return ir_el_add(m, ir_el_where(m, size_less(m, d->x, d->y), d->x, far), ir_el_const(m, 0));
+}
+
+/* By bits as integers: they are in the order of floats, those with a sign behind all others and NaN between.
+ */
+ir_ref ir_el_mod(const ir_format *m, ir_ref a, ir_ref b) {
+  division d = divide(m, a, b);
+  ir_ref far = residue(m, &d), limit = ir_el_bits(m, d.y);
+  far = ir_el_where(m, negative(m, far), ir_el_add(m, far, d.y), far);
+  ir_ref near = ir_binary(m->g, IR_OP_MIN, ir_el_bits(m, d.below), ir_el_bits(m, ir_el_add(m, d.below, d.y)));
+  ir_ref is_far = ir_binary(m->g, IR_OP_GE, near, limit);
+  return ir_el_float(m, ir_el_or(m, ir_el_rare(m, is_far, ir_el_bits(m, far), near), d.sign));
+}
+
+/* x without the remainder t that has its sign, over y, each rounded: NumPy's sequence, which these quotients
+ * are beyond the digits of a float. The floor of what is nearly an integer is that integer. */
+static ir_ref quotient_far(const ir_format *m, const division *d) {
+  ir_ref sign = ir_el_and(m, ir_el_bits(m, d->x), ir_el_sign_bit(m)), one = ir_el_const(m, 1);
+  ir_ref t = flipped(m, residue(m, d), sign);
+  t = ir_el_where(m, negative(m, t), ir_el_add(m, t, d->y), t);
+  ir_ref q = ir_el_div(m, ir_el_sub(m, ir_el_abs(m, d->x), t), d->y);
+  q = ir_el_float(m, ir_el_or(m, ir_el_bits(m, q), sign));
+  ir_ref down = ir_el_and(m, negative(m, d->x), ir_binary(m->g, IR_OP_NE, t, ir_el_const(m, 0)));
+  q = ir_el_where(m, down, ir_el_sub(m, q, one), q);
+  ir_ref floor = ir_unary(m->g, IR_OP_FLOOR, q);
+  ir_ref up = ir_el_lt(m, ir_el_const(m, 0.5), ir_el_sub(m, q, floor));
+  ir_ref zero = ir_el_eq(m, d->y, ir_el_const(m, 0));
+  return ir_el_where(m, zero, d->quotient, ir_el_where(m, up, ir_el_add(m, floor, one), floor));
+}
+
+/* Is |a| >= size, or a NaN? By bits as integers, which is one operation. */
+static ir_ref is_great(const ir_format *m, ir_ref a, double size) {
+  ir_ref bits = ir_el_and(m, ir_el_bits(m, a), ir_unary(m->g, IR_OP_NOT, ir_el_sign_bit(m)));
+  return ir_binary(m->g, IR_OP_GE, bits, ir_el_bits(m, ir_el_const(m, size)));
+}
+
+/* Up to 2^22 (f64: 2^51) NumPy's quotient is the exact one. */
+ir_ref ir_el_floordiv(const ir_format *m, ir_ref a, ir_ref b) {
+  division d = divide(m, a, b);
+  ir_ref q = ir_el_where(m, negative(m, d.below), ir_el_sub(m, d.floor, ir_el_const(m, 1)), d.floor);
+  ir_ref great = is_great(m, d.floor, ldexp(1, m->fraction - 1)), endless = is_great(m, b, INFINITY);
+  return ir_el_rare(m, ir_el_or(m, great, endless), quotient_far(m, &d), q);
+}

@@ -1,0 +1,70 @@
+/* The reference evaluator: what every other way of running a graph must agree with.
+ *
+ * It knows nothing of folding. Each tensor node is evaluated in full into its own dense row-major buffer, in
+ * topological order; a buffer is freed after its last use. Views are loops over coordinates; elementary
+ * functions are the expressions of ir/elementary/elementary.h. Every float operation is rounded to the node's dtype (f16
+ * and bf16: computed in f32, then rounded); sums, products and contractions accumulate in long double and
+ * round once, so here the evaluator is the more accurate side. A function is run at each call, and of two
+ * branches the one taken; recursion goes as deep as functions nest, at most IR_MAX_DEPTH. No globals. */
+#ifndef VIEWFOLD_IR_EVAL_EVAL_H
+#define VIEWFOLD_IR_EVAL_EVAL_H
+
+#include "ir/ir.h"
+
+typedef struct ir_binding_input {
+  ir_ref ref;       /* an INPUT or BUFFER */
+  const void *data; /* its elements, dense and row-major; may be NULL when there are none */
+} ir_binding_input;
+
+typedef struct ir_var_value {
+  ir_ref ref; /* a VAR */
+  int64_t value;
+} ir_var_value;
+
+typedef struct ir_eval_result {
+  ir_dtype dtype;
+  uint32_t rank;
+  int64_t shape[IR_MAX_RANK];
+  int64_t count; /* elements */
+  size_t bytes;  /* of data */
+  void *data;    /* allocated from the graph's ir_mem */
+} ir_eval_result;
+
+/* Evaluate roots[0..n) into out[0..n). Fails with nothing left allocated when an input or variable is unbound
+ * or outside its declared range (IR_ERR_INVALID), sizes are negative, too large or do not match, a gathered
+ * position that reaches a root is out of range (IR_ERR_RANGE), a node is not a tensor operation
+ * (IR_ERR_UNSUPPORTED), or memory is short. */
+ir_status ir_eval(const ir_graph *g, const ir_ref *roots, size_t n, const ir_binding_input *inputs,
+                  size_t input_count, const ir_var_value *vars, size_t var_count, ir_eval_result *out,
+                  ir_error *error);
+void ir_eval_free(const ir_graph *g, ir_eval_result *results, size_t n);
+
+/* One element of an elementwise operation under the numeric contract. `type` is the dtype of the result,
+ * `from` that of the first operand; operands of arithmetic in another dtype are converted to `type` first.
+ * Elementary functions and operations that are not elementwise give 0: expand the former with ir_elementary.
+ */
+ir_value ir_scalar_apply(ir_op op, ir_dtype type, ir_dtype from, const ir_value *operands);
+
+/* Index and bool expressions over VARs and RANGEs, compiled to be run many times. Results of dtype bool are 0
+ * or 1. ADD, MUL, MIN, MAX, AND, OR and XOR take any number of operands. Not for concurrent use: runs share
+ * the slots. */
+typedef struct ir_index_program {
+  const ir_mem *mem;
+  struct ir_index_step *steps;
+  uint32_t *args;
+  int64_t *slots, *scratch;
+  uint32_t *roots;
+  size_t step_count, step_cap, arg_count, arg_cap, slot_count, scratch_count, root_count;
+} ir_index_program;
+ir_status ir_index_compile(const ir_graph *g, const ir_ref *roots, size_t n, const ir_var_value *vars,
+                           size_t var_count, ir_index_program *out, ir_error *error);
+/* ranges[a] is the value of the RANGE of axis a; out receives one value per root. Fails on overflow, a
+ * divisor < 1, or a RANGE whose axis is not below range_count. */
+ir_status ir_index_run(const ir_index_program *program, const int64_t *ranges, size_t range_count,
+                       int64_t *out, ir_error *error);
+void ir_index_free(ir_index_program *program);
+/* Compile, run and free. */
+ir_status ir_eval_index(const ir_graph *g, ir_ref expr, const ir_var_value *vars, size_t var_count,
+                        const int64_t *ranges, size_t range_count, int64_t *out, ir_error *error);
+
+#endif

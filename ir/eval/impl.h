@@ -1,0 +1,123 @@
+/* Inside the evaluator: one run over a graph, and the buffers of its nodes. */
+#ifndef VIEWFOLD_IR_EVAL_IMPL_H
+#define VIEWFOLD_IR_EVAL_IMPL_H
+
+#include "eval.h"
+
+/* The value of one node. Positions gathered out of range are an error only where they reach a root, so each
+ * element may carry a taint: 0, or 1 + the number of the offence that it depends on. */
+typedef struct ir_slot {
+  ir_dtype dtype; /* an index scalar is held as i64 */
+  uint32_t rank;
+  int64_t shape[IR_MAX_RANK];
+  int64_t count;
+  unsigned char *data;
+  size_t bytes;
+  uint32_t *taint; /* NULL: none */
+  uint32_t uses;   /* readers still to come */
+  bool needed, borrowed;
+  struct ir_slot *results; /* of a node with several: result_count values, each taken by its RESULT */
+  uint32_t result_count;
+} ir_slot;
+
+typedef struct ir_offence {
+  ir_op op; /* that takes or has the index */
+  int64_t position, size;
+  uint32_t axis;
+  bool is_unsigned;
+} ir_offence;
+
+/* The operations for one element: values[0..3) are the operands, then one value per step. */
+typedef struct ir_scalar_step {
+  uint8_t op, type, from;
+  uint32_t arg[3], result;
+} ir_scalar_step;
+typedef struct ir_scalar_program {
+  uint8_t op, type, from[3];
+  ir_scalar_step *steps;
+  ir_value *values;
+  size_t step_count, step_cap, value_count;
+  uint32_t root;
+} ir_scalar_program;
+
+typedef struct ir_eval_run {
+  const ir_graph *g;
+  const ir_mem *mem;
+  ir_error *error;
+  const ir_binding_input *inputs;
+  const ir_var_value *vars;
+  size_t input_count, var_count;
+  ir_ref *live; /* ascending */
+  size_t live_count, live_cap;
+  ir_slot *slots;     /* slots[i] belongs to live[i] */
+  uint32_t *position; /* of a live ref; meaningless for others */
+  int64_t *index;     /* by ref, for index expressions */
+  uint8_t *index_known;
+  size_t table_count; /* of the three tables by ref */
+  ir_offence *offences;
+  size_t offence_count, offence_cap;
+  ir_scalar_program *programs;
+  size_t program_count, program_cap;
+  /* Functions: a run each, made ready at its first call. One is never called while it runs. */
+  struct ir_eval_run **calls;
+  size_t call_count, call_cap;
+  ir_ref func;            /* of which this is a run; 0: the whole graph */
+  const ir_slot **params; /* of func: bound by the caller for each call */
+} ir_eval_run;
+
+static inline const ir_slot *ir_eval_operand(const ir_eval_run *run, ir_ref ref, uint32_t i) {
+  return &run->slots[run->position[ir_src(run->g, ref, i)]];
+}
+/* The value of an index attribute; ok for every source of a live node that is an index expression. */
+ir_status ir_eval_attribute(ir_eval_run *run, ir_ref ref, uint32_t source, int64_t *out);
+/* Check the shape set in `out` against the node's recorded one and allocate its elements (and taints). */
+ir_status ir_eval_alloc(ir_eval_run *run, ir_ref ref, ir_slot *out, bool tainted);
+ir_status ir_eval_no_memory(ir_eval_run *run, ir_ref ref);
+ir_status ir_eval_count(const int64_t *shape, uint32_t rank, size_t element,
+                        int64_t *count); /* IR_OK or overflow */
+void ir_eval_strides(const int64_t *shape, uint32_t rank, int64_t *strides);
+/* The next coordinate in row-major order; false after the last. Start from zeros with no size 0. */
+bool ir_eval_next(int64_t *coord, const int64_t *shape, uint32_t rank);
+/* "[2,3]" into a buffer of IR_SHAPE_TEXT bytes */
+enum { IR_SHAPE_TEXT = 22 * IR_MAX_RANK + 3 };
+const char *ir_eval_shape_text(const int64_t *shape, uint32_t rank, char *text);
+
+ir_status ir_eval_elementwise(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_view(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_scatter(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_reduce(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_matmul(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_custom(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_ordered(ir_eval_run *run, ir_ref ref, ir_slot *out);
+void ir_eval_free_programs(ir_eval_run *run);
+
+/* batch.c. The slot of a value with a batch holds all of it, batch sizes first. */
+typedef ir_status (*ir_eval_one)(ir_eval_run *run, ir_ref ref,
+                                 ir_slot *out); /* a node on unbatched operands */
+bool ir_eval_is_batched(const ir_eval_run *run, ir_ref ref);
+/* out has the node's dtype and shape. */
+ir_status ir_eval_batched(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out);
+/* A node that calls functions, of operands in a batch or not. */
+ir_status ir_eval_call(ir_eval_run *run, ir_ref ref, ir_eval_one one, ir_slot *out);
+/* Batch sizes before the shape that is in out. */
+ir_status ir_eval_physical(ir_eval_run *run, ir_ref ref, ir_slot *out);
+/* eval.c: the parts of a run */
+ir_status ir_eval_prepare(ir_eval_run *run, const ir_ref *roots, size_t n);
+ir_status ir_eval_nodes(ir_eval_run *run, const ir_ref *roots, size_t n); /* forgets what a run before left */
+void ir_eval_finish(ir_eval_run *run);
+void ir_eval_release(ir_eval_run *run, ir_slot *slot);
+/* control.c */
+ir_status ir_eval_control(ir_eval_run *run, ir_ref ref, ir_slot *out);
+ir_status ir_eval_result_of(ir_eval_run *run, ir_ref ref, ir_slot *out); /* of a RESULT */
+ir_status ir_eval_param(ir_eval_run *run, ir_ref ref, const ir_slot *given, ir_slot *out);
+void ir_eval_free_calls(ir_eval_run *run);
+
+/* index.c */
+bool ir_index_supported(ir_op op, uint32_t operands);
+ir_status ir_index_apply(ir_op op, bool is_index, const int64_t *v, uint32_t count, int64_t *out,
+                         ir_error *error);
+ir_status ir_var_lookup(const ir_graph *g, ir_ref ref, const ir_var_value *vars, size_t count, int64_t *out,
+                        ir_error *error);
+
+#endif

@@ -1,0 +1,168 @@
+/* Gather and scatter: positions of one axis that a tensor of indices says. */
+#include "impl.h"
+
+#include "ir/arith.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* One gather or scatter: `taken` has the shape that gathering gives, which updates have, too. */
+typedef struct indirection {
+  const ir_slot *data, *indices;
+  int64_t axis, mode, batch, size;
+  uint32_t rank, places; /* of what is taken; axes of it that stand in for the axis */
+  int64_t shape[IR_MAX_RANK], strides[IR_MAX_RANK], index_strides[IR_MAX_RANK];
+  bool checked; /* clip is as well where nothing is nearest, on an empty axis */
+} indirection;
+
+static ir_status describe(ir_eval_run *run, ir_ref ref, indirection *in) {
+  const ir_node *n = ir_get(run->g, ref);
+  const ir_slot *data = ir_eval_operand(run, ref, 0), *indices = ir_eval_operand(run, ref, 1);
+  *in = (indirection){.data = data, .indices = indices, .axis = ir_arg_int(n), .mode = ir_arg_mode(n)};
+  in->batch = ir_arg_small(n);
+  bool fits = in->axis >= 0 && in->axis < data->rank && in->batch <= in->axis && in->batch <= indices->rank &&
+              data->rank - 1 + indices->rank - (uint32_t)in->batch <= IR_MAX_RANK &&
+              ir_is_data_int(indices->dtype);
+  for (uint32_t k = 0; fits && k < in->batch; k++) fits = data->shape[k] == indices->shape[k];
+  if (!fits)
+    return ir_fail(run->error, IR_ERR_INVALID,
+                   "%s: axis %" PRId64 " of data of rank %u with indices of %s and rank %u, of which %" PRId64
+                   " axes are shared",
+                   ir_ops[n->op].text, in->axis, data->rank, ir_dtypes[indices->dtype].name, indices->rank,
+                   in->batch);
+  in->size = data->shape[in->axis];
+  in->places = indices->rank - (uint32_t)in->batch;
+  in->rank = data->rank - 1 + in->places;
+  for (uint32_t k = 0; k < in->rank; k++)
+    in->shape[k] = k < in->axis                ? data->shape[k]
+                   : k < in->axis + in->places ? indices->shape[in->batch + k - in->axis]
+                                               : data->shape[k - in->places + 1];
+  ir_eval_strides(data->shape, data->rank, in->strides);
+  ir_eval_strides(indices->shape, indices->rank, in->index_strides);
+  in->checked = in->mode == IR_GATHER_CHECK || (in->mode == IR_GATHER_CLIP && in->size == 0);
+  return IR_OK;
+}
+
+/* What is at coord of the taken: whose index it has, where that points to, and how. */
+typedef struct place {
+  int64_t index, position; /* element of the indices; of the data, where it is readable */
+  bool inside, readable;
+} place;
+
+static place locate(const indirection *in, const int64_t *coord) {
+  place p = {0};
+  for (uint32_t k = 0; k < in->indices->rank; k++)
+    p.index += in->index_strides[k] * coord[k < in->batch ? k : k - in->batch + in->axis];
+  const ir_slot *indices = in->indices;
+  int64_t given =
+      ir_value_load(indices->data + (size_t)p.index * ir_dtypes[indices->dtype].bytes, indices->dtype).i;
+  bool huge = indices->dtype == IR_U64 && given < 0; /* 2^63 and more */
+  int64_t from_start = given < 0 && !huge ? given + in->size : given;
+  p.inside = !huge && from_start >= 0 && from_start < in->size;
+  p.readable = p.inside || (in->size > 0 && in->mode != IR_GATHER_FILL);
+  int64_t nearest = p.inside ? from_start : huge || from_start >= in->size ? in->size - 1 : 0;
+  for (uint32_t k = 0; k < in->data->rank; k++)
+    p.position += in->strides[k] * (k == in->axis ? nearest : coord[k < in->axis ? k : k + in->places - 1]);
+  return p;
+}
+
+static ir_status add_offence(ir_eval_run *run, ir_ref ref, const indirection *in, int64_t at,
+                             uint32_t *taint) {
+  const ir_slot *indices = in->indices;
+  if (run->offence_count >= UINT32_MAX - 1 ||
+      !IR_RESERVE(run->mem, run->offences, run->offence_cap, run->offence_count + 1))
+    return ir_eval_no_memory(run, ref);
+  ir_value given =
+      ir_value_load(indices->data + (size_t)at * ir_dtypes[indices->dtype].bytes, indices->dtype);
+  run->offences[run->offence_count] = (ir_offence){.op = ir_op_of(run->g, ref),
+                                                   .position = given.i,
+                                                   .size = in->size,
+                                                   .axis = (uint32_t)in->axis,
+                                                   .is_unsigned = indices->dtype == IR_U64};
+  *taint = (uint32_t)++run->offence_count;
+  return IR_OK;
+}
+
+/* result[.., i.., ..] = data[.., indices[i..], ..] */
+ir_status ir_eval_gather(ir_eval_run *run, ir_ref ref, ir_slot *out) {
+  indirection in;
+  ir_status status = describe(run, ref, &in);
+  if (status) return status;
+  out->rank = in.rank;
+  memcpy(out->shape, in.shape, sizeof in.shape);
+  status = ir_eval_alloc(run, ref, out, in.checked || in.data->taint || in.indices->taint);
+  size_t bytes = ir_dtypes[out->dtype].bytes;
+  int64_t coord[IR_MAX_RANK] = {0};
+  for (int64_t i = 0; !status && i < out->count; i++, ir_eval_next(coord, out->shape, out->rank)) {
+    place p = locate(&in, coord);
+    if (p.readable) memcpy(out->data + (size_t)i * bytes, in.data->data + (size_t)p.position * bytes, bytes);
+    else memset(out->data + (size_t)i * bytes, 0, bytes);
+    if (in.indices->taint && in.indices->taint[p.index]) out->taint[i] = in.indices->taint[p.index];
+    else if (!p.inside && in.checked) status = add_offence(run, ref, &in, p.index, &out->taint[i]);
+    else if (p.readable && in.data->taint) out->taint[i] = in.data->taint[p.position];
+  }
+  return status;
+}
+
+/* The sum in the dtype that is accumulated in: f32 for narrower floats, held as double. */
+static ir_value sum(ir_value a, ir_value b, ir_dtype dtype) {
+  if (!ir_is_float(dtype))
+    return ir_value_cast((ir_value){.i = (int64_t)((uint64_t)a.i + (uint64_t)b.i)}, IR_I64, dtype);
+  double exact = a.f + b.f;
+  return (ir_value){.f = dtype == IR_F64 ? exact : (double)(float)exact};
+}
+
+/* A copy of the data, then each of the updates in order. An index out of range makes all of the result
+ * unknown. */
+static ir_status apply_updates(ir_eval_run *run, ir_ref ref, const indirection *in, ir_slot *out,
+                               ir_value *values) {
+  const ir_slot *updates = ir_eval_operand(run, ref, 2);
+  bool adds = ir_op_of(run->g, ref) == IR_OP_SCATTER_ADD;
+  size_t bytes = ir_dtypes[out->dtype].bytes;
+  int64_t coord[IR_MAX_RANK] = {0};
+  uint32_t wrong = 0;
+  for (int64_t i = 0; i < updates->count; i++, ir_eval_next(coord, in->shape, in->rank)) {
+    place p = locate(in, coord);
+    if (!wrong && in->indices->taint) wrong = in->indices->taint[p.index];
+    if (!wrong && !p.inside && in->checked) {
+      ir_status status = add_offence(run, ref, in, p.index, &wrong);
+      if (status) return status;
+    }
+    if (!p.readable) continue;
+    ir_value update = ir_value_load(updates->data + (size_t)i * bytes, out->dtype);
+    values[p.position] = adds ? sum(values[p.position], update, out->dtype) : update;
+    if (!out->taint) continue;
+    uint32_t taint = updates->taint ? updates->taint[i] : 0;
+    if (!adds || taint) out->taint[p.position] = taint;
+  }
+  for (int64_t i = 0; wrong && i < out->count; i++) out->taint[i] = wrong;
+  return IR_OK;
+}
+
+ir_status ir_eval_scatter(ir_eval_run *run, ir_ref ref, ir_slot *out) {
+  indirection in;
+  const ir_slot *updates = ir_eval_operand(run, ref, 2);
+  char want[IR_SHAPE_TEXT], have[IR_SHAPE_TEXT];
+  ir_status status = describe(run, ref, &in);
+  if (status) return status;
+  if (updates->rank != in.rank || memcmp(updates->shape, in.shape, in.rank * sizeof *in.shape) != 0)
+    return ir_fail(run->error, IR_ERR_INVALID, "%s: the updates have shape %s, but %s is at the indices",
+                   ir_ops[ir_op_of(run->g, ref)].text,
+                   ir_eval_shape_text(updates->shape, updates->rank, have),
+                   ir_eval_shape_text(in.shape, in.rank, want));
+  out->rank = in.data->rank;
+  memcpy(out->shape, in.data->shape, sizeof out->shape);
+  status = ir_eval_alloc(run, ref, out, in.checked || in.data->taint || in.indices->taint || updates->taint);
+  if (status) return status;
+  size_t count = (size_t)out->count, bytes = ir_dtypes[out->dtype].bytes;
+  ir_value *values = ir_alloc(run->mem, count * sizeof *values);
+  if (!values) return ir_eval_no_memory(run, ref);
+  for (size_t i = 0; i < count; i++) {
+    values[i] = ir_value_load(in.data->data + i * bytes, out->dtype);
+    if (in.data->taint) out->taint[i] = in.data->taint[i];
+  }
+  status = apply_updates(run, ref, &in, out, values);
+  for (size_t i = 0; i < count; i++) ir_value_store(out->data + i * bytes, out->dtype, values[i]);
+  ir_free(run->mem, values, count * sizeof *values);
+  return status;
+}

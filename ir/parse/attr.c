@@ -1,0 +1,228 @@
+/* Operands and attributes of a statement. */
+#include "ir/parse/impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_LIST_DEPTH = 32 };
+
+/* A word at the current token is a value by itself unless it is part of an expression. */
+static bool word_is_expression(ir_parser *p) {
+  ir_token word = p->lex.token;
+  int64_t axis, id;
+  if (ir_range_axis(word.text, word.length, &axis)) return true;
+  if ((id = ir_parse_intern(p, &word)) >= 0 && p->symbols[id].var_epoch == p->epoch) return true;
+  ir_lexer ahead = p->lex; /* one token further, without reporting anything */
+  ir_error ignored = {0};
+  ahead.error = &ignored;
+  ir_lex_next(&ahead);
+  if (ahead.token.kind != IR_TOKEN_SIGN || (ahead.token.first && p->lex.by_line)) return false;
+  return !strchr(",]):}", ahead.token.sign & 255);
+}
+
+static bool word_value(ir_parser *p, ir_attr *out) {
+  ir_token t = p->lex.token;
+  out->kind = IR_ATTR_WORD;
+  out->word = t.text;
+  out->word_length = t.length;
+  if (ir_token_is(&t, "True")) out->word = "true";
+  if (ir_token_is(&t, "False")) out->word = "false";
+  if (t.kind == IR_TOKEN_STRING) {
+    char *copy = ir_parse_keep(p, t.length + 1);
+    if (!copy) return false;
+    out->word = copy;
+    out->word_length = ir_lex_unescape(&t, copy);
+  }
+  ir_lex_next(&p->lex);
+  return true;
+}
+
+static bool graph_value(ir_parser *p, ir_attr *out) {
+  ir_token name;
+  if (!ir_parse_name(p, '@', &name, "bad attribute")) return false;
+  char *copy = ir_parse_keep(p, name.length + 2);
+  if (!copy) return false;
+  copy[0] = '@';
+  out->kind = IR_ATTR_GRAPH;
+  out->word = copy;
+  out->word_length = 1 + ir_lex_unescape(&name, copy + 1);
+  return (out->expr = ir_parse_function(p, &name)) != 0;
+}
+
+/* A number above the range of i64, which no index expression holds, stands as a word of digits. */
+static bool large_value(ir_parser *p, ir_attr *out) {
+  enum { ROOM = 24 };
+  char *digits = ir_parse_keep(p, ROOM);
+  if (!digits) return false;
+  out->kind = IR_ATTR_WORD;
+  out->word = digits;
+  out->word_length = (size_t)snprintf(digits, ROOM, "%" PRIu64, p->lex.token.integer);
+  ir_lex_next(&p->lex);
+  return !p->lex.error->status;
+}
+
+/* one value that is no list */
+static bool simple_value(ir_parser *p, ir_attr *out) {
+  const ir_token *t = &p->lex.token;
+  *out = (ir_attr){.line = t->line, .column = t->column, .name = ""};
+  bool number = t->kind == IR_TOKEN_FLOAT || ir_token_is(t, "inf") || ir_token_is(t, "nan");
+  if (ir_lex_is(&p->lex, '-')) {
+    ir_lexer ahead = p->lex;
+    ir_error ignored = {0};
+    ahead.error = &ignored;
+    ir_lex_next(&ahead);
+    t = &ahead.token;
+    number = t->kind == IR_TOKEN_FLOAT || ir_token_is(t, "inf") || ir_token_is(t, "nan");
+  }
+  if (number) {
+    ir_literal l;
+    if (!ir_parse_literal(p, &l)) return false;
+    out->kind = IR_ATTR_FLOAT;
+    out->number = l.number;
+    return true;
+  }
+  if (p->lex.token.kind == IR_TOKEN_STRING || (p->lex.token.kind == IR_TOKEN_WORD && !word_is_expression(p)))
+    return word_value(p, out);
+  if (ir_lex_is(&p->lex, '@')) return graph_value(p, out);
+  if (p->lex.token.kind == IR_TOKEN_INT && p->lex.token.integer > INT64_MAX) return large_value(p, out);
+  out->kind = IR_ATTR_EXPR;
+  return (out->expr = ir_parse_expression(p)) != 0;
+}
+
+static bool pool_push(ir_parser *p, const ir_attr *item) {
+  if (!IR_RESERVE(p->graph->mem, p->pool, p->pool_cap, p->pool_count + 1)) return ir_parse_memory(p);
+  p->pool[p->pool_count++] = *item;
+  return true;
+}
+
+/* the items from start on become one list */
+static bool pool_fold(ir_parser *p, size_t start, int line, int column) {
+  size_t count = p->pool_count - start;
+  ir_attr *items = ir_parse_keep(p, count * sizeof *items);
+  if (!items) return false;
+  if (count) memcpy(items, p->pool + start, count * sizeof *items);
+  p->pool_count = start;
+  return pool_push(
+      p,
+      &(ir_attr){
+          .name = "", .kind = IR_ATTR_LIST, .items = items, .count = count, .line = line, .column = column});
+}
+
+static bool list_value(ir_parser *p) {
+  struct {
+    size_t start;
+    int line, column;
+  } open[MAX_LIST_DEPTH];
+  int depth = 0;
+  bool wants_item = true;
+  do {
+    if (wants_item && ir_lex_is(&p->lex, '[')) {
+      if (depth == MAX_LIST_DEPTH) return ir_lex_fail(&p->lex, "lists nested too deep", "at most 32 levels");
+      open[depth].start = p->pool_count;
+      open[depth].line = p->lex.token.line;
+      open[depth++].column = p->lex.token.column;
+      ir_lex_next(&p->lex);
+    } else if (ir_lex_is(&p->lex, ']') && (!wants_item || p->pool_count == open[depth - 1].start)) {
+      depth--;
+      if (!pool_fold(p, open[depth].start, open[depth].line, open[depth].column)) return false;
+      ir_lex_next(&p->lex);
+      wants_item = false;
+    } else if (!wants_item) {
+      if (!ir_lex_expect(&p->lex, ',', "bad list")) return false;
+      wants_item = true;
+    } else {
+      ir_attr item;
+      if (!simple_value(p, &item) || !pool_push(p, &item)) return false;
+      wants_item = false;
+    }
+  } while (depth > 0);
+  return true;
+}
+
+bool ir_parse_value(ir_parser *p, ir_attr *out) {
+  if (!ir_lex_is(&p->lex, '[')) return simple_value(p, out);
+  bool by_line = p->lex.by_line;
+  p->lex.by_line = false;
+  size_t base = p->pool_count;
+  bool ok = list_value(p);
+  p->lex.by_line = by_line;
+  if (ok) *out = p->pool[base];
+  p->pool_count = base;
+  return ok;
+}
+
+bool ir_parse_attributes(ir_parser *p, ir_attr **attrs, size_t *count, size_t *cap) {
+  *count = 0;
+  while (p->lex.token.kind == IR_TOKEN_WORD && !p->lex.token.first) {
+    ir_token name = p->lex.token;
+    int shown = (int)(name.length > 40 ? 40 : name.length);
+    ir_lex_next(&p->lex);
+    for (size_t i = 0; i < *count; i++)
+      if ((*attrs)[i].name_length == name.length && memcmp((*attrs)[i].name, name.text, name.length) == 0)
+        return ir_lex_fail_at(&p->lex, name.line, name.column,
+                              "attribute given twice, found '%.*s' again, expected each once", shown,
+                              name.text);
+    if (!ir_lex_expect(&p->lex, '=', "bad attribute")) return false;
+    if (p->lex.token.first) return ir_lex_fail(&p->lex, "bad attribute", "its value");
+    if (!IR_RESERVE(p->graph->mem, *attrs, *cap, *count + 1)) return ir_parse_memory(p);
+    ir_attr *a = &(*attrs)[*count];
+    if (!ir_parse_value(p, a)) return false;
+    a->name = name.text;
+    a->name_length = name.length;
+    ++*count;
+  }
+  return !p->lex.error->status;
+}
+
+bool ir_parse_at_operand(const ir_parser *p) {
+  const ir_token *t = &p->lex.token;
+  if (t->first && p->lex.by_line) return false;
+  if (ir_parse_at_literal(p) || ir_lex_is(&p->lex, '%') || ir_lex_is(&p->lex, '(')) return true;
+  return t->kind == IR_TOKEN_WORD && ir_parse_dtype_word(t) != IR_NONE;
+}
+
+bool ir_parse_operand(ir_parser *p, ir_ref *out) {
+  const ir_token *t = &p->lex.token;
+  *out = 0;
+  if (!ir_parse_at_operand(p))
+    return ir_lex_fail(&p->lex, "bad operand",
+                       "%NAME, a number, true, false or an index expression in parentheses");
+  if (ir_lex_is(&p->lex, '%')) {
+    ir_token name;
+    return ir_parse_name(p, '%', &name, "bad operand") && (*out = ir_parse_lookup(p, &name)) != 0;
+  }
+  if (ir_lex_is(&p->lex, '(')) { /* the parentheses belong to the operand, so that nothing may follow them */
+    ir_lex_next(&p->lex);
+    bool by_line = p->lex.by_line;
+    p->lex.by_line = false;
+    *out = ir_parse_expression(p);
+    p->lex.by_line = by_line;
+    return *out && ir_lex_expect(&p->lex, ')', "bad operand");
+  }
+  if (t->kind == IR_TOKEN_WORD && !ir_parse_at_literal(p)) { /* f32(0.5) */
+    ir_literal l;
+    ir_dtype dtype;
+    ir_value value;
+    if (!ir_parse_dtype(p, &dtype) || !ir_lex_expect(&p->lex, '(', "bad constant") ||
+        !ir_parse_literal(p, &l) || !ir_literal_value(p, &l, dtype, &value) ||
+        !ir_lex_expect(&p->lex, ')', "bad constant"))
+      return false;
+    *out = ir_make_tensor(p->graph, IR_OP_CONST, dtype, ir_tuple(p->graph, NULL, 0), value.i, NULL, 0);
+    return *out != 0;
+  }
+  return (*out = ir_parse_weak(p)) != 0;
+}
+
+bool ir_parse_operands(ir_parser *p) {
+  p->operand_count = 0;
+  if (!ir_parse_at_operand(p)) return !p->lex.error->status;
+  do {
+    ir_ref operand;
+    if (!ir_parse_operand(p, &operand)) return false;
+    if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1))
+      return ir_parse_memory(p);
+    p->operands[p->operand_count++] = operand;
+  } while (ir_lex_accept(&p->lex, ','));
+  return true;
+}

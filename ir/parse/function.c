@@ -1,0 +1,55 @@
+/* Graphs that other graphs of the file call. */
+#include "ir/parse/impl.h"
+
+#include <string.h>
+
+/* With parameters of its own in place of the INPUTs: which are told by name, in every graph of the file. */
+static ir_ref close_block(ir_parser *p, const ir_parsed_graph *block) {
+  ir_graph *g = p->graph;
+  size_t params = block->param_count, results = block->result_count, room = 2 * params + results;
+  ir_ref *inputs = ir_alloc(g->mem, room * sizeof *inputs), *buffers = inputs + params, *roots, made = 0;
+  if (!inputs) return (ir_ref)ir_parse_memory(p);
+  roots = buffers + params;
+  bool good = true;
+  for (size_t i = 0; i < params && good; i++) {
+    const ir_node *n = ir_get(g, block->params[i].ref);
+    inputs[i] = block->params[i].ref;
+    good = (buffers[i] = ir_make_tensor(g, IR_OP_BUFFER, (ir_dtype)n->dtype, ir_shape(g, inputs[i]),
+                                        g->next_serial++, n->src, n->nsrc)) != 0;
+  }
+  for (size_t i = 0; i < results; i++) roots[i] = block->results[i].ref;
+  if (good && ir_replace(g, inputs, buffers, params, roots, results) == IR_OK)
+    made = ir_func(g, roots, (uint32_t)results, buffers, (uint32_t)params);
+  ir_free(g->mem, inputs, room * sizeof *inputs);
+  return made;
+}
+
+/* What the graph depends on, its caller depends on: the same variables with the same bounds. */
+static bool declare_all(ir_parser *p, const ir_token *at, const ir_parsed_graph *block) {
+  for (size_t i = 0; i < block->var_count; i++) {
+    int64_t name = ir_get(p->graph, block->vars[i])->arg;
+    ir_token variable = *at; /* where it stands in the text, and what it is called */
+    variable.kind = IR_TOKEN_WORD;
+    variable.quoted = false;
+    variable.text = ir_name_text(p->graph, name);
+    variable.length = ir_name_length(p->graph, name);
+    if (!ir_parse_declare(p, &variable, block->vars[i])) return false;
+  }
+  return true;
+}
+
+ir_ref ir_parse_function(ir_parser *p, const ir_token *name) {
+  int64_t id = ir_parse_intern(p, name);
+  if (id < 0) return (ir_ref)ir_parse_memory(p);
+  uint32_t known = p->symbols[id].graph_known;
+  ir_parsed_graph *block = known && p->module ? &p->module->graphs[known - 1] : NULL;
+  if (!block || block->kind != IR_BLOCK_GRAPH)
+    return (ir_ref)ir_lex_fail_at(&p->lex, name->line, name->column,
+                                  "unknown graph, found '@%.*s', expected a graph defined above",
+                                  (int)(name->length > 40 ? 40 : name->length), name->text);
+  block->called = true;
+  if (!declare_all(p, name, block)) return 0;
+  ir_ref func = p->symbols[id].func ? p->symbols[id].func : close_block(p, block);
+  p->symbols[id].func = func;
+  return func;
+}

@@ -1,0 +1,206 @@
+/* Literals, and the operations that are nothing but literals: const, data, buffer. */
+#include "ir/parse/impl.h"
+
+#include <string.h>
+
+static bool is_number_word(const ir_token *t) {
+  return ir_token_is(t, "inf") || ir_token_is(t, "nan") || ir_token_is(t, "true") ||
+         ir_token_is(t, "false") || ir_token_is(t, "True") || ir_token_is(t, "False");
+}
+
+bool ir_parse_at_literal(const ir_parser *p) {
+  const ir_token *t = &p->lex.token;
+  return t->kind == IR_TOKEN_INT || t->kind == IR_TOKEN_FLOAT || ir_lex_is(&p->lex, '-') || is_number_word(t);
+}
+
+static bool nan_payload(ir_parser *p, ir_literal *out) {
+  ir_lex_next(&p->lex);
+  uint64_t bits = p->lex.token.integer;
+  memcpy(&out->number, &bits, sizeof bits);
+  if (p->lex.token.kind != IR_TOKEN_INT || out->number == out->number)
+    return ir_lex_fail(&p->lex, "malformed nan",
+                       "the bits of an f64 that is no number, such as 0x7ff8000000000001");
+  ir_lex_next(&p->lex);
+  return ir_lex_expect(&p->lex, ')', "malformed nan");
+}
+
+bool ir_parse_literal(ir_parser *p, ir_literal *out) {
+  *out = (ir_literal){.line = p->lex.token.line, .column = p->lex.token.column};
+  out->negative = ir_lex_accept(&p->lex, '-');
+  ir_token t = p->lex.token;
+  if (t.kind == IR_TOKEN_INT) {
+    out->magnitude = t.integer;
+  } else if (t.kind == IR_TOKEN_FLOAT) {
+    out->kind = IR_LITERAL_FLOAT;
+    out->number = t.number;
+  } else if (ir_token_is(&t, "inf") || ir_token_is(&t, "nan")) {
+    static const uint64_t bits[] = {0x7ff0000000000000u, 0x7ff8000000000000u};
+    out->kind = IR_LITERAL_FLOAT;
+    memcpy(&out->number, &bits[t.text[0] == 'n'], sizeof out->number);
+  } else if (!out->negative && is_number_word(&t)) {
+    out->kind = IR_LITERAL_BOOL;
+    out->magnitude = t.text[0] == 't' || t.text[0] == 'T';
+  } else {
+    return ir_lex_fail(&p->lex, "bad literal", "a number, true, false, inf or nan");
+  }
+  ir_lex_next(&p->lex);
+  if (ir_token_is(&t, "nan") && ir_lex_is(&p->lex, '(') && !nan_payload(p, out)) return false;
+  if (out->negative) out->number = -out->number;
+  return !p->lex.error->status;
+}
+
+static bool wrong_literal(ir_parser *p, const ir_literal *l, ir_dtype dtype) {
+  static const char *const kinds[] = {"an integer", "a float", "a truth value"};
+  return ir_lex_fail_at(&p->lex, l->line, l->column,
+                        "literal does not suit its dtype, found %s, expected a literal of %s", kinds[l->kind],
+                        ir_dtypes[dtype].name);
+}
+
+bool ir_literal_value(ir_parser *p, const ir_literal *l, ir_dtype dtype, ir_value *out) {
+  uint64_t top = (uint64_t)INT64_MAX + l->negative;
+  bool fits = dtype == IR_U64 ? !l->negative || l->magnitude == 0 : l->magnitude <= top;
+  int64_t integer = (int64_t)(l->negative ? 0 - l->magnitude : l->magnitude);
+  if (ir_is_float(dtype)) {
+    if (l->kind == IR_LITERAL_BOOL) return wrong_literal(p, l, dtype);
+    double number = (double)l->magnitude;
+    if (l->kind == IR_LITERAL_INT) number = l->negative ? -number : number;
+    *out = ir_value_cast((ir_value){.f = l->kind == IR_LITERAL_FLOAT ? l->number : number}, IR_F64, dtype);
+    return true;
+  }
+  if (dtype == IR_BOOL)
+    fits = l->kind == IR_LITERAL_BOOL || (l->kind == IR_LITERAL_INT && !l->negative && l->magnitude < 2);
+  else if (l->kind != IR_LITERAL_INT) fits = false;
+  else if (dtype != IR_I64 && dtype != IR_U64 && dtype != IR_INDEX)
+    fits = fits && ir_value_cast((ir_value){.i = integer}, IR_I64, dtype).i == integer;
+  if (!fits) {
+    if (l->kind != IR_LITERAL_INT) return wrong_literal(p, l, dtype);
+    return ir_lex_fail_at(&p->lex, l->line, l->column,
+                          "integer out of range, found %s%llu, expected a value of %s",
+                          l->negative ? "-" : "", (unsigned long long)l->magnitude, ir_dtypes[dtype].name);
+  }
+  out->i = integer;
+  return true;
+}
+
+ir_ref ir_parse_weak(ir_parser *p) {
+  ir_literal l;
+  ir_value value;
+  if (!ir_parse_literal(p, &l)) return 0;
+  if (l.kind == IR_LITERAL_BOOL) return ir_bool(p->graph, l.magnitude != 0);
+  bool large = !l.negative && l.magnitude > INT64_MAX;
+  ir_dtype dtype = l.kind == IR_LITERAL_FLOAT ? IR_F64 : large ? IR_U64 : IR_I64;
+  return ir_literal_value(p, &l, dtype, &value) ? ir_make_weak(p->graph, dtype, value) : 0;
+}
+
+bool ir_parse_int(ir_parser *p, int64_t *value, const char *wrong) {
+  ir_literal l = {
+      .line = p->lex.token.line, .column = p->lex.token.column, .negative = ir_lex_accept(&p->lex, '-')};
+  ir_value v;
+  if (p->lex.token.kind != IR_TOKEN_INT) return ir_lex_fail(&p->lex, wrong, "an integer");
+  l.magnitude = p->lex.token.integer;
+  ir_lex_next(&p->lex);
+  if (!ir_literal_value(p, &l, IR_INDEX, &v)) return false;
+  *value = v.i;
+  return true;
+}
+
+bool ir_parse_key(ir_parser *p, const char *key) {
+  char wrong[64] = "missing attribute", expected[64];
+  size_t n = strlen(key);
+  if (!ir_lex_is_word(&p->lex, key)) {
+    memcpy(expected, key, n);
+    memcpy(expected + n, "=", 2);
+    return ir_lex_fail(&p->lex, wrong, expected);
+  }
+  ir_lex_next(&p->lex);
+  return ir_lex_expect(&p->lex, '=', wrong);
+}
+
+bool ir_parse_dtype(ir_parser *p, ir_dtype *dtype) {
+  *dtype = p->lex.token.kind == IR_TOKEN_WORD ? ir_parse_dtype_word(&p->lex.token) : IR_NONE;
+  if (*dtype == IR_NONE || *dtype == IR_INDEX)
+    return ir_lex_fail(&p->lex, "unknown dtype",
+                       "one of bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
+  ir_lex_next(&p->lex);
+  return true;
+}
+
+static ir_ref parse_const(ir_parser *p) {
+  ir_literal l;
+  ir_value value;
+  ir_dtype dtype;
+  if (!ir_parse_key(p, "value") || !ir_parse_literal(p, &l) || !ir_parse_key(p, "dtype") ||
+      !ir_parse_dtype(p, &dtype) || !ir_literal_value(p, &l, dtype, &value))
+    return 0;
+  return ir_make_tensor(p->graph, IR_OP_CONST, dtype, ir_tuple(p->graph, NULL, 0), value.i, NULL, 0);
+}
+
+static bool fixed_elements(ir_parser *p, const ir_token *at, ir_ref shape, size_t bytes, uint64_t *count) {
+  *count = 1;
+  const ir_node *dims = ir_get(p->graph, shape);
+  for (uint32_t i = 0; i < dims->nsrc; i++) {
+    int64_t size;
+    if (!ir_is_const(p->graph, dims->src[i], &size) || size < 0)
+      return ir_lex_fail_at(&p->lex, at->line, at->column,
+                            "bad shape of data, found a size that varies, expected sizes that are numbers");
+    if (size && *count > PTRDIFF_MAX / bytes / (uint64_t)size)
+      return ir_lex_fail_at(&p->lex, at->line, at->column,
+                            "too much data, found a shape beyond memory, expected less");
+    *count *= (uint64_t)size;
+  }
+  return true;
+}
+
+static ir_ref parse_data(ir_parser *p, const ir_token *op) {
+  ir_ref shape;
+  ir_dtype dtype;
+  uint64_t expected, count = 0;
+  if (!ir_parse_key(p, "shape") || !ir_parse_dims(p, NULL, &shape, NULL) || !ir_parse_key(p, "dtype") ||
+      !ir_parse_dtype(p, &dtype) || !fixed_elements(p, op, shape, ir_dtypes[dtype].bytes, &expected) ||
+      !ir_parse_key(p, "values"))
+    return 0;
+  size_t bytes = ir_dtypes[dtype].bytes;
+  p->lex.by_line = false;
+  if (!ir_lex_expect(&p->lex, '[', "bad values")) return 0;
+  while (!ir_lex_is(&p->lex, ']')) {
+    ir_literal l;
+    ir_value value;
+    if (count && !ir_lex_expect(&p->lex, ',', "bad values")) return 0;
+    if (!ir_parse_literal(p, &l) || !ir_literal_value(p, &l, dtype, &value)) return 0;
+    if (!IR_RESERVE(p->graph->mem, p->bytes, p->bytes_cap, (count + 1) * bytes)) return ir_parse_memory(p);
+    ir_value_store(p->bytes + count++ * bytes, dtype, value);
+  }
+  p->lex.by_line = true;
+  ir_lex_next(&p->lex);
+  if (count != expected) {
+    ir_lex_fail_at(&p->lex, op->line, op->column,
+                   "wrong number of values, found %llu, expected %llu as the shape says",
+                   (unsigned long long)count, (unsigned long long)expected);
+    return 0;
+  }
+  int64_t name = ir_name(p->graph, p->bytes ? p->bytes : "", (size_t)count * bytes);
+  const ir_node *dims = ir_get(p->graph, shape);
+  return name < 0 ? 0 : ir_make_tensor(p->graph, IR_OP_DATA, dtype, shape, name, dims->src, dims->nsrc);
+}
+
+static ir_ref parse_buffer(ir_parser *p) {
+  ir_ref batch, shape;
+  ir_dtype dtype;
+  int64_t serial;
+  if (!ir_parse_key(p, "shape") || !ir_parse_dims(p, &batch, &shape, NULL) || !ir_parse_key(p, "dtype") ||
+      !ir_parse_dtype(p, &dtype) || !ir_parse_key(p, "serial") ||
+      !ir_parse_int(p, &serial, "bad serial number"))
+    return 0;
+  if (serial >= p->graph->next_serial && serial < INT64_MAX) p->graph->next_serial = serial + 1;
+  return ir_leaf(p->graph, IR_OP_BUFFER, dtype, batch, shape, serial);
+}
+
+bool ir_parse_is_leaf(const ir_token *op) {
+  return ir_token_is(op, "const") || ir_token_is(op, "data") || ir_token_is(op, "buffer");
+}
+
+ir_ref ir_parse_leaf(ir_parser *p, const ir_token *op) {
+  return ir_token_is(op, "const")  ? parse_const(p)
+         : ir_token_is(op, "data") ? parse_data(p, op)
+                                   : parse_buffer(p);
+}

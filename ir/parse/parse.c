@@ -1,0 +1,380 @@
+/* The parser's state, and blocks of tensor graphs. */
+#include "ir/parse/impl.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct ir_scrap {
+  struct ir_scrap *next;
+  size_t size, used;
+  _Alignas(8) unsigned char bytes[];
+};
+
+enum { SCRAP_BYTES = 4096 };
+
+bool ir_parse_memory(ir_parser *p) {
+  ir_fail(p->lex.error, IR_ERR_MEMORY, "out of memory reading %s", p->lex.file);
+  return false;
+}
+
+ir_status ir_parser_init(ir_parser *p, ir_graph *graph, const ir_builder *builder, const char *file,
+                         const char *text, size_t length) {
+  *p = (ir_parser){.graph = graph, .builder = builder, .epoch = 1};
+  ir_lex_start(&p->lex, graph->error, file, text, length);
+  return graph->error->status;
+}
+
+void ir_parse_forget(ir_parser *p) {
+  while (p->scraps) {
+    struct ir_scrap *next = p->scraps->next;
+    ir_free(p->graph->mem, p->scraps, sizeof *p->scraps + p->scraps->size);
+    p->scraps = next;
+  }
+}
+
+void ir_parser_free(ir_parser *p) {
+  if (!p->graph) return;
+  const ir_mem *mem = p->graph->mem;
+  ir_parse_forget(p);
+  ir_free(mem, p->symbols, p->symbol_cap * sizeof *p->symbols);
+  ir_free(mem, p->vars, p->var_cap * sizeof *p->vars);
+  ir_free(mem, p->values, p->value_cap * sizeof *p->values);
+  ir_free(mem, p->operators, p->operator_cap * sizeof *p->operators);
+  ir_free(mem, p->operands, p->operand_cap * sizeof *p->operands);
+  ir_free(mem, p->pool, p->pool_cap * sizeof *p->pool);
+  ir_free(mem, p->bytes, p->bytes_cap);
+  *p = (ir_parser){0};
+}
+
+void *ir_parse_keep(ir_parser *p, size_t size) {
+  size = (size + 7) & ~(size_t)7;
+  struct ir_scrap *s = p->scraps;
+  if (!s || s->size - s->used < size) {
+    size_t room = size > SCRAP_BYTES ? size : SCRAP_BYTES;
+    struct ir_scrap *fresh = ir_alloc(p->graph->mem, sizeof *fresh + room);
+    if (!fresh) {
+      ir_parse_memory(p);
+      return NULL;
+    }
+    *fresh = (struct ir_scrap){.next = s, .size = room};
+    p->scraps = s = fresh;
+  }
+  s->used += size;
+  return s->bytes + s->used - size;
+}
+
+int64_t ir_parse_intern(ir_parser *p, const ir_token *name) {
+  if (!IR_RESERVE(p->graph->mem, p->bytes, p->bytes_cap, name->length + 1)) return -1;
+  int64_t id = ir_name(p->graph, p->bytes, ir_lex_unescape(name, p->bytes));
+  size_t known = p->symbol_cap;
+  if (id < 0 || !IR_RESERVE(p->graph->mem, p->symbols, p->symbol_cap, (size_t)id + 1)) return -1;
+  memset(p->symbols + known, 0, (p->symbol_cap - known) * sizeof *p->symbols);
+  return id;
+}
+
+bool ir_parse_name(ir_parser *p, int sigil, ir_token *name, const char *wrong) {
+  if (!ir_lex_is(&p->lex, sigil) || (p->lex.by_line && p->lex.token.first))
+    return ir_lex_fail(&p->lex, wrong, sigil == '%' ? "%NAME" : "@NAME");
+  if (!ir_lex_name(&p->lex)) return false;
+  *name = p->lex.token;
+  ir_lex_next(&p->lex);
+  return !p->lex.error->status;
+}
+
+/* a message about a name: the same text with the name in its place */
+static bool name_error(ir_parser *p, const ir_token *name, const char *wrong, const char *expected) {
+  return ir_lex_fail_at(&p->lex, name->line, name->column, "%s, found '%c%.*s', expected %s", wrong,
+                        name->sign, (int)(name->length > 40 ? 40 : name->length), name->text, expected);
+}
+
+bool ir_parse_define(ir_parser *p, const ir_token *name, ir_ref value) {
+  int64_t id = ir_parse_intern(p, name);
+  if (id < 0) return ir_parse_memory(p);
+  ir_symbol *s = &p->symbols[id];
+  if (s->value_epoch == p->epoch) return name_error(p, name, "name defined twice", "a new name");
+  s->value_epoch = p->epoch;
+  s->value = value;
+  return true;
+}
+
+ir_ref ir_parse_lookup(ir_parser *p, const ir_token *name) {
+  int64_t id = ir_parse_intern(p, name);
+  if (id < 0) return ir_parse_memory(p);
+  if (p->symbols[id].value_epoch == p->epoch) return p->symbols[id].value;
+  return name_error(p, name, "unknown value", "a parameter or the result of a statement above");
+}
+
+bool ir_parse_add_named(ir_parser *p, ir_named **list, size_t *count, size_t *cap, int64_t id, ir_ref ref) {
+  if (!IR_RESERVE(p->graph->mem, *list, *cap, *count + 1)) return ir_parse_memory(p);
+  (*list)[(*count)++] = (ir_named){ir_name_text(p->graph, id), ir_name_length(p->graph, id), ref};
+  return true;
+}
+
+/* tensor graphs */
+
+typedef struct statement {
+  ir_token *names;
+  size_t name_count, name_cap;
+  ir_attr *attrs;
+  size_t attr_count, attr_cap;
+} statement;
+
+/* `%x: f32[480,n]`, or a variable declared ahead of its use: `n=1..64` */
+static bool parse_param(ir_parser *p, ir_parsed_graph *out) {
+  ir_token name = p->lex.token;
+  ir_dtype dtype;
+  ir_ref batch, shape;
+  if (name.kind == IR_TOKEN_WORD) {
+    ir_ref variable = ir_parse_expression(p);
+    if (!variable || ir_op_of(p->graph, variable) == IR_OP_VAR) return variable != 0;
+    return ir_lex_fail_at(&p->lex, name.line, name.column,
+                          "bad parameters, found an expression, expected a variable as in n=1..8");
+  }
+  if (!ir_parse_name(p, '%', &name, "bad parameter") ||
+      !ir_lex_expect(&p->lex, ':', "missing type of a parameter") ||
+      !ir_parse_type(p, &dtype, &batch, &shape))
+    return false;
+  int64_t id = ir_parse_intern(p, &name);
+  if (id < 0) return ir_parse_memory(p);
+  ir_ref ref = ir_leaf(p->graph, IR_OP_INPUT, dtype, batch, shape, id);
+  return ref && ir_parse_define(p, &name, ref) &&
+         ir_parse_add_named(p, &out->params, &out->param_count, &out->param_cap, id, ref);
+}
+
+static void fail_type(ir_parser *p, const ir_token *name, ir_ref value, const ir_token *type) {
+  ir_text actual;
+  size_t length = 0;
+  const char *end = p->lex.text + p->lex.length;
+  for (const char *c = type->text; c < end && c < p->lex.token.text && *c != '\n' && *c != '#'; c++)
+    if (*c != ' ' && *c != '\t' && *c != '\r') length = (size_t)(c - type->text) + 1;
+  ir_text_init(&actual, p->graph->mem);
+  ir_print_type(p->graph, value, &actual);
+  ir_lex_fail_at(&p->lex, type->line, type->column, "wrong type of '%%%.*s', found %.*s, expected %.300s",
+                 (int)(name->length > 40 ? 40 : name->length), name->text, (int)(length > 300 ? 300 : length),
+                 type->text, ir_text_get(&actual));
+  ir_text_free(&actual);
+}
+
+/* One node, or two that have one value alone and the same: n of n=1..1 is 1. */
+static bool same_size(ir_graph *g, ir_ref a, ir_ref b) {
+  ir_bounds x = ir_bounds_of(g, a), y = ir_bounds_of(g, b);
+  return a == b || (x.div == 0 && y.div == 0 && x.rem == y.rem);
+}
+
+static bool same_sizes(ir_graph *g, ir_ref wanted, ir_ref actual, uint64_t unchecked) {
+  if (wanted == 0 || actual == 0) return wanted == actual;
+  uint32_t count = ir_get(g, wanted)->nsrc;
+  bool same = count == ir_get(g, actual)->nsrc;
+  for (uint32_t i = 0; same && i < count; i++)
+    same = unchecked >> i & 1 || same_size(g, ir_src(g, wanted, i), ir_src(g, actual, i));
+  return same;
+}
+
+/* `dtype[shape]` or, for an index expression, `index` or `bool`, as the value has it */
+static bool check_type(ir_parser *p, const ir_token *name, ir_ref value) {
+  ir_token t = p->lex.token;
+  if (t.kind != IR_TOKEN_WORD || t.first || (ir_parse_dtype_word(&t) == IR_NONE && !ir_token_is(&t, "none")))
+    return ir_lex_fail(&p->lex, "bad type", "a dtype");
+  ir_dtype dtype = ir_parse_dtype_word(&t);
+  ir_ref batch = 0, shape = 0;
+  uint64_t unchecked = 0;
+  ir_lex_next(&p->lex);
+  if (ir_lex_is(&p->lex, '[') && !ir_parse_dims(p, &batch, &shape, &unchecked)) return false;
+  uint32_t lead = batch ? ir_get(p->graph, batch)->nsrc : 0;
+  bool same = dtype == ir_dtype_of(p->graph, value) &&
+              same_sizes(p->graph, batch, ir_batch(p->graph, value), unchecked) &&
+              same_sizes(p->graph, shape, ir_shape(p->graph, value), unchecked >> lead);
+  if (!same) fail_type(p, name, value, &t);
+  return same;
+}
+
+/* const and data in exactly the form in which they are printed, which holds every value there is. Other forms
+ * are the builder's matter: *made is then 0 and the lexer is where it was. */
+static bool read_leaf(ir_parser *p, const ir_token *op, ir_ref *made) {
+  if (!p->builder->apply || ir_token_is(op, "buffer")) return (*made = ir_parse_leaf(p, op)) != 0;
+  ir_lexer before = p->lex;
+  ir_error trial = {0};
+  p->lex.error = &trial;
+  *made = ir_parse_leaf(p, op);
+  bool complete =
+      *made && !trial.status && (p->lex.token.first || ir_lex_is(&p->lex, ':') || ir_lex_is(&p->lex, '}'));
+  p->lex.error = before.error;
+  if (complete) return true;
+  if (trial.status == IR_ERR_MEMORY) return ir_parse_memory(p);
+  p->lex = before;
+  *made = 0;
+  return !p->lex.error->status;
+}
+
+static ir_ref parse_operation(ir_parser *p, statement *s) {
+  ir_token op = p->lex.token;
+  const ir_token *first = &s->names[0];
+  ir_ref made = 0;
+  bool value_follows = ir_lex_is(&p->lex, '(') || ir_lex_is(&p->lex, '%') || ir_parse_at_literal(p);
+  if (value_follows && !op.first) { /* an index expression, or another name of a value */
+    ir_ref value;
+    return ir_parse_operand(p, &value) ? value : 0;
+  }
+  if (op.kind != IR_TOKEN_WORD || op.first)
+    return ir_lex_fail(&p->lex, "bad statement", "the name of an operation");
+  ir_lex_next(&p->lex);
+  if (ir_parse_is_leaf(&op) && !read_leaf(p, &op, &made)) return 0;
+  if (made) return made;
+  if (!ir_parse_operands(p) || !ir_parse_attributes(p, &s->attrs, &s->attr_count, &s->attr_cap)) return 0;
+  if (!p->builder->apply)
+    return ir_lex_fail_at(&p->lex, op.line, op.column,
+                          "no tensor operations here, found '%.*s', expected a literal",
+                          (int)(op.length > 40 ? 40 : op.length), op.text);
+  made = p->builder->apply(p->builder->user, p->graph, op.text, op.length, p->operands, p->operand_count,
+                           s->attrs, s->attr_count, op.line, op.column);
+  if (!made) ir_lex_blame(&p->lex, first->line, first->column);
+  return made;
+}
+
+static bool define_results(ir_parser *p, statement *s, ir_ref made) {
+  bool tuple = ir_op_of(p->graph, made) == IR_OP_TUPLE;
+  uint32_t count = tuple ? ir_get(p->graph, made)->nsrc : 1;
+  if (count != s->name_count)
+    return ir_lex_fail_at(&p->lex, s->names[0].line, s->names[0].column,
+                          "wrong number of results, found %zu names, expected %u", s->name_count, count);
+  bool typed = ir_lex_is(&p->lex, ':') && !p->lex.token.first;
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref value = tuple ? ir_src(p->graph, made, i) : made;
+    if (typed) {
+      if (!ir_lex_expect(&p->lex, i ? ',' : ':', "missing type of a result") ||
+          !check_type(p, &s->names[i], value))
+        return false;
+    }
+    if (!ir_parse_define(p, &s->names[i], value)) return false;
+  }
+  return true;
+}
+
+bool ir_parse_statement_end(ir_parser *p) {
+  return p->lex.token.first || ir_lex_is(&p->lex, '}') ||
+         ir_lex_fail(&p->lex, "unexpected text after a statement", "the end of the line");
+}
+
+static bool parse_statement(ir_parser *p, statement *s) {
+  s->name_count = 0;
+  p->lex.by_line = false;
+  do {
+    if (!IR_RESERVE(p->graph->mem, s->names, s->name_cap, s->name_count + 1)) return ir_parse_memory(p);
+    if (!ir_parse_name(p, '%', &s->names[s->name_count], "bad statement")) return false;
+    s->name_count++;
+    p->lex.by_line = true;
+  } while (ir_lex_accept(&p->lex, ','));
+  if (!ir_lex_expect(&p->lex, '=', "bad statement")) return false;
+  ir_ref made = parse_operation(p, s);
+  bool ok = made && define_results(p, s, made) && ir_parse_statement_end(p);
+  ir_parse_forget(p);
+  p->lex.by_line = false;
+  return ok;
+}
+
+static bool parse_return(ir_parser *p, ir_parsed_graph *out) {
+  p->lex.by_line = true;
+  ir_lex_next(&p->lex);
+  p->operand_count = 0;
+  do {
+    ir_token name = p->lex.token;
+    bool named = ir_lex_is(&p->lex, '%') && !name.first;
+    ir_ref value;
+    char place[24];
+    if (named ? !ir_parse_name(p, '%', &name, "bad result") || !(value = ir_parse_lookup(p, &name))
+              : !ir_parse_operand(p, &value))
+      return false;
+    int64_t id =
+        named ? ir_parse_intern(p, &name)
+              : ir_name(p->graph, place, (size_t)snprintf(place, sizeof place, "%zu", out->result_count));
+    if (id < 0) return ir_parse_memory(p);
+    if (!ir_parse_add_named(p, &out->results, &out->result_count, &out->result_cap, id, value)) return false;
+    if (!IR_RESERVE(p->graph->mem, p->operands, p->operand_cap, p->operand_count + 1))
+      return ir_parse_memory(p);
+    p->operands[p->operand_count++] = value;
+  } while (ir_lex_accept(&p->lex, ','));
+  if (!ir_parse_statement_end(p)) return false;
+  p->lex.by_line = false;
+  out->root = ir_tuple(p->graph, p->operands, (uint32_t)p->operand_count);
+  return out->root && ir_lex_expect(&p->lex, '}', "unexpected text after return");
+}
+
+static bool parse_graph(ir_parser *p, ir_parsed_graph *out) {
+  statement s = {0};
+  bool ok = ir_lex_expect(&p->lex, '(', "missing parameters"), first = true;
+  for (; ok && !ir_lex_is(&p->lex, ')'); first = false)
+    ok = (first || ir_lex_expect(&p->lex, ',', "bad parameters")) && parse_param(p, out);
+  ok = ok && ir_lex_expect(&p->lex, ')', "bad parameters") &&
+       ir_lex_expect(&p->lex, '{', "missing body of the graph");
+  while (ok && ir_lex_is(&p->lex, '%')) ok = parse_statement(p, &s);
+  if (ok && !ir_lex_is_word(&p->lex, "return"))
+    ok = ir_lex_fail(&p->lex, ir_lex_is(&p->lex, '}') ? "missing return" : "bad statement",
+                     "'%NAME = ...' or 'return'");
+  ok = ok && parse_return(p, out);
+  ir_free(p->graph->mem, s.names, s.name_cap * sizeof *s.names);
+  ir_free(p->graph->mem, s.attrs, s.attr_cap * sizeof *s.attrs);
+  return ok;
+}
+
+/* files */
+
+static bool parse_block(ir_parser *p, ir_module *module) {
+  static const char *const kinds[] = {"graph", "kernel", "index"};
+  int kind = 0;
+  while (kind < 3 && !ir_lex_is_word(&p->lex, kinds[kind])) kind++;
+  if (kind == 3) return ir_lex_fail(&p->lex, "unexpected text", "'graph', 'kernel' or 'index'");
+  if (!IR_RESERVE(module->mem, module->graphs, module->cap, module->count + 1)) return ir_parse_memory(p);
+  ir_parsed_graph *out = &module->graphs[module->count++];
+  *out = (ir_parsed_graph){.kind = (ir_block_kind)kind};
+  ir_token name;
+  ir_lex_next(&p->lex);
+  if (!ir_parse_name(p, '@', &name, "missing name")) return false;
+  int64_t id = ir_parse_intern(p, &name);
+  if (id < 0) return ir_parse_memory(p);
+  if (p->symbols[id].graph_known) return name_error(p, &name, "name of a graph used twice", "a new name");
+  out->name = ir_name_text(p->graph, id);
+  out->name_length = ir_name_length(p->graph, id);
+  out->line = name.line, out->column = name.column;
+  p->epoch++;
+  p->var_count = 0;
+  if (!(kind == IR_BLOCK_GRAPH ? parse_graph(p, out) : ir_parse_kernel(p, out))) return false;
+  out->vars = p->vars;
+  out->var_count = p->var_count, out->var_cap = p->var_cap;
+  p->vars = NULL;
+  p->var_count = p->var_cap = 0;
+  p->symbols[id].graph_known = (uint32_t)module->count;
+  return true;
+}
+
+ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char *file, const char *text,
+                          size_t length, ir_module *module) {
+  *module = (ir_module){.mem = graph->mem};
+  ir_parser p;
+  bool ok = ir_parser_init(&p, graph, builder, file, text, length) == IR_OK;
+  p.module = module;
+  while (ok && p.lex.token.kind != IR_TOKEN_END) ok = parse_block(&p, module);
+  if (ok && module->count == 0) ok = ir_lex_fail(&p.lex, "nothing to read", "'graph @NAME(...) { ... }'");
+  if (p.lex.error->status) ok = false;
+  if (!ok) ir_module_free(module);
+  ir_parser_free(&p);
+  return ok ? IR_OK : ir_fail(graph->error, IR_ERR_INTERNAL, "%s: reading failed without a reason", file);
+}
+
+void ir_module_free(ir_module *module) {
+  for (size_t i = 0; i < module->count; i++) {
+    ir_parsed_graph *g = &module->graphs[i];
+    ir_free(module->mem, g->params, g->param_cap * sizeof *g->params);
+    ir_free(module->mem, g->results, g->result_cap * sizeof *g->results);
+    ir_free(module->mem, g->vars, g->var_cap * sizeof *g->vars);
+  }
+  ir_free(module->mem, module->graphs, module->cap * sizeof *module->graphs);
+  *module = (ir_module){.mem = module->mem};
+}
+
+const ir_parsed_graph *ir_module_find(const ir_module *module, const char *name) {
+  size_t length = strlen(name);
+  for (size_t i = 0; i < module->count; i++)
+    if (module->graphs[i].name_length == length && memcmp(module->graphs[i].name, name, length) == 0)
+      return &module->graphs[i];
+  return NULL;
+}

@@ -1,0 +1,106 @@
+/* The parser of text graphs, kernels and index expressions (docs/ir.md gives the grammar).
+ *
+ * Everything is reported into graph->error as `FILE:LINE:COL: error: what was wrong, found ..., expected
+ * ...`. Any bytes are accepted as input; nothing recurses. Names live in the graph, so they stay valid as
+ * long as it does. */
+#ifndef VIEWFOLD_IR_PARSE_PARSE_H
+#define VIEWFOLD_IR_PARSE_PARSE_H
+
+#include "ir/attr.h"
+#include "ir/parse/lex.h"
+
+/* How the parser makes nodes. */
+typedef struct ir_builder {
+  void *user;
+  /* An index expression. n may exceed 2 for ADD, MUL, AND, OR, written as a+b+c. Operands have agreeing
+   * dtypes. */
+  ir_ref (*expr)(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
+  /* An operation of a tensor graph, by the name in the text: aliases and the number of results are the
+   * callee's matter. Several results come back as a TUPLE node. 0 after ir_fail(graph->error, ...); the
+   * parser adds the position. The attribute value of `then=@f` is a GRAPH: the FUNC of graph f, the same each
+   * time. May be NULL when no graph is parsed. */
+  ir_ref (*apply)(void *user, ir_graph *graph, const char *name, size_t name_length, const ir_ref *operands,
+                  size_t operand_count, const ir_attr *attrs, size_t attr_count, int line, int column);
+} ir_builder;
+extern const ir_builder ir_builder_raw; /* expr is ir_make, apply is absent */
+ir_ref ir_expr_raw(void *user, ir_graph *graph, ir_op op, const ir_ref *src, uint32_t n);
+
+typedef struct ir_named {
+  const char *name; /* NUL-terminated, without % */
+  size_t length;
+  ir_ref ref;
+} ir_named;
+
+typedef enum ir_block_kind { IR_BLOCK_GRAPH, IR_BLOCK_KERNEL, IR_BLOCK_INDEX } ir_block_kind;
+
+typedef struct ir_parsed_graph {
+  ir_block_kind kind;
+  const char *name; /* without @ */
+  size_t name_length;
+  ir_ref root; /* GRAPH: TUPLE of the results; KERNEL: the KERNEL node; INDEX: the effect */
+  ir_named *params;
+  size_t param_count, param_cap; /* in order of declaration; INPUT nodes, or PARAM nodes named p0, p1, ... */
+  ir_named *results;
+  size_t result_count, result_cap; /* of a GRAPH; a literal result is named by its place, "0", "1", ... */
+  ir_ref *vars;
+  size_t var_count, var_cap; /* in order of declaration */
+  int line, column;          /* of its name */
+  bool called;               /* a graph below is made of it */
+} ir_parsed_graph;
+
+typedef struct ir_module {
+  const ir_mem *mem;
+  ir_parsed_graph *graphs;
+  size_t count, cap;
+} ir_module;
+
+/* Parse a whole file of at most IR_TEXT_MOST bytes. On failure *module is empty. Free with ir_module_free in
+ * any case. */
+ir_status ir_parse_module(ir_graph *graph, const ir_builder *builder, const char *file, const char *text,
+                          size_t length, ir_module *module);
+void ir_module_free(ir_module *module);
+const ir_parsed_graph *ir_module_find(const ir_module *module, const char *name); /* NULL when absent */
+
+/* A parser for texts of one's own making, such as chain expressions: read parser->lex for signs and words,
+ * and call the functions below at the first token of what they read; they stop at the first token that does
+ * not belong to it. Variables stay declared until ir_parser_free. */
+typedef struct ir_parser {
+  ir_lexer lex;
+  ir_graph *graph;
+  const ir_builder *builder;
+  struct ir_symbol *symbols; /* per interned name */
+  size_t symbol_cap;
+  uint32_t epoch;    /* symbols of earlier blocks are out of scope */
+  ir_module *module; /* the blocks so far; NULL: none is read */
+  ir_ref *vars;      /* in order of declaration */
+  size_t var_count, var_cap;
+  ir_ref *values; /* stacks of the expression parser */
+  size_t value_count, value_cap;
+  struct ir_operator *operators;
+  size_t operator_count, operator_cap;
+  ir_ref *operands; /* of the statement */
+  size_t operand_count, operand_cap;
+  ir_attr *pool; /* list items being read */
+  size_t pool_count, pool_cap;
+  struct ir_scrap *scraps; /* storage of the statement's attributes */
+  char *bytes;
+  size_t bytes_cap;
+  bool in_sizes; /* an expression ends at `|`, unless inside parentheses */
+} ir_parser;
+
+ir_status ir_parser_init(ir_parser *parser, ir_graph *graph, const ir_builder *builder, const char *file,
+                         const char *text, size_t length);
+void ir_parser_free(ir_parser *parser);
+/* `(n//4)+1`; variables are declared at their first use, as in `n=4..64:4`. 0 on failure. */
+ir_ref ir_parse_expression(ir_parser *parser);
+/* `f32[n=4..64:4,32]`: a data dtype and a TUPLE of sizes; `f32[8|n,32]` also one of batch sizes, otherwise 0.
+ * batch NULL: there can be none. */
+bool ir_parse_type(ir_parser *parser, ir_dtype *dtype, ir_ref *batch, ir_ref *shape);
+/* An attribute's value: expression, float, word, string or list. Lists stay valid until the next
+ * ir_parse_forget. */
+bool ir_parse_value(ir_parser *parser, ir_attr *out);
+void ir_parse_forget(ir_parser *parser);
+/* May a size variable have this name? Not when it is a number's, truth value's, dtype's or range's name. */
+bool ir_variable_name_ok(const char *name, size_t length);
+
+#endif

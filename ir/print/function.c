@@ -1,0 +1,178 @@
+/* Functions of a tensor graph as text: which there are, what they are called, and the several results of the
+ * nodes that call them. */
+#include "ir/custom.h"
+#include "ir/parse/lex.h"
+#include "ir/print/print.h"
+
+#include <string.h>
+
+/* order */
+
+typedef struct visit {
+  ir_ref ref;
+  uint32_t next;
+} visit;
+
+static bool list_from(ir_printer *pr, ir_ref root, visit **stack, size_t *room, ir_ref **nodes, size_t *count,
+                      size_t *cap) {
+  const ir_graph *g = pr->graph;
+  size_t depth = 0;
+  for (ir_ref below = root; below || depth;) {
+    if (below && !pr->links[below]) {
+      if (!ir_reserve(g->mem, (void **)stack, room, depth + 1, sizeof **stack)) return false;
+      pr->links[below] = 1; /* seen */
+      (*stack)[depth++] = (visit){below, 0};
+    }
+    if (!depth) break;
+    visit *top = &(*stack)[depth - 1];
+    const ir_node *n = ir_get(g, top->ref);
+    below = 0;
+    if (n->op != IR_OP_FUNC && top->next < n->nsrc) {
+      below = n->src[top->next++];
+      continue;
+    }
+    if (!ir_reserve(g->mem, (void **)nodes, cap, *count + 1, sizeof **nodes)) return false;
+    (*nodes)[(*count)++] = top->ref;
+    depth--;
+  }
+  return true;
+}
+
+bool ir_list_nodes(ir_printer *pr, const ir_ref *roots, size_t n, ir_ref **nodes, size_t *count,
+                   size_t *cap) {
+  const ir_mem *mem = pr->graph->mem;
+  visit *stack = NULL;
+  size_t room = 0;
+  *count = 0;
+  if (!pr->links) {
+    if (!(pr->links = ir_alloc(mem, pr->limit * sizeof *pr->links))) return false;
+    memset(pr->links, 0, pr->limit * sizeof *pr->links);
+  }
+  bool good = true;
+  for (size_t i = 0; i < n && good; i++) good = list_from(pr, roots[i], &stack, &room, nodes, count, cap);
+  for (size_t i = 0; i < *count; i++) pr->links[(*nodes)[i]] = 0;
+  ir_free(mem, stack, room * sizeof *stack);
+  return good;
+}
+
+/* names */
+
+static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count);
+
+/* After those that it calls: a text names a graph only below it. */
+static bool list_function(ir_printer *pr, ir_ref func) {
+  const ir_graph *g = pr->graph;
+  if (pr->names[func]) return true;
+  ir_function f = ir_function_of(g, func);
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  bool good = ir_list_nodes(pr, f.results, f.result_count, &nodes, &count, &cap) &&
+              list_below(pr, nodes, count) &&
+              IR_RESERVE(g->mem, pr->functions, pr->function_cap, pr->function_count + 1);
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
+  if (!good) return false;
+  pr->functions[pr->function_count++] = func;
+  pr->names[func] = (uint32_t)pr->function_count;
+  return true;
+}
+
+/* In the order of the nodes that call them: functions themselves may have been made in any. */
+static bool list_below(ir_printer *pr, const ir_ref *nodes, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(pr->graph, nodes[i]);
+    if (ir_ops[n->op].cls != IR_CLASS_CONTROL) continue;
+    for (uint32_t k = 0; k < ir_called_count(n); k++)
+      if (!list_function(pr, ir_called(pr->graph, nodes[i], k))) return false;
+  }
+  return true;
+}
+
+bool ir_list_functions(ir_printer *pr, const char *name, size_t name_length, const ir_ref *roots, size_t n) {
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  ir_text_add(&pr->function_name, name, name_length);
+  ir_text_str(&pr->function_name, "_f");
+  pr->function_stem = pr->function_name.len;
+  bool good = ir_list_nodes(pr, roots, n, &nodes, &count, &cap) && list_below(pr, nodes, count) &&
+              !pr->function_name.failed;
+  ir_free(pr->graph->mem, nodes, cap * sizeof *nodes);
+  return good;
+}
+
+void ir_put_function_name(ir_printer *pr, ir_ref func) {
+  ir_text_str(pr->out, "@");
+  if (func >= pr->limit || !pr->names[func]) { /* a node by itself, in a message */
+    ir_textf(pr->out, "%u", func);
+    return;
+  }
+  pr->function_name.len = pr->function_stem;
+  ir_textf(&pr->function_name, "%u", pr->names[func] - 1);
+  ir_lex_print_name(pr->out, ir_text_get(&pr->function_name), pr->function_name.len);
+}
+
+/* results */
+
+void ir_link_results(ir_printer *pr, const ir_ref *nodes, size_t count) {
+  for (size_t i = 0; pr->links && i < count; i++) pr->links[nodes[i]] = 0;
+  for (size_t i = 0; pr->links && i < count; i++) {
+    if (ir_op_of(pr->graph, nodes[i]) != IR_OP_RESULT) continue;
+    uint32_t *last = &pr->links[ir_src(pr->graph, nodes[i], 0)];
+    pr->links[nodes[i]] = *last;
+    *last = nodes[i];
+  }
+}
+
+/* The RESULT of that number, or 0 where nothing uses it. */
+static ir_ref result_node(const ir_printer *pr, ir_ref control, uint32_t number) {
+  ir_ref at = pr->links ? pr->links[control] : 0;
+  while (at && ir_arg_int(ir_get(pr->graph, at)) != number) at = pr->links[at];
+  return at;
+}
+
+void ir_put_result_names(ir_printer *pr, ir_ref control) {
+  for (uint32_t i = 0; i < ir_result_count(pr->graph, control); i++) {
+    ir_ref result = result_node(pr, control, i);
+    if (i) ir_text_str(pr->out, ", ");
+    if (result) ir_put_number(pr, result);
+    else ir_textf(pr->out, "%%%u", ir_take_number(pr));
+  }
+}
+
+/* All results have one batch: that of any which is used. */
+static ir_ref batch_of(const ir_printer *pr, ir_ref control) {
+  return pr->links && pr->links[control] ? ir_batch(pr->graph, pr->links[control]) : 0;
+}
+
+static void put_like(ir_printer *pr, ir_ref control, ir_ref like, bool stacked) {
+  const ir_graph *g = pr->graph;
+  const ir_node *n = ir_get(g, control), *own = ir_get(g, ir_shape(g, like));
+  ir_ref dims[IR_MAX_RANK + 1];
+  uint32_t rank = own->nsrc < IR_MAX_RANK ? own->nsrc : IR_MAX_RANK;
+  if (stacked) dims[0] = n->src[ir_operand_count(n) + 1];
+  if (rank) memcpy(dims + stacked, own->src, rank * sizeof *dims);
+  ir_text_str(pr->out, ir_dtypes[ir_dtype_of(g, like)].name);
+  ir_put_dims(pr, batch_of(pr, control), dims, rank + stacked);
+}
+
+static void put_custom_types(ir_printer *pr, ir_ref custom) {
+  ir_custom_call call;
+  ir_custom_of(pr->graph, custom, &call);
+  for (uint32_t i = 0; i < call.results; i++) {
+    ir_textf(pr->out, "%s%s", i ? ", " : "", ir_dtypes[call.dtypes[i]].name);
+    ir_put_dims(pr, batch_of(pr, custom), ir_custom_dims(pr->graph, custom, &call, i), call.ranks[i]);
+  }
+}
+
+void ir_put_result_types(ir_printer *pr, ir_ref control) {
+  if (ir_op_of(pr->graph, control) == IR_OP_CUSTOM) {
+    put_custom_types(pr, control);
+    return;
+  }
+  for (uint32_t i = 0; i < ir_result_count(pr->graph, control); i++) {
+    bool stacked;
+    ir_ref result = result_node(pr, control, i), like = ir_result_like(pr->graph, control, i, &stacked);
+    if (i) ir_text_str(pr->out, ", ");
+    if (result) ir_put_type(pr, result);
+    else put_like(pr, control, like, stacked);
+  }
+}

@@ -1,0 +1,65 @@
+/* Rules of kept locals: what a load of one gives may change from round to round of a loop in which something
+ * is stored to it. So whatever is made of such a load, and used in that loop, belongs to it: computed further
+ * out, it would stay what it was before the first round. */
+#include "ir/regions.h"
+#include "ir/verify/verify.h"
+
+#include <string.h>
+
+typedef struct keeper {
+  ir_verifier *v;
+  const ir_graph *g;
+  const ir_regions *regions;
+  uint64_t *reads;  /* by ref: the kept locals, by number, of which a load is in it */
+  uint64_t *stores; /* by ref of a LOOP: those to which something inside is stored */
+} keeper;
+
+/* The kept local of a load or a store, as a set. */
+static uint64_t local_of(const keeper *k, ir_ref ref) {
+  const ir_node *n = ir_get(k->g, ref);
+  if (n->op != IR_OP_LOAD && n->op != IR_OP_STORE) return 0;
+  const ir_node *local = ir_get(k->g, n->src[0]);
+  return local->op == IR_OP_LOCAL && ir_arg_mode(local) ? (uint64_t)1 << ir_arg_int(local) % 64 : 0;
+}
+
+static bool find_stores(keeper *k) {
+  bool any = false;
+  for (size_t i = 0; i < k->regions->count; i++) {
+    ir_ref ref = k->regions->order[i];
+    uint64_t set = ir_op_of(k->g, ref) == IR_OP_STORE ? local_of(k, ref) : 0;
+    if (!set) continue;
+    any = true;
+    for (ir_ref loop = k->regions->region[ref]; loop; loop = k->regions->region[loop]) k->stores[loop] |= set;
+  }
+  return any;
+}
+
+static bool verify_node(keeper *k, ir_ref ref) {
+  const ir_node *n = ir_get(k->g, ref);
+  k->reads[ref] |= n->op == IR_OP_LOAD ? local_of(k, ref) : 0;
+  for (uint32_t s = 0; s < n->nsrc; s++) {
+    ir_ref source = n->src[s], home = k->regions->region[source];
+    if (ir_dtype_of(k->g, source) == IR_NONE) continue;
+    ir_ref inner = home == ref ? home : k->regions->region[ref]; /* a loop's values are computed inside it */
+    for (ir_ref loop = inner; loop && loop != home; loop = k->regions->region[loop])
+      if (k->stores[loop] & k->reads[source])
+        return ir_broken(k->v, ref, "it uses what was read of a kept local before a loop that stores to it");
+    if (n->dtype != IR_NONE) k->reads[ref] |= k->reads[source];
+  }
+  return true;
+}
+
+bool ir_verify_kept(ir_verifier *v, const ir_regions *regions) {
+  const ir_mem *mem = v->graph->mem;
+  size_t bytes = regions->limit * sizeof(uint64_t);
+  keeper k = {v, v->graph, regions, ir_alloc(mem, bytes), ir_alloc(mem, bytes)};
+  bool good = k.reads && k.stores;
+  if (!good) ir_fail(v->error, IR_ERR_MEMORY, "out of memory verifying a kernel");
+  for (size_t i = 0; i < regions->count && good; i++)
+    k.reads[regions->order[i]] = k.stores[regions->order[i]] = 0;
+  if (good && find_stores(&k))
+    for (size_t i = 0; i < regions->count && good; i++) good = verify_node(&k, regions->order[i]);
+  ir_free(mem, k.reads, bytes);
+  ir_free(mem, k.stores, bytes);
+  return good;
+}

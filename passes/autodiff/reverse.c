@@ -1,0 +1,350 @@
+/* Reverse mode through functions.
+ *
+ * A branch is computed again where its cotangents are pulled back. So is each round of a scan, from the state
+ * it began with: the rounds run a second time and stack the states, then a scan the other way carries the
+ * cotangents of the state and sums up those of the operands that stay. Nothing else grows with the length. A
+ * while_loop is the scan of as many rounds as its bound allows, of which those after the last do nothing. */
+#include "control.h"
+
+#include <string.h>
+
+#include "passes/ops/derivative/derivative.h"
+
+/* cotangents of a function */
+
+typedef struct cotangents {
+  ir_ref *given;     /* by result: a parameter for its cotangent, 0 where there is none */
+  ir_ref *gradients; /* by parameter: 0 for zero, or where none is wanted */
+  size_t results, params;
+} cotangents;
+
+static void cotangents_free(const ir_graph *g, cotangents *t) {
+  ir_free(g->mem, t->given, t->results * sizeof *t->given);
+  ir_free(g->mem, t->gradients, t->params * sizeof *t->gradients);
+}
+
+/* For the results that are reached and the parameters that vary. */
+static bool cotangents_of(cotangents *t, const pass_control *c, ir_ref func) {
+  ir_graph *g = c->g;
+  ir_function f = ir_function_of(g, func);
+  pass_refs inputs = {.g = g}, outputs = {.g = g}, with = {.g = g}, made = {.g = g};
+  *t = (cotangents){.results = f.result_count, .params = f.param_count};
+  t->given = ir_alloc(g->mem, t->results * sizeof *t->given);
+  t->gradients = ir_alloc(g->mem, t->params * sizeof *t->gradients);
+  bool good = t->given && t->gradients;
+  if (!good) ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
+  for (uint32_t i = 0; i < f.result_count && good; i++) {
+    t->given[i] = c->reached[i] ? pass_param_like(g, f.results[i]) : 0;
+    if (!c->reached[i]) continue;
+    pass_refs_add(&outputs, f.results[i]);
+    pass_refs_add(&with, t->given[i]);
+  }
+  for (uint32_t i = 0; i < f.param_count && good; i++) {
+    t->gradients[i] = 0;
+    if (!c->varies[i]) continue;
+    pass_refs_add(&inputs, f.params[i]);
+    pass_refs_add(&made, f.params[i]); /* room for its gradient */
+  }
+  good = good && !inputs.failed && !outputs.failed && !with.failed && !made.failed;
+  pass_derivative of = {.who = c->who,
+                        .outputs = outputs.at,
+                        .output_count = outputs.count,
+                        .inputs = inputs.at,
+                        .input_count = inputs.count,
+                        .sparse = true};
+  good = good && pass_vjp(g, &of, with.at, made.at);
+  for (uint32_t i = 0, next = 0; i < f.param_count && good; i++)
+    if (c->varies[i]) t->gradients[i] = made.at[next++];
+  pass_refs_free(&inputs), pass_refs_free(&outputs), pass_refs_free(&with), pass_refs_free(&made);
+  return good;
+}
+
+static ir_ref func_of(const pass_refs *results, const pass_refs *params) {
+  if (results->failed || params->failed) return 0;
+  return ir_func(results->g, results->at, (uint32_t)results->count, params->at, (uint32_t)params->count);
+}
+
+/* cond */
+
+/* The gradients, of those operands that either branch has one for. */
+static ir_ref branch(const pass_control *c, ir_ref func, const cotangents *own, const cotangents *other) {
+  ir_function f = ir_function_of(c->g, func);
+  pass_refs results = {.g = c->g}, params = {.g = c->g};
+  for (uint32_t i = 0; i < f.param_count; i++) pass_refs_add(&params, f.params[i]);
+  for (uint32_t i = 0; i < f.result_count; i++)
+    if (own->given[i]) pass_refs_add(&params, own->given[i]);
+  for (uint32_t i = 0; i < f.param_count; i++)
+    if (own->gradients[i] || other->gradients[i])
+      pass_refs_add(&results, own->gradients[i] ? own->gradients[i] : op_zeros_like(c->g, f.params[i]));
+  ir_ref made = func_of(&results, &params);
+  pass_refs_free(&results), pass_refs_free(&params);
+  return made;
+}
+
+static bool pull_cond(pass_derivation *w, pass_control *c) {
+  ir_graph *g = c->g;
+  cotangents then = {0}, otherwise = {0};
+  pass_refs x = {.g = g};
+  bool good = cotangents_of(&then, c, c->func) && cotangents_of(&otherwise, c, c->other), any = false;
+  for (uint32_t i = 0; i < c->operands && good; i++) {
+    any |= then.gradients[i] || otherwise.gradients[i];
+    pass_refs_add(&x, c->x[i]);
+  }
+  for (uint32_t i = 0; i < c->results && good; i++)
+    if (c->reached[i]) pass_refs_add(&x, c->with[i]);
+  ir_ref first = good && any ? branch(c, c->func, &then, &otherwise) : 0;
+  ir_ref second = first ? branch(c, c->other, &otherwise, &then) : 0, all = 0;
+  if (second && !x.failed) all = op_cond(g, ir_src(g, c->node, 0), x.at, x.count, first, second);
+  for (uint32_t i = 0, next = 0; i < c->operands && all && good; i++)
+    if (then.gradients[i] || otherwise.gradients[i])
+      good = pass_derivation_add(w, c->x[i], ir_src(g, all, next++));
+  cotangents_free(g, &then), cotangents_free(g, &otherwise);
+  pass_refs_free(&x);
+  return good && (all || !any);
+}
+
+/* scan */
+
+typedef struct reverse {
+  pass_derivation *w;
+  pass_control *c;
+  ir_function f;
+  cotangents t;
+  uint8_t *wanted; /* by operand: where cotangents go, behind the rounds */
+  uint8_t *used;   /* by parameter: values that the gradients are made of */
+  bool single;     /* of length 1: nothing is summed up */
+  ir_ref stacks;   /* TUPLE: the state, then the states that rounds began with, as far as they are used */
+  /* the scan back: its function's parameters, what it is called with, its results: state, slices, the rest */
+  pass_refs params[3], x[3], results[2];
+} reverse;
+
+/* Cotangents of the state reach others of it, round by round, until no more are reached. */
+static bool reach_state(reverse *r) {
+  pass_control *c = r->c;
+  for (bool more = true; more;) {
+    more = false;
+    cotangents_free(c->g, &r->t);
+    if (!cotangents_of(&r->t, c, c->func)) return false;
+    for (uint32_t i = 0; i < c->s.carries; i++)
+      if (r->t.gradients[i] && !c->reached[i]) c->reached[i] = 1, more = true;
+  }
+  return true;
+}
+
+static bool mark_used(reverse *r) {
+  ir_graph *g = r->c->g;
+  ir_ref *nodes = NULL;
+  size_t count = 0, cap = 0;
+  pass_refs roots = {.g = g};
+  for (uint32_t i = 0; i < r->f.param_count; i++)
+    if (r->t.gradients[i]) pass_refs_add(&roots, r->t.gradients[i]);
+  bool good = !roots.failed && ir_reachable(g, roots.at, roots.count, &nodes, &count, &cap) == IR_OK;
+  for (uint32_t i = 0; i < r->f.param_count && good; i++) {
+    size_t at = ir_place(nodes, count, r->f.params[i]);
+    r->used[i] = at < count && nodes[at] == r->f.params[i];
+  }
+  ir_free(g->mem, nodes, cap * sizeof *nodes);
+  pass_refs_free(&roots);
+  return good;
+}
+
+/* The rounds again, which stack the states that they begin with. */
+static bool stack_states(reverse *r) {
+  pass_control *c = r->c;
+  ir_graph *g = c->g;
+  pass_refs results = {.g = g};
+  bool any = false;
+  for (uint32_t i = 0; i < c->s.carries; i++) pass_refs_add(&results, r->f.results[i]);
+  for (uint32_t i = 0; i < c->s.carries; i++) {
+    if (r->used[i]) pass_refs_add(&results, r->f.params[i]);
+    any |= r->used[i];
+  }
+  if (any && !results.failed) {
+    ir_ref func = ir_func(g, results.at, (uint32_t)results.count, r->f.params, r->f.param_count);
+    if (func) r->stacks = op_scan(g, c->x, c->operands, c->s, func, c->length);
+  }
+  pass_refs_free(&results);
+  return !any || r->stacks;
+}
+
+static void add_part(reverse *r, int part, ir_ref param, ir_ref x) {
+  pass_refs_add(&r->params[part], param);
+  pass_refs_add(&r->x[part], x);
+}
+
+static ir_ref wide(ir_graph *g, ir_ref x) { return op_cast(g, x, op_wide(ir_dtype_of(g, x))); }
+
+/* The state of the scan back: cotangents of the state, and the sums of those of operands that stay. */
+static void add_state(reverse *r) {
+  pass_control *c = r->c;
+  ir_graph *g = c->g;
+  for (uint32_t i = 0; i < c->s.carries; i++) {
+    if (!c->reached[i]) continue;
+    ir_ref next = r->t.gradients[i] ? r->t.gradients[i] : op_zeros_like(g, r->f.params[i]);
+    add_part(r, 0, r->t.given[i], c->with[i] ? c->with[i] : op_zeros_like(g, c->x[i]));
+    pass_refs_add(&r->results[0], next);
+  }
+  for (uint32_t i = c->s.carries + c->s.sliced; i < c->operands && !r->single; i++) {
+    if (!r->t.gradients[i] || !r->wanted[i]) continue;
+    ir_ref zero = op_zeros_like(g, c->x[i]);
+    zero = zero ? wide(g, zero) : 0;
+    ir_ref sum = zero ? pass_param_like(g, zero) : 0;
+    add_part(r, 0, sum, zero);
+    pass_refs_add(&r->results[0], sum ? op_binary(g, IR_OP_ADD, sum, wide(g, r->t.gradients[i])) : 0);
+  }
+}
+
+static void add_rest(reverse *r) {
+  pass_control *c = r->c;
+  uint32_t others = c->s.carries + c->s.sliced, next = c->s.carries;
+  for (uint32_t i = 0; i < c->operands; i++) {
+    if (r->used[i])
+      add_part(r, i < others ? 1 : 2, r->f.params[i],
+               i < c->s.carries ? ir_src(c->g, r->stacks, next++) : c->x[i]);
+    if (r->t.gradients[i] && r->wanted[i] && (i < others || r->single) && i >= c->s.carries)
+      pass_refs_add(&r->results[1], r->t.gradients[i]);
+  }
+  for (uint32_t i = c->s.carries; i < c->results; i++)
+    if (c->reached[i]) add_part(r, 1, r->t.given[i], c->with[i]);
+}
+
+static void join(pass_refs *all, const pass_refs *parts, int count) {
+  for (int part = 0; part < count; part++) {
+    for (size_t i = 0; i < parts[part].count; i++) pass_refs_add(all, parts[part].at[i]);
+    all->failed |= parts[part].failed;
+  }
+}
+
+static ir_ref scan_back(reverse *r) {
+  pass_control *c = r->c;
+  pass_refs params = {.g = c->g}, x = {.g = c->g}, results = {.g = c->g};
+  ir_scan_state s = {(uint32_t)r->x[0].count, (uint32_t)r->x[1].count, !c->s.reverse};
+  join(&params, r->params, 3), join(&x, r->x, 3), join(&results, r->results, 2);
+  ir_ref func = x.failed ? 0 : func_of(&results, &params), all = 0;
+  if (func) all = op_scan(c->g, x.at, x.count, s, func, c->length);
+  pass_refs_free(&params), pass_refs_free(&x), pass_refs_free(&results);
+  return all;
+}
+
+/* In the order of add_state and add_rest. */
+static bool give(reverse *r, ir_ref all) {
+  pass_control *c = r->c;
+  ir_graph *g = c->g;
+  uint32_t next = 0, others = c->s.carries + c->s.sliced;
+  bool good = all != 0;
+  for (uint32_t i = 0; i < c->s.carries && good; i++) {
+    if (!c->reached[i]) continue;
+    ir_ref part = ir_src(g, all, next++);
+    if (r->wanted[i]) good = pass_derivation_add(r->w, c->x[i], part);
+  }
+  for (uint32_t i = others; i < c->operands && good && !r->single; i++)
+    if (r->t.gradients[i] && r->wanted[i])
+      good = pass_derivation_add(r->w, c->x[i], op_cast(g, ir_src(g, all, next++), ir_dtype_of(g, c->x[i])));
+  for (uint32_t i = c->s.carries; i < c->operands && good; i++) {
+    if (!r->t.gradients[i] || !r->wanted[i] || (i >= others && !r->single)) continue;
+    ir_ref part = ir_src(g, all, next++);
+    if (i >= others) part = op_point(g, part, ir_index(g, 0), 0);
+    good = pass_derivation_add(r->w, c->x[i], part);
+  }
+  return good;
+}
+
+/* Cotangents are in c->with; they go to the operands of c. */
+static bool pull_scan(pass_derivation *w, pass_control *c, uint8_t *wanted) {
+  ir_graph *g = c->g;
+  int64_t length;
+  reverse r = {.w = w, .c = c, .f = ir_function_of(g, c->func), .wanted = wanted};
+  r.single = ir_is_const(g, c->length, &length) && length == 1;
+  for (int i = 0; i < 3; i++) r.params[i].g = r.x[i].g = g;
+  for (int i = 0; i < 2; i++) r.results[i].g = g;
+  r.used = ir_alloc(g->mem, r.f.param_count);
+  bool good = r.used != NULL, any = false;
+  if (!good) ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", c->who);
+  good = good && reach_state(&r) && mark_used(&r);
+  for (uint32_t i = 0; i < c->operands && good; i++)
+    any |= wanted[i] && (i < c->s.carries ? c->reached[i] : r.t.gradients[i] != 0);
+  if (good && any && (good = stack_states(&r))) {
+    add_state(&r);
+    add_rest(&r);
+    good = give(&r, scan_back(&r));
+  }
+  for (int i = 0; i < 3; i++) pass_refs_free(&r.params[i]), pass_refs_free(&r.x[i]);
+  for (int i = 0; i < 2; i++) pass_refs_free(&r.results[i]);
+  cotangents_free(g, &r.t);
+  ir_free(g->mem, r.used, r.f.param_count);
+  return good;
+}
+
+/* while_loop */
+
+/* One round of the scan: the body's where the condition still holds, and else the state as it is. What leaves
+ * the state as it is leaves the condition as it is. */
+static ir_ref guarded_body(const pass_control *c) {
+  ir_graph *g = c->g;
+  ir_function body = ir_function_of(g, c->func), condition = ir_function_of(g, c->other);
+  pass_refs params = {.g = g}, state = {.g = g};
+  ir_ref holds = condition.results[0], made = 0;
+  for (uint32_t i = 0; i < body.param_count; i++) pass_refs_add(&params, pass_param_like(g, body.params[i]));
+  for (uint32_t i = 0; i < c->s.carries && !params.failed; i++) pass_refs_add(&state, params.at[i]);
+  ir_ref stay = func_of(&state, &params);
+  if (stay && ir_replace(g, condition.params, body.params, condition.param_count, &holds, 1) == IR_OK) {
+    ir_ref next = op_cond(g, holds, body.params, body.param_count, c->func, stay);
+    if (next) made = ir_func(g, ir_get(g, next)->src, ir_get(g, next)->nsrc, body.params, body.param_count);
+  }
+  pass_refs_free(&params), pass_refs_free(&state);
+  return made;
+}
+
+static bool pull_while(pass_derivation *w, pass_control *c, uint8_t *wanted) {
+  ir_graph *g = c->g;
+  if (ir_get(g, c->length)->arg < 0)
+    return op_refuse(
+               g,
+               "%s: while_loop has no declared bound; its derivative in reverse keeps the state of each "
+               "round, so it needs one: declare the largest number of rounds",
+               c->who) != 0;
+  ir_ref func = guarded_body(c);
+  ir_ref all = func ? op_scan(g, c->x, c->operands, c->s, func, c->length) : 0;
+  if (!all) return false;
+  pass_control scan;
+  bool good = pass_control_begin(&scan, g, c->who, ir_src(g, ir_src(g, all, 0), 0));
+  if (good) {
+    scan.x = c->x;
+    memcpy(scan.varies, c->varies, c->operands);
+    memcpy(scan.reached, c->reached, c->results);
+    memcpy(scan.with, c->with, c->results * sizeof *c->with);
+    good = pull_scan(w, &scan, wanted);
+  }
+  pass_control_end(&scan);
+  return good;
+}
+
+/* varies: operands that, in any round, depend on an input; reached: results with a cotangent that goes there.
+ */
+bool pass_pull_control(pass_derivation *w, ir_ref control) {
+  ir_graph *g = w->g;
+  pass_control c;
+  bool good = pass_control_begin(&c, g, w->of->who, control), any = false;
+  uint8_t *wanted = good ? ir_alloc(g->mem, c.operands) : NULL;
+  if (good && !wanted) ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory", c.who);
+  good = wanted != NULL;
+  for (uint32_t i = 0; i < c.operands && good; i++)
+    c.varies[i] = wanted[i] =
+        w->active[pass_derivation_leaf(w, c.x[i])] && ir_is_float(ir_dtype_of(g, c.x[i]));
+  good = good && pass_flow_all(&c);
+  for (uint32_t i = 0; i < c.results && good; i++) {
+    ir_ref result = op_result(g, control, i);
+    bool live = result && result < w->nodes && pass_derivation_leaf(w, result) == result;
+    good = result != 0;
+    if (live && c.reached[i]) c.with[i] = w->sums[result];
+    c.reached[i] = c.with[i] != 0;
+    any |= c.reached[i];
+  }
+  if (good && any)
+    good = c.op == IR_OP_COND   ? pull_cond(w, &c)
+           : c.op == IR_OP_SCAN ? pull_scan(w, &c, wanted)
+                                : pull_while(w, &c, wanted);
+  ir_free(g->mem, wanted, c.operands);
+  pass_control_end(&c);
+  return good;
+}

@@ -1,0 +1,307 @@
+/* Batch axes become ordinary ones: a node of batch (b0, b1) and shape (d0, d1) becomes one of shape
+ * (b0, b1, d0, d1), and nothing below knows of batches.
+ *
+ * Operands of another batch are aligned first: axes of size 1 in front, then expanded. Attributes gain the
+ * batch axes by what they are called, which one table says; operations for which that is not enough are
+ * another table. A graph without a batch stays as it is, node for node; batches inside of functions go, too.
+ */
+#include "physicalize.h"
+
+#include "ir/print/print.h"
+#include "passes/ops/check.h"
+#include "passes/ops/build/control.h"
+#include "passes/passes.h"
+
+#include <string.h>
+
+/* A node of x with axes of another order, sizes, or number. */
+static ir_ref view(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, uint32_t rank, const ir_ref *list,
+                   uint32_t count) {
+  ir_ref src[1 + IR_MAX_RANK] = {x};
+  if (count) memcpy(src + 1, list, count * sizeof *src);
+  return x ? ir_make_tensor(g, op, ir_dtype_of(g, x), ir_tuple(g, dims, rank), 0, src, 1 + count) : 0;
+}
+
+static ir_ref shape_of(ir_graph *g, ir_ref node) {
+  ir_ref dims[2 * IR_MAX_RANK];
+  uint32_t rank = ir_physical(g, node, dims);
+  return ir_tuple(g, dims, rank);
+}
+
+ir_ref pass_physical_aligned(const physical *p, ir_ref x) {
+  ir_graph *g = p->g;
+  ir_ref dims[2 * IR_MAX_RANK], made = p->map[x];
+  if (ir_batch(g, x) == p->batch) return made;
+  memcpy(dims, ir_get(g, p->batch)->src, p->rank * sizeof *dims);
+  if (ir_rank(g, x)) memcpy(dims + p->rank, ir_get(g, ir_shape(g, x))->src, ir_rank(g, x) * sizeof *dims);
+  return op_grow(g, made, dims, p->rank + ir_rank(g, x));
+}
+
+/* attributes */
+
+typedef enum gain {
+  GAIN_NOTHING,
+  GAIN_AXES,   /* they are axes, which move up by the batch */
+  GAIN_ORDER,  /* likewise, after the axes of the batch in their order */
+  GAIN_SIZES,  /* the batch sizes come first */
+  GAIN_ONES,   /* 1 for each batch axis */
+  GAIN_WHOLE,  /* pairs: [0, size] for each batch axis */
+  GAIN_NO_PADS /* pairs: [0, 0] for each batch axis */
+} gain;
+
+static const struct {
+  const char *name;
+  gain gain;
+} gains[] = {
+    {"axis", GAIN_AXES},  {"axes", GAIN_AXES},    {"order", GAIN_ORDER},  {"shape", GAIN_SIZES},
+    {"steps", GAIN_ONES}, {"bounds", GAIN_WHOLE}, {"pads", GAIN_NO_PADS},
+};
+/* Attributes of other kinds than these say nothing of axes. */
+static const char *const silent[] = {"bool", "dtype", "value", "expr", "pad_mode", "gather_mode"};
+
+static bool find_gain(const char *name, const char *kind, gain *out) {
+  *out = GAIN_NOTHING;
+  for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+    if (strcmp(silent[i], kind) == 0) return true;
+  for (size_t i = 0; i < sizeof gains / sizeof *gains; i++)
+    if (strcmp(gains[i].name, name) == 0) {
+      *out = gains[i].gain;
+      return true;
+    }
+  return false;
+}
+
+/* What a list has for the batch axis i. */
+static uint32_t put_gain(physical *p, ir_ref node, gain how, uint32_t i, ir_ref *out) {
+  ir_graph *g = p->g;
+  ir_ref size = ir_src(g, ir_batch(g, node), i), zero = ir_index(g, 0);
+  switch (how) {
+  case GAIN_ORDER: out[0] = ir_index(g, i); return 1;
+  case GAIN_SIZES: out[0] = size; return 1;
+  case GAIN_ONES: out[0] = ir_index(g, 1); return 1;
+  case GAIN_WHOLE: out[0] = zero, out[1] = size; return 2;
+  case GAIN_NO_PADS: out[0] = zero, out[1] = zero; return 2;
+  case GAIN_NOTHING:
+  case GAIN_AXES: break;
+  }
+  return 0;
+}
+
+/* The list attribute from source `at` of the node on, which is its last; returns the number of sources so
+ * far. */
+static uint32_t put_list(physical *p, ir_ref node, gain how, uint32_t at, uint32_t count) {
+  ir_graph *g = p->g;
+  const ir_node *n = ir_get(g, node);
+  for (uint32_t i = 0; i < p->rank; i++) count += put_gain(p, node, how, i, p->src + count);
+  for (; at < n->nsrc; at++) {
+    bool is_axis = how == GAIN_AXES || how == GAIN_ORDER;
+    p->src[count++] = is_axis ? ir_index(g, ir_get(g, n->src[at])->arg + p->rank) : n->src[at];
+  }
+  return count;
+}
+
+/* The same operation, its operands aligned (those behind them in p->src are theirs already). */
+static ir_ref by_attributes(physical *p, ir_ref node) {
+  ir_graph *g = p->g;
+  const ir_node *n = ir_get(g, node);
+  uint32_t operands = ir_operand_count(n), at = operands, count = operands;
+  int64_t arg = n->arg;
+  char name[16], kind[16];
+  ir_ref *src = p->src, made = 0;
+  if (operands > 4 && !(src = ir_alloc(g->mem, n->nsrc * sizeof *src)))
+    return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical"), 0;
+  bool scalars = op_registry[n->op].shape == OP_SHAPE_BROADCAST, good = true;
+  for (uint32_t i = 0; i < operands && good; i++) {
+    src[i] = scalars && op_is_const(g, n->src[i]) ? n->src[i] : pass_physical_aligned(p, n->src[i]);
+    good = src[i] != 0;
+  }
+  for (const char *column = ir_ops[n->op].attributes;
+       good && ir_next_attribute(&column, name, kind, sizeof name);) {
+    gain how = GAIN_NOTHING;
+    if (!(good = find_gain(name, kind, &how))) break;
+    if (strcmp(kind, "int") == 0 && how == GAIN_AXES)
+      arg = ir_pack_arg(ir_arg_int(n) + p->rank, ir_arg_mode(n));
+    else if (strcmp(kind, "value") == 0 || strcmp(kind, "expr") == 0) src[count++] = n->src[at++];
+    else if (kind[0] == '[') count = put_list(p, node, how, at, count);
+  }
+  if (good) made = ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(g, node), arg, src, count);
+  else
+    ir_fail(g->error, IR_ERR_UNSUPPORTED,
+            "%s: there is no rule for it in a batch yet, %s; use it on unbatched values", ir_ops[n->op].text,
+            OP_TYPE(node));
+  if (src != p->src) ir_free(g->mem, src, n->nsrc * sizeof *src);
+  return made;
+}
+
+/* operations for which that is not enough */
+
+static ir_ref rebatch(physical *p, ir_ref node) { return p->map[ir_src(p->g, node, 0)]; }
+
+ir_ref pass_physical_moved(ir_graph *g, ir_ref x, uint32_t from, uint32_t to) {
+  ir_ref order[IR_MAX_RANK], dims[IR_MAX_RANK];
+  if (!x || from == to) return x;
+  uint32_t rank = ir_rank(g, x);
+  for (uint32_t i = 0, next = 0; i < rank; i++) {
+    if (next == from) next++;
+    uint32_t axis = i == to ? from : next++;
+    order[i] = ir_index(g, axis);
+    dims[i] = ir_dim(g, x, axis);
+  }
+  return view(g, IR_OP_PERMUTE, x, dims, rank, order, rank);
+}
+
+/* The same elements in the physical shape that the node has. */
+static ir_ref reshaped(ir_graph *g, ir_ref x, ir_ref node) {
+  ir_ref dims[2 * IR_MAX_RANK];
+  uint32_t rank = ir_physical(g, node, dims);
+  if (!x || ir_tuple(g, dims, rank) == ir_shape(g, x)) return x;
+  return view(g, IR_OP_RESHAPE, x, dims, rank, dims, rank);
+}
+
+static ir_ref batch(physical *p, ir_ref node) {
+  ir_ref x = ir_src(p->g, node, 0);
+  uint32_t axis = ir_batch_rank(p->g, x) + (uint32_t)ir_arg_int(ir_get(p->g, node));
+  return reshaped(p->g, pass_physical_moved(p->g, p->map[x], axis, 0), node);
+}
+
+static ir_ref unbatch(physical *p, ir_ref node) {
+  ir_graph *g = p->g;
+  const ir_node *n = ir_get(g, node);
+  ir_ref x = n->src[0], dims[2 * IR_MAX_RANK], made = p->map[x];
+  uint32_t lead = ir_batch_rank(g, x), axis = (uint32_t)ir_arg_int(n), rank = ir_physical(g, x, dims);
+  if (lead < (uint32_t)ir_arg_mode(n)) { /* it has no axis of that level: a new one, in front */
+    memmove(dims + 1, dims, rank++ * sizeof *dims);
+    lead++;
+  }
+  dims[0] = n->src[1];
+  made = op_grow(g, made, dims, rank);
+  return reshaped(g, pass_physical_moved(g, made, 0, lead - 1 + axis), node);
+}
+
+/* Positions of one batch, data without: its axes become the first of the result afterwards. */
+static ir_ref gather_anywhere(physical *p, ir_ref node) {
+  ir_graph *g = p->g;
+  const ir_node *n = ir_get(g, node);
+  uint32_t axis = (uint32_t)ir_arg_int(n), count = 0, rank = ir_rank(g, n->src[0]);
+  ir_ref dims[2 * IR_MAX_RANK], src[2] = {p->map[n->src[0]], p->map[n->src[1]]}, places[2 * IR_MAX_RANK];
+  uint32_t width = ir_physical(g, n->src[1], places);
+  for (uint32_t i = 0; i < axis; i++) dims[count++] = ir_dim(g, n->src[0], i);
+  for (uint32_t i = 0; i < width; i++) dims[count++] = places[i];
+  for (uint32_t i = axis + 1; i < rank; i++) dims[count++] = ir_dim(g, n->src[0], i);
+  ir_ref made = ir_make_tensor(g, IR_OP_GATHER, (ir_dtype)n->dtype, ir_tuple(g, dims, count), n->arg, src, 2);
+  for (uint32_t i = 0; i < p->rank; i++) made = pass_physical_moved(g, made, axis + i, i);
+  return made;
+}
+
+/* Where the positions are the same for every element of the batch, only data (and updates) have its axes;
+ * otherwise positions share them with the data, beside those that they share already. */
+static ir_ref indirect(physical *p, ir_ref node) {
+  ir_graph *g = p->g;
+  const ir_node *n = ir_get(g, node);
+  bool shared = ir_batch(g, n->src[1]) != 0 || ir_arg_small(n) > 0;
+  if (n->op == IR_OP_GATHER && shared && !ir_batch(g, n->src[0]) && ir_arg_small(n) == 0)
+    return gather_anywhere(p, node);
+  ir_ref src[3];
+  for (uint32_t i = 0; i < n->nsrc && i < 3; i++)
+    src[i] = i == 1 && !shared ? p->map[n->src[i]] : pass_physical_aligned(p, n->src[i]);
+  int64_t arg =
+      ir_pack_args(ir_arg_int(n) + p->rank, ir_arg_mode(n), shared ? ir_arg_small(n) + (int)p->rank : 0);
+  return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, shape_of(g, node), arg, src, n->nsrc);
+}
+
+ir_ref pass_physical_leaf(ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  return ir_batch(g, node) ? ir_leaf(g, (ir_op)n->op, (ir_dtype)n->dtype, 0, shape_of(g, node), n->arg)
+                           : node;
+}
+
+static ir_ref leaf(physical *p, ir_ref node) { return pass_physical_leaf(p->g, node); }
+
+static bool is_of_batches(ir_op op) {
+  return op == IR_OP_REBATCH || op == IR_OP_BATCH || op == IR_OP_UNBATCH;
+}
+
+/* A node without a batch on other sources, which have none either, or the node itself. */
+static ir_ref without_batch(physical *p, ir_ref node) {
+  ir_graph *g = p->g;
+  const ir_node *n = ir_get(g, node);
+  ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;
+  if (!src) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical"), 0;
+  for (uint32_t i = 0; i < n->nsrc; i++) src[i] = p->map[n->src[i]];
+  made = ir_remake(g, node, src, n->nsrc);
+  ir_free(g->mem, src, n->nsrc * sizeof *src);
+  return made;
+}
+
+static ir_ref result(physical *p, ir_ref node) {
+  const ir_node *n = ir_get(p->g, node);
+  return ir_src(p->g, p->map[n->src[0]], (uint32_t)ir_arg_int(n));
+}
+
+typedef ir_ref (*rule)(physical *p, ir_ref node);
+static const rule rules[IR_OP_COUNT] = {
+    [IR_OP_INPUT] = leaf,
+    [IR_OP_BUFFER] = leaf,
+    [IR_OP_REBATCH] = rebatch,
+    [IR_OP_BATCH] = batch,
+    [IR_OP_UNBATCH] = unbatch,
+    [IR_OP_GATHER] = indirect,
+    [IR_OP_SCATTER] = indirect,
+    [IR_OP_SCATTER_ADD] = indirect,
+    [IR_OP_COND] = pass_physical_call,
+    [IR_OP_WHILE] = pass_physical_call,
+    [IR_OP_SCAN] = pass_physical_call,
+    [IR_OP_CUSTOM] = pass_physical_custom,
+    [IR_OP_RESULT] = result,
+};
+
+bool pass_batches_by_rule(ir_op op) { return rules[op] != NULL; }
+
+/* The batch of the node, or of its results; false after failing. Is there room for it, also within functions,
+ * which were recorded without it? */
+static bool take_batch(physical *p, ir_ref node) {
+  ir_graph *g = p->g;
+  const ir_node *n = ir_get(g, node);
+  ir_ref dims[2 * IR_MAX_RANK];
+  p->batch = ir_shape(g, node) ? ir_batch(g, node) : 0;
+  if (n->op == IR_OP_FUNC && !op_is_function(g, "func", node)) return false;
+  if (ir_has_results((ir_op)n->op) && !ir_batch_of(g, IR_OP_RESULT, 0, &node, 1, &p->batch)) return false;
+  p->rank = p->batch ? ir_get(g, p->batch)->nsrc : 0;
+  if (!p->batch || !ir_shape(g, node)) return true;
+  uint32_t rank = ir_physical(g, node, dims);
+  if (rank <= IR_MAX_RANK && op_bytes_fit(g, (ir_dtype)n->dtype, dims, rank)) return true;
+  op_refuse(g,
+            "%s: %s has %u axes in all, or too many bytes; a tensor has at most %d axes and less than "
+            "2^63 bytes",
+            ir_ops[n->op].text, OP_TYPE(node), rank, IR_MAX_RANK);
+  return false;
+}
+
+static ir_ref make_physical(physical *p, ir_ref node) {
+  ir_op op = ir_op_of(p->g, node);
+  if (!take_batch(p, node)) return 0;
+  if (p->rank == 0 && !is_of_batches(op)) return without_batch(p, node);
+  return rules[op] ? rules[op](p, node) : by_attributes(p, node);
+}
+
+static bool map_all(physical *p, const ir_ref *live, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!(p->map[live[i]] = make_physical(p, live[i]))) return false;
+  return true;
+}
+
+bool pass_physicalize(ir_graph *g, ir_ref *roots, size_t n) {
+  ir_ref *live = NULL, top = 0;
+  size_t count = 0, cap = 0;
+  if (!g->batches_cap) return true;
+  for (size_t i = 0; i < n; i++) top = roots[i] > top ? roots[i] : top;
+  physical p = {.g = g, .map_size = (size_t)top + 1};
+  p.map = ir_alloc(g->mem, p.map_size * sizeof *p.map);
+  if (!p.map) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory making a batch physical") == IR_OK;
+  memset(p.map, 0, p.map_size * sizeof *p.map);
+  bool good = ir_reachable_inside(g, roots, n, &live, &count, &cap) == IR_OK && map_all(&p, live, count);
+  for (size_t i = 0; i < n && good; i++) roots[i] = p.map[roots[i]];
+  ir_free(g->mem, p.map, p.map_size * sizeof *p.map);
+  ir_free(g->mem, live, cap * sizeof *live);
+  return good;
+}

@@ -1,0 +1,58 @@
+/* Inside computing in parts: what is computed so (batch_stream.c, region.c), and the scan that does it
+ * (scan.c). */
+#ifndef VIEWFOLD_PASSES_BATCH_STREAM_BATCH_STREAM_H
+#define VIEWFOLD_PASSES_BATCH_STREAM_BATCH_STREAM_H
+
+#include "passes/passes.h"
+
+enum { PARTS_NODES = 512, PARTS_NO_AXIS = -1 }; /* a region has so many nodes at most */
+
+/* One node of a region: computed in each part, or given to it. */
+typedef struct parts_node {
+  ir_ref node;
+  int8_t axis; /* the one along which it is cut, or PARTS_NO_AXIS: the same in all parts; given: 0 or that */
+  bool given;  /* in memory before the first part */
+} parts_node;
+
+/* What lies between values in memory and `end`, all of which is computed in `count` parts: nodes first..first
+ * + size of a list, ascending; the last one is the end. */
+typedef struct parts_region {
+  size_t first, size;
+  ir_ref end;
+  int64_t count;
+} parts_region;
+
+/* Nodes of the graph, by ref: */
+typedef struct parts_uses {
+  uint32_t *count, *last; /* how often a node is used, and by which node last */
+  uint32_t *walk;         /* the search that found it to depend on the value that it began with */
+} parts_uses;
+
+typedef struct parts_search {
+  ir_graph *g;
+  parts_uses uses;
+  uint8_t *tails; /* as pass_tails leaves them */
+  ir_ref results; /* of the graph */
+  uint32_t walk;
+  ir_ref begin, end;
+  int64_t count;
+  parts_node *nodes; /* found so far, for all regions */
+  size_t node_count, node_cap;
+} parts_search;
+
+/* Will scheduling have the value in memory, whatever is done in parts? again: it is used at repeated
+ * positions, or inside a reduction. */
+bool parts_in_memory(const parts_search *s, ir_ref node, bool again);
+
+/* Appends the nodes between end and what it is made of, begin among them. False when they cannot be computed
+ * in parts, or need not be (then nothing is appended), or after failing, which the graph's error says. */
+bool parts_trace(parts_search *s);
+
+/* The value of the region's end, computed in parts. map: what nodes of the graph have become. 0 after
+ * failing. */
+ir_ref parts_make(ir_graph *g, const parts_region *region, const parts_node *nodes, const ir_ref *map);
+
+/* Of a tensor of known size; 0: of any other. */
+int64_t parts_bytes(const ir_graph *g, ir_ref tensor);
+
+#endif

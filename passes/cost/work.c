@@ -1,0 +1,64 @@
+/* What a kernel costs: the measure by which the runtime decides whether threads pay. */
+#include "passes/loops/loops.h"
+
+#include "passes/index/index.h"
+
+static bool reduces(const ir_node *reduce, ir_ref range) {
+  bool any = false;
+  for (uint32_t i = 1; i < reduce->nsrc; i++) any |= reduce->src[i] == range;
+  return any;
+}
+
+/* Positions of one effect: those of its own ranges, times the terms of all its reductions together. */
+static ir_ref positions_of(ir_graph *g, const ir_ref *live, size_t count) {
+  ir_ref own = ir_index(g, 1), all_terms = ir_index(g, 0);
+  bool reduced = false;
+  for (size_t i = 0; i < count; i++) {
+    bool taken = ir_op_of(g, live[i]) != IR_OP_RANGE;
+    for (size_t k = i + 1; k < count && !taken; k++)
+      taken = ir_op_of(g, live[k]) == IR_OP_REDUCE && reduces(ir_get(g, live[k]), live[i]);
+    if (!taken) own = pass_mul(g, own, loop_most_extent(g, live[i]));
+    if (ir_op_of(g, live[i]) != IR_OP_REDUCE) continue;
+    const ir_node *reduce = ir_get(g, live[i]);
+    ir_ref terms = ir_index(g, 1);
+    for (uint32_t k = 1; k < reduce->nsrc; k++)
+      if (ir_op_of(g, reduce->src[k]) == IR_OP_RANGE && (k == 1 || reduce->src[k] != reduce->src[1]))
+        terms = pass_mul(g, terms, loop_most_extent(g, reduce->src[k]));
+    all_terms = pass_add(g, all_terms, terms);
+    reduced = true;
+  }
+  return reduced ? pass_mul(g, own, all_terms) : own;
+}
+
+/* Bytes loaded and stored plus scalar operations, for one element and for all, where no value is rare. Each
+ * is counted for every term, so operations outside a reduction are overstated; that errs on the side of
+ * threads for kernels that are large anyway. */
+static ir_ref work_of_one(ir_graph *g, ir_ref store) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  int64_t each = 0;
+  ir_ref total = ir_index(g, 1);
+  bool reached = ir_reachable(g, &store, 1, &live, &count, &cap) == IR_OK;
+  size_t size = g->count;
+  bool *usual = reached ? loop_usual(g, &store, 1, live, count) : NULL;
+  for (size_t i = 0; i < count && usual; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    if (!usual[live[i]]) continue;
+    if (n->op == IR_OP_LOAD) each += ir_dtypes[n->dtype].bytes;
+    else if (n->op == IR_OP_UPDATE) each += 2 * ir_dtypes[ir_dtype_of(g, n->src[3])].bytes;
+    else if (n->op == IR_OP_STORE) each += ir_dtypes[ir_dtype_of(g, n->src[2])].bytes;
+    else if (n->dtype != IR_INDEX && ir_ops[n->op].cls != IR_CLASS_LEAF) each++;
+  }
+  if (usual) total = positions_of(g, live, count);
+  ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, usual, usual ? size : 0);
+  return pass_mul_int(g, total, each);
+}
+
+ir_ref pass_work(ir_graph *g, ir_ref effect) {
+  const ir_node *n = ir_get(g, effect);
+  if (n->op != IR_OP_SEQ) return work_of_one(g, effect);
+  ir_ref total = ir_index(g, 0);
+  for (uint32_t i = 0; i < n->nsrc; i++) total = pass_add(g, total, work_of_one(g, n->src[i]));
+  return total;
+}

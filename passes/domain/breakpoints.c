@@ -1,0 +1,245 @@
+/* Where along an axis a condition or a quotient changes. For E = c*r + rest with rest free of r, E >= 0 holds
+ * from r = ceil(-rest/c) on where c > 0, and up to r = floor(rest/-c) where c < 0. An equality is two such
+ * half-spaces; a quotient E//w reaches the value v where E - w*v >= 0 does. */
+#include "peel.h"
+
+#include "passes/index/index.h"
+
+#include <string.h>
+
+enum { MAX_NODES = 256, MAX_VALUES = 4, MIXED_SHARE = 4 };
+
+/* c*r + rest, seen as not rising or as not falling along r */
+typedef struct line {
+  int64_t c;
+  ir_ref rest;
+  bool falls;
+} line;
+
+/* Is the node made of this axis and settled ones only, and of nothing that is read from memory? What pieces
+ * further in have left of settled axes alone is decided at the last axis, as a whole. */
+static bool decided_here(ir_graph *g, const peel_piece *p, ir_ref node) {
+  ir_ref ranges[MAX_NODES], load;
+  uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
+  bool here = p->level + 1 == p->axis_count && count > 0 && !p->boxes;
+  for (uint32_t i = 0; i < count; i++) {
+    here |= ranges[i] == p->axes[p->level];
+    for (uint32_t a = p->level + 1; a < p->axis_count; a++)
+      if (ranges[i] == p->axes[a]) return false;
+  }
+  return here && count < MAX_NODES && loop_find(g, node, IR_OP_LOAD, &load, 1) == 0;
+}
+
+/* e where the range is at 0; other ranges stay the nodes that they are: their sizes are not written anew. */
+static ir_ref at_zero(ir_graph *g, ir_ref e, ir_ref range) {
+  ir_ref from[MAX_NODES], to[MAX_NODES];
+  uint32_t count = loop_find(g, e, IR_OP_RANGE, from, MAX_NODES);
+  for (uint32_t i = 0; i < count; i++) to[i] = from[i] == range ? ir_index(g, 0) : from[i];
+  return count < MAX_NODES ? pass_substitute(g, e, from, to, count) : 0;
+}
+
+static bool read_line(ir_graph *g, ir_ref e, ir_ref range, line *out) {
+  if (!e || !loop_stride(g, e, range, &out->c)) return false;
+  out->rest = out->c ? at_zero(g, e, range) : e;
+  out->falls = out->c < 0;
+  return out->rest != 0;
+}
+
+static line negated(ir_graph *g, line l) { return (line){-l.c, pass_mul_int(g, l.rest, -1), !l.falls}; }
+
+/* First r from which on l >= 0 holds, or where it falls no longer holds. Where r is not in it that is the
+ * axis's first position or its end: the caller clamps. */
+static ir_ref turn(ir_graph *g, ir_ref range, line l) {
+  if (l.c == 0) {
+    ir_ref size = ir_src(g, range, 0);
+    return l.falls ? pass_mul(g, pass_add_int(g, l.rest, 1), size)
+                   : pass_mul_int(g, pass_mul(g, l.rest, size), -1);
+  }
+  if (!l.falls) return pass_mul_int(g, pass_div_int(g, l.rest, l.c), -1);
+  return pass_add_int(g, pass_div_int(g, l.rest, -l.c), 1);
+}
+
+static void add_segment(peel_cut *cut, ir_ref start, ir_ref value) {
+  cut->start[cut->count] = start;
+  cut->value[cut->count++] = value;
+}
+
+static bool cut_comparison(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
+  const ir_node *n = ir_get(g, node);
+  ir_ref range = p->axes[p->level], zero = ir_index(g, 0), yes = ir_bool(g, true), no = ir_bool(g, false);
+  bool equality = n->op == IR_OP_EQ || n->op == IR_OP_NE, negative = n->op == IR_OP_LT || n->op == IR_OP_NE;
+  line l;
+  if (!read_line(g, pass_sub(g, n->src[0], n->src[1]), range, &l)) return false;
+  ir_ref inside = negative ? no : yes, outside = negative ? yes : no; /* of E >= 0, or of E == 0 */
+  *out = (peel_cut){.node = node};
+  if (equality) {
+    if (l.falls) l = negated(g, l);
+    add_segment(out, zero, outside);
+    add_segment(out, turn(g, range, l), inside);
+    add_segment(out, turn(g, range, negated(g, l)), outside);
+  } else {
+    add_segment(out, zero, l.falls ? inside : outside);
+    add_segment(out, turn(g, range, l), l.falls ? outside : inside);
+  }
+  return true;
+}
+
+static bool read_quotient(ir_graph *g, const peel_piece *p, ir_ref node, peel_quotient *out) {
+  line l;
+  const ir_node *n = ir_get(g, node);
+  *out = (peel_quotient){.node = node};
+  if (!ir_is_const(g, n->src[1], &out->divisor) || !read_line(g, n->src[0], p->axes[p->level], &l) ||
+      l.c == 0)
+    return false;
+  out->rest = l.rest;
+  out->coefficient = l.c;
+  return true;
+}
+
+ir_ref peel_quotient_start(ir_graph *g, const peel_quotient *q, ir_ref value) {
+  if (q->coefficient < 0) value = pass_add_int(g, value, 1); /* values fall along the axis */
+  line above = {q->coefficient, pass_sub(g, q->rest, pass_mul_int(g, value, q->divisor)), q->coefficient < 0};
+  return turn(g, 0, above);
+}
+
+static bool cut_quotient(ir_graph *g, const peel_quotient *q, peel_cut *out) {
+  ir_bounds in = ir_bounds_of(g, q->node);
+  if (in.lo == INT64_MIN || in.hi == INT64_MAX || in.lo < INT64_MIN / 2 || in.hi > INT64_MAX / 2 ||
+      in.hi - in.lo >= MAX_VALUES)
+    return false;
+  *out = (peel_cut){.node = q->node};
+  for (int64_t i = 0; i <= in.hi - in.lo; i++) {
+    ir_ref value = ir_index(g, q->coefficient > 0 ? in.lo + i : in.hi - i);
+    add_segment(out, i ? peel_quotient_start(g, q, value) : ir_index(g, 0), value);
+  }
+  return true;
+}
+
+/* Where E = c*r + rest with rest over axes further in only: the positions at which it holds for all of them,
+ * or for none, when few lie between. The condition stays there. */
+static bool cut_outside(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
+  const ir_node *n = ir_get(g, node);
+  ir_ref range = p->axes[p->level], ranges[MAX_NODES], load;
+  uint32_t count = loop_find(g, node, IR_OP_RANGE, ranges, MAX_NODES);
+  int64_t size, from, to;
+  line l;
+  for (uint32_t a = 0; a < p->level; a++)
+    for (uint32_t i = 0; i < count; i++)
+      if (ranges[i] == p->axes[a]) return false;
+  if ((n->op != IR_OP_LT && n->op != IR_OP_GE) || loop_find(g, node, IR_OP_LOAD, &load, 1) ||
+      !ir_is_const(g, ir_src(g, range, 0), &size) ||
+      !read_line(g, pass_sub(g, n->src[0], n->src[1]), range, &l) || l.c == 0)
+    return false;
+  ir_bounds rest = ir_bounds_of(g, l.rest);
+  if (rest.lo == INT64_MIN || rest.hi == INT64_MAX) return false;
+  line all = {l.c, ir_index(g, rest.lo), l.falls}, any = {l.c, ir_index(g, rest.hi), l.falls};
+  ir_ref first = turn(g, range, l.falls ? all : any), last = turn(g, range, l.falls ? any : all);
+  if (!ir_is_const(g, first, &from) || !ir_is_const(g, last, &to)) return false;
+  from = from < 0 ? 0 : from, to = to > size ? size : to;
+  if (to - from > size / MIXED_SHARE) return false;
+  ir_ref inside = ir_bool(g, n->op == IR_OP_GE), outside = ir_bool(g, n->op == IR_OP_LT);
+  *out = (peel_cut){.node = node};
+  add_segment(out, ir_index(g, 0), l.falls ? inside : outside);
+  add_segment(out, first, 0);
+  add_segment(out, last, l.falls ? outside : inside);
+  return true;
+}
+
+/* Of positions, in canonical form. */
+static bool is_comparison(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  bool canonical = n->op == IR_OP_LT || n->op == IR_OP_GE || n->op == IR_OP_EQ || n->op == IR_OP_NE;
+  return canonical && ir_dtype_of(g, n->src[0]) == IR_INDEX;
+}
+
+static bool cut_node(ir_graph *g, const peel_piece *p, ir_ref node, peel_cut *out) {
+  peel_quotient q;
+  if (is_comparison(g, node)) return decided_here(g, p, node) && cut_comparison(g, p, node, out);
+  return !p->boxes && ir_op_of(g, node) == IR_OP_FLOORDIV && ir_dtype_of(g, node) == IR_INDEX &&
+         decided_here(g, p, node) && read_quotient(g, p, node, &q) && cut_quotient(g, &q, out);
+}
+
+bool peel_is_slanted(ir_graph *g, const peel_cut *cut) {
+  ir_ref range;
+  bool slanted = false;
+  for (uint32_t i = 1; i < cut->count; i++)
+    slanted |= loop_find(g, cut->start[i], IR_OP_RANGE, &range, 1) > 0;
+  return slanted;
+}
+
+static bool is_settled(const peel_piece *p, ir_ref node) {
+  for (uint32_t a = 0; a < p->level; a++)
+    if (p->axes[a] == node) return true;
+  return false;
+}
+
+/* What the store is made of, sources first, but for the sizes of settled axes, which nothing further in
+ * changes, and what is older than every range, which depends on none. */
+static uint32_t undecided(ir_graph *g, const peel_piece *p, ir_ref **live, size_t *cap) {
+  size_t count = 0, kept = 0, size = (size_t)p->store + 1;
+  uint8_t *used = ir_alloc(g->mem, size);
+  bool ok = used && ir_reachable(g, &p->store, 1, live, &count, cap) == IR_OK;
+  for (size_t i = 0; i < count && ok; i++) used[(*live)[i]] = 0;
+  if (ok) used[p->store] = 1;
+  for (size_t i = count; i-- > 0 && ok;) {
+    const ir_node *n = ir_get(g, (*live)[i]);
+    if (!used[(*live)[i]] || is_settled(p, (*live)[i])) continue;
+    for (uint32_t k = 0; k < n->nsrc; k++) used[n->src[k]] = 1;
+  }
+  size_t first = 0;
+  while (ok && first < count && ir_op_of(g, (*live)[first]) != IR_OP_RANGE) first++;
+  for (size_t i = first; i < count && ok; i++)
+    if (used[(*live)[i]]) (*live)[kept++] = (*live)[i];
+  ir_free(g->mem, used, size);
+  return (uint32_t)kept;
+}
+
+bool peel_find_cut(ir_graph *g, const peel_piece *p, peel_cut *out) {
+  ir_ref *live = NULL;
+  size_t cap = 0;
+  uint32_t count = undecided(g, p, &live, &cap);
+  bool found = false;
+  for (uint32_t i = 0; i < count && !found; i++)
+    found = cut_node(g, p, live[i], out) && (p->slanted_left > 0 || !peel_is_slanted(g, out));
+  for (uint32_t i = 0; i < count && !found && !p->boxes; i++)
+    found = is_comparison(g, live[i]) && cut_outside(g, p, live[i], out);
+  ir_free(g->mem, live, cap * sizeof *live);
+  return found;
+}
+
+bool peel_find_positions(ir_graph *g, const peel_piece *p, peel_cut *out) {
+  ir_ref *live = NULL, range = p->axes[p->level];
+  size_t cap = 0;
+  int64_t size;
+  bool found = false;
+  if (p->level + 1 == p->axis_count || !ir_is_const(g, ir_src(g, range, 0), &size) || size < 2 ||
+      size > CUT_SEGMENTS)
+    return false;
+  uint32_t count = undecided(g, p, &live, &cap);
+  for (uint32_t i = 0; i < count && !found; i++) {
+    bool quotient = ir_op_of(g, live[i]) == IR_OP_FLOORDIV && ir_dtype_of(g, live[i]) == IR_INDEX;
+    found = (quotient || is_comparison(g, live[i])) && loop_depends(g, live[i], range);
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  *out = (peel_cut){0};
+  for (int64_t i = 0; i < size && found; i++) add_segment(out, ir_index(g, i), 0);
+  return found;
+}
+
+/* The one with the longest runs, in which those of the others lie. */
+bool peel_find_quotient(ir_graph *g, const peel_piece *p, peel_quotient *out) {
+  ir_ref *live = NULL;
+  size_t cap = 0;
+  uint32_t count = undecided(g, p, &live, &cap);
+  double longest = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    peel_quotient q;
+    if (ir_op_of(g, live[i]) != IR_OP_FLOORDIV || ir_dtype_of(g, live[i]) != IR_INDEX ||
+        !decided_here(g, p, live[i]) || !read_quotient(g, p, live[i], &q))
+      continue;
+    double run = (double)q.divisor / (double)(q.coefficient < 0 ? -q.coefficient : q.coefficient);
+    if (run > longest) longest = run, *out = q;
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return longest > 0;
+}

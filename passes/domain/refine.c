@@ -1,0 +1,208 @@
+/* Refined iteration spaces: the axes of a kernel are ours to choose, since its store fills the output in
+ * row-major order whatever the axes are called. Any factorisation of the flat output position will do, so the
+ * one is chosen whose digits the quotients in the kernel's indices and masks ask for:
+ *
+ *   merge   two neighbouring axes become one where that leaves no more divisions
+ *   split   an axis of size s becomes s/m and m, where a quotient N//w holds it with coefficient c and
+ *           m = w/gcd(w, c): then c*m is a multiple of w, and the outer digit leaves the division
+ *
+ * The common refinement of all that is asked for leaves no division at all where there is one. Where the axes
+ * as they are have none, splitting starts again from neighbours merged by force, last of all from the flat
+ * position. The search is greedy, deterministic, and bounded by the number of axes. Axes of a kernel with
+ * reductions of more than FEW_TERMS are merged only: its tiles want whole rows. */
+#include "passes/loops/loops.h"
+
+#include "passes/index/index.h"
+#include "ir/arith.h"
+
+#include <string.h>
+
+enum { MAX_WISHES = 16, MAX_ROUNDS = 3, FEW_TERMS = 32, MAX_REDUCTIONS = 16 };
+
+/* A digit that some quotient asks for: its size, which may hold variables. */
+typedef struct wish {
+  uint32_t axis;
+  ir_ref size;
+} wish;
+
+static bool known_size(const loop_nest *n, uint32_t axis, int64_t *size) {
+  return ir_is_const(n->g, n->axes[axis].extent, size);
+}
+
+static void add_wish(loop_nest *n, wish *out, uint32_t *count, uint32_t axis, ir_ref digit) {
+  ir_ref extent = n->axes[axis].extent;
+  int64_t size;
+  if (*count == MAX_WISHES || !digit || digit == extent || ir_bounds_of(n->g, digit).lo < 1 ||
+      (ir_is_const(n->g, digit, &size) && size == 1) || !pass_divides(n->g, digit, extent))
+    return;
+  for (uint32_t k = 0; k < *count; k++)
+    if (out[k].axis == axis && out[k].size == digit) return;
+  out[(*count)++] = (wish){axis, digit};
+}
+
+/* Digits of each axis in e that make its coefficient a multiple of the divisor. */
+static void wish_for(loop_nest *n, ir_ref e, ir_ref divisor, wish *out, uint32_t *count) {
+  int64_t coefficient, d;
+  bool fixed = ir_is_const(n->g, divisor, &d);
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (loop_stride(n->g, e, n->axes[a].range, &coefficient) && coefficient != 0)
+      add_wish(n, out, count, a, fixed ? ir_index(n->g, d / ir_gcd(d, coefficient)) : divisor);
+}
+
+/* The digits that quotients ask for, and conditions that would round, where they divide their axes evenly. */
+static uint32_t wishes(loop_nest *n, wish *out) {
+  ir_graph *g = n->g;
+  ir_ref *live = NULL;
+  size_t live_count = 0, cap = 0;
+  uint32_t count = 0;
+  bool ok = ir_reachable(g, &n->store, 1, &live, &live_count, &cap) == IR_OK;
+  for (size_t i = 0; i < live_count && ok; i++) {
+    const ir_node *node = ir_get(g, live[i]);
+    int64_t divisor;
+    if (node->nsrc != 2 || ir_dtype_of(g, node->src[0]) != IR_INDEX) continue;
+    if (node->op == IR_OP_FLOORDIV || node->op == IR_OP_MOD) {
+      wish_for(n, node->src[0], node->src[1], out, &count);
+    } else if (ir_ops[node->op].cls == IR_CLASS_COMPARE) {
+      ir_ref e = pass_sub(g, node->src[0], node->src[1]);
+      for (uint32_t a = n->axis_count; a-- > 0;)
+        if (loop_stride(g, e, n->axes[a].range, &divisor) && divisor != 0) {
+          wish_for(n, e, ir_index(g, divisor < 0 ? -divisor : divisor), out, &count);
+          break;
+        }
+    }
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return count;
+}
+
+static bool split(loop_nest *n, wish w) {
+  if (n->axis_count == MAX_NEST) return false;
+  ir_ref whole = n->axes[w.axis].range, low = loop_fresh_range(n, w.size),
+         high = loop_fresh_range(n, pass_div(n->g, n->axes[w.axis].extent, w.size));
+  ir_ref position = pass_add(n->g, pass_mul(n->g, high, w.size), low);
+  ir_ref store = pass_substitute(n->g, n->store, &whole, &position, 1);
+  if (!store || !high || !low) return false;
+  n->store = store;
+  memmove(n->axes + w.axis + 1, n->axes + w.axis, (n->axis_count++ - w.axis) * sizeof *n->axes);
+  n->axes[w.axis] = (loop_axis){.range = high, .extent = ir_src(n->g, high, 0), .unroll = 1, .lanes = 1};
+  n->axes[w.axis + 1] = (loop_axis){.range = low, .extent = ir_src(n->g, low, 0), .unroll = 1, .lanes = 1};
+  return true;
+}
+
+/* Split where that leaves fewest divisions, and also where it leaves as many: the next split may need it. */
+static void split_all(loop_nest *n) {
+  int64_t left = loop_division_cost(n->g, n->store);
+  while (left > 0) {
+    wish wanted[MAX_WISHES];
+    uint32_t count = wishes(n, wanted);
+    int64_t least = left + 1;
+    loop_nest best = *n;
+    for (uint32_t i = 0; i < count; i++) {
+      loop_nest tried = *n;
+      tried.next_range = best.next_range > n->next_range ? best.next_range : n->next_range;
+      if (!split(&tried, wanted[i])) continue;
+      int64_t divisions = loop_division_cost(n->g, tried.store);
+      if (divisions < least) least = divisions, best = tried;
+    }
+    if (least > left) return;
+    *n = best;
+    left = least;
+  }
+}
+
+static bool better(const loop_nest *a, const loop_nest *b) {
+  int64_t x = loop_division_cost(a->g, a->store), y = loop_division_cost(b->g, b->store);
+  return x < y || (x == y && a->axis_count < b->axis_count);
+}
+
+static loop_nest refined_from(loop_nest n) {
+  split_all(&n);
+  loop_merge_axes(&n);
+  return n;
+}
+
+/* Are all sizes known, so that any axes may be merged and split again? */
+static bool is_static(const loop_nest *n) {
+  int64_t size;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (!known_size(n, a, &size) || size < 1) return false;
+  return true;
+}
+
+/* From the axes with each pair of neighbours merged, and from the flat position. */
+static loop_nest regrouped(const loop_nest *n) {
+  loop_nest best = *n;
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    loop_nest start = *n;
+    start.next_range = best.next_range;
+    bool pair = a + 1 < n->axis_count;
+    bool merged = pair && loop_merge_pair(&start, a);
+    while (!pair && start.axis_count > 1 && loop_merge_pair(&start, 0)) merged = true;
+    if (!merged) continue;
+    loop_nest tried = refined_from(start);
+    if (better(&tried, &best)) best = tried;
+  }
+  return best;
+}
+
+/* Ranges numbered from the outermost inwards. */
+static ir_ref renumbered(loop_nest *n) {
+  ir_ref from[MAX_NEST], to[MAX_NEST];
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    from[a] = n->axes[a].range;
+    to[a] = loop_fresh_range(n, n->axes[a].extent);
+  }
+  return pass_substitute(n->g, n->store, from, to, n->axis_count);
+}
+
+/* Is there a reduction of many terms? */
+static bool sums_up_much(ir_graph *g, ir_ref store) {
+  ir_ref reductions[MAX_REDUCTIONS];
+  uint32_t count = loop_find(g, store, IR_OP_REDUCE, reductions, MAX_REDUCTIONS);
+  for (uint32_t k = 0; k < count; k++) {
+    const ir_node *r = ir_get(g, reductions[k]);
+    int64_t terms = 1, size;
+    for (uint32_t i = 1; i < r->nsrc; i++) {
+      if (ir_op_of(g, r->src[i]) != IR_OP_RANGE) continue; /* a position */
+      if (!ir_is_const(g, ir_src(g, r->src[i], 0), &size) || size > FEW_TERMS) return true;
+      if ((terms *= size) > FEW_TERMS) return true;
+    }
+  }
+  return count == MAX_REDUCTIONS;
+}
+
+/* `around`: ranges of loops around the store, which stay. */
+static bool refine(ir_graph *g, ir_ref *store, const ir_ref *around, uint32_t count, int64_t *next_range) {
+  loop_nest n = {.g = g, .store = *store, .bound = around, .bound_count = count};
+  if (!loop_find_axes(&n)) return false;
+  n.next_range = *next_range;
+  loop_merge_axes(&n);
+  loop_order_reduced(&n);
+  loop_merge_reduced(&n);
+  if (!sums_up_much(g, n.store)) {
+    if (loop_division_cost(g, n.store)) n = refined_from(n);
+    for (int round = 0; round < MAX_ROUNDS && loop_division_cost(g, n.store) && is_static(&n); round++) {
+      loop_nest next = regrouped(&n);
+      if (!better(&next, &n)) break;
+      n = next;
+    }
+  }
+  *store = renumbered(&n);
+  *next_range = n.next_range;
+  return *store != 0;
+}
+
+ir_ref pass_refine(ir_graph *g, ir_ref effect) {
+  loop_stores stores;
+  bool divides = false;
+  ir_ref around[PASS_SLAB_RANGES];
+  uint32_t shared = pass_slab_ranges(g, effect, around);
+  if (loop_is_update(g, effect)) return effect;
+  if (!loop_read_stores(g, effect, &stores)) return 0;
+  for (uint32_t i = 0; i < stores.count; i++) divides |= loop_division_cost(g, stores.store[i]) > 0;
+  if (!shared && stores.count > 1 && !divides) return effect; /* its pieces share loops */
+  if (!shared && stores.count > 1 && !loop_part(g, &stores)) return 0;
+  for (uint32_t i = 0; i < stores.count; i++)
+    if (!refine(g, &stores.store[i], around, shared, &stores.next_range)) return 0;
+  return loop_sequence(g, stores.store, stores.count);
+}

@@ -1,0 +1,421 @@
+/* Slabs that go over one axis, the keys, in blocks: what sums of weights exp(x - s) need, s following the
+ * maximum of x, where whole rows of x are too long (passes/patterns/online_softmax.c, passes/fold/key_blocks.c).
+ *
+ * The members are the maximum; the weight; the sums that have it as a factor and follow the same maximum;
+ * what lies below the weight over the same rows and keys (block); and what the sums are fused into (plain).
+ * All are walked by the axes of the weight but the keys: the axis of a member along each is found by
+ * following it down to members below. None of the values over rows and keys may be wanted by anybody else,
+ * and nobody who runs before the slab may want any other. */
+#include "row_group.h"
+
+#include "passes/loops/loops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MOST_MEMBERS = 16,
+  MAX_TRACED = 512,
+  MAX_BESIDE = 64,
+  ROWS = 64, /* rows together: they reuse the keys of a block */
+  FEWEST_ROWS = 16,
+  FEW_ROUNDS = 4,
+  ROUND_BYTES = 512 << 10 /* of one block: half of the second cache of most machines */
+};
+
+typedef struct traced {
+  ir_ref node;
+  slab_axes axes;
+  bool stops; /* what it is made of is not followed */
+} traced;
+
+typedef struct builder {
+  slab_plan *p;
+  slab_group *group;
+  const pass_rescaled *rescaled;
+  traced nodes[MAX_TRACED]; /* of the last trace, descending */
+  uint32_t count;
+  ir_ref beside[MAX_BESIDE]; /* in memory, below some sum, not below the weight alone */
+  uint32_t beside_count;
+  bool failed; /* memory is short, or there is too much of something */
+} builder;
+
+static bool shares(const slab_group *group, int8_t loop) { return group->shared[loop]; }
+
+static int8_t keys_of(const builder *b) { return (int8_t)b->rescaled->axis; }
+
+/* tracing */
+
+static int descending(const void *a, const void *b) {
+  const traced *x = a, *y = b;
+  return x->node < y->node ? 1 : x->node > y->node ? -1 : 0;
+}
+
+/* A copy of what the weight is a factor of. */
+static bool is_copy(builder *b, ir_ref node) {
+  ir_graph *g = b->p->s->g;
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool found = false;
+  if (ir_op_of(g, node) != IR_OP_STORED || node < b->rescaled->weight) return false;
+  b->failed |= ir_reachable(g, &node, 1, &live, &count, &cap) != IR_OK;
+  for (size_t i = 0; i < count && !found; i++) found = live[i] == b->rescaled->weight;
+  ir_free(g->mem, live, cap * sizeof *live);
+  return found;
+}
+
+static bool stops_at(builder *b, ir_ref node, bool through_copies) {
+  if (slab_member_of(b->group, node) >= 0) return true;
+  return slab_in_memory(b->p->s, node) && !(through_copies && is_copy(b, node));
+}
+
+/* All that is fused into root, and members and what lies in memory below it: with the axes of root that walk
+ * their axes. */
+static bool trace(builder *b, ir_ref root, bool through_copies) {
+  scheduler *s = b->p->s;
+  ir_graph *g = s->g;
+  b->nodes[0] = (traced){.node = root};
+  b->count = 1;
+  s->sharing.walk++;
+  s->sharing.seen[root] = s->sharing.walk;
+  for (uint32_t next = 0; next < b->count; next++) {
+    const ir_node *n = ir_get(g, b->nodes[next].node);
+    b->nodes[next].stops = next > 0 && stops_at(b, b->nodes[next].node, through_copies);
+    for (uint32_t k = 0; k < ir_operand_count(n) && !b->nodes[next].stops; k++) {
+      ir_ref operand = n->src[k];
+      if (!ir_shape(g, operand) || s->sharing.seen[operand] == s->sharing.walk) continue;
+      if (b->count == MAX_TRACED) return false;
+      s->sharing.seen[operand] = s->sharing.walk;
+      b->nodes[b->count++] = (traced){.node = operand, .axes = {.loop = {INT8_MIN}}};
+    }
+  }
+  qsort(b->nodes, b->count, sizeof *b->nodes, descending);
+  for (uint32_t i = 0; i < b->count; i++) s->sharing.place[b->nodes[i].node] = (ir_ref)i;
+  b->nodes[0].axes = slab_no_axes;
+  for (uint32_t a = 0; a < ir_rank(g, root); a++) b->nodes[0].axes.loop[a] = (int8_t)a;
+  for (uint32_t i = 0; i < b->count; i++) {
+    const ir_node *n = ir_get(g, b->nodes[i].node);
+    for (uint32_t k = 0; k < ir_operand_count(n) && !b->nodes[i].stops; k++) {
+      slab_axes below;
+      if (!ir_shape(g, n->src[k])) continue;
+      slab_axes *known = &b->nodes[s->sharing.place[n->src[k]]].axes;
+      if (!slab_axes_below(g, b->nodes[i].node, k, &b->nodes[i].axes, &below)) return false;
+      if (known->loop[0] == INT8_MIN) *known = below;
+      else slab_axes_join(known, &below);
+    }
+  }
+  return !b->failed;
+}
+
+static const traced *traced_node(const builder *b, ir_ref node) {
+  for (uint32_t i = 0; i < b->count; i++)
+    if (b->nodes[i].node == node) return &b->nodes[i];
+  return NULL;
+}
+
+/* members */
+
+/* In order of their nodes. */
+static bool add_member(builder *b, const slab_member *m) {
+  slab_group *group = b->group;
+  if (slab_member_of(group, m->value) >= 0) return true;
+  if (group->count == MOST_MEMBERS || !slab_insert(group, m)) return false;
+  int64_t item = slab_item_of(b->p, m->value);
+  if (item >= 0 && (uint32_t)item > group->last) group->last = (uint32_t)item;
+  return true;
+}
+
+/* Where `axes`, those of another member, walk it: the axis of the member for each of that one's; false where
+ * some loop walks none, or two walk one. `without`: an axis that the member does not have, or -1. */
+static bool set_axes(const builder *b, slab_member *m, const int8_t *other, const slab_axes *axes,
+                     int without) {
+  uint32_t taken = 0;
+  for (int8_t l = 0; l < b->group->loops; l++) {
+    int8_t axis = shares(b->group, l) ? axes->loop[other[l]] : -1;
+    if (!shares(b->group, l)) {
+      m->axis[l] = -1;
+      continue;
+    }
+    if (axis < 0 || axis == without) return false;
+    if (without >= 0 && axis > without) axis--;
+    if (taken >> axis & 1) return false;
+    taken |= (uint32_t)1 << axis;
+    m->axis[l] = axis;
+  }
+  return true;
+}
+
+/* The weight, whose axes are the loops, and the maximum. */
+static bool start(builder *b) {
+  ir_graph *g = b->p->s->g;
+  const pass_rescaled *st = b->rescaled;
+  slab_group *group = b->group;
+  *group = (slab_group){.loops = (int8_t)ir_rank(g, st->weight),
+                        .before = UINT32_MAX,
+                        .beside = SLAB_NO_GROUP,
+                        .block = KEY_BLOCK};
+  slab_member weight = {.value = st->weight, .local = true, .role = IR_SLAB_WEIGHT, .keys = keys_of(b)},
+              greatest = {.value = st->greatest, .local = true, .role = IR_SLAB_GREATEST};
+  for (int8_t l = 0; l < group->loops; l++) {
+    group->extent[l] = ir_dim(g, st->weight, (uint32_t)l);
+    ir_bounds size = ir_bounds_of(g, group->extent[l]);
+    if (size.lo < 1) return false;
+    group->shared[l] = l != keys_of(b) && size.hi > 1;
+    weight.axis[l] = l;
+    greatest.axis[l] = l < keys_of(b) ? l : (int8_t)(l - 1);
+  }
+  return add_member(b, &weight) && add_member(b, &greatest);
+}
+
+static bool add_copies(builder *b) {
+  for (uint32_t i = 0; i < b->count; i++) {
+    const traced *t = &b->nodes[i];
+    if (!slab_in_memory(b->p->s, t->node) || slab_member_of(b->group, t->node) >= 0) continue;
+    if (t->stops) {
+      if (b->beside_count == MAX_BESIDE) return false;
+      b->beside[b->beside_count++] = t->node;
+      continue;
+    }
+    bool again = false;
+    for (uint32_t k = 0; k < b->group->copy_count; k++) again |= b->group->copies[k] == t->node;
+    if (again) continue;
+    if (b->group->copy_count == SLAB_COPIES || slab_item_of(b->p, t->node) < 0) return false;
+    b->group->copies[b->group->copy_count++] = t->node;
+  }
+  return true;
+}
+
+static bool add_sum(builder *b, const pass_rescaled *st) {
+  ir_graph *g = b->p->s->g;
+  const ir_node *n = ir_get(g, st->sum);
+  int8_t keys = (int8_t)ir_get(g, n->src[1])->arg, own[IR_MAX_RANK];
+  if (st->late || st->weight != b->rescaled->weight || !trace(b, n->src[0], true)) return false;
+  const traced *weight = traced_node(b, st->weight);
+  if (!weight || weight->axes.loop[keys_of(b)] != keys) return false;
+  for (int8_t l = 0; l < b->group->loops; l++) own[l] = l;
+  slab_member m = {.value = st->sum, .local = true, .role = IR_SLAB_SUM, .keys = keys};
+  return set_axes(b, &m, own, &weight->axes, keys) && (n->src[0] == st->weight || add_copies(b)) &&
+         add_member(b, &m);
+}
+
+/* What a sum is fused into. */
+static bool add_plain(builder *b, ir_ref value) {
+  slab_member m = {.value = value, .role = IR_SLAB_PLAIN};
+  bool any = false;
+  if (slab_member_of(b->group, value) >= 0) return true;
+  if (!trace(b, value, false)) return false;
+  for (uint32_t i = 1; i < b->count; i++) {
+    int64_t k = slab_member_of(b->group, b->nodes[i].node);
+    slab_member found = m;
+    if (k < 0) continue;
+    slab_member *other = &b->group->members[k];
+    if (other->role == IR_SLAB_BLOCK || other->role == IR_SLAB_WEIGHT) return false;
+    if (!set_axes(b, &found, other->axis, &b->nodes[i].axes, -1)) return false;
+    if (any && memcmp(found.axis, m.axis, sizeof m.axis) != 0) return false;
+    m = found, any = true;
+    other->local = true;
+  }
+  return any && add_member(b, &m);
+}
+
+/* The maximum may be fused into one item, which others read. */
+static bool add_plain_maximum(builder *b) {
+  const slab_plan *p = b->p;
+  ir_ref fused[MAX_TRACED];
+  if (slab_item_of(p, b->rescaled->greatest) >= 0) return true;
+  for (uint32_t j = 0; j < p->count; j++) {
+    ir_ref node = p->items[j].node;
+    if (node < b->rescaled->greatest || !p->items[j].joins) continue;
+    size_t count = slab_fused(p->s, node, fused, MAX_TRACED);
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++) found = fused[i] == b->rescaled->greatest;
+    if (found) return add_plain(b, node);
+  }
+  return false;
+}
+
+static bool is_inside(const builder *b, uint32_t item) {
+  ir_ref node = b->p->items[item].node;
+  bool inside = slab_member_of(b->group, node) >= 0;
+  for (uint32_t c = 0; c < b->group->copy_count; c++) inside |= b->group->copies[c] == node;
+  return inside;
+}
+
+/* Is the item computed for the group alone? */
+static bool is_own(const builder *b, ir_ref value) {
+  const slab_plan *p = b->p;
+  int64_t item = slab_item_of(p, value);
+  if (item < 0) return true;
+  if (p->outside[item]) return false;
+  for (uint32_t j = 0; j < p->count; j++)
+    for (uint32_t k = 0; k < p->items[j].read_count; k++) {
+      if (p->reads[p->items[j].first_read + k].node != value) continue;
+      if (!is_inside(b, j)) return false;
+    }
+  return true;
+}
+
+/* What lies below the member over the same rows and keys, for the group alone. */
+static bool add_blocks_below(builder *b, slab_member above) {
+  if (!trace(b, above.value, false)) return false;
+  for (uint32_t i = 1; i < b->count; i++) {
+    const traced *t = &b->nodes[i];
+    int64_t item = t->stops ? slab_item_of(b->p, t->node) : SLAB_NO_ITEM;
+    slab_member m = {.value = t->node, .local = true, .role = IR_SLAB_BLOCK, .keys = SLAB_NO_LOOP};
+    bool all = true;
+    if (item < 0 || !b->p->items[item].joins) continue;
+    for (int8_t l = 0; l < b->group->loops; l++) {
+      int8_t *axis = l == keys_of(b) ? &m.keys : &m.axis[l],
+             from = l == keys_of(b) ? above.keys : above.axis[l];
+      *axis = -1;
+      if (l != keys_of(b) && !shares(b->group, l)) continue;
+      for (uint32_t a = 0; a < ir_rank(b->p->s->g, t->node); a++)
+        if (t->axes.loop[a] == from) *axis = (int8_t)a;
+      all &= *axis >= 0;
+    }
+    if (!all) continue;
+    if (!is_own(b, t->node)) continue;
+    for (uint32_t k = 0; k < b->beside_count; k++)
+      if (b->beside[k] == t->node) return false;
+    if (!add_member(b, &m)) return false;
+  }
+  return true;
+}
+
+static bool add_blocks(builder *b) {
+  ir_ref done[SLAB_MOST];
+  uint32_t count = 0;
+  for (uint32_t m = 0; m < b->group->count;) {
+    slab_member member = b->group->members[m++];
+    bool again = member.role != IR_SLAB_WEIGHT && member.role != IR_SLAB_BLOCK;
+    for (uint32_t i = 0; i < count; i++) again |= done[i] == member.value;
+    if (again) continue;
+    done[count++] = member.value;
+    if (!add_blocks_below(b, member)) return false;
+    m = 0;
+  }
+  return true;
+}
+
+static bool reads_member(const builder *b, const slab_item *item) {
+  bool found = false;
+  for (uint32_t k = 0; k < item->read_count && !found; k++)
+    found = slab_member_of(b->group, b->p->reads[item->first_read + k].node) >= 0;
+  return found;
+}
+
+/* Who would run before the slab, and wants what it computes, joins it. */
+static bool add_early(builder *b) {
+  for (uint32_t j = 0; j < b->group->last; j++) {
+    const slab_item *item = &b->p->items[j];
+    if (is_inside(b, j)) continue;
+    if (!item->joins && !item->read_count) return false; /* what it reads is not known */
+    if (reads_member(b, item) && (!item->joins || !add_plain(b, item->node))) return false;
+  }
+  return true;
+}
+
+/* Does nobody else want a value over rows and keys, and is no member in another slab? */
+static bool is_alone(const builder *b) {
+  const slab_group *group = b->group;
+  for (uint32_t m = 0; m < group->count; m++) {
+    const slab_member *member = &group->members[m];
+    int64_t item = slab_item_of(b->p, member->value);
+    bool block = member->role == IR_SLAB_BLOCK || member->role == IR_SLAB_WEIGHT;
+    if (block && !is_own(b, member->value)) return false;
+    if (item >= 0 && (b->p->group_of[item] != SLAB_NO_GROUP || !b->p->items[item].joins)) return false;
+  }
+  for (uint32_t c = 0; c < group->copy_count; c++)
+    if (!is_own(b, group->copies[c])) return false;
+  return true;
+}
+
+/* rows */
+
+static int64_t most(ir_graph *g, ir_ref size) {
+  int64_t hi = ir_bounds_of(g, size).hi;
+  return hi < 1 ? 1 : hi > INT32_MAX ? INT32_MAX : hi;
+}
+
+static bool is_block(const slab_member *m) { return m->role == IR_SLAB_BLOCK || m->role == IR_SLAB_WEIGHT; }
+
+/* Copies of the member's local that a block goes through: a sum is there twice, and once more when it is
+ * done. */
+static int64_t copies_at_work(const slab_member *m) {
+  enum { COPIES = 3 };
+  return is_block(m) ? 1 : COPIES;
+}
+
+/* Bytes of a row of the member's local. */
+static int64_t row_bytes(const builder *b, const slab_member *m) {
+  ir_graph *g = b->p->s->g;
+  int64_t elements = 1;
+  if (!m->local) return 0;
+  for (uint32_t a = 0; a < ir_rank(g, m->value) && elements < INT32_MAX; a++) {
+    bool walked = false;
+    for (int8_t l = 0; l < b->group->loops; l++) walked |= shares(b->group, l) && m->axis[l] == (int8_t)a;
+    if (is_block(m) && m->keys == (int8_t)a) elements *= KEY_BLOCK;
+    else if (!walked) elements *= most(g, ir_dim(g, m->value, a));
+  }
+  return elements * ir_dtypes[ir_dtype_of(g, m->value)].bytes;
+}
+
+/* How often the member's local, or one of its size, is there while a row is at work (passes/fold/key_blocks.c). */
+static int64_t copies_of(const builder *b, const slab_member *m) {
+  enum {
+    OF_MAXIMUM =
+        8,      /* itself, that of the block, two factors; and so far, like the reference, in two halves */
+    OF_SUM = 4, /* itself, so far in two halves, what was left out */
+    COMPENSATED = 3 /* the terms of a block, what rounding has taken in two halves */
+  };
+  const ir_graph *g = b->p->s->g;
+  if (m->role == IR_SLAB_GREATEST) return OF_MAXIMUM;
+  if (m->role != IR_SLAB_SUM) return m->local;
+  return OF_SUM + (loop_is_product(g, ir_src(g, m->value, 0)) ? 0 : COMPENSATED);
+}
+
+static bool choose_rows(builder *b) {
+  slab_group *group = b->group;
+  int64_t bytes = 0, locals = 0, rounds = 1, extent = 0, room = slab_room(b->p->s->target);
+  for (uint32_t m = 0; m < group->count; m++) {
+    int64_t once = row_bytes(b, &group->members[m]);
+    bytes += once * copies_at_work(&group->members[m]);
+    locals += once * copies_of(b, &group->members[m]);
+  }
+  for (int8_t l = 0; l < group->loops; l++) {
+    if (!shares(group, l)) continue;
+    extent = most(b->p->s->g, group->extent[l]);
+    rounds = rounds > INT32_MAX ? rounds : rounds * extent;
+  }
+  group->rows = ROWS;
+  while (group->rows > FEWEST_ROWS && (group->rows > extent || group->rows * bytes > ROUND_BYTES ||
+                                       group->rows * locals > room || rounds / group->rows < FEW_ROUNDS))
+    group->rows /= 2;
+  return extent >= FEWEST_ROWS && group->rows * bytes <= ROUND_BYTES && group->rows * locals <= room;
+}
+
+static bool build(builder *b) {
+  slab_plan *p = b->p;
+  if (b->rescaled->late || !start(b)) return false;
+  uint32_t sums = 0;
+  for (size_t k = 0; k < p->sum_count; k++)
+    if (p->sums[k].rescaled.greatest == b->rescaled->greatest &&
+        (++sums > KEY_BLOCK_SUMS || !add_sum(b, &p->sums[k].rescaled)))
+      return false;
+  if (!add_plain_maximum(b)) return false;
+  for (size_t k = 0; k < p->sum_count; k++)
+    if (p->sums[k].rescaled.greatest == b->rescaled->greatest &&
+        !add_plain(b, p->items[p->sums[k].item].node))
+      return false;
+  return add_blocks(b) && add_early(b) && is_alone(b) && slab_passes(p, b->group) && choose_rows(b);
+}
+
+bool slab_blocks(slab_plan *p, size_t sum, slab_group *group) {
+  const ir_mem *mem = p->s->g->mem;
+  builder *b = ir_alloc(mem, sizeof *b);
+  if (!b) return false;
+  *b = (builder){.p = p, .group = group, .rescaled = &p->sums[sum].rescaled};
+  bool good = build(b);
+  ir_free(mem, b, sizeof *b);
+  return good;
+}

@@ -1,0 +1,140 @@
+/* What several members of a slab would compute again, and that costs much, is computed once: it becomes a
+ * member, which the others read. One sweep from users to operands over all that is fused into the members. */
+#include "row_group.h"
+
+#include "ir/elementary/elementary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SWEPT = 2048, NOT_MET = INT8_MIN };
+
+typedef struct swept {
+  ir_ref node;
+  uint64_t users; /* set of members that compute it */
+  slab_axes axes; /* by axis: loop of the slab */
+} swept;
+
+typedef struct sweep {
+  slab_plan *p;
+  slab_group *group;
+  swept nodes[MAX_SWEPT];
+  uint32_t count, started;
+} sweep;
+
+static int by_node(const void *a, const void *b) {
+  const swept *x = a, *y = b;
+  return x->node < y->node ? 1 : x->node > y->node ? -1 : 0;
+}
+
+static swept *find(sweep *w, ir_ref node) {
+  swept key = {.node = node};
+  return bsearch(&key, w->nodes, w->count, sizeof *w->nodes, by_node);
+}
+
+static bool collect(sweep *w) {
+  static const swept fresh = {.axes = {.loop = {NOT_MET}}};
+  ir_ref fused[MAX_SWEPT];
+  for (uint32_t m = 0; m < w->group->count; m++) {
+    size_t count = slab_fused(w->p->s, w->group->members[m].value, fused, MAX_SWEPT);
+    for (size_t i = 0; i < count; i++) {
+      bool known = false;
+      for (uint32_t k = 0; k < w->count && !known; k++) known = w->nodes[k].node == fused[i];
+      if (known) continue;
+      if (w->count == MAX_SWEPT) return false;
+      w->nodes[w->count] = fresh;
+      w->nodes[w->count++].node = fused[i];
+    }
+    if (!count) return false;
+  }
+  qsort(w->nodes, w->count, sizeof *w->nodes, by_node);
+  return true;
+}
+
+static bool is_costly(const ir_graph *g, ir_ref node) {
+  return ir_is_elementary(ir_op_of(g, node), ir_dtype_of(g, node)) && ir_op_of(g, node) != IR_OP_RELU;
+}
+
+/* The axis of each shared loop; false where some loop does not walk it. */
+static bool axes_of(const sweep *w, const swept *s, slab_member *out) {
+  for (int8_t l = 0; l < w->group->loops; l++) {
+    out->axis[l] = -1;
+    for (uint32_t a = 0; a < ir_rank(w->p->s->g, s->node); a++)
+      if (s->axes.loop[a] == l) out->axis[l] = (int8_t)a;
+    if (w->group->shared[l] && out->axis[l] < 0) return false;
+  }
+  return true;
+}
+
+static bool add_member(sweep *w, const slab_member *member) {
+  slab_group with = *w->group;
+  if (!slab_insert(&with, member) || !slab_fits(w->p, &with)) return false;
+  *w->group = with;
+  return true;
+}
+
+static void start_member(sweep *w, const slab_member *m, swept *s) {
+  const slab_group *group = w->group;
+  s->axes = slab_no_axes;
+  s->users = (uint64_t)1 << w->started++;
+  for (int8_t l = 0; l < group->loops; l++)
+    if (group->shared[l]) s->axes.loop[m->axis[l]] = l;
+}
+
+static bool is_single(uint64_t set) { return (set & (set - 1)) == 0; }
+
+static bool sweep_node(sweep *w, swept *s) {
+  scheduler *sc = w->p->s;
+  ir_graph *g = sc->g;
+  int64_t m = slab_member_of(w->group, s->node);
+  if (m >= 0) start_member(w, &w->group->members[m], s);
+  else if (schedule_is_leaf(ir_op_of(g, s->node)) || sc->flags[s->node] & SCHEDULE_STORED) return true;
+  slab_member made = {.value = s->node, .local = true};
+  if (m < 0 && !is_single(s->users) && is_costly(g, s->node) && axes_of(w, s, &made) && add_member(w, &made))
+    start_member(w, &made, s);
+  const ir_node *n = ir_get(g, s->node);
+  for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+    slab_axes below;
+    swept *operand = ir_shape(g, n->src[k]) ? find(w, n->src[k]) : NULL;
+    if (!operand) continue;
+    if (!slab_axes_below(g, s->node, k, &s->axes, &below)) return false;
+    if (operand->axes.loop[0] == NOT_MET) operand->axes = below;
+    else slab_axes_join(&operand->axes, &below);
+    operand->users |= s->users;
+  }
+  return true;
+}
+
+/* A copy of another member, through views that only name positions anew: its readers read that one. */
+static bool is_copy(const slab_plan *p, const slab_group *group, const slab_member *m) {
+  const ir_graph *g = p->s->g;
+  ir_ref r = m->value;
+  if (m->stored || ir_op_of(g, r) != IR_OP_STORED) return false;
+  do r = ir_src(g, r, 0);
+  while (slab_member_of(group, r) < 0 && ir_ops[ir_op_of(g, r)].cls == IR_CLASS_VIEW &&
+         ir_op_of(g, r) != IR_OP_CONCAT && ir_op_of(g, r) != IR_OP_STACK && ir_op_of(g, r) != IR_OP_PAD);
+  int64_t of = slab_member_of(group, r);
+  return of >= 0 && group->members[of].local;
+}
+
+static void drop_copies(const slab_plan *p, slab_group *group) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < group->count; i++)
+    if (!is_copy(p, group, &group->members[i])) group->members[kept++] = group->members[i];
+  group->count = kept;
+}
+
+bool slab_stage(slab_plan *p, slab_group *group) {
+  if (!group->count || group->block) return true; /* dissolved; or all that is to be shared is a member */
+  const ir_mem *mem = p->s->g->mem;
+  sweep *w = ir_alloc(mem, sizeof *w);
+  if (!w) return false;
+  *w = (sweep){.p = p, .group = group};
+  bool good = true;
+  if (collect(w))
+    for (uint32_t i = 0; i < w->count && good; i++) good = sweep_node(w, &w->nodes[i]);
+  ir_free(mem, w, sizeof *w);
+  drop_copies(p, group);
+  slab_fits(p, group); /* perhaps more rows, now that some take no room */
+  return good;
+}

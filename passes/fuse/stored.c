@@ -1,0 +1,258 @@
+/* Scheduling: which values live in memory. Every value that does is computed by one kernel, a scatter by two;
+ * all others are fused into the kernels that use them. The same for the graph and for each function that it
+ * calls.
+ *
+ *   results and what the caller supplies: in memory
+ *
+ *   operands and results of control flow: in memory
+ *
+ *   views: never, they are index arithmetic in their users; but a chain of very many reshapes, pads and joins
+ *     is cut, lest its index outgrow the copy it saves
+ *
+ *   elementwise: fused; stored when costly and used by several kernels or at repeated positions, or when the
+ *     fused expression grows past a limit; and operands of what would read more arrays than a kernel of the
+ *     target can be passed
+ *
+ *   reductions: fused with elementwise users that need each element once; stored when used twice, inside
+ *     another reduction, under a mask, or at repeated positions, as the end of their tails (passes/patterns/epilogue.h)
+ *
+ *   scatters: always; one launch fills the buffer with the first operand, the next one updates it. It has few
+ *     threads, so that what is dear in its other operands is stored before
+ *
+ *   stored: in memory, it says so
+ *
+ * One pass from users to operands collects how each value is used, one from operands to users bounds the size
+ * of fused expressions. passes/schedule/steps.c makes steps of what is found here. */
+#include "passes/schedule/schedule.h"
+
+#include "passes/index/index.h"
+#include "ir/elementary/elementary.h"
+#include "passes/patterns/epilogue.h"
+
+#include <string.h>
+
+enum {
+  MAX_FUSED = 192,
+  MAX_REMAPS = 10,
+  COSTLY = 12,
+  ELEMENTARY_COST = 12,
+  REDUCTION_COST = 16,
+  MAX_RECOMPUTE = 24,
+  WIDE_JOIN = 32,
+  MAX_WALK = 768,
+  MAX_USES = 255
+};
+enum { REPEATED = 1, MASKED = 2, IN_REDUCTION = 4, SHARED = 8, STORED = SCHEDULE_STORED };
+
+static bool is_tensor(const scheduler *s, ir_ref r) { return ir_shape(s->g, r) != 0; }
+
+static int own_cost(const ir_node *n) {
+  bool elementary = ir_is_elementary((ir_op)n->op, (ir_dtype)n->dtype);
+  switch ((int)n->op) {
+  case IR_OP_RELU: return 2;
+  case IR_OP_DIV:
+  case IR_OP_SQRT: return 4;
+  case IR_OP_FLOORDIV:
+  case IR_OP_MOD: return elementary ? ELEMENTARY_COST : 4;
+  default: break;
+  }
+  if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return REDUCTION_COST;
+  return elementary ? ELEMENTARY_COST : pass_is_elementwise(n);
+}
+
+/* Does the view read an element of its operand at several positions? */
+static bool repeats(const scheduler *s, ir_ref r) {
+  const ir_node *n = ir_get(s->g, r);
+  return n->op == IR_OP_EXPAND || (n->op == IR_OP_PAD && ir_arg_mode(n) != IR_PAD_CONSTANT) ||
+         n->op == IR_OP_GATHER;
+}
+
+static bool masks(const ir_node *n) {
+  return n->op == IR_OP_PAD || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK;
+}
+
+/* Views that can leave more than sums and products in an index. Of a scalar there is none. */
+static bool remaps(const scheduler *s, const ir_node *n) {
+  return (n->op == IR_OP_RESHAPE && ir_rank(s->g, n->src[0]) > 0) || masks(n);
+}
+
+static uint16_t saturated(unsigned count) { return (uint16_t)(count > UINT16_MAX ? UINT16_MAX : count); }
+
+/* How r uses its operands, given how r itself is used. */
+static uint8_t flags_below(const scheduler *s, ir_ref r) {
+  const ir_node *n = ir_get(s->g, r);
+  uint8_t below = s->flags[r] & STORED ? 0 : s->flags[r] & (REPEATED | MASKED | IN_REDUCTION);
+  if (repeats(s, r)) below |= REPEATED;
+  if (masks(n)) below |= MASKED;
+  if (ir_ops[n->op].cls == IR_CLASS_REDUCE) below |= IN_REDUCTION;
+  return below;
+}
+
+static void store_operands(scheduler *s, const ir_node *n) {
+  for (uint32_t k = 0; k < ir_operand_count(n); k++)
+    if (!schedule_is_leaf(ir_op_of(s->g, n->src[k]))) s->flags[n->src[k]] |= STORED;
+}
+
+static void collect_uses(scheduler *s) {
+  for (size_t i = s->count; i-- > 0;) {
+    ir_ref r = s->live[i];
+    const ir_node *n = ir_get(s->g, r);
+    if (schedule_is_call((ir_op)n->op)) store_operands(s, n);
+    if (!is_tensor(s, r) || n->op == IR_OP_RESULT) continue;
+    bool reduction = ir_ops[n->op].cls == IR_CLASS_REDUCE;
+    if (n->op == IR_OP_STORED) s->flags[r] |= STORED;
+    bool again = s->uses[r] > 1 || s->flags[r] & (REPEATED | MASKED | IN_REDUCTION | SHARED);
+    if (again && (reduction || s->tails[r] & PASS_TAIL)) s->flags[r] |= STORED;
+    if (ir_scatters((ir_op)n->op)) s->flags[r] |= STORED;
+    pass_sharing_use(&s->sharing, r, s->flags[r] & STORED, pass_is_elementwise(n));
+    uint8_t below = flags_below(s, r);
+    bool passes_on = !(s->flags[r] & STORED) && (s->flags[r] & SHARED || s->uses[r] > 1);
+    for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+      ir_ref operand = n->src[k];
+      s->flags[operand] |=
+          below | (passes_on ? SHARED : 0) | (ir_scatters((ir_op)n->op) && k > 0 ? REPEATED : 0);
+      if (s->uses[operand] < MAX_USES) s->uses[operand]++;
+    }
+  }
+}
+
+/* What is fused into r, r first, each once however often it is used, with its uses in there counted; 0 when
+ * that is very much. */
+static size_t fused_into(scheduler *s, ir_ref r, ir_ref met[MAX_WALK]) {
+  size_t count = 0;
+  met[count++] = r;
+  s->sharing.walk++;
+  for (size_t next = 0; next < count; next++) {
+    const ir_node *n = ir_get(s->g, met[next]);
+    for (uint32_t k = 0; k < ir_operand_count(n) && !schedule_is_leaf((ir_op)n->op); k++) {
+      ir_ref operand = n->src[k];
+      if (s->flags[operand] & STORED) continue;
+      if (s->sharing.seen[operand] != s->sharing.walk) {
+        if (count == MAX_WALK) return 0;
+        s->sharing.seen[operand] = s->sharing.walk;
+        s->sharing.within[operand] = 0;
+        met[count++] = operand;
+      }
+      if (s->sharing.within[operand] < MAX_USES) s->sharing.within[operand]++;
+    }
+  }
+  return count;
+}
+
+/* Operations and remaps in there, in place of what counts them once for each use. */
+static void count_once(scheduler *s, ir_ref r, unsigned *cost, unsigned *views) {
+  ir_ref met[MAX_WALK];
+  size_t count = fused_into(s, r, met);
+  if (count) *cost = *views = 0;
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(s->g, met[i]);
+    *cost += (unsigned)own_cost(n), *views += remaps(s, n);
+  }
+}
+
+/* r is where a kernel was cut off that would have grown too large. What it is made of, and others use as
+ * well, would now be computed in both parts. */
+static void store_shared(scheduler *s, ir_ref r) {
+  ir_ref met[MAX_WALK];
+  size_t count = fused_into(s, r, met);
+  for (size_t i = 1; i < count; i++)
+    if (pass_is_elementwise(ir_get(s->g, met[i])) && s->uses[met[i]] > s->sharing.within[met[i]] &&
+        s->cost[met[i]] > MAX_RECOMPUTE)
+      s->flags[met[i]] |= STORED;
+}
+
+/* arguments */
+
+/* As the arguments of a device's kernels are passed (codegen/codegen.h): two words for each array, one for
+ * each size, and three more. */
+uint32_t schedule_most_slots(const scheduler *s) {
+  enum { WORD = 8, OTHERS = 3 };
+  int64_t words = s->target->argument_bytes / WORD - OTHERS - s->size_count;
+  return !s->target->argument_bytes ? UINT32_MAX : words < 2 ? 1 : (uint32_t)(words / 2);
+}
+
+/* Arrays that a kernel of the value reads; UINT16_MAX: very many. */
+static uint16_t reads_of(scheduler *s, ir_ref r) {
+  ir_ref met[MAX_WALK];
+  size_t count = 1;
+  uint16_t reads = 0;
+  met[0] = r;
+  s->sharing.walk++;
+  for (size_t next = 0; next < count; next++) {
+    const ir_node *n = ir_get(s->g, met[next]);
+    bool in_memory = schedule_is_leaf((ir_op)n->op) || (next && s->flags[met[next]] & STORED);
+    reads += in_memory;
+    for (uint32_t k = 0; k < ir_operand_count(n) && !in_memory; k++) {
+      ir_ref operand = n->src[k];
+      if (!is_tensor(s, operand) || s->sharing.seen[operand] == s->sharing.walk) continue;
+      if (count == MAX_WALK) return UINT16_MAX;
+      s->sharing.seen[operand] = s->sharing.walk;
+      met[count++] = operand;
+    }
+  }
+  return reads;
+}
+
+/* The operand that a kernel of the node computes and that reads most, as views find it; 0: each is read
+ * itself. */
+static ir_ref reading_most(const scheduler *s, const ir_node *n) {
+  ir_ref most = 0;
+  for (uint32_t k = 0; k < ir_operand_count(n); k++) {
+    ir_ref operand = n->src[k];
+    if (is_tensor(s, operand) && !(s->flags[operand] & STORED) && s->reads[operand] > 1 &&
+        (!most || s->reads[operand] > s->reads[most]))
+      most = operand;
+  }
+  while (most && ir_ops[ir_op_of(s->g, most)].cls == IR_CLASS_VIEW &&
+         !(s->flags[ir_src(s->g, most, 0)] & STORED) && s->reads[ir_src(s->g, most, 0)] == s->reads[most])
+    most = ir_src(s->g, most, 0);
+  return most;
+}
+
+/* Operands are stored until what a kernel of the value reads, and where it stores it, can be passed. */
+static void bound_reads(scheduler *s, ir_ref r) {
+  const ir_node *n = ir_get(s->g, r);
+  uint32_t most = schedule_most_slots(s), reads = 0;
+  ir_ref dear = 0;
+  if (schedule_is_leaf((ir_op)n->op)) reads = 1;
+  for (uint32_t k = 0; k < ir_operand_count(n) && !schedule_is_leaf((ir_op)n->op); k++)
+    if (is_tensor(s, n->src[k])) reads += s->flags[n->src[k]] & STORED ? 1 : s->reads[n->src[k]];
+  while (reads >= most && (reads = reads_of(s, r)) >= most && (dear = reading_most(s, n)) != 0)
+    s->flags[dear] |= STORED;
+  s->reads[r] = saturated(reads);
+}
+
+static void bound_fusion(scheduler *s) {
+  for (size_t i = 0; i < s->count; i++) {
+    ir_ref r = s->live[i];
+    const ir_node *n = ir_get(s->g, r);
+    if (!is_tensor(s, r)) continue;
+    bound_reads(s, r);
+    unsigned cost = (unsigned)own_cost(n), views = remaps(s, n);
+    for (uint32_t k = 0; k < ir_operand_count(n); k++)
+      if (!(s->flags[n->src[k]] & STORED)) cost += s->cost[n->src[k]], views += s->remaps[n->src[k]];
+    bool again = s->flags[r] & REPEATED || s->sharing.again[r];
+    if (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || views > MAX_REMAPS)
+      count_once(s, r, &cost, &views);
+    if (pass_is_elementwise(n) &&
+        (cost > MAX_FUSED || (again && cost > MAX_RECOMPUTE) || (s->flags[r] & REPEATED && cost >= COSTLY)))
+      s->flags[r] |= STORED;
+    bool wide = masks(n) && ir_operand_count(n) >= WIDE_JOIN; /* lowering joins very many parts in steps */
+    if ((views > MAX_REMAPS || wide) && !schedule_is_leaf((ir_op)n->op)) s->flags[r] |= STORED;
+    s->cost[r] = saturated(cost);
+    s->remaps[r] = saturated(views);
+    if (pass_is_elementwise(n) && cost > MAX_FUSED) store_shared(s, r);
+  }
+}
+
+void schedule_uses(scheduler *s) {
+  for (size_t i = 0; i < s->count; i++) {
+    s->flags[s->live[i]] = s->uses[s->live[i]] = 0;
+    s->cost[s->live[i]] = s->remaps[s->live[i]] = 0;
+  }
+  pass_sharing_begin(&s->sharing, s->live, s->count);
+  pass_tails(s->g, s->live, s->count, s->results, s->result_count, s->tails);
+  for (uint32_t i = 0; i < s->result_count; i++) s->flags[s->results[i]] |= STORED;
+  collect_uses(s);
+  bound_fusion(s);
+}

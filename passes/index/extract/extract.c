@@ -1,0 +1,116 @@
+/* The cheapest way of writing index expressions: a small search over the ways of writing each quotient, each
+ * combination priced with what its sums share. */
+#include "extract.h"
+
+#include "impl.h"
+
+const pass_extract_costs pass_print_costs = {.add = 8,
+                                             .mul = 8,
+                                             .div = 40,
+                                             .mod = 40,
+                                             .power2_mul = 8,
+                                             .power2_div = 40,
+                                             .compare = 8,
+                                             .choice = 1000,
+                                             .minus = 1};
+const pass_extract_costs pass_machine_costs = {.add = 8,
+                                               .mul = 12,
+                                               .div = 48,
+                                               .mod = 64,
+                                               .power2_mul = 8,
+                                               .power2_div = 8,
+                                               .compare = 8,
+                                               .choice = 8,
+                                               .minus = 1};
+
+/* The best plan so far and the one being tried change places rather than being copied. */
+typedef struct search {
+  extraction *x;
+  extract_plan plan[2];
+  int best; /* which */
+  int trials;
+} search;
+
+/* Price the ways in the plan that is not the best; keep it if it is cheaper. */
+static bool try_ways(search *s) {
+  extract_plan *p = &s->plan[s->best == 0];
+  s->trials++;
+  if (!extract_plan_make(s->x, p, s->plan[s->best].cost)) return false;
+  extract_share(s->x, p);
+  if (p->cost >= s->plan[s->best].cost) return false;
+  s->best = s->best == 0;
+  return true;
+}
+
+/* One quotient written another way. */
+static bool try_way(search *s, uint32_t quotient, uint32_t way) {
+  const extract_plan *from = &s->plan[s->best];
+  extract_plan *p = &s->plan[s->best == 0];
+  for (uint32_t i = 0; i < s->x->quotients; i++) p->way[i] = from->way[i];
+  p->way[quotient] = (uint8_t)way;
+  return try_ways(s);
+}
+
+/* Every quotient as it is in lowest terms; false when even that is beyond the limits. */
+static bool first_plan(search *s) {
+  s->best = 0;
+  s->plan[0].cost = INT32_MAX;
+  for (uint32_t i = 0; i < s->x->quotients; i++) s->plan[1].way[i] = 0;
+  return try_ways(s);
+}
+
+static void improve(search *s) {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (uint32_t i = s->x->quotients; i-- > 0;)
+      for (uint32_t w = 0; w < s->x->quotient[i].ways; w++) {
+        if (s->trials >= EXTRACT_TRIALS) return;
+        if (w != s->plan[s->best].way[i]) changed |= try_way(s, i, w);
+      }
+  }
+}
+
+/* Nodes beyond 64 bits would mean something else in a machine. */
+static bool all_fit(extraction *x, const ir_ref *roots, uint32_t count) {
+  const int64_t most = INT64_MAX / 2;
+  if (!extract_collect(x, roots, count)) return false;
+  for (uint32_t i = 0; i < x->items; i++) {
+    ir_bounds b = ir_bounds_of(x->g, x->item[i].node);
+    if (ir_dtype_of(x->g, x->item[i].node) == IR_INDEX && (b.lo < -most || b.hi > most)) return false;
+  }
+  return true;
+}
+
+/* One round; *again: it found something, and might find more in that. */
+static bool extract_once(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, uint32_t count,
+                         bool *again) {
+  extraction x; /* large: what is not used stays unset */
+  search s;
+  x.g = g;
+  x.costs = costs;
+  s.x = &x;
+  s.trials = 0;
+  ir_ref made[EXTRACT_NEEDS];
+  *again = false;
+  for (uint32_t i = 0; i < count; i++) made[i] = roots[i];
+  if (!extract_read(&x, roots, count)) return g->error->status != IR_ERR_MEMORY;
+  extract_ways(&x);
+  if (!first_plan(&s)) return true;
+  improve(&s);
+  if (s.plan[s.best].cost >= x.cost) return true;
+  if (!extract_emit(&x, &s.plan[s.best], made, count)) return g->error->status != IR_ERR_MEMORY;
+  if (!all_fit(&x, made, count)) return g->error->status != IR_ERR_MEMORY;
+  for (uint32_t i = 0; i < count; i++) roots[i] = made[i];
+  *again = true;
+  return true;
+}
+
+bool pass_extract(ir_graph *g, const pass_extract_costs *costs, ir_ref *roots, uint32_t count) {
+  bool again = count <= EXTRACT_NEEDS;
+  for (uint32_t i = 0; i < count; i++)
+    if (!roots[i]) return false;
+  for (int round = 0; again && round < EXTRACT_ROUNDS; round++)
+    if (!extract_once(g, costs, roots, count, &again)) return false;
+  return true;
+}

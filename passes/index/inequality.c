@@ -1,0 +1,334 @@
+/* What is known of the values of index expressions: intervals of linear forms under the facts of a validity,
+ * and a prover for inequalities between sizes that have no numbers.
+ *
+ * The prover eliminates: in an upper bound of a sum, a range of symbolic extent n with a positive coefficient
+ * is replaced by n - 1 and one with a negative coefficient by 0, as are remainders by a symbolic divisor and
+ * quotients of such ranges; what is left are sizes, whose polynomial usually cancels (s0*m + s1 < n*m), as do
+ * numbers of blocks and of blocks of blocks. */
+#include "impl.h"
+
+static void meet(pass_interval *to, pass_interval x) {
+  if (x.lo > to->lo) to->lo = x.lo;
+  if (x.hi < to->hi) to->hi = x.hi;
+}
+
+/* what follows from the facts for the operands of this node */
+static pass_interval through(pass_build *b, const ir_node *n) {
+  pass_interval r = {INT64_MIN, INT64_MAX};
+  int64_t d;
+  if (n->dtype != IR_INDEX) return r;
+  if (n->op == IR_OP_ADD || n->op == IR_OP_MUL) {
+    pass_linear in;
+    pass_linear_const(&in, 0);
+    for (uint32_t i = 0; i < n->nsrc && n->op == IR_OP_ADD; i++) {
+      pass_linear part;
+      pass_linear_read(b->g, n->src[i], &part);
+      if (!pass_linear_add(b->g, &in, &part, 1)) return r;
+    }
+    if (n->op == IR_OP_MUL &&
+        (n->nsrc != 2 || !ir_is_const(b->g, n->src[1], &d) || !pass_linear_term(b->g, &in, n->src[0], d)))
+      return r;
+    return pass_linear_bounds(b, &in);
+  }
+  if ((n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD) && ir_is_const(b->g, n->src[1], &d) && d >= 1) {
+    pass_linear in;
+    pass_linear_read(b->g, n->src[0], &in);
+    pass_interval x = pass_linear_bounds(b, &in);
+    if (n->op == IR_OP_FLOORDIV)
+      return (pass_interval){x.lo == INT64_MIN ? x.lo : ir_floor_div(x.lo, d),
+                             x.hi == INT64_MAX ? x.hi : ir_floor_div(x.hi, d)};
+    if (x.lo >= 0 && x.hi < d) return x;
+  }
+  return r;
+}
+
+ir_bounds pass_bounds(pass_build *b, ir_ref ref) {
+  ir_bounds r = ir_bounds_of(b->g, ref);
+  if (!b->facts || r.div == 0) return r;
+  pass_interval in = {r.lo, r.hi};
+  for (uint32_t i = 0; i < b->facts->count; i++)
+    if (b->facts->fact[i].node == ref) meet(&in, b->facts->fact[i].in);
+  if (b->looks < PASS_LOOKS && pass_enter(b)) {
+    b->looks++;
+    meet(&in, through(b, ir_get(b->g, ref)));
+    b->looks--;
+    pass_leave(b);
+  }
+  return in.lo <= in.hi ? (ir_bounds){in.lo, in.hi, r.div, r.rem} : r;
+}
+
+bool pass_residue(pass_build *b, ir_ref x, int64_t d, int64_t *residue) {
+  ir_bounds r = ir_bounds_of(b->g, x);
+  if (d < 1 || (r.div != 0 && r.div % d != 0)) return false;
+  *residue = ir_floor_mod(r.rem, d);
+  return true;
+}
+
+/* A bound of one atom as an expression of sizes: its largest value, or its smallest when `upper` is false.
+ * Where the atom stands alone, a number as its bound says no more than its interval. */
+static bool limit(pass_build *b, ir_ref atom, bool upper, bool alone, pass_linear *out) {
+  const ir_node *n = ir_get(b->g, atom);
+  if (n->op == IR_OP_RANGE || n->op == IR_OP_MOD || n->op == IR_OP_BOUND) {
+    ir_ref size = n->op == IR_OP_RANGE ? n->src[0] : n->src[1];
+    if (alone && ir_is_const(b->g, size, NULL)) return false;
+    if (!upper) {
+      pass_linear_const(out, 0);
+      return true;
+    }
+    pass_linear_read(b->g, size, out);
+    return ir_sub_ok(out->constant, 1, &out->constant);
+  }
+  if (n->op != IR_OP_FLOORDIV || n->dtype != IR_INDEX || ir_bounds_of(b->g, n->src[1]).lo < 1) return false;
+  pass_linear inner;
+  pass_linear_read(b->g, n->src[0], &inner);
+  for (uint32_t i = 0; i < inner.count; i++) { /* only a plain quotient of one such atom, to stay cheap */
+    pass_linear bound;
+    if (inner.count != 1 || inner.term[0].coef < 1 || !pass_enter(b)) return false;
+    bool done = limit(b, inner.term[0].atom, upper, true, &bound) &&
+                pass_linear_scale(&bound, inner.term[0].coef) &&
+                ir_add_ok(bound.constant, inner.constant, &bound.constant);
+    ir_ref q = done ? pass_make_div(b, pass_linear_node(b, &bound), n->src[1]) : 0;
+    pass_leave(b);
+    if (!q) return false;
+    pass_linear_read(b->g, q, out);
+    return true;
+  }
+  return false;
+}
+
+/* A factor of one term of a sum, the others being proven not negative. */
+typedef struct factor_at {
+  uint32_t term, at, count;
+  ir_ref all[PASS_FACTORS];
+} factor_at;
+
+static bool others_positive(pass_build *b, const factor_at *f) {
+  bool positive = true;
+  for (uint32_t j = 0; j < f->count; j++)
+    positive = positive && (j == f->at || ir_bounds_of(b->g, f->all[j]).lo >= 0);
+  return positive;
+}
+
+/* The sum with `by` in the factor's place. */
+static bool replace_factor(pass_build *b, const pass_linear *in, const factor_at *f, ir_ref by,
+                           pass_linear *out) {
+  ir_ref rest[PASS_FACTORS];
+  pass_linear part;
+  uint32_t m = 0;
+  for (uint32_t j = 0; j < f->count; j++)
+    if (j != f->at) rest[m++] = f->all[j];
+  ir_ref product = by ? pass_make_mul(b, by, pass_product(b->g, rest, m)) : 0;
+  if (!product) return false;
+  pass_linear_read(b->g, product, &part);
+  *out = *in;
+  pass_linear_drop(out, f->term);
+  return pass_linear_add(b->g, out, &part, in->term[f->term].coef);
+}
+
+/* Replace one term by its limit. True when a term was replaced. */
+static bool eliminate(pass_build *b, pass_linear *in, bool upper) {
+  for (uint32_t t = in->count; t-- > 0;) {
+    factor_at f = {.term = t, .count = pass_factors(b->g, in->term[t].atom, f.all)};
+    bool up = upper == (in->term[t].coef > 0);
+    for (f.at = f.count; f.at-- > 0;) {
+      pass_linear bound, next;
+      if (!others_positive(b, &f) || !limit(b, f.all[f.at], up, f.count == 1, &bound)) continue;
+      if (!replace_factor(b, in, &f, pass_linear_node(b, &bound), &next)) return false;
+      *in = next;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Replace a factor min(x, y), where an upper limit is wanted of it, by one of both if terms cancel then;
+ * max(x, y) likewise where a lower one is. True when one was replaced. */
+static bool choose(pass_build *b, pass_linear *in, bool upper) {
+  for (uint32_t t = 0; t < in->count; t++) {
+    factor_at f = {.term = t, .count = pass_factors(b->g, in->term[t].atom, f.all)};
+    ir_op op = upper == (in->term[t].coef > 0) ? IR_OP_MIN : IR_OP_MAX;
+    for (f.at = 0; f.at < f.count; f.at++)
+      for (uint32_t side = 0; side < 2 && ir_op_of(b->g, f.all[f.at]) == op; side++) {
+        pass_linear next;
+        if (!others_positive(b, &f) || !replace_factor(b, in, &f, ir_src(b->g, f.all[f.at], side), &next) ||
+            next.count >= in->count)
+          continue;
+        *in = next;
+        return true;
+      }
+  }
+  return false;
+}
+
+/* a variable, or a product of some */
+static bool is_size(const ir_graph *g, ir_ref ref) {
+  ir_ref f[PASS_FACTORS];
+  uint32_t count = pass_factors(g, ref, f);
+  bool vars = count > 0;
+  for (uint32_t i = 0; i < count; i++) vars &= ir_op_of(g, f[i]) == IR_OP_VAR;
+  return vars;
+}
+
+/* atom = *inner // *by, of sizes by a number */
+static bool is_quotient(pass_build *b, ir_ref atom, pass_linear *inner, int64_t *by) {
+  const ir_node *n = ir_get(b->g, atom);
+  if (n->op != IR_OP_FLOORDIV || n->dtype != IR_INDEX || !ir_is_const(b->g, n->src[1], by) || *by < 1)
+    return false;
+  pass_linear_read(b->g, n->src[0], inner);
+  bool sizes = true;
+  for (uint32_t i = 0; i < inner->count; i++) sizes &= is_size(b->g, inner->term[i].atom);
+  return sizes;
+}
+
+/* The constant *end that of - times * by does not pass, where `of` is A // m and `by` (A + K) // (times m).
+ * With u = A // m, (A + K) // m lies between u + K // m and u + ceil(K / m); times * by is at most that, and
+ * at least that less times - 1. */
+static bool end_left(pass_build *b, ir_ref of, ir_ref by, int64_t times, bool upper, int64_t *end) {
+  pass_linear inner, further;
+  int64_t m, n, product, less;
+  if (!is_quotient(b, of, &inner, &m) || !is_quotient(b, by, &further, &n)) return false;
+  if (!ir_mul_ok(m, times, &product) || product != n || !pass_linear_add(b->g, &further, &inner, -1))
+    return false;
+  if (further.count != 0 || !ir_sub_ok(0, further.constant, &less)) return false;
+  if (!upper) *end = ir_floor_div(less, m);
+  return !upper || ir_sub_ok(times - 1, ir_floor_div(further.constant, m), end);
+}
+
+/* Replace e (A // m) - e times ((A + K) // (times m)) by its limit. True when there are two such terms. */
+static bool cancel_quotients(pass_build *b, pass_linear *in, bool upper) {
+  for (uint32_t t = 0; t < in->count; t++)
+    for (uint32_t u = 0; u < in->count; u++) {
+      int64_t e = in->term[t].coef, other = in->term[u].coef, end;
+      if (t == u || e == INT64_MIN || other == INT64_MIN || other % e != 0 || -(other / e) < 1) continue;
+      if (!end_left(b, in->term[t].atom, in->term[u].atom, -(other / e), upper == (e > 0), &end)) continue;
+      pass_linear next = *in;
+      if (!ir_mul_ok(e, end, &end) || !ir_add_ok(next.constant, end, &next.constant)) return false;
+      pass_linear_drop(&next, t > u ? t : u);
+      pass_linear_drop(&next, t > u ? u : t);
+      *in = next;
+      return true;
+    }
+  return false;
+}
+
+/* Is there a variable among what `ref` is made of, as deep as sizes are written? */
+static bool has_variable(const ir_graph *g, ir_ref ref, int depth) {
+  const ir_node *n = ir_get(g, ref);
+  bool found = n->op == IR_OP_VAR;
+  for (uint32_t i = 0; i < n->nsrc && depth > 0 && !found; i++) found = has_variable(g, n->src[i], depth - 1);
+  return found;
+}
+
+/* Without variables the ends of ranges are known well enough, and time goes into loops that end the same. */
+static bool has_size(const ir_graph *g, const pass_linear *in) {
+  enum { DEPTH = 5 }; /* a product of a minimum of quotients of products */
+  bool found = false;
+  for (uint32_t i = 0; i < in->count && !found; i++) found = has_variable(g, in->term[i].atom, DEPTH);
+  return found;
+}
+
+/* The end of in's range after elimination. */
+static pass_interval eliminated(pass_build *b, const pass_linear *in, bool upper) {
+  pass_linear rest = *in;
+  pass_interval none = {INT64_MIN, INT64_MAX};
+  if (!pass_enter(b)) return none;
+  for (int i = 0; i < PASS_TERMS && eliminate(b, &rest, upper); i++) {}
+  while (has_size(b->g, &rest) && (pass_recombine(b, &rest) || choose(b, &rest, upper))) {}
+  pass_interval r = pass_linear_bounds(b, &rest);
+  while (cancel_quotients(b, &rest, upper)) meet(&r, pass_linear_bounds(b, &rest));
+  pass_leave(b);
+  return r;
+}
+
+static bool has_symbol(pass_build *b, const pass_linear *in) {
+  for (uint32_t i = 0; i < in->count; i++)
+    if (ir_bounds_of(b->g, in->term[i].atom).lo != INT64_MIN &&
+        ir_op_of(b->g, in->term[i].atom) != IR_OP_RANGE)
+      return true;
+  return false;
+}
+
+bool pass_linear_below(pass_build *b, const pass_linear *in) {
+  if (pass_linear_bounds(b, in).hi < 0) return true;
+  if (!has_symbol(b, in)) return false;
+  if (eliminated(b, in, true).hi < 0) return true;
+  pass_linear less = *in; /* in <= -1 is -in - 1 >= 0 */
+  return pass_linear_scale(&less, -1) && ir_sub_ok(less.constant, 1, &less.constant) &&
+         pass_polynomial_at_least(b, &less);
+}
+
+bool pass_linear_at_least(pass_build *b, const pass_linear *in) {
+  if (pass_linear_bounds(b, in).lo >= 0) return true;
+  return has_symbol(b, in) && (eliminated(b, in, false).lo >= 0 || pass_polynomial_at_least(b, in));
+}
+
+/* facts of a validity */
+
+/* The ends of an interval of values = rem (mod div), moved inwards to such values. */
+void pass_round_ends(const ir_bounds *of, int64_t *lo, int64_t *hi) {
+  const int64_t far = INT64_MAX / 2;
+  if (of->div <= 1 || of->div > far) return;
+  if (*lo > -far && *lo < far) *lo += ir_floor_mod(of->rem - ir_floor_mod(*lo, of->div), of->div);
+  if (*hi > -far && *hi < far) *hi -= ir_floor_mod(ir_floor_mod(*hi, of->div) - of->rem, of->div);
+}
+
+void pass_facts_add(pass_build *b, pass_facts *out, ir_ref node, int64_t lo, int64_t hi) {
+  ir_bounds of = ir_bounds_of(b->g, node);
+  pass_round_ends(&of, &lo, &hi);
+  for (uint32_t i = 0; i < out->count; i++)
+    if (out->fact[i].node == node) {
+      meet(&out->fact[i].in, (pass_interval){lo, hi});
+      out->never = out->never || out->fact[i].in.lo > out->fact[i].in.hi;
+      return;
+    }
+  if (out->count < PASS_FACTS) out->fact[out->count++] = (pass_fact){node, {lo, hi}};
+}
+
+void pass_facts_clause(pass_build *b, ir_ref clause, pass_facts *out) {
+  const ir_node *n = ir_get(b->g, clause);
+  int64_t c;
+  if (ir_is_false(b->g, clause)) out->never = true;
+  if (n->nsrc != 2 || ir_dtype_of(b->g, n->src[0]) != IR_INDEX || !ir_is_const(b->g, n->src[1], &c)) return;
+  ir_bounds natural = ir_bounds_of(b->g, n->src[0]);
+  if (n->op == IR_OP_LT && c > INT64_MIN) pass_facts_add(b, out, n->src[0], natural.lo, c - 1);
+  if (n->op == IR_OP_GE) pass_facts_add(b, out, n->src[0], c, natural.hi);
+  if (n->op == IR_OP_EQ) pass_facts_add(b, out, n->src[0], c, c);
+}
+
+void pass_facts_read(pass_build *b, ir_ref valid, pass_facts *out) {
+  const ir_node *n = ir_get(b->g, valid);
+  out->count = 0;
+  out->never = false;
+  out->given = valid;
+  if (n->op != IR_OP_AND || n->dtype != IR_BOOL) {
+    pass_facts_clause(b, valid, out);
+  } else {
+    for (uint32_t i = 0; i < n->nsrc; i++) pass_facts_clause(b, n->src[i], out);
+  }
+  pass_facts_propagate(b, out, true);
+}
+
+static void put_in(const ir_graph *g, pass_linear *in, const pass_linear *form, int64_t value,
+                   int64_t times) {
+  pass_linear next = *in;
+  int64_t c;
+  if (pass_linear_add(g, &next, form, -times) && ir_mul_ok(value, times, &c) &&
+      ir_add_ok(next.constant, c, &next.constant))
+    *in = next;
+}
+
+void pass_linear_given(pass_build *b, pass_linear *in) {
+  for (uint32_t i = 0; b->facts && i < b->facts->count; i++) {
+    const pass_fact *f = &b->facts->fact[i];
+    pass_linear form;
+    if (f->in.lo != f->in.hi) continue;
+    pass_linear_read(b->g, f->node, &form);
+    if (form.count == 0) continue;
+    pass_term pivot = form.term[form.count - 1];
+    int64_t have = pass_linear_coef(in, pivot.atom);
+    if (have == 0 || have == INT64_MIN || pivot.coef == INT64_MIN) continue;
+    int64_t size = pivot.coef < 0 ? -pivot.coef : pivot.coef, rest = ir_floor_mod(have, size);
+    if (rest > size - rest) rest -= size; /* the residue of least magnitude stays */
+    put_in(b->g, in, &form, f->in.lo, (have - rest) / pivot.coef);
+  }
+}

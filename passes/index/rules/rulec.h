@@ -1,0 +1,90 @@
+/* The rule compiler's own header: expressions of rules, and the steps from text to C. */
+#ifndef VIEWFOLD_PASSES_INDEX_RULES_RULEC_H
+#define VIEWFOLD_PASSES_INDEX_RULES_RULEC_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { RULEC_LINE = 1024, RULEC_RULES = 512, RULEC_TERMS = 64 };
+
+typedef enum kind {
+  NUMBER, /* leaves: a literal, True or False, a constant variable, an expression variable */
+  TRUTH,
+  CONSTANT,
+  EXPRESSION,
+  ADD,
+  SUB,
+  MUL,
+  EXACT,
+  DIV,
+  MOD,
+  LT,
+  LE,
+  GT,
+  GE,
+  EQ,
+  NE,
+  AND,
+  OR,
+  NOT,
+  MIN,
+  MAX,
+  WHERE,
+  GCD, /* of constants only */
+  LO,
+  HI,
+  KNOWN,
+  KINDS
+} kind;
+
+typedef struct kind_info {
+  const char *text; /* as written */
+  const char *op;   /* of the IR; "" when there is none */
+  int arity;
+} kind_info;
+extern const kind_info rulec_kinds[KINDS];
+
+typedef struct expr {
+  kind kind;
+  long long value; /* NUMBER, TRUTH; the letter of a variable */
+  char *text;      /* of a constant expression already computed */
+  struct expr *arg[3];
+} expr;
+
+typedef struct rule {
+  char name[64], left[RULEC_LINE], right[RULEC_LINE], condition[RULEC_LINE], witness[RULEC_LINE],
+      reason[RULEC_LINE];
+  expr *lhs, *rhs, *cond;
+  int line;
+} rule;
+
+typedef struct rule_file {
+  const char *name; /* of the file */
+  rule rules[RULEC_RULES], measures[RULEC_RULES];
+  int rule_count, measure_count;
+} rule_file;
+
+/* Where messages point; set by the reader and, for late refusals, by the emitter. */
+extern const char *rulec_file;
+extern int rulec_line;
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2), noreturn))
+#endif
+void rulec_fail(const char *format, ...);
+
+/* parse.c: `what` names the text in messages */
+expr *rulec_parse(const char *text, const char *what);
+
+/* check.c: refuse what is unbound, doubled, shadowed or not canonical; `earlier` rules come before r */
+void rulec_check_bound(const expr *e, const expr *left, const char *where);
+void rulec_check_rule(const rule *r, const rule *earlier);
+bool rulec_is_constant(const expr *e); /* an expression of constants and of known bounds */
+bool rulec_mentions(const expr *e, int letter);
+bool rulec_is_compare(kind k);
+bool rulec_is_leaf_constant(const expr *e);
+int rulec_terms(expr *e, expr **out, int n); /* of a sum, left to right, after n others */
+
+/* emit.c */
+void rulec_emit(const rule_file *rules, const char *set, FILE *out);
+
+#endif

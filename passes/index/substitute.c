@@ -1,0 +1,279 @@
+/* Rewriting whole expressions: every node reachable from a root is rebuilt once, sources first, in the order
+ * of refs. */
+#include "impl.h"
+
+#include <string.h>
+
+typedef struct rewrite {
+  ir_graph *g;
+  ir_ref *live, *scratch;
+  size_t count, cap, scratch_cap;
+  ir_ref *map; /* of map_size entries: the new node, 0 when not visited; set for what is live alone */
+  size_t map_size;
+  ir_ref floor;   /* the ref of map[0]; what is older stays */
+  bool *replaced; /* of map_size entries: this or what it is made of is; NULL: nobody asks */
+} rewrite;
+
+static bool rewrite_begin(rewrite *w, ir_graph *g, ir_ref root) {
+  *w = (rewrite){.g = g};
+  if (!root || ir_reachable(g, &root, 1, &w->live, &w->count, &w->cap) != IR_OK) return false;
+  w->map_size = (size_t)root + 1;
+  w->map = ir_alloc(g->mem, w->map_size * sizeof *w->map);
+  if (!w->map) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
+    return false;
+  }
+  for (size_t i = 0; i < w->count; i++) w->map[w->live[i]] = 0;
+  return true;
+}
+
+static void rewrite_end(rewrite *w) {
+  ir_free(w->g->mem, w->live, w->cap * sizeof *w->live);
+  ir_free(w->g->mem, w->scratch, w->scratch_cap * sizeof *w->scratch);
+  ir_free(w->g->mem, w->map, w->map_size * sizeof *w->map);
+  ir_free(w->g->mem, w->replaced, w->replaced ? w->map_size * sizeof *w->replaced : 0);
+}
+
+/* Is the node said again with more beside it? Facts then only tell what is 0. */
+static bool speaks_of(const ir_graph *g, ir_ref sum, ir_ref node) {
+  pass_linear form;
+  if (sum == node || ir_dtype_of(g, sum) != IR_INDEX) return false;
+  pass_linear_read(g, sum, &form);
+  return pass_linear_coef(&form, node) != 0;
+}
+
+/* One node with its sources replaced, each node under a budget of its own. */
+static ir_ref rebuild(rewrite *w, ir_ref node, const pass_facts *facts) {
+  const ir_node *n = ir_get(w->g, node);
+  if (!IR_RESERVE(w->g->mem, w->scratch, w->scratch_cap, n->nsrc)) {
+    ir_fail(w->g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
+    return 0;
+  }
+  for (uint32_t i = 0; i < n->nsrc; i++)
+    w->scratch[i] = n->src[i] < w->floor ? n->src[i] : w->map[n->src[i] - w->floor];
+  bool divides = n->dtype == IR_INDEX && (n->op == IR_OP_FLOORDIV || n->op == IR_OP_MOD);
+  if (facts && divides && ir_bounds_of(w->g, w->scratch[1]).lo < 1) /* a divisor is >= 1 on every lane */
+    w->scratch[1] = n->src[1];
+  pass_build b = pass_begin(w->g);
+  b.facts = facts;
+  ir_ref result = pass_make_node(&b, node, w->scratch, n->nsrc);
+  return facts && divides && result && speaks_of(w->g, result, node) ? node : result;
+}
+
+/* Loops, and ranges whose extents depend on others, are told apart by what they are, wherever their values
+ * are used: two that bind one number must not come to be. One that holds nothing of what is replaced stays
+ * the node that it is, even where building it again would give simpler expressions inside. */
+static bool keeps_identity(const ir_graph *g, ir_ref ref) {
+  ir_op op = ir_op_of(g, ref);
+  return op == IR_OP_LOOP || (op == IR_OP_RANGE && !ir_is_const(g, ir_src(g, ref, 0), NULL));
+}
+
+/* Finds what is replaced if there is anything to keep; false when memory is short. */
+static bool find_replaced(rewrite *w) {
+  ir_graph *g = w->g;
+  size_t first = 0;
+  while (first < w->count && !keeps_identity(g, w->live[first])) first++;
+  if (first == w->count) return true;
+  if (!(w->replaced = ir_alloc(g->mem, w->map_size * sizeof *w->replaced))) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
+    return false;
+  }
+  for (size_t i = 0; i < w->count; i++) {
+    const ir_node *n = ir_get(g, w->live[i]);
+    bool replaced = w->map[w->live[i]] != 0;
+    for (uint32_t s = 0; s < n->nsrc && !replaced; s++) replaced = w->replaced[n->src[s]];
+    w->replaced[w->live[i]] = replaced;
+  }
+  return true;
+}
+
+ir_ref pass_substitute(ir_graph *g, ir_ref root, const ir_ref *from, const ir_ref *to, size_t n) {
+  rewrite w;
+  ir_ref result = 0;
+  if (rewrite_begin(&w, g, root)) {
+    for (size_t i = 0; i < n; i++)
+      if (from[i] <= root) w.map[from[i]] = to[i];
+    bool failed = !find_replaced(&w);
+    for (size_t i = 0; i < w.count && !failed; i++) {
+      ir_ref node = w.live[i];
+      if (w.map[node]) continue;
+      if (w.replaced && !w.replaced[node] && keeps_identity(g, node)) w.map[node] = node;
+      else failed = (w.map[node] = rebuild(&w, node, NULL)) == 0;
+    }
+    result = failed ? 0 : w.map[root];
+  }
+  rewrite_end(&w);
+  return result;
+}
+
+/* Of what is reached from `root`, the nodes from `floor` on; nothing else is looked at, so that time goes
+ * with root - floor. */
+static ir_ref simplify_above(ir_graph *g, ir_ref root, ir_ref floor) {
+  if (!root || root < floor) return root;
+  rewrite w = {.g = g, .floor = floor, .map_size = (size_t)root - floor + 1};
+  w.map = ir_alloc(g->mem, w.map_size * sizeof *w.map);
+  bool failed = !w.map;
+  if (failed) ir_fail(g->error, IR_ERR_MEMORY, "out of memory rewriting an expression");
+  else memset(w.map, 0, w.map_size * sizeof *w.map);
+  for (size_t i = w.map_size; i-- > 0 && !failed;) { /* what is reached, users first */
+    const ir_node *n = ir_get(g, floor + (ir_ref)i);
+    if (i + 1 < w.map_size && !w.map[i]) continue;
+    w.map[i] = floor + (ir_ref)i;
+    for (uint32_t k = 0; k < n->nsrc; k++)
+      if (n->src[k] >= floor) w.map[n->src[k] - floor] = n->src[k];
+  }
+  for (size_t i = 0; i < w.map_size && !failed; i++) {
+    ir_ref node = floor + (ir_ref)i;
+    if (w.map[i] && keeps_identity(g, node)) w.map[i] = node;
+    else if (w.map[i]) failed = (w.map[i] = rebuild(&w, node, NULL)) == 0;
+  }
+  ir_ref result = failed ? 0 : w.map[w.map_size - 1];
+  rewrite_end(&w);
+  return result;
+}
+
+static ir_ref simplify_once(ir_graph *g, ir_ref root) { return pass_substitute(g, root, NULL, NULL, 0); }
+
+/* Index arithmetic holds on the lanes that the facts speak of; loads and the extents of ranges are left
+ * alone. */
+static bool is_arithmetic(const ir_graph *g, ir_ref ref) {
+  const ir_node *n = ir_get(g, ref);
+  uint8_t cls = ir_ops[n->op].cls;
+  return (n->dtype == IR_INDEX || n->dtype == IR_BOOL) &&
+         (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE ||
+          cls == IR_CLASS_TERNARY);
+}
+
+/* A node that the facts pin to one value is that value. */
+static ir_ref pinned(pass_build *b, ir_ref node) {
+  if (ir_dtype_of(b->g, node) != IR_INDEX || ir_op_of(b->g, node) == IR_OP_CONST) return node;
+  ir_bounds r = pass_bounds(b, node);
+  return r.lo == r.hi && r.lo != INT64_MIN && r.hi != INT64_MAX ? ir_index(b->g, r.lo) : node;
+}
+
+/* The sum with what the facts fix put in, and without quotients that are affine together. */
+static ir_ref settle_sum(ir_graph *g, const pass_facts *facts, ir_ref index) {
+  pass_build b = pass_begin(g);
+  pass_linear sum;
+  b.facts = facts->count ? facts : NULL;
+  pass_linear_read(g, index, &sum);
+  if (facts->count) pass_linear_given(&b, &sum);
+  for (uint32_t i = 0; i < sum.count && pass_linear_affine(&b, &sum); i++) {}
+  return pass_linear_node(&b, &sum);
+}
+
+/* Without effort left, facts are put into expressions of so many nodes only. */
+enum { MOST_TIRED = 1000 };
+
+static ir_ref simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
+  pass_build b = pass_begin(g);
+  pass_facts facts;
+  if (!index || !valid) return 0;
+  pass_facts_read(&b, valid, &facts);
+  if (facts.never) return ir_dtype_of(g, index) == IR_INDEX ? ir_index(g, 0) : index;
+  rewrite w = {.g = g};
+  ir_ref result = facts.count ? 0 : index;
+  if (facts.count && rewrite_begin(&w, g, index)) {
+    bool failed = false;
+    bool left = pass_tired(g) && w.count > MOST_TIRED;
+    if (left) facts.count = 0, w.map[index] = index;
+    for (size_t i = 0; i < w.count && !failed && !left; i++) {
+      ir_ref node = w.live[i];
+      if (is_arithmetic(g, node)) node = rebuild(&w, node, &facts);
+      b = pass_begin(g);
+      b.facts = &facts;
+      w.map[w.live[i]] = node ? pinned(&b, node) : 0;
+      failed = !w.map[w.live[i]];
+    }
+    result = failed ? 0 : w.map[index];
+  }
+  rewrite_end(&w);
+  return result && ir_dtype_of(g, result) == IR_INDEX ? settle_sum(g, &facts, result) : result;
+}
+
+/* One step of a simplification, and what it is given beside the expression. */
+typedef ir_ref (*step)(ir_graph *g, ir_ref expression, ir_ref given);
+
+/* To the end of the way, or round and round: one step may undo what another did. Of those that come back, the
+ * first in order is taken. */
+static ir_ref to_the_end(ir_graph *g, ir_ref root, ir_ref given, step next) {
+  enum { ROUNDS = 8 };
+  ir_ref way[ROUNDS];
+  uint32_t length = 0, back = 0;
+  for (; length < ROUNDS; length++) {
+    way[length] = root;
+    root = next(g, root, given);
+    if (!root || root == way[length]) return root;
+    for (back = 0; back <= length && way[back] != root; back++) {}
+    if (back <= length) break;
+  }
+  for (; back < length; back++)
+    if (ir_compare(g, way[back + 1], root) < 0) root = way[back + 1];
+  return root;
+}
+
+/* What was tried on the way and came to nothing leaves no trace. */
+static ir_ref or_as_before(ir_graph *g, uint32_t count, ir_ref before, ir_ref after) {
+  if (after == before) ir_graph_rewind(g, count);
+  return after;
+}
+
+static ir_ref simplify_step(ir_graph *g, ir_ref root, ir_ref valid) {
+  (void)valid;
+  return simplify_once(g, root);
+}
+
+static ir_ref simplify_again(ir_graph *g, ir_ref root) { return to_the_end(g, root, 0, simplify_step); }
+
+ir_ref pass_simplify(ir_graph *g, ir_ref root) {
+  uint32_t count = g->count;
+  return or_as_before(g, count, root, simplify_again(g, root));
+}
+
+ir_ref pass_simplify_new(ir_graph *g, ir_ref root, uint32_t floor) {
+  if (!root) return 0;
+  uint32_t count = g->count;
+  ir_ref made = pass_rebuild(g, root, ir_get(g, root)->src, ir_get(g, root)->nsrc);
+  return or_as_before(g, count, root, made == root ? root : to_the_end(g, made, floor, simplify_above));
+}
+
+/* A comparison of a sum, or a choice that may hold one. */
+static bool may_hold_sums(const ir_graph *g, ir_ref clause) {
+  const ir_node *n = ir_get(g, clause);
+  return n->op == IR_OP_OR || (n->nsrc == 2 && ir_op_of(g, n->src[0]) == IR_OP_ADD);
+}
+
+/* Clauses about sums, once settled together, may read otherwise when each is built by itself. */
+ir_ref pass_settle(ir_graph *g, ir_ref valid) {
+  ir_ref all = pass_and(g, valid, valid);
+  if (!all || ir_op_of(g, all) != IR_OP_AND)
+    return all && may_hold_sums(g, all) ? simplify_again(g, all) : all;
+  bool sums = false;
+  for (uint32_t i = 0; i < ir_get(g, all)->nsrc && !sums; i++) sums = may_hold_sums(g, ir_src(g, all, i));
+  return sums ? simplify_again(g, all) : all;
+}
+
+/* Several quotients may have met when the budget of one builder call was spent, and under a validity one is
+ * written in other digits. */
+static bool has_quotients(const ir_graph *g, ir_ref index, ir_ref valid) {
+  pass_linear sum;
+  uint32_t quotients = 0, others = 0;
+  pass_linear_read(g, index, &sum);
+  for (uint32_t i = 0; i < sum.count; i++) {
+    ir_op op = ir_op_of(g, sum.term[i].atom);
+    quotients += op == IR_OP_FLOORDIV;
+    others += op != IR_OP_FLOORDIV && op != IR_OP_RANGE;
+  }
+  return ir_is_true(g, valid) ? quotients > 1 : quotients + others > 0;
+}
+
+static ir_ref once_given(ir_graph *g, ir_ref index, ir_ref valid) {
+  ir_ref result = simplify_given(g, index, valid);
+  return result && has_quotients(g, result, valid) ? simplify_again(g, result) : result;
+}
+
+ir_ref pass_simplify_given(ir_graph *g, ir_ref index, ir_ref valid) {
+  uint32_t count = g->count;
+  ir_ref after = ir_is_true(g, valid) ? once_given(g, index, valid) : to_the_end(g, index, valid, once_given);
+  return or_as_before(g, count, index, after);
+}

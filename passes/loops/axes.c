@@ -1,0 +1,315 @@
+/* Axes of a kernel: finding them, and merging those that every access walks as one. */
+#include "loops.h"
+
+#include "passes/index/index.h"
+
+#include <string.h>
+
+enum { MAX_FOUND = 512, DIVISION_COST = 1024 };
+
+uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  uint32_t found = 0;
+  if (ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK)
+    for (size_t i = 0; i < count && found < room; i++)
+      if (ir_op_of(g, live[i]) == op) out[found++] = live[i];
+  ir_free(g->mem, live, cap * sizeof *live);
+  return found;
+}
+
+bool *loop_usual(ir_graph *g, const ir_ref *roots, uint32_t root_count, const ir_ref *live, size_t count) {
+  bool *usual = ir_alloc(g->mem, g->count);
+  if (!usual) return NULL;
+  memset(usual, 0, g->count);
+  for (uint32_t i = 0; i < root_count; i++) usual[roots[i]] = true;
+  for (size_t i = count; i-- > 0;) {
+    const ir_node *n = ir_get(g, live[i]);
+    for (uint32_t k = 0; k < n->nsrc && usual[live[i]]; k++)
+      usual[n->src[k]] |= n->op != IR_OP_RARE || k != 1;
+  }
+  return usual;
+}
+
+bool loop_depends(ir_graph *g, ir_ref root, ir_ref range) {
+  if (root <= range) return root == range; /* sources are older */
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  bool known = ir_reachable_above(g, &root, 1, range, NULL, 0, &live, &count, &cap) == IR_OK;
+  size_t at = known ? ir_place(live, count, range) : 0;
+  bool depends = known && at < count && live[at] == range;
+  ir_free(g->mem, live, cap * sizeof *live);
+  return depends;
+}
+
+bool loop_is_ordered(loop_nest *n, uint32_t axis) {
+  const ir_node *store = ir_get(n->g, n->store);
+  for (uint32_t i = 4; i < store->nsrc && store->op == IR_OP_UPDATE; i++)
+    if (loop_depends(n->g, store->src[i], n->axes[axis].range)) return true;
+  return false;
+}
+
+bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride) {
+  const ir_node *n = ir_get(g, index);
+  const ir_ref *terms = n->op == IR_OP_ADD ? n->src : &index;
+  uint32_t count = n->op == IR_OP_ADD ? n->nsrc : 1;
+  *stride = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *t = ir_get(g, terms[i]);
+    int64_t factor;
+    if (terms[i] == range) *stride += 1;
+    else if (t->op == IR_OP_MUL && t->nsrc == 2 && t->src[0] == range && ir_is_const(g, t->src[1], &factor))
+      *stride += factor;
+    else if (loop_depends(g, terms[i], range)) return false;
+  }
+  return true;
+}
+
+ir_ref loop_most_extent(ir_graph *g, ir_ref range) {
+  ir_ref size = ir_src(g, range, 0), other;
+  return loop_find(g, size, IR_OP_RANGE, &other, 1) ? ir_index(g, ir_bounds_of(g, size).hi) : size;
+}
+
+ir_ref loop_fresh_range(loop_nest *n, ir_ref extent) {
+  return ir_make(n->g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(n->next_range++, 0), &extent, 1);
+}
+
+bool loop_find_axes(loop_nest *n) {
+  ir_ref found[MAX_FOUND], reduces[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_RANGE, found, MAX_FOUND);
+  uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  if (count == MAX_FOUND || reduce_count == MAX_FOUND) {
+    ir_fail(n->g->error, IR_ERR_UNSUPPORTED, "a kernel has %d or more axes and reductions", MAX_FOUND);
+    return false;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    bool taken = false;
+    for (uint32_t k = 0; k < reduce_count; k++) {
+      const ir_node *r = ir_get(n->g, reduces[k]);
+      for (uint32_t s = 1; s < r->nsrc; s++) taken |= r->src[s] == found[i];
+    }
+    int64_t number = ir_arg_int(ir_get(n->g, found[i]));
+    if (number >= n->next_range) n->next_range = number + 1;
+    for (uint32_t k = 0; k < n->bound_count; k++) taken |= n->bound[k] == found[i];
+    if (taken) continue;
+    if (n->axis_count == MAX_NEST) {
+      ir_fail(n->g->error, IR_ERR_UNSUPPORTED, "a kernel has more than %d axes", MAX_NEST);
+      return false;
+    }
+    uint32_t at = n->axis_count++;
+    for (; at > 0 && ir_arg_int(ir_get(n->g, n->axes[at - 1].range)) > number; at--)
+      n->axes[at] = n->axes[at - 1];
+    n->axes[at] =
+        (loop_axis){.range = found[i], .extent = ir_src(n->g, found[i], 0), .unroll = 1, .lanes = 1};
+  }
+  return true;
+}
+
+/* merging */
+
+bool loop_rounds(ir_graph *g, ir_ref e, ir_ref range) {
+  ir_ref ranges[MAX_FOUND];
+  int64_t step, other;
+  if (!loop_stride(g, e, range, &step) || step == 0) return false;
+  uint32_t count = loop_find(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++)
+    if (loop_stride(g, e, ranges[i], &other) && other % step != 0) return true;
+  return false;
+}
+
+static bool compares_positions(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  return ir_ops[n->op].cls == IR_CLASS_COMPARE && ir_dtype_of(g, n->src[0]) == IR_INDEX;
+}
+
+/* A condition whose face along the innermost axis that it mentions lies between positions. */
+static bool rounds(ir_graph *g, ir_ref node) {
+  ir_ref ranges[MAX_FOUND], innermost = 0;
+  if (!compares_positions(g, node)) return false;
+  ir_ref e = pass_sub(g, ir_src(g, node, 0), ir_src(g, node, 1));
+  uint32_t count = loop_find(g, e, IR_OP_RANGE, ranges, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++)
+    if (!innermost || ir_get(g, ranges[i])->arg > ir_get(g, innermost)->arg) innermost = ranges[i];
+  return innermost && loop_rounds(g, e, innermost);
+}
+
+int64_t loop_division_cost(ir_graph *g, ir_ref root) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  int64_t cost = 0;
+  if (ir_reachable(g, &root, 1, &live, &count, &cap) == IR_OK)
+    for (size_t i = 0; i < count; i++) {
+      ir_op op = ir_op_of(g, live[i]);
+      if ((op == IR_OP_FLOORDIV || op == IR_OP_MOD) && ir_dtype_of(g, live[i]) == IR_INDEX) {
+        ir_bounds in = ir_bounds_of(g, live[i]);
+        bool few = in.lo > INT64_MIN / 2 && in.hi < INT64_MAX / 2 && in.hi - in.lo < DIVISION_COST;
+        cost += DIVISION_COST + (few ? in.hi - in.lo : DIVISION_COST - 1);
+      } else {
+        cost += rounds(g, live[i]);
+      }
+    }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return cost;
+}
+
+/* outer and inner as one range over both; *merged is that range. Returns what root becomes. */
+static ir_ref merged_root(ir_graph *g, ir_ref root, ir_ref outer, ir_ref inner, ir_ref *merged) {
+  ir_ref size = ir_src(g, inner, 0), extent = pass_mul(g, ir_src(g, outer, 0), size);
+  if (ir_bounds_of(g, size).lo < 1) return 0;
+  *merged = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_get(g, outer)->arg, &extent, 1);
+  ir_ref now[] = {pass_div(g, *merged, size), pass_mod(g, *merged, size)};
+  return *merged && now[0] && now[1] ? pass_substitute(g, root, (ir_ref[]){outer, inner}, now, 2) : 0;
+}
+
+/* Does every load below the root that moves along them make smaller steps along `a` than along `b`? */
+static bool steps_less(ir_graph *g, ir_ref root, ir_ref a, ir_ref b) {
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(g, root, IR_OP_LOAD, loads, MAX_FOUND);
+  bool any = false;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t x, y;
+    ir_ref index = ir_src(g, loads[i], 1);
+    if (!loop_stride(g, index, a, &x) || !loop_stride(g, index, b, &y)) return false;
+    if (x == 0 && y == 0) continue;
+    if (x < 0) x = -x;
+    if (y < 0) y = -y;
+    if (x == 0 || x >= y) return false;
+    any = true;
+  }
+  return any;
+}
+
+/* Of each reduction that may add up in any order, changes what is reduced, src[0], and the ranges behind it;
+ * `change` says whether it has. */
+static void change_reduced(loop_nest *n, bool (*change)(ir_graph *g, ir_ref *src, uint32_t *count)) {
+  ir_graph *g = n->g;
+  ir_ref reduces[MAX_FOUND];
+  uint32_t count = loop_find(g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  for (uint32_t k = 0; k < count; k++) {
+    ir_node r = *ir_get(g, reduces[k]);
+    ir_ref src[IR_MAX_RANK + 2];
+    bool positional = ir_arg_int(&r) == IR_OP_ARGMAX || ir_arg_int(&r) == IR_OP_ARGMIN;
+    uint32_t sources = r.nsrc;
+    memcpy(src, r.src, sources * sizeof *src);
+    if (positional || !change(g, src, &sources)) continue;
+    ir_ref made = ir_make(g, IR_OP_REDUCE, (ir_dtype)r.dtype, r.arg, src, sources);
+    ir_ref root = made ? pass_substitute(g, n->store, &reduces[k], &made, 1) : 0;
+    if (root) n->store = root;
+  }
+}
+
+static bool order_ranges(ir_graph *g, ir_ref *src, uint32_t *count) {
+  bool changed = false;
+  for (uint32_t i = 2; i < *count; i++)
+    for (uint32_t at = i; at > 1 && steps_less(g, src[0], src[at - 1], src[at]); at--) {
+      ir_ref swap = src[at];
+      src[at] = src[at - 1], src[at - 1] = swap;
+      changed = true;
+    }
+  return changed;
+}
+
+static bool merge_ranges(ir_graph *g, ir_ref *src, uint32_t *count) {
+  uint32_t before = *count;
+  for (uint32_t i = 1; i + 1 < *count;) {
+    ir_ref merged, body = merged_root(g, src[0], src[i], src[i + 1], &merged);
+    if (!body || loop_division_cost(g, body) > loop_division_cost(g, src[0])) {
+      i++;
+      continue;
+    }
+    src[0] = body, src[i] = merged;
+    memmove(src + i + 1, src + i + 2, (--*count - i - 1) * sizeof *src);
+  }
+  return *count != before;
+}
+
+void loop_order_reduced(loop_nest *n) { change_reduced(n, order_ranges); }
+
+void loop_merge_reduced(loop_nest *n) { change_reduced(n, merge_ranges); }
+
+bool loop_bounds_another(loop_nest *n, uint32_t axis) {
+  for (uint32_t i = axis + 1; i < n->axis_count; i++)
+    if (loop_depends(n->g, n->axes[i].extent, n->axes[axis].range)) return true;
+  return false;
+}
+
+static void take_merged(loop_nest *n, uint32_t axis, ir_ref root, ir_ref merged) {
+  n->store = root;
+  n->axes[axis] = (loop_axis){.range = merged, .extent = ir_src(n->g, merged, 0), .unroll = 1, .lanes = 1};
+  memmove(n->axes + axis + 1, n->axes + axis + 2, (--n->axis_count - axis - 1) * sizeof *n->axes);
+}
+
+bool loop_merge_pair(loop_nest *n, uint32_t axis) {
+  ir_ref merged = 0, root = 0;
+  if (!loop_bounds_another(n, axis) && !loop_bounds_another(n, axis + 1))
+    root = merged_root(n->g, n->store, n->axes[axis].range, n->axes[axis + 1].range, &merged);
+  if (!root || !merged) return false;
+  take_merged(n, axis, root, merged);
+  return true;
+}
+
+void loop_merge_axes(loop_nest *n) {
+  for (uint32_t i = 0; i + 1 < n->axis_count;) {
+    loop_nest before = *n;
+    if (loop_is_ordered(n, i) == loop_is_ordered(n, i + 1) && loop_merge_pair(n, i) &&
+        loop_division_cost(n->g, n->store) <= loop_division_cost(n->g, before.store))
+      continue;
+    *n = before;
+    i++;
+  }
+}
+
+/* pieces */
+
+bool loop_read_stores(ir_graph *g, ir_ref effect, loop_stores *out) {
+  const ir_node *n = ir_get(g, effect);
+  bool several = n->op == IR_OP_SEQ;
+  *out = (loop_stores){.count = several ? n->nsrc : 1};
+  if (out->count > MAX_STORES) {
+    ir_fail(g->error, IR_ERR_INTERNAL, "a kernel is in more than %d pieces", MAX_STORES);
+    return false;
+  }
+  for (uint32_t i = 0; i < out->count; i++) {
+    loop_nest nest = {.g = g, .store = several ? n->src[i] : effect};
+    if (!loop_find_axes(&nest)) return false;
+    if (out->next_range < nest.next_range) out->next_range = nest.next_range;
+    out->store[i] = nest.store;
+  }
+  return true;
+}
+
+bool loop_part(ir_graph *g, loop_stores *stores) {
+  for (uint32_t i = 0; i < stores->count; i++) {
+    loop_nest n = {.g = g, .store = stores->store[i]};
+    ir_ref from[MAX_NEST], to[MAX_NEST];
+    if (!loop_find_axes(&n)) return false;
+    n.next_range = stores->next_range;
+    for (uint32_t a = 0; a < n.axis_count; a++) {
+      from[a] = n.axes[a].range;
+      to[a] = loop_fresh_range(&n, pass_substitute(g, n.axes[a].extent, from, to, a));
+    }
+    stores->next_range = n.next_range;
+    if (!(stores->store[i] = pass_substitute(g, n.store, from, to, n.axis_count))) return false;
+  }
+  return true;
+}
+
+static bool is_nothing(const ir_graph *g, ir_ref effect) {
+  const ir_node *n = ir_get(g, effect);
+  while (n->op == IR_OP_LOOP && n->src[1] && ir_arg_mode(n) != IR_THREAD) n = ir_get(g, n->src[1]);
+  return n->op == IR_OP_SEQ && n->nsrc == 0;
+}
+
+/* An effect that is there twice, or does nothing, is left out: nodes are shared, effects are run in one
+ * place. */
+ir_ref loop_sequence(ir_graph *g, const ir_ref *effects, uint32_t count) {
+  ir_ref kept[MAX_STORES];
+  uint32_t used = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    bool again = !effects[i] || count > MAX_STORES ? false : is_nothing(g, effects[i]);
+    for (uint32_t k = 0; k < used && !again; k++) again = kept[k] == effects[i];
+    if (!again && used < MAX_STORES) kept[used++] = effects[i];
+  }
+  if (count > MAX_STORES) return ir_make(g, IR_OP_SEQ, IR_NONE, 0, effects, count);
+  return used == 1 ? kept[0] : ir_make(g, IR_OP_SEQ, IR_NONE, 0, kept, used);
+}

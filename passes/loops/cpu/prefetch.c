@@ -1,0 +1,122 @@
+/* Fetching ahead in slabs. Statements of a slab go over the same rows one after the other: the first one that
+ * reads a row of a parameter waits for memory, those after it compute on what the cache holds by then, and
+ * memory idles meanwhile. So where a row is read again, the same place some rows further on is fetched.
+ * Memory that prefetchers of the processor would have reached anyway is not fetched twice; a place behind the
+ * end does nothing.
+ *
+ * Measured on a softmax of rows of 4 KiB: a quarter less time with two rows ahead. Where a slab stores no
+ * rows the first cache has room for nearly as many again: for variances of blocks of 12 KiB, 1 3/4 blocks
+ * ahead are a tenth less time than one, three, with which they push each other out, a fifth more; and a
+ * tenth less than where the first reader fetches as well.
+ *
+ * Loops that go over memory in one sweep gain nothing while they compute little: the processor sees many
+ * elements ahead by itself. Where copies of a long chain of operations stand side by side it sees only the
+ * next few, and what memory delivers in the time that it takes to answer is fetched: a tanh takes 8 % less.
+ *
+ * A search for a position ends each row with a long chain of comparisons between lanes, during which nothing
+ * more is asked of memory: it fetches ahead, too, a tenth less time for rows of 16 KiB. Sums gain from what
+ * goes past the caches only (nontemporal.c). */
+#include "passes/loops/loops.h"
+
+#include "passes/index/index.h"
+
+enum { LEAST_ROW = 512, MOST_ROW = 32 << 10, AHEAD = 8 << 10, MAX_LOADS = 64 };
+
+/* The index in all rounds but a last one that begins earlier, so that it has as many rows. */
+static ir_ref unless_last(ir_graph *g, ir_ref index, ir_ref range) {
+  ir_ref least;
+  if (loop_find(g, index, IR_OP_MIN, &least, 1) == 0) return index;
+  ir_ref first = ir_src(g, least, loop_depends(g, ir_src(g, least, 0), range) ? 0 : 1);
+  return pass_substitute(g, index, &least, &first, 1);
+}
+
+/* Elements from a row to the one that is fetched; 0: none is. */
+static int64_t elements_ahead(const loop_nest *n, ir_ref load) {
+  ir_graph *g = n->g;
+  const ir_node *l = ir_get(g, load);
+  int64_t row, bytes = ir_dtypes[l->dtype].bytes;
+  if (ir_op_of(g, l->src[0]) != IR_OP_PARAM || l->arg != 0) return 0;
+  ir_ref range = n->axes[n->axis_count - 1].range;
+  if (!loop_stride(g, unless_last(g, l->src[1], range), range, &row) || row <= 0) return 0;
+  if (row > MOST_ROW || row * bytes < LEAST_ROW || row * bytes > MOST_ROW) return 0;
+  return row * ((AHEAD + row * bytes - 1) / (row * bytes));
+}
+
+static bool reads(ir_graph *g, ir_ref store, ir_ref param) {
+  ir_ref loads[MAX_LOADS];
+  uint32_t count = loop_find(g, store, IR_OP_LOAD, loads, MAX_LOADS);
+  for (uint32_t i = 0; i < count; i++)
+    if (ir_src(g, loads[i], 0) == param) return true;
+  return false;
+}
+
+/* How many of the stores before this one read the parameter. */
+static uint32_t readers_before(ir_graph *g, const ir_ref *stores, uint32_t at, ir_ref param) {
+  uint32_t readers = 0;
+  for (uint32_t i = 0; i < at; i++) readers += reads(g, stores[i], param);
+  return readers;
+}
+
+ir_ref loop_load_ahead(ir_graph *g, ir_ref load, int64_t elements, int64_t stream) {
+  const ir_node *l = ir_get(g, load);
+  return ir_make(g, IR_OP_LOAD, (ir_dtype)l->dtype, ir_pack_arg(elements, stream),
+                 (ir_ref[]){l->src[0], l->src[1], l->src[2], l->src[3]}, 4);
+}
+
+/* Do the stores leave more than a few values for each row? */
+static bool write_rows(const loop_nest *n, const ir_ref *stores, uint32_t count) {
+  ir_graph *g = n->g;
+  ir_ref ranges[MAX_FOUND_RANGES];
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *s = ir_get(g, stores[i]);
+    uint32_t found = ir_op_of(g, s->src[0]) == IR_OP_PARAM
+                         ? loop_find(g, s->src[1], IR_OP_RANGE, ranges, MAX_FOUND_RANGES)
+                         : 0;
+    for (uint32_t k = 0; k < found; k++) {
+      bool shared = false;
+      for (uint32_t a = 0; a < n->axis_count; a++) shared |= n->axes[a].range == ranges[k];
+      for (uint32_t b = 0; b < n->bound_count; b++) shared |= n->bound[b] == ranges[k];
+      if (!shared) return true;
+    }
+  }
+  return false;
+}
+
+ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at) {
+  ir_graph *g = n->g;
+  ir_ref loads[MAX_LOADS], made[MAX_LOADS];
+  uint32_t found = loop_find(g, stores[at], IR_OP_LOAD, loads, MAX_LOADS), used = 0;
+  bool only_reads = !write_rows(n, stores, count);
+  for (uint32_t i = 0; i < found; i++) {
+    int64_t elements = elements_ahead(n, loads[i]);
+    uint32_t before = readers_before(g, stores, at, ir_src(g, loads[i], 0));
+    if (!elements || before != 1) continue;
+    int64_t bytes = elements * ir_dtypes[ir_dtype_of(g, loads[i])].bytes;
+    if (only_reads && 2 * bytes <= n->target->l1_bytes) elements += elements / 4 * 3;
+    loads[used] = loads[i];
+    made[used++] = loop_load_ahead(g, loads[i], elements, IR_NO_STREAM);
+  }
+  return used ? pass_substitute(g, stores[at], loads, made, used) : stores[at];
+}
+
+/* Are the parameter's elements read one after the other along the range, and too many for a core's caches? */
+static bool is_swept(const loop_nest *n, ir_ref range, ir_ref load) {
+  ir_graph *g = n->g;
+  const ir_node *l = ir_get(g, load);
+  int64_t stride, bytes = ir_dtypes[l->dtype].bytes;
+  return ir_op_of(g, l->src[0]) == IR_OP_PARAM && l->arg == 0 && loop_stride(g, l->src[1], range, &stride) &&
+         stride == 1 && ir_bounds_of(g, ir_src(g, l->src[0], 0)).lo > n->target->l2_bytes / bytes;
+}
+
+ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range) {
+  ir_graph *g = n->g;
+  ir_ref loads[MAX_LOADS], made[MAX_LOADS];
+  uint32_t count = n->target->lanes ? 0 : loop_find(g, body, IR_OP_LOAD, loads, MAX_LOADS), used = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!is_swept(n, range, loads[i])) continue;
+    loads[used] = loads[i];
+    made[used++] =
+        loop_load_ahead(g, loads[i], AHEAD / ir_dtypes[ir_dtype_of(g, loads[i])].bytes, IR_NO_STREAM);
+  }
+  return used ? pass_substitute(g, body, loads, made, used) : body;
+}

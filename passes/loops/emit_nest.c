@@ -1,0 +1,288 @@
+/* The loops of a store, from its digits.
+ *
+ * Each digit cuts the part of its axis that the digits outside have left into whole steps and what fills
+ * none. Both are placed with the digits further in, so every combination of whole steps and rests has loops
+ * of its own, whose sizes are numbers where the axes' are. Lanes stand innermost, around the store, so that
+ * the serial loops of a reduction run once for all of them. */
+#include "loops.h"
+
+#include "passes/index/index.h"
+
+#include <string.h>
+
+enum { MOST_AGAIN = 4 }; /* at most this part of an axis is done again, to end it in whole steps */
+
+static bool is_zero(ir_graph *g, ir_ref size) {
+  int64_t value;
+  return ir_is_const(g, size, &value) && value == 0;
+}
+
+/* The digits after d, with `left` elements of d's axis from `start` on. */
+static ir_ref inside(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  uint32_t axis = p->n->digits[d].axis;
+  ir_ref outer_start = p->start[axis], outer_left = p->left[axis];
+  p->start[axis] = start, p->left[axis] = left;
+  ir_ref effect = loop_place_from(p, d + 1);
+  p->start[axis] = outer_start, p->left[axis] = outer_left;
+  return effect;
+}
+
+static ir_ref steps(loop_place *p, uint32_t d, ir_ref count, ir_ref start, int64_t step) {
+  ir_graph *g = p->n->g;
+  int64_t known;
+  if (ir_is_const(g, count, &known) && known == 1) return inside(p, d, start, ir_index(g, step));
+  ir_ref range = loop_fresh_range(p->n, count);
+  ir_ref effect = inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, step));
+  return loop_wrap(g, range, IR_SERIAL, effect);
+}
+
+/* `count` lanes of `size` elements each, `step` elements apart. */
+static ir_ref lanes(loop_place *p, uint32_t d, int64_t count, ir_ref start, int64_t step, int64_t size,
+                    int binding) {
+  ir_graph *g = p->n->g;
+  if (count == 1) return inside(p, d, start, ir_index(g, size));
+  ir_ref range = loop_fresh_range(p->n, ir_index(g, count));
+  if (!range) return 0;
+  p->lanes[p->lane_count] = range;
+  p->bindings[p->lane_count++] = binding;
+  ir_ref effect = inside(p, d, pass_add(g, start, pass_mul_int(g, range, step)), ir_index(g, size));
+  p->lane_count--;
+  return effect;
+}
+
+bool loop_reaches_back(const loop_nest *n, const loop_digit *digit, int64_t elements) {
+  const loop_axis *axis = &n->axes[digit->axis];
+  int64_t size, step = digit->step, rest = elements % step;
+  if (n->target->lanes && axis->overlaps && ir_is_const(n->g, axis->extent, &size))
+    return size >= step && rest != 0;
+  return axis->overlaps && ir_is_const(n->g, axis->extent, &size) && size >= step && rest != 0 &&
+         step == (int64_t)axis->unroll * axis->lanes && MOST_AGAIN * (step - rest) <= size &&
+         (axis->lanes == 1 || (rest + axis->lanes - 1) / axis->lanes == axis->unroll);
+}
+
+/* Steps that are all whole: the last one begins so that it ends with what is left, and does again some of
+ * what the one before did. Copies, whose code is long, have one body for all steps. 0 where that is not
+ * possible. */
+static ir_ref overlapping(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  loop_digit digit = p->n->digits[d];
+  const loop_axis *axis = &p->n->axes[digit.axis];
+  int64_t size, elements, step = digit.step;
+  if (digit.binding != IR_SERIAL || !ir_is_const(g, axis->extent, &size) ||
+      !ir_is_const(g, left, &elements) || !loop_reaches_back(p->n, &digit, elements))
+    return 0;
+  if (elements < step) return inside(p, d, pass_min(g, start, ir_index(g, size - step)), ir_index(g, step));
+  ir_ref last = pass_add_int(g, start, elements - step), whole = ir_index(g, elements / step);
+  if (axis->unroll == 1) {
+    ir_ref parts[] = {steps(p, d, whole, start, step), inside(p, d, last, ir_index(g, step))};
+    return loop_sequence(g, parts, 2);
+  }
+  ir_ref range = loop_fresh_range(p->n, pass_add_int(g, whole, 1));
+  ir_ref at = pass_min(g, pass_add(g, start, pass_mul_int(g, range, step)), last);
+  return loop_wrap(g, range, IR_SERIAL, inside(p, d, at, ir_index(g, step)));
+}
+
+/* Copies of vectors of which neighbours share elements, at equal distances: one tile of what fills no whole
+ * number of vectors. 0 where that is not possible. */
+static ir_ref closer(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  loop_digit digit = p->n->digits[d];
+  const loop_axis *axis = &p->n->axes[digit.axis];
+  int64_t elements, step = digit.step;
+  if (!axis->overlaps || digit.binding != IR_UNROLL || step != axis->lanes ||
+      !ir_is_const(p->n->g, left, &elements) || elements <= step || elements % step == 0)
+    return 0;
+  int64_t gaps = elements / step, apart = (elements - step) / gaps;
+  if (apart * gaps != elements - step) return 0;
+  return lanes(p, d, gaps + 1, start, apart, step, IR_UNROLL);
+}
+
+/* Copies of a group's width, the last of which begins further back. 0 where that is not possible. */
+static ir_ref leaning(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  loop_digit digit = p->n->digits[d];
+  const loop_axis *axis = &p->n->axes[digit.axis];
+  int64_t elements, step = digit.step;
+  if (!p->n->target->lanes || !axis->overlaps || digit.binding != IR_UNROLL || step != axis->lanes ||
+      !ir_is_const(g, left, &elements) || elements <= step || elements % step == 0)
+    return 0;
+  ir_ref range = loop_fresh_range(p->n, ir_index(g, (elements + step - 1) / step));
+  if (!range) return 0;
+  ir_ref at = pass_min(g, pass_mul_int(g, range, step), ir_index(g, elements - step));
+  p->lanes[p->lane_count] = range;
+  p->bindings[p->lane_count++] = IR_UNROLL;
+  ir_ref effect = inside(p, d, pass_add(g, start, at), ir_index(g, step));
+  p->lane_count--;
+  return effect;
+}
+
+/* Whole steps, as a loop or, where their number is known and the digit says so, as copies; then the rest. */
+static ir_ref whole_and_rest(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  loop_digit digit = p->n->digits[d];
+  ir_ref together = overlapping(p, d, start, left);
+  if (!together) together = closer(p, d, start, left);
+  if (!together) together = leaning(p, d, start, left);
+  if (together) return together;
+  bool single = digit.step == 1;
+  ir_ref whole = single ? left : pass_div_int(g, left, digit.step), parts[2];
+  ir_ref rest = single ? ir_index(g, 0) : pass_mod_int(g, left, digit.step);
+  uint32_t count = 0;
+  int64_t copies;
+  if (digit.binding == IR_UNROLL && ir_is_const(g, whole, &copies) && copies > 0)
+    parts[count++] = lanes(p, d, copies, start, digit.step, digit.step, IR_UNROLL);
+  else if (!is_zero(g, whole)) parts[count++] = steps(p, d, whole, start, digit.step);
+  if (!is_zero(g, rest))
+    parts[count++] = inside(p, d, pass_add(g, start, pass_mul_int(g, whole, digit.step)), rest);
+  return loop_sequence(g, parts, count);
+}
+
+/* Work-items for a number that is not known: a quarter of those of a vector as often as they fit, then a
+ * quarter of these. */
+static ir_ref quarters(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  enum { QUARTERS = 8 };
+  ir_graph *g = p->n->g;
+  ir_ref parts[QUARTERS];
+  uint32_t count = 0;
+  int64_t width = p->n->axes[p->n->digits[d].axis].lanes;
+  while (width > 1 && count < QUARTERS) {
+    width = width > 4 ? width / 4 : 1;
+    ir_ref rounds = pass_div_int(g, left, width);
+    if (ir_bounds_of(g, rounds).hi > 0) {
+      ir_ref range = loop_fresh_range(p->n, rounds), at = pass_add(g, start, pass_mul_int(g, range, width));
+      parts[count++] = loop_wrap(g, range, IR_SERIAL, lanes(p, d, width, at, 1, 1, IR_VECTOR));
+    }
+    start = pass_add(g, start, pass_mul_int(g, rounds, width)), left = pass_mod_int(g, left, width);
+  }
+  return loop_sequence(g, parts, count);
+}
+
+/* Lanes with some elements side by side for each; what fills no whole step, one after the other. */
+static ir_ref spread(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  ir_graph *g = p->n->g;
+  int64_t elements, step = p->n->digits[d].step;
+  if (!ir_is_const(g, left, &elements) || elements % step != 0) return steps(p, d, left, start, 1);
+  return lanes(p, d, elements / step, start, step, step, IR_VECTOR);
+}
+
+/* A vector, then halves of it for what is left, or a vector that does elements again; single elements where
+ * the number is not known. */
+static ir_ref vectors(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  enum { HALVES = 16 };
+  ir_graph *g = p->n->g;
+  const loop_axis *axis = &p->n->axes[p->n->digits[d].axis];
+  int64_t elements, size;
+  ir_ref parts[HALVES];
+  uint32_t count = 0;
+  bool items = p->n->target->lanes > 0;
+  if (p->n->digits[d].step > 1) return spread(p, d, start, left);
+  if (!ir_is_const(g, left, &elements))
+    return items ? quarters(p, d, start, left) : steps(p, d, left, start, 1);
+  if (axis->overlaps && elements > 1 && ir_is_const(g, axis->extent, &size) && size >= axis->lanes)
+    return lanes(p, d, axis->lanes, pass_min(g, start, ir_index(g, size - axis->lanes)), 1, 1, IR_VECTOR);
+  while (elements > 0 && count < HALVES) {
+    int64_t width = items ? elements : 1; /* any number of work-items may be at work */
+    while (2 * width <= elements) width *= 2;
+    parts[count++] = lanes(p, d, width, start, 1, 1, IR_VECTOR);
+    start = pass_add_int(g, start, width), elements -= width;
+  }
+  return loop_sequence(g, parts, count);
+}
+
+/* The whole of an axis; its size may depend on axes that are down to one element. */
+static ir_ref whole_axis(loop_place *p, uint32_t axis) {
+  loop_nest *n = p->n;
+  ir_ref from[MAX_NEST], to[MAX_NEST];
+  uint32_t count = 0;
+  int64_t left;
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    if (!p->left[a] || !ir_is_const(n->g, p->left[a], &left) || left != 1) continue;
+    from[count] = n->axes[a].range;
+    to[count++] = p->start[a];
+  }
+  return pass_substitute(n->g, n->axes[axis].extent, from, to, count);
+}
+
+static ir_ref part(loop_place *p, uint32_t d, ir_ref start, ir_ref left) {
+  return p->n->digits[d].binding == IR_VECTOR ? vectors(p, d, start, left)
+                                              : whole_and_rest(p, d, start, left);
+}
+
+static bool are_lanes(const loop_nest *n, uint32_t first) {
+  for (uint32_t d = first; d < n->digit_count; d++)
+    if (n->digits[d].binding != IR_UNROLL && n->digits[d].binding != IR_VECTOR) return false;
+  return true;
+}
+
+ir_ref loop_place_from(loop_place *p, uint32_t first) {
+  loop_nest *n = p->n;
+  if (first == n->digit_count) return p->body(p);
+  if (!p->lane_count && (p->is_tile = are_lanes(n, first))) {
+    memcpy(p->tile_start, p->start, sizeof p->start);
+    memcpy(p->tile_left, p->left, sizeof p->left);
+  }
+  uint32_t axis = n->digits[first].axis;
+  int64_t size;
+  if (p->left[axis]) return part(p, first, p->start[axis], p->left[axis]);
+  ir_ref start = ir_index(n->g, 0), left = whole_axis(p, axis);
+  if (!left) return 0;
+  int head = n->axes[axis].head;
+  if (head == 0 || !ir_is_const(n->g, left, &size) || size <= head) return part(p, first, start, left);
+  ir_ref parts[] = {part(p, first, start, ir_index(n->g, head)),
+                    part(p, first, ir_index(n->g, head), ir_index(n->g, size - head))};
+  return loop_sequence(n->g, parts, 2);
+}
+
+/* Ranges around one store, and where each of the place's lanes is among them. */
+typedef struct own_lanes {
+  ir_ref range[MAX_DIGITS], at[MAX_DIGITS];
+  int bindings[MAX_DIGITS];
+  uint32_t count;
+} own_lanes;
+
+/* Each range belongs to one loop, and there is a store for every combination of whole steps and rests: so the
+ * lanes have ranges of their own around each. Vectors are digits of one range. */
+static void own_lanes_of(const loop_place *p, own_lanes *own) {
+  ir_graph *g = p->n->g;
+  ir_ref all = ir_index(g, 1), vector = 0;
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < p->lane_count; i++) {
+    if (p->bindings[i] != IR_VECTOR) continue;
+    all = pass_mul(g, all, ir_src(g, p->lanes[i], 0));
+    last = i;
+  }
+  own->count = 0;
+  for (uint32_t i = 0; i < p->lane_count; i++) {
+    bool is_vector = p->bindings[i] == IR_VECTOR;
+    if (is_vector && i != last) continue;
+    own->bindings[own->count] = p->bindings[i];
+    own->at[i] = own->range[own->count++] =
+        loop_fresh_range(p->n, is_vector ? all : ir_src(g, p->lanes[i], 0));
+    if (is_vector) vector = own->at[i];
+  }
+  for (uint32_t i = p->lane_count; i-- > 0 && vector;) {
+    ir_ref size = ir_src(g, p->lanes[i], 0);
+    if (p->bindings[i] != IR_VECTOR) continue;
+    own->at[i] = pass_mod(g, vector, size), vector = pass_div(g, vector, size);
+  }
+}
+
+ir_ref loop_store_body(loop_place *p) {
+  loop_nest *n = p->n;
+  ir_ref from[MAX_NEST + 1], to[MAX_NEST + 1];
+  uint32_t count = n->axis_count;
+  own_lanes own;
+  own_lanes_of(p, &own);
+  for (uint32_t a = 0; a < count; a++) {
+    from[a] = n->axes[a].range;
+    to[a] = pass_substitute(n->g, p->start[a], p->lanes, own.at, p->lane_count);
+  }
+  bool alone = loop_find(n->g, n->store, IR_OP_REDUCE, from + count, 1) == 1;
+  p->before[0] = 0;
+  if (alone && (to[count] = loop_staged_product(p, from[count], to))) count++;
+  n->lanes = own.range, n->lane_count = own.count;
+  ir_ref effect = loop_reductions(n, pass_substitute(n->g, n->store, from, to, count));
+  n->lanes = NULL, n->lane_count = 0;
+  for (uint32_t i = own.count; i-- > 0;) effect = loop_wrap(n->g, own.range[i], own.bindings[i], effect);
+  ir_ref all[] = {p->before[0], p->before[1], effect};
+  return p->before[0] ? loop_sequence(n->g, all, 3) : effect;
+}

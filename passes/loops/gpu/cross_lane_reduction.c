@@ -1,0 +1,196 @@
+/* Reductions that several work-items of a group share, each of which reduces every so manieth term and leaves
+ * what it has in a local; then a work-item for each result reduces those. Two stores that share a loop over
+ * the groups come of it.
+ *
+ *   rows      terms that lie side by side, and are too few for a group to each result: neighbours read
+ *             neighbouring terms, and a group takes several rows
+ *   columns   results that lie side by side, and are too few for a work-item to each: neighbours read
+ *             neighbouring results, and several such rows of work-items share the terms
+ *
+ * A sum of p parts of n terms makes no more roundings than one of n * p terms, in runs as in passes/loops/reduce.c.
+ */
+#include "passes/loops/loops.h"
+
+#include "passes/index/index.h"
+
+enum {
+  SHORT = 64, /* rows of fewer terms have fewer parts */
+  FEW_PARTS = 8,
+  PARTS = 16,
+  FEWEST_TERMS = 32,
+  MOST_TERMS = 1024, /* of a row */
+  LONG = 512,
+  NARROW = 32, /* columns that are read together at full speed */
+  ENOUGH_GROUPS = 256,
+  MAX_LOADS = 64,
+  PAD = 1
+};
+
+typedef struct sharing {
+  loop_nest n;
+  ir_ref reduce, range; /* a REDUCE, and that which it reduces over */
+  bool columns;
+  int64_t terms, parts, results; /* of the group */
+  uint32_t axis;                 /* of the results */
+  ir_ref round, start[MAX_NEST];
+} sharing;
+
+/* The one reduction, over one range; none of its loads says where another one reads. */
+static bool find_reduction(sharing *s) {
+  loop_nest *n = &s->n;
+  ir_ref found[2], loads[MAX_LOADS], inner[2];
+  if (ir_op_of(n->g, n->store) != IR_OP_STORE || loop_find(n->g, n->store, IR_OP_REDUCE, found, 2) != 1)
+    return false;
+  const ir_node *r = ir_get(n->g, s->reduce = found[0]);
+  int64_t op = ir_arg_int(r);
+  if (op == IR_OP_ARGMAX || op == IR_OP_ARGMIN || r->nsrc != 2 ||
+      !ir_is_const(n->g, ir_src(n->g, r->src[1], 0), &s->terms))
+    return false;
+  s->range = r->src[1];
+  uint32_t count = loop_find(n->g, r->src[0], IR_OP_LOAD, loads, MAX_LOADS);
+  for (uint32_t i = 0; i < count; i++)
+    if (loop_find(n->g, loads[i], IR_OP_LOAD, inner, 2) > 1) return false;
+  return count > 0 && count < MAX_LOADS && !loop_find(n->g, r->src[0], IR_OP_BOUND, inner, 1);
+}
+
+/* Is there work for enough groups? More than that need no columns in parts. */
+static bool has_groups(const sharing *s, int64_t size) {
+  const loop_nest *n = &s->n;
+  int64_t groups = 1, each = s->columns ? (int64_t)s->results * s->parts : s->results;
+  for (uint32_t a = 0; a < n->axis_count && groups < LOOP_MUCH; a++)
+    groups *= a == s->axis ? (size + each - 1) / each : ir_bounds_of(n->g, n->axes[a].extent).hi;
+  return groups >= ENOUGH_GROUPS;
+}
+
+/* A product with rows: groups take tiles of it, unless these are few and each has very much to add. */
+static bool is_tiled(sharing *s) {
+  enum { TILE = 32, ENOUGH_TILES = 64 }; /* rows and columns of the smallest */
+  loop_nest *n = &s->n;
+  int64_t results = 1;
+  if (!loop_multiplies(n->g, s->reduce)) return false;
+  const loop_axis *row = loop_row_axis(n, &n->axes[s->axis], s->reduce);
+  if (!row || ir_bounds_of(n->g, row->extent).hi < FEW_PARTS) return false;
+  for (uint32_t a = 0; a < n->axis_count && results < LOOP_MUCH; a++)
+    results *= ir_bounds_of(n->g, n->axes[a].extent).hi;
+  return s->terms < LONG || results >= ENOUGH_TILES * TILE * TILE;
+}
+
+static bool plan(sharing *s) {
+  loop_nest *n = &s->n;
+  int64_t size = 0, items = loop_group_size(n);
+  if (n->axis_count == 0 || !find_reduction(s)) return false;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (loop_bounds_another(n, a)) return false;
+  s->axis = n->axis_count - 1;
+  ir_ref body = ir_src(n->g, s->reduce, 0);
+  int along = loop_lane_score(n, body, s->range, 1),
+      across = loop_lane_score(n, body, n->axes[s->axis].range, 1);
+  s->columns = across > 0 && across >= along;
+  if (!ir_is_const(n->g, n->axes[s->axis].extent, &size) || (!s->columns && along <= 0)) return false;
+  s->parts = s->columns ? items / NARROW : s->terms < SHORT ? FEW_PARTS : PARTS;
+  s->results = s->parts ? items / s->parts : 0;
+  if (s->parts < 2 || s->results < 2 || size < s->results || s->terms < FEWEST_TERMS) return false;
+  if (s->columns ? s->terms < s->parts * FEW_PARTS : s->terms > MOST_TERMS) return false;
+  return has_groups(s, size) != s->columns && !is_tiled(s) &&
+         (size % s->results == 0 || loop_is_repeatable(n));
+}
+
+/* A round for each group. The last one of the axis begins so that it ends with the axis. */
+static void start_rounds(sharing *s) {
+  loop_nest *n = &s->n;
+  ir_graph *g = n->g;
+  ir_ref steps[MAX_NEST], total = ir_index(g, 1);
+  for (uint32_t a = 0; a < n->axis_count; a++) {
+    steps[a] =
+        a == s->axis ? pass_ceil_div(g, n->axes[a].extent, ir_index(g, s->results)) : n->axes[a].extent;
+    total = pass_mul(g, total, steps[a]);
+  }
+  s->round = loop_fresh_range(n, total);
+  ir_ref left = s->round;
+  for (uint32_t a = n->axis_count; a-- > 0;) {
+    s->start[a] = a ? pass_mod(g, left, steps[a]) : left;
+    if (a) left = pass_div(g, left, steps[a]);
+  }
+  ir_ref last = pass_add_int(g, n->axes[s->axis].extent, -s->results);
+  s->start[s->axis] = pass_min(g, pass_mul_int(g, s->start[s->axis], s->results), last);
+}
+
+static ir_ref at_result(sharing *s, ir_ref root, ir_ref result) {
+  ir_ref from[MAX_NEST], to[MAX_NEST];
+  for (uint32_t a = 0; a < s->n.axis_count; a++) {
+    from[a] = s->n.axes[a].range;
+    to[a] = a == s->axis ? pass_add(s->n.g, s->start[a], result) : s->start[a];
+  }
+  return pass_substitute(s->n.g, root, from, to, s->n.axis_count);
+}
+
+static ir_ref reduction(const sharing *s, ir_ref value, ir_ref range) {
+  const ir_node *r = ir_get(s->n.g, s->reduce);
+  return value && range
+             ? ir_make(s->n.g, IR_OP_REDUCE, (ir_dtype)r->dtype, r->arg, (ir_ref[]){value, range}, 2)
+             : 0;
+}
+
+static int64_t local_size(const sharing *s) {
+  return s->columns ? s->parts * s->results : s->results * (s->parts + PAD);
+}
+
+/* Ranges over results and parts, those that lie side by side numbered last, and where they are in the local.
+ */
+static ir_ref place_of(sharing *s, ir_ref *result, ir_ref *part) {
+  loop_nest *n = &s->n;
+  ir_graph *g = n->g;
+  ir_ref results = ir_index(g, s->results), parts = ir_index(g, s->parts);
+  if (s->columns) *part = loop_fresh_range(n, parts);
+  *result = loop_fresh_range(n, results);
+  if (!s->columns) *part = loop_fresh_range(n, parts);
+  return s->columns ? pass_add(g, pass_mul_int(g, *part, s->results), *result)
+                    : pass_add(g, pass_mul_int(g, *result, s->parts + PAD), *part);
+}
+
+/* A part of each result, into the local. */
+static ir_ref parts_of(sharing *s, ir_ref local) {
+  loop_nest *n = &s->n;
+  ir_graph *g = n->g;
+  ir_ref result, part, at = place_of(s, &result, &part);
+  ir_ref range = loop_fresh_range(n, ir_index(g, (s->terms + s->parts - 1) / s->parts));
+  ir_ref term = pass_add(g, pass_mul_int(g, range, s->parts), part);
+  ir_ref value = at_result(s, ir_src(g, s->reduce, 0), result);
+  value = value ? pass_substitute(g, value, &s->range, &term, 1) : 0;
+  ir_ref inside = pass_compare(g, IR_OP_LT, term, ir_index(g, s->terms)),
+         none = pass_identity(g, (ir_op)ir_arg_int(ir_get(g, s->reduce)), ir_dtype_of(g, s->reduce));
+  value = reduction(s, loop_only_where(g, value, inside, none), range);
+  return value ? ir_make(g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){local, at, value}, 3) : 0;
+}
+
+/* The store, of each result's parts. */
+static ir_ref results_of(sharing *s, ir_ref local) {
+  loop_nest *n = &s->n;
+  ir_graph *g = n->g;
+  ir_dtype t = ir_dtype_of(g, local);
+  ir_ref result, part, at = place_of(s, &result, &part),
+                       zero = ir_is_float(t) ? ir_float(g, t, 0)
+                              : t == IR_BOOL ? ir_bool(g, false)
+                                             : ir_int(g, t, 0);
+  ir_ref load = ir_make(g, IR_OP_LOAD, t, 0, (ir_ref[]){local, at, ir_bool(g, true), zero}, 4),
+         all = reduction(s, load, part), reduce = at_result(s, s->reduce, result),
+         store = at_result(s, n->store, result);
+  return all && reduce && store ? pass_substitute(g, store, &reduce, &all, 1) : 0;
+}
+
+bool loop_share_terms(ir_graph *g, const ir_target *target, loop_stores *stores) {
+  if (!target->lanes || !target->local_bytes || stores->count != 1) return true;
+  sharing s = {.n = {.g = g, .target = target, .store = stores->store[0]}};
+  if (!loop_find_axes(&s.n)) return false;
+  if (s.n.next_range < stores->next_range) s.n.next_range = stores->next_range;
+  loop_merge_axes(&s.n);
+  if (!plan(&s)) return true;
+  start_rounds(&s);
+  ir_ref local = ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s.reduce), ir_pack_arg(0, 0),
+                         (ir_ref[]){ir_index(g, local_size(&s)), s.round}, 2);
+  if (!local || !(stores->store[0] = parts_of(&s, local)) || !(stores->store[1] = results_of(&s, local)))
+    return false;
+  stores->count = 2;
+  stores->next_range = s.n.next_range;
+  return true;
+}

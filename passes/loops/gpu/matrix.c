@@ -1,0 +1,139 @@
+/* Products of f16 or bf16 on targets with matrix instructions: the tile of a group. Work-items that run
+ * together are rows of four: each has rows of the tile as far apart as there are such rows, and pairs of
+ * neighbouring columns, so that of every 16 rows and 8 columns each work-item has the four sums that the
+ * instruction gives it (codegen/opencl/matrix.c).
+ *
+ * The instruction may cut off what it adds up where the f32 sum it gives ends, at terms as large as the
+ * largest: an error of up to 2u of it for each term, and 2u of each sum. So a slab's sum begins with zero,
+ * and is added to that of the slabs before, rounded to nearest: of k terms, slabs of s of them, the error is
+ * below (2.25 s + k/s) u of the sum of absolute products, and within k u of it where k is at least
+ * MATRIX_FEWEST_TERMS and s at most MATRIX_TERMS. */
+#include "passes/loops/loops.h"
+
+#include "passes/index/index.h"
+
+enum { ITEMS = 32, COLUMN_ITEMS = 4, ROW_ITEMS = ITEMS / COLUMN_ITEMS, PAIR = 2, PAD = 8 };
+
+ir_ref loop_narrow(const ir_graph *g, ir_ref value) {
+  if (ir_op_of(g, value) != IR_OP_CAST || ir_dtype_of(g, value) != IR_F32) return 0;
+  ir_ref from = ir_src(g, value, 0);
+  ir_dtype t = ir_dtype_of(g, from);
+  return t == IR_F16 || t == IR_BF16 ? from : 0;
+}
+
+bool loop_suits_matrix(const loop_nest *n, ir_ref reduce) {
+  const ir_node *r = ir_get(n->g, reduce), *term = ir_get(n->g, r->src[0]);
+  int64_t terms = 1, size;
+  if (!n->target->matrix || n->target->together != ITEMS || !n->target->has_fma || r->dtype != IR_F32 ||
+      !loop_is_product(n->g, r->src[0]))
+    return false;
+  ir_ref a = loop_narrow(n->g, term->src[0]), b = loop_narrow(n->g, term->src[1]);
+  for (uint32_t i = 1; i < r->nsrc; i++) {
+    if (!ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size) || size < 1 || size > LOOP_MUCH) return false;
+    terms = terms * size < LOOP_MUCH ? terms * size : LOOP_MUCH;
+  }
+  return a && b && ir_dtype_of(n->g, a) == ir_dtype_of(n->g, b) && terms >= MATRIX_FEWEST_TERMS;
+}
+
+bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_axis *column) {
+  return column == &n->axes[n->along] && column->lanes == COLUMN_ITEMS && row->lanes % ROW_ITEMS == 0 &&
+         row->unroll % PAIR == 0 && column->unroll % PAIR == 0;
+}
+
+/* Is the tile whole everywhere? */
+static bool is_whole(const loop_nest *n, const loop_axis *a, int64_t tile) {
+  int64_t size;
+  return ir_is_const(n->g, a->extent, &size) && size >= tile && (a->overlaps || size % tile == 0);
+}
+
+/* Eight rows, of any eight terms or of one after the other, are in different banks 16 bytes at a time, or two
+ * by two where lines of a tile eight wide are read. */
+int64_t loop_matrix_pitch(int64_t width, bool turned) { return (turned ? width : MATRIX_TERMS) + PAD; }
+
+int64_t loop_matrix_elements(int64_t width, bool turned) {
+  return (turned ? MATRIX_TERMS : width) * loop_matrix_pitch(width, turned);
+}
+
+/* Have the locals of a tile room, whichever way its sides lie? */
+static bool has_room(const loop_nest *n, int64_t rows, int64_t columns) {
+  const int64_t width[] = {rows, columns};
+  int64_t elements = 0;
+  for (int i = 0; i < 2; i++) {
+    int64_t along = loop_matrix_elements(width[i], false), turned = loop_matrix_elements(width[i], true);
+    elements += along > turned ? along : turned;
+  }
+  return elements * ir_dtypes[IR_BF16].bytes <= n->target->local_bytes - n->locals->bytes;
+}
+
+/* Is there little to a result but its sum? What else a work-item has to hold of each, or to compute, there is
+ * no room for in its registers beside many sums. */
+static bool is_bare(const loop_nest *n, ir_ref reduce, const loop_axis *row, const loop_axis *column) {
+  enum { FEW = 4, MOST = 32 };
+  ir_ref todo[MOST] = {ir_src(n->g, n->store, 2)};
+  uint32_t left = 1, operations = 0;
+  while (left) {
+    ir_ref ref = todo[--left];
+    const ir_node *e = ir_get(n->g, ref);
+    if (ref == reduce || !loop_depends(n->g, ref, row->range) || !loop_depends(n->g, ref, column->range))
+      continue;
+    if (e->op == IR_OP_LOAD || ++operations > FEW || left + ir_operand_count(e) > MOST) return false;
+    for (uint32_t i = 0; i < ir_operand_count(e); i++) todo[left++] = e->src[i];
+  }
+  return true;
+}
+
+/* Are there whole slabs of terms? */
+static bool has_whole_slabs(const loop_nest *n, ir_ref reduce) {
+  const ir_node *r = ir_get(n->g, reduce);
+  int64_t terms = 1, size;
+  for (uint32_t i = 1; i < r->nsrc; i++)
+    if (ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size)) terms = terms * size % MATRIX_TERMS;
+  return terms == 0;
+}
+
+bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *column, int64_t batch) {
+  enum { ROW_COPIES = 4, MOST_COLUMN_COPIES = 32, COLUMN_COPIES = 16, FEW_COLUMN_COPIES = 8, ENOUGH = 256 };
+  int64_t rows = ir_bounds_of(n->g, row->extent).hi, columns = ir_bounds_of(n->g, column->extent).hi;
+  int items = loop_group_size(n), row_copies = ROW_COPIES, column_copies = COLUMN_COPIES;
+  if (items < ITEMS || !loop_suits_matrix(n, reduce)) return false;
+  if (is_bare(n, reduce, row, column) && has_whole_slabs(n, reduce)) column_copies = MOST_COLUMN_COPIES;
+  int row_items = items / COLUMN_ITEMS;
+  while (row_items > ROW_ITEMS && rows < row_items * row_copies)
+    if (row_copies > PAIR) row_copies /= 2;
+    else row_items /= 2;
+  if (rows < row_items * row_copies) row_copies = PAIR;
+  while (column_copies > PAIR && columns < COLUMN_ITEMS * column_copies) column_copies /= 2;
+  for (;;) { /* smaller while there are few groups, or it has no room */
+    int64_t height = (int64_t)row_items * row_copies, width = (int64_t)COLUMN_ITEMS * column_copies;
+    bool room = has_room(n, height, width);
+    if (rows * columns / (height * width) >= ENOUGH / batch && room) break;
+    if (column_copies > FEW_COLUMN_COPIES) column_copies /= 2;
+    else if (row_copies > PAIR) row_copies /= 2;
+    else if (room) break;
+    else return false;
+  }
+  bool overlaps = loop_is_repeatable(n);
+  row->overlaps = column->overlaps = overlaps;
+  if (!is_whole(n, row, (int64_t)row_items * row_copies) ||
+      !is_whole(n, column, (int64_t)COLUMN_ITEMS * column_copies))
+    return false;
+  row->lanes = row_items, row->unroll = row_copies;
+  column->lanes = COLUMN_ITEMS, column->unroll = column_copies;
+  column->beside = PAIR;
+  return true;
+}
+
+/* Elements that lie side by side in memory are taken `unit` at a time, in order of work-items. Where they are
+ * terms of rows that are 20 words apart in the local, neighbours take what is four rows further on: so the
+ * stores of those that run together are to different banks. */
+ir_ref loop_matrix_unit(ir_graph *g, ir_ref copy, ir_ref item, int items, int64_t units, bool terms,
+                        ir_ref *line) {
+  enum { ROWS = 8, APART = 4 };
+  ir_ref number = pass_add(g, pass_mul_int(g, copy, items), item);
+  ir_ref at = *line = pass_div_int(g, number, units);
+  if (terms && items / units % ROWS == 0)
+    *line = pass_add(g, pass_mul_int(g, pass_mod_int(g, at, 2), APART),
+                     pass_add(g, pass_mod_int(g, pass_div_int(g, at, 2), APART),
+                              pass_mul_int(g, pass_div_int(g, at, ROWS), ROWS)));
+  return pass_mod_int(g, number, units);
+}

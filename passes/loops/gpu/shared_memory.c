@@ -1,0 +1,171 @@
+/* What groups of work-items read through their locals.
+ *
+ * A store whose neighbours read what lies apart, but side by side along another axis (a transpose), reads and
+ * writes in pieces of one element whichever of the two the work-items run along. So it becomes two, which
+ * share a loop over tiles of both axes: the first takes a tile into a local, along the axis that is side by
+ * side where it is read; the second writes it along the other one. Rows of the tile are one element longer
+ * than the tile is wide, so that neighbours along either axis lie in different banks of the local. */
+#include "passes/loops/loops.h"
+
+#include "passes/index/index.h"
+
+enum { TILE = 32, LEAST = 8, MAX_STAGED = 4, MAX_LOADS = 64, PAD = 1 };
+
+typedef struct staging {
+  loop_nest n;
+  uint32_t along, across; /* axes: neighbours where it is written, and where it is read */
+  int64_t width[2];       /* of a tile along these */
+  ir_ref load[MAX_STAGED];
+  uint32_t count;
+  ir_ref round, start[MAX_NEST]; /* of the tiles; by axis, where a tile begins */
+} staging;
+
+static bool is_beside(int64_t stride) { return stride == 1 || stride == -1; }
+
+/* The axis, of a known size worth a tile, along which the access makes steps of one element; axis_count: none
+ * does. */
+static uint32_t axis_beside(loop_nest *n, ir_ref index) {
+  int64_t stride, size;
+  for (uint32_t a = n->axis_count; a-- > 0;)
+    if (ir_is_const(n->g, n->axes[a].extent, &size) && size >= LEAST &&
+        loop_stride(n->g, index, n->axes[a].range, &stride) && is_beside(stride))
+      return a;
+  return n->axis_count;
+}
+
+/* The loads that lie apart along the one axis and side by side along the other one. */
+static void find_loads(staging *s) {
+  loop_nest *n = &s->n;
+  ir_ref loads[MAX_LOADS];
+  uint32_t count = loop_find(n->g, ir_src(n->g, n->store, 2), IR_OP_LOAD, loads, MAX_LOADS);
+  int64_t stride;
+  s->across = n->axis_count;
+  for (uint32_t i = 0; i < count && s->count < MAX_STAGED; i++) {
+    ir_ref index = ir_src(n->g, loads[i], 1);
+    uint32_t beside = axis_beside(n, index);
+    if (beside == n->axis_count || beside == s->along ||
+        !loop_stride(n->g, index, n->axes[s->along].range, &stride) || stride == 0 || is_beside(stride))
+      continue;
+    if (s->across == n->axis_count) s->across = beside;
+    if (s->across == beside) s->load[s->count++] = loads[i];
+  }
+}
+
+static bool is_box(loop_nest *n) {
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (loop_bounds_another(n, a)) return false;
+  return true;
+}
+
+static int64_t local_size(const staging *s) { return s->width[0] * (s->width[1] + PAD); }
+
+/* False where there is nothing to stage, or no room for it. */
+static bool plan(staging *s) {
+  loop_nest *n = &s->n;
+  ir_ref found;
+  int64_t size = 0, bytes = 0;
+  if (ir_op_of(n->g, n->store) != IR_OP_STORE || loop_find(n->g, n->store, IR_OP_REDUCE, &found, 1) ||
+      !is_box(n))
+    return false;
+  s->along = axis_beside(n, ir_src(n->g, n->store, 1));
+  if (s->along == n->axis_count) return false;
+  find_loads(s);
+  if (!s->count) return false;
+  for (int i = 0; i < 2; i++) {
+    ir_is_const(n->g, n->axes[i ? s->across : s->along].extent, &size);
+    s->width[i] = size < TILE ? size : TILE;
+    if (size % s->width[i] != 0 && !loop_is_repeatable(n)) return false;
+  }
+  for (uint32_t i = 0; i < s->count; i++)
+    bytes += local_size(s) * ir_dtypes[ir_dtype_of(n->g, s->load[i])].bytes;
+  return !n->target->local_bytes || bytes <= n->target->local_bytes;
+}
+
+/* Tiles along an axis; positions of the other ones. */
+static ir_ref steps_along(const staging *s, uint32_t axis) {
+  ir_ref extent = s->n.axes[axis].extent;
+  if (axis != s->along && axis != s->across) return extent;
+  return pass_ceil_div(s->n.g, extent, ir_index(s->n.g, s->width[axis == s->across]));
+}
+
+/* One round for each tile. The last tile of an axis begins so that it ends with the axis. */
+static bool start_rounds(staging *s) {
+  ir_graph *g = s->n.g;
+  ir_ref total = ir_index(g, 1);
+  for (uint32_t a = 0; a < s->n.axis_count; a++)
+    total = pass_mul(g, total, pass_max(g, steps_along(s, a), ir_index(g, 1)));
+  for (uint32_t a = 0; a < s->n.axis_count; a++) /* of none there is none */
+    if (ir_bounds_of(g, s->n.axes[a].extent).lo < 1)
+      total = pass_mul(g, total, pass_min(g, s->n.axes[a].extent, ir_index(g, 1)));
+  s->round = loop_fresh_range(&s->n, total);
+  ir_ref left = s->round;
+  for (uint32_t a = s->n.axis_count; a-- > 0;) {
+    ir_ref steps = pass_max(g, steps_along(s, a), ir_index(g, 1));
+    ir_ref at = a ? pass_mod(g, left, steps) : left;
+    if (a) left = pass_div(g, left, steps);
+    int64_t size = 0, width = s->width[a == s->across];
+    if (a == s->along || a == s->across) {
+      ir_is_const(g, s->n.axes[a].extent, &size);
+      at = pass_min(g, pass_mul_int(g, at, width), ir_index(g, size - width));
+    }
+    s->start[a] = at;
+  }
+  return s->round != 0;
+}
+
+/* root inside a tile: over ranges of its own, that along `inner` the inner one. at: where it is in locals. */
+static ir_ref in_tile(staging *s, ir_ref root, uint32_t inner, ir_ref *at, ir_ref *loads) {
+  ir_graph *g = s->n.g;
+  ir_ref from[MAX_NEST], to[MAX_NEST], own[2];
+  uint32_t outer = inner == s->along ? s->across : s->along;
+  own[outer == s->across] = loop_fresh_range(&s->n, ir_index(g, s->width[outer == s->across]));
+  own[inner == s->across] = loop_fresh_range(&s->n, ir_index(g, s->width[inner == s->across]));
+  for (uint32_t a = 0; a < s->n.axis_count; a++) {
+    from[a] = s->n.axes[a].range, to[a] = s->start[a];
+    if (a == s->along || a == s->across) to[a] = pass_add(g, to[a], own[a == s->across]);
+  }
+  *at = pass_add(g, pass_mul_int(g, own[0], s->width[1] + PAD), own[1]);
+  for (uint32_t i = 0; i < s->count; i++)
+    loads[i] = pass_substitute(g, s->load[i], from, to, s->n.axis_count);
+  return pass_substitute(g, root, from, to, s->n.axis_count);
+}
+
+static ir_ref local_of(const staging *s, uint32_t i) {
+  ir_graph *g = s->n.g;
+  return ir_make(g, IR_OP_LOCAL, ir_dtype_of(g, s->load[i]), ir_pack_arg(i, 0),
+                 (ir_ref[]){ir_index(g, local_size(s)), s->round}, 2);
+}
+
+/* What a load reads, taken into its local. */
+static ir_ref taken(staging *s, uint32_t i) {
+  ir_ref at, loads[MAX_STAGED], value = in_tile(s, s->load[i], s->across, &at, loads);
+  if (!value || !at) return 0;
+  return ir_make(s->n.g, IR_OP_STORE, IR_NONE, 0, (ir_ref[]){local_of(s, i), at, value}, 3);
+}
+
+static ir_ref written(staging *s) {
+  ir_graph *g = s->n.g;
+  ir_ref at, loads[MAX_STAGED], staged[MAX_STAGED], store = in_tile(s, s->n.store, s->along, &at, loads);
+  for (uint32_t i = 0; i < s->count && store; i++) {
+    ir_dtype t = ir_dtype_of(g, s->load[i]);
+    ir_ref zero = ir_is_float(t) ? ir_float(g, t, 0) : t == IR_BOOL ? ir_bool(g, false) : ir_int(g, t, 0);
+    staged[i] = ir_make(g, IR_OP_LOAD, t, 0, (ir_ref[]){local_of(s, i), at, ir_bool(g, true), zero}, 4);
+    if (!loads[i] || !staged[i]) return 0;
+  }
+  return store ? pass_substitute(g, store, loads, staged, s->count) : 0;
+}
+
+bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores) {
+  if (!target->lanes || stores->count != 1) return true;
+  staging s = {.n = {.g = g, .target = target, .store = stores->store[0]}};
+  if (!loop_find_axes(&s.n)) return false;
+  if (s.n.next_range < stores->next_range) s.n.next_range = stores->next_range;
+  loop_merge_axes(&s.n);
+  if (!plan(&s)) return true;
+  if (!start_rounds(&s)) return false;
+  for (uint32_t i = 0; i <= s.count; i++)
+    if (!(stores->store[i] = i < s.count ? taken(&s, i) : written(&s))) return false;
+  stores->count = s.count + 1;
+  stores->next_range = s.n.next_range;
+  return true;
+}

@@ -1,0 +1,192 @@
+/* Reductions side by side. Where a kernel reduces the same rows in several ways, none of which needs another,
+ * their loops become one loop that carries all results: each element is then read once for all of them, and
+ * what leads to the terms is computed once. The order in which the terms of each are combined stays.
+ *
+ * Two loops are united if they have one binding and one extent, begin at the same place, and read a buffer in
+ * common; then so are the loops inside them, as far as the same holds of these. */
+#include "loops.h"
+
+#include "passes/index/index.h"
+
+enum { MAX_LOOPS = 24, MAX_LOADS = 64, MAX_CARRIED = 8 };
+
+/* Values or effects at one place, outside of all loops that they contain. */
+typedef struct place {
+  ir_graph *g;
+  ir_ref *values;
+  uint32_t count;
+  ir_ref loops[MAX_LOOPS]; /* those of values, at this place */
+  uint32_t of[MAX_LOOPS];  /* the number of the first value that contains each */
+  uint32_t loop_count;
+} place;
+
+static uint32_t carries_of(const ir_graph *g, ir_ref loop) { return (uint32_t)ir_arg_int(ir_get(g, loop)); }
+
+static bool contains(ir_graph *g, ir_ref root, ir_ref node) {
+  if (node >= root) return false;
+  ir_ref found[MAX_LOOPS];
+  uint32_t count = loop_find(g, root, IR_OP_LOOP, found, MAX_LOOPS);
+  for (uint32_t i = 0; i < count; i++)
+    if (found[i] == node) return true;
+  return count == MAX_LOOPS;
+}
+
+/* What stands inside loops that are effects stays there: these may have no rounds. */
+static bool may_change(const ir_graph *g, ir_ref value) {
+  return ir_dtype_of(g, value) != IR_NONE || ir_op_of(g, value) == IR_OP_STORE;
+}
+
+/* False where there are too many loops to look at, or fewer than two. */
+static bool find_loops(place *p) {
+  ir_ref all[MAX_LOOPS];
+  uint32_t count = 0, of[MAX_LOOPS];
+  for (uint32_t v = 0; v < p->count; v++) {
+    ir_ref found[MAX_LOOPS];
+    if (!may_change(p->g, p->values[v])) continue;
+    uint32_t n = loop_find(p->g, p->values[v], IR_OP_LOOP, found, MAX_LOOPS);
+    for (uint32_t i = 0; i < n; i++) {
+      bool known = false;
+      for (uint32_t k = 0; k < count; k++) known |= all[k] == found[i];
+      if (known) continue;
+      if (count == MAX_LOOPS) return false;
+      of[count] = v, all[count++] = found[i];
+    }
+  }
+  p->loop_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    bool inside = false;
+    for (uint32_t k = 0; k < count && !inside; k++)
+      inside = contains(p->g, all[k], all[i]) && loop_depends(p->g, all[i], ir_src(p->g, all[k], 0));
+    if (inside) continue;
+    p->of[p->loop_count] = of[i];
+    p->loops[p->loop_count++] = all[i];
+  }
+  return p->loop_count > 1;
+}
+
+/* Do values [from, to) store to the local? */
+static bool is_stored(const place *p, ir_ref local, uint32_t from, uint32_t to) {
+  for (uint32_t v = from; v < to; v++) {
+    ir_ref stores[MAX_LOADS];
+    uint32_t count = loop_find(p->g, p->values[v], IR_OP_STORE, stores, MAX_LOADS);
+    for (uint32_t i = 0; i < count; i++)
+      if (ir_src(p->g, stores[i], 0) == local) return true;
+    if (count == MAX_LOADS) return true;
+  }
+  return false;
+}
+
+/* Is there a buffer that both read, and may b be computed where a is? */
+static bool may_read_together(const place *p, uint32_t a, uint32_t b) {
+  ir_graph *g = p->g;
+  ir_ref of_a[MAX_LOADS], of_b[MAX_LOADS];
+  uint32_t loads_a = loop_find(g, p->loops[a], IR_OP_LOAD, of_a, MAX_LOADS),
+           loads_b = loop_find(g, p->loops[b], IR_OP_LOAD, of_b, MAX_LOADS);
+  bool common = false;
+  if (loads_a == MAX_LOADS || loads_b == MAX_LOADS) return false;
+  for (uint32_t i = 0; i < loads_b; i++) {
+    ir_ref buffer = ir_src(g, of_b[i], 0);
+    bool local = ir_op_of(g, buffer) == IR_OP_LOCAL;
+    if (local && is_stored(p, buffer, p->of[a], p->of[b])) return false;
+    for (uint32_t k = 0; k < loads_a; k++) common |= ir_src(g, of_a[k], 0) == buffer;
+  }
+  return common;
+}
+
+static bool may_unite(const place *p, uint32_t a, uint32_t b) {
+  ir_graph *g = p->g;
+  const ir_node *x = ir_get(g, p->loops[a]), *y = ir_get(g, p->loops[b]);
+  if (ir_arg_mode(x) != ir_arg_mode(y) || ir_src(g, x->src[0], 0) != ir_src(g, y->src[0], 0)) return false;
+  if (carries_of(g, p->loops[a]) + carries_of(g, p->loops[b]) > MAX_CARRIED) return false;
+  return !contains(g, p->loops[a], p->loops[b]) && !contains(g, p->loops[b], p->loops[a]) &&
+         may_read_together(p, a, b);
+}
+
+static bool unite_at(place *p);
+
+/* A load that also fetches ahead stands for one that does not. */
+static bool fetch_once(ir_graph *g, ir_ref *values, uint32_t count) {
+  ir_ref plain[MAX_LOADS], ahead[MAX_LOADS], loads[MAX_LOADS];
+  uint32_t all = 0, used = 0;
+  for (uint32_t v = 0; v < count; v++)
+    all += loop_find(g, values[v], IR_OP_LOAD, loads + all, MAX_LOADS - all);
+  for (uint32_t i = 0; i < all; i++)
+    for (uint32_t k = 0; k < all; k++) {
+      const ir_node *x = ir_get(g, loads[i]), *y = ir_get(g, loads[k]);
+      bool same = x->arg == 0 && y->arg != 0 && x->dtype == y->dtype;
+      for (int s = 0; s < 4; s++) same = same && x->src[s] == y->src[s];
+      if (same) plain[used] = loads[i], ahead[used++] = loads[k];
+      if (same) break;
+    }
+  for (uint32_t v = 0; v < count && used; v++)
+    if (!(values[v] = pass_substitute(g, values[v], plain, ahead, used))) return false;
+  return true;
+}
+
+/* The loop that carries what a carries, then what b does; 0 after failing. */
+static ir_ref united(ir_graph *g, ir_ref a, ir_ref b) {
+  uint32_t first = carries_of(g, a), second = carries_of(g, b), all = first + second, count;
+  ir_ref range = ir_src(g, a, 0), src[1 + 2 * MAX_CARRIED] = {range}, *initial = src + 1,
+         *next = initial + all, found[MAX_LOADS], from[1 + MAX_LOADS] = {ir_src(g, b, 0)},
+         to[1 + MAX_LOADS] = {range};
+  uint32_t renamed = 1;
+  for (uint32_t i = 0; i < second; i++) {
+    count = loop_find(g, ir_src(g, b, 1 + second + i), IR_OP_CARRY, found, MAX_LOADS);
+    for (uint32_t k = 0; k < count && renamed < 1 + MAX_LOADS; k++) {
+      const ir_node *carry = ir_get(g, found[k]);
+      if (carry->src[0] != from[0]) continue;
+      int64_t slot = ir_pack_arg((int64_t)first + ir_arg_int(carry), 0);
+      from[renamed] = found[k];
+      to[renamed++] = ir_make(g, IR_OP_CARRY, (ir_dtype)carry->dtype, slot, &range, 1);
+    }
+  }
+  for (uint32_t i = 0; i < first; i++)
+    initial[i] = ir_src(g, a, 1 + i), next[i] = ir_src(g, a, 1 + first + i);
+  for (uint32_t i = 0; i < second; i++) {
+    initial[first + i] = ir_src(g, b, 1 + i);
+    next[first + i] = pass_substitute(g, ir_src(g, b, 1 + second + i), from, to, renamed);
+    if (!next[first + i]) return 0;
+  }
+  place inside = {.g = g, .values = next, .count = all};
+  if (!fetch_once(g, next, all) || !unite_at(&inside)) return 0;
+  int64_t arg = ir_pack_arg(all, ir_arg_mode(ir_get(g, a)));
+  return ir_make(g, IR_OP_LOOP, ir_dtype_of(g, a), arg, src, 1 + 2 * all);
+}
+
+/* Loops a and b of the place become one. */
+static bool unite_two(place *p, uint32_t a, uint32_t b) {
+  ir_graph *g = p->g;
+  ir_ref x = p->loops[a], y = p->loops[b], made = united(g, x, y);
+  ir_ref from[2 + MAX_CARRIED] = {x, y}, to[2 + MAX_CARRIED] = {made};
+  uint32_t first = carries_of(g, x), second = carries_of(g, y), count = 2;
+  if (!made) return false;
+  for (uint32_t i = 0; i < second; i++) {
+    ir_dtype t = ir_dtype_of(g, ir_src(g, y, 1 + i));
+    ir_ref now = ir_make(g, IR_OP_GET, t, ir_pack_arg(first + i, 0), &made, 1);
+    if (i == 0) to[1] = now;
+    from[count] = ir_make(g, IR_OP_GET, t, ir_pack_arg(i, 0), &y, 1);
+    to[count++] = now;
+  }
+  for (uint32_t v = 0; v < p->count; v++)
+    if (!(p->values[v] = pass_substitute(g, p->values[v], from, to, count))) return false;
+  return true;
+}
+
+static bool unite_at(place *p) {
+  bool any = true;
+  while (any && find_loops(p)) {
+    any = false;
+    for (uint32_t a = 0; a < p->loop_count && !any; a++)
+      for (uint32_t b = 0; b < p->loop_count && !any; b++) {
+        if (a == b || p->of[a] > p->of[b] || (p->of[a] == p->of[b] && a > b) || !may_unite(p, a, b)) continue;
+        if (!unite_two(p, a, b)) return false;
+        any = true;
+      }
+  }
+  return true;
+}
+
+bool loop_unite(ir_graph *g, ir_ref *effects, uint32_t count) {
+  place p = {.g = g, .values = effects, .count = count};
+  return unite_at(&p);
+}

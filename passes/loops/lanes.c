@@ -1,0 +1,226 @@
+/* Which axis of a kernel gets the vector lanes, and which the copies side by side. */
+#include "passes/index/index.h"
+#include "loops.h"
+
+#include <string.h>
+
+enum {
+  MAX_FOUND = 512,
+  MIN_LANES = 2,
+  FEW_TERMS = 8,
+  SHORT = 4, /* fewer vectors than SHORT are not worth a loop of their own */
+  LONG = 12, /* operations on floats, from which on copies gain */
+  MOST_COPIES = 4
+};
+
+/* Does the size depend on the loops outside? */
+static bool varies(loop_nest *n, const loop_axis *a) {
+  ir_ref range;
+  return loop_find(n->g, a->extent, IR_OP_RANGE, &range, 1) > 0;
+}
+
+int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block) {
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(n->g, root, IR_OP_LOAD, loads, MAX_FOUND);
+  int score = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t stride;
+    if (!loop_lane_stride(n, ir_src(n->g, loads[i], 1), range, block, &stride)) score -= 4;
+    else score += stride == 0 ? 1 : stride == 1 || stride == -1 ? 4 : -4;
+  }
+  return score;
+}
+
+/* Of the values below the roots: with reductions those of their terms, which are most of the work. What is
+ * rare may take several vectors, and does not count as an operation. */
+typedef struct usual_work {
+  int widest_bytes, operations; /* on floats */
+} usual_work;
+static usual_work work_of(loop_nest *n, const ir_ref *roots, uint32_t root_count) {
+  ir_graph *g = n->g;
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0, size = g->count;
+  usual_work work = {.widest_bytes = 1};
+  bool reached = ir_reachable(g, roots, root_count, &live, &count, &cap) == IR_OK;
+  bool *usual = reached ? loop_usual(g, roots, root_count, live, count) : NULL;
+  for (size_t i = 0; i < count && usual; i++) {
+    const ir_node *node = ir_get(g, live[i]);
+    if (!usual[live[i]]) continue;
+    int bytes = ir_dtypes[node->dtype].bytes;
+    if (bytes > work.widest_bytes) work.widest_bytes = bytes;
+    work.operations += ir_is_float((ir_dtype)node->dtype) && node->nsrc > 0 && node->op != IR_OP_LOAD;
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, usual, usual ? size : 0);
+  return work;
+}
+
+/* The copies of a reduction that reads its terms once: as many vectors side by side as make long pieces of a
+ * row, with the accumulators in registers. */
+static void choose_columns(loop_nest *n, loop_axis *vector, uint32_t reduce_count, bool positional) {
+  int columns = n->target->registers / (positional ? 4 : 2) / (int)(reduce_count > 4 ? 4 : reduce_count);
+  while (columns > 1 && (int64_t)vector->lanes * columns > ir_bounds_of(n->g, vector->extent).hi)
+    columns /= 2;
+  vector->unroll = columns;
+}
+
+/* Copies along the lanes of a chain of operations, where nothing else is copied: their steps alternate. An
+ * operation waits for the one before it while a processor does eight to sixteen others, and it looks some two
+ * hundred ahead: of a long chain those have to be of other elements. */
+static void choose_interleaved(loop_nest *n, loop_axis *vector, int operations) {
+  int64_t others = 1, size = ir_bounds_of(n->g, vector->extent).hi;
+  for (uint32_t i = 0; i < n->axis_count; i++) others *= n->axes[i].unroll;
+  if (others > 1 || n->target->registers < 32) return;
+  while (operations >= LONG && vector->unroll < MOST_COPIES && 2 * vector->unroll * vector->lanes <= size)
+    vector->unroll *= 2;
+  if (vector->unroll > 1) n->store = loop_sweep_ahead(n, n->store, vector->range);
+}
+
+bool loop_multiplies(const ir_graph *g, ir_ref reduce) {
+  ir_op term = ir_op_of(g, ir_src(g, reduce, 0));
+  bool product = term == IR_OP_FMA || term == IR_OP_MUL || term == IR_OP_DOT2;
+  return product && ir_arg_int(ir_get(g, reduce)) == IR_OP_ADD;
+}
+
+/* May lanes go along the axis? */
+static bool takes_lanes(loop_nest *n, uint32_t axis) {
+  return !loop_bounds_another(n, axis) && !loop_is_ordered(n, axis);
+}
+
+/* The axis along which elements that are written lie side by side; NULL: there is none. */
+static loop_axis *written_along(loop_nest *n, ir_ref index) {
+  loop_axis *last = NULL;
+  for (uint32_t i = 0; i < n->axis_count; i++) {
+    int64_t stride;
+    if (loop_stride(n->g, index, n->axes[i].range, &stride) && stride == 1 && takes_lanes(n, i))
+      last = &n->axes[i];
+  }
+  return last;
+}
+
+/* How well lanes along range suit the terms: those of a block share them, wherever blocks begin. */
+static int score_of(loop_nest *n, ir_ref reduce, ir_ref range) {
+  return loop_is_triangle(n->g, reduce, range)
+             ? 1
+             : loop_lane_score(n, ir_src(n->g, reduce, 0), range, loop_panel_step(n, reduce));
+}
+
+/* How well lanes along the axis suit what all reductions read; *far: some of it lies apart. */
+static int score_of_terms(loop_nest *n, const loop_axis *a, const ir_ref *reduces, uint32_t count,
+                          bool *far) {
+  int score = 0;
+  *far = false;
+  for (uint32_t k = 0; k < count; k++) {
+    int one = score_of(n, reduces[k], a->range);
+    *far |= one < 0;
+    score += one;
+  }
+  return score;
+}
+
+/* A reduction reads many terms for each element that it writes. Where its terms lie apart along `last`, the
+ * axis along which it writes, its lanes go along another one, where terms lie side by side, and what is
+ * written lies apart. */
+static loop_axis *read_along(loop_nest *n, loop_axis *last, const ir_ref *reduces, uint32_t count) {
+  loop_axis *best = last;
+  int64_t fresh = n->next_range; /* those of scores are of no use later */
+  bool far = !last;
+  for (uint32_t k = 0; k < count; k++)
+    if (last && loop_multiplies(n->g, reduces[k]) && loop_row_axis(n, last, reduces[k]))
+      return last; /* it has a tile */
+  int most = last ? score_of_terms(n, last, reduces, count, &far) : 0;
+  for (uint32_t i = 0; i < n->axis_count && far; i++) {
+    bool apart;
+    loop_axis *a = &n->axes[i];
+    if (ir_bounds_of(n->g, a->extent).hi < FEW_TERMS || varies(n, a) || !takes_lanes(n, i)) continue;
+    int score = score_of_terms(n, a, reduces, count, &apart);
+    if (!apart && score > most) best = a, most = score;
+  }
+  n->next_range = fresh;
+  return best;
+}
+
+/* Where lanes share a term, or terms lie apart along them, and they lie side by side along another axis: its
+ * steps follow one another inside those of the lanes, so that lines that were read are used up. */
+static void choose_order(loop_nest *n, const loop_axis *vector, ir_ref term) {
+  ir_ref loads[MAX_FOUND];
+  uint32_t count = loop_find(n->g, term, IR_OP_LOAD, loads, MAX_FOUND), near = n->axis_count, at = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    ir_ref index = ir_src(n->g, loads[i], 1);
+    int64_t stride;
+    if (loop_stride(n->g, index, vector->range, &stride) && (stride == 1 || stride == -1)) return;
+    for (uint32_t a = 0; a < n->axis_count; a++)
+      if (loop_stride(n->g, index, n->axes[a].range, &stride) && (stride == 1 || stride == -1)) near = a;
+  }
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (near == n->axis_count || loop_bounds_another(n, a) || loop_is_ordered(n, a)) return;
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (a != near) n->order[at++] = a;
+  n->order[at] = near;
+}
+
+/* Quotients of positions change between lanes unless these begin where they change: the first element from
+ * which on they do, or 0. */
+static int quotients_begin(loop_nest *n, const loop_axis *vector) {
+  ir_ref quotients[MAX_FOUND];
+  uint32_t count = loop_find(n->g, n->store, IR_OP_FLOORDIV, quotients, MAX_FOUND);
+  for (uint32_t i = 0; i < count; i++) {
+    const ir_node *q = ir_get(n->g, quotients[i]);
+    int64_t divisor, offset, stride;
+    if (loop_stride(n->g, q->src[0], vector->range, &stride) && stride == 1 &&
+        ir_is_const(n->g, q->src[1], &divisor) && divisor % vector->lanes == 0 &&
+        ir_is_const(n->g, pass_sub(n->g, q->src[0], vector->range), &offset))
+      return (int)(((-offset) % vector->lanes + vector->lanes) % vector->lanes);
+  }
+  return 0;
+}
+
+void loop_choose_lanes(loop_nest *n) {
+  if (n->target->lanes) {
+    loop_choose_group(n);
+    return;
+  }
+  ir_ref reduces[MAX_FOUND], target = ir_src(n->g, n->store, 1);
+  uint32_t reduce_count = loop_find(n->g, n->store, IR_OP_REDUCE, reduces, MAX_FOUND);
+  loop_axis *last = written_along(n, target);
+  if (reduce_count) last = read_along(n, last, reduces, reduce_count);
+  int best = last ? -1000 : -100000;
+  for (uint32_t k = 0; k < reduce_count; k++) {
+    const ir_node *r = ir_get(n->g, reduces[k]);
+    int along_output = last ? score_of(n, reduces[k], last->range) : -100000;
+    int along_reduced = loop_lane_score(n, r->src[0], r->src[r->nsrc - 1], 1);
+    if (along_output > best) best = along_output;
+    bool few = ir_bounds_of(n->g, ir_src(n->g, r->src[r->nsrc - 1], 0)).hi < FEW_TERMS && along_output > 0;
+    if (few || (last && loop_is_triangle(n->g, reduces[k], last->range))) continue;
+    if (along_reduced > along_output) n->lanes_in_reduction = true;
+  }
+  if (!last || n->lanes_in_reduction) return;
+  ir_ref terms[MAX_FOUND];
+  bool positional = false, product = false, triangle = false;
+  int64_t most = ir_bounds_of(n->g, last->extent).hi, size;
+  for (uint32_t k = 0; k < reduce_count; k++) {
+    const ir_node *r = ir_get(n->g, reduces[k]);
+    terms[k] = r->src[0];
+    positional |= ir_arg_int(r) == IR_OP_ARGMAX || ir_arg_int(r) == IR_OP_ARGMIN;
+    product |= loop_multiplies(n->g, reduces[k]);
+    if (!loop_is_triangle(n->g, reduces[k], last->range)) continue;
+    triangle = true; /* written out already; lanes of one block share its terms */
+    if (ir_is_const(n->g, ir_src(n->g, r->src[1], 0), &size) && size < most) most = size;
+  }
+  usual_work work = work_of(n, reduce_count ? terms : &n->store, reduce_count ? reduce_count : 1);
+  int lanes = n->target->vector_bytes / work.widest_bytes;
+  loop_axis *beside = reduce_count ? NULL : loop_alternating(n, last, lanes);
+  if (beside) last = beside;
+  if (beside) most = ir_bounds_of(n->g, last->extent).hi;
+  while (lanes > most) lanes /= 2;
+  if (lanes < MIN_LANES || (varies(n, last) && ir_bounds_of(n->g, last->extent).hi < SHORT * lanes)) return;
+  last->lanes = lanes;
+  if (triangle) last->head = quotients_begin(n, last);
+  if (!reduce_count) {
+    loop_choose_copies(n, last);
+    choose_interleaved(n, last, work.operations);
+  } else if (triangle || !product || !loop_choose_tile(n, last, reduces[0])) {
+    if (!triangle) choose_columns(n, last, reduce_count, positional);
+    choose_order(n, last, terms[0]);
+  }
+}

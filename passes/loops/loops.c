@@ -1,0 +1,386 @@
+/* Loop shaping: the stores of a kernel become nests with an explicit order, in one loop over blocks for
+ * threads.
+ *
+ *   thread   blocks: combinations of positions of the outermost digits
+ *   serial   steps of each axis, and what is left over, which fills no step
+ *   unroll   copies side by side: the rows and columns of a contraction's register tile
+ *   vector   lanes along the axis that is contiguous on most traffic
+ *
+ * A kernel in pieces has a nest for each; pieces that share outer ranges stand side by side in the loops over
+ * these. An axis along which updates may meet has neither lanes nor copies nor threads. Blocks are counted
+ * through the pieces, one after the other, and in each through whole steps and rests of its outermost digits.
+ */
+#include "loops.h"
+
+#include "passes/index/index.h"
+
+/* Stores that begin with the same ranges, and the axes that they share: all axes, of a store that is alone.
+ */
+typedef struct piece_group {
+  const ir_ref *stores;
+  uint32_t count;
+  loop_nest nest;
+  uint32_t threads; /* so many digits are blocks */
+} piece_group;
+
+static void keep_fresh(loop_nest *base, const loop_nest *used) {
+  if (base->next_range < used->next_range) base->next_range = used->next_range;
+}
+
+static uint32_t shared_axes(const loop_nest *a, const loop_nest *b) {
+  uint32_t shared = 0;
+  while (shared < a->axis_count && shared < b->axis_count && a->axes[shared].range == b->axes[shared].range)
+    shared++;
+  return shared;
+}
+
+/* The stores from the first one on that share axes with it, and the work at one position of these. */
+static bool read_group(loop_nest *base, const ir_ref *stores, uint32_t count, piece_group *out,
+                       int64_t *work) {
+  loop_nest *nest = &out->nest;
+  *out = (piece_group){.stores = stores, .count = 1, .nest = *base};
+  nest->store = stores[0];
+  if (!loop_find_axes(nest)) return false;
+  keep_fresh(base, nest);
+  uint32_t shared = nest->axis_count;
+  for (; out->count < count && shared; out->count++) {
+    loop_nest other = *base;
+    other.store = stores[out->count];
+    if (!loop_find_axes(&other)) return false;
+    keep_fresh(base, &other);
+    uint32_t both = shared_axes(nest, &other);
+    if (!both) break;
+    if (both < shared) shared = both;
+  }
+  nest->next_range = base->next_range;
+  *work = 0;
+  for (uint32_t i = 0; i < out->count && out->count > 1; i++) {
+    loop_nest other = *base;
+    other.store = stores[i];
+    if (!loop_find_axes(&other)) return false;
+    *work += loop_work_inside(&other, shared);
+  }
+  if (out->count > 1) nest->axis_count = shared;
+  return true;
+}
+
+/* Moves that are given, and news of those taken and of others. */
+static bool shape_from_outside(loop_nest *n, bool threads) {
+  const pass_shaping *s = n->shaping;
+  uint32_t nest = (*n->nests)++;
+  const char *given = s->given ? s->given(s->user, s->kernel, nest) : NULL;
+  if (given && !loop_moves_apply(n, nest, given)) return false;
+  if (s->taken) loop_moves_tell(n, s->taken, nest);
+  if (s->offered) loop_offer(n, nest, threads);
+  return true;
+}
+
+/* Are there values that one store of the group keeps for another? */
+static bool has_locals(const ir_graph *g, const piece_group *group) {
+  for (uint32_t i = 0; i < group->count; i++)
+    if (ir_op_of(g, ir_src(g, group->stores[i], 0)) == IR_OP_LOCAL) return true;
+  return false;
+}
+
+/* The digits of the group's axes. */
+static bool shape_group(loop_nest *base, piece_group *group, bool threads, int64_t work) {
+  loop_nest *nest = &group->nest;
+  for (uint32_t a = 0; a < nest->axis_count; a++) nest->order[a] = a;
+  nest->shares = group->count > 1;
+  nest->has_locals = nest->shares && has_locals(base->g, group);
+  if (!nest->shares) {
+    loop_merge_axes(nest);
+    loop_choose_lanes(nest);
+    work = loop_work_inside(nest, nest->axis_count);
+  }
+  loop_choose_digits(nest, threads, work);
+  keep_fresh(base, nest);
+  if (base->shaping && !shape_from_outside(nest, threads)) return false;
+  while (group->threads < nest->digit_count && nest->digits[group->threads].binding == IR_THREAD)
+    group->threads++;
+  return true;
+}
+
+static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count);
+
+/* Inside the loops that the stores of a group share. */
+static ir_ref shared_body(loop_place *p) {
+  loop_nest *n = p->n;
+  const piece_group *group = p->user;
+  ir_ref moved[MAX_STORES], from[MAX_NEST], bound[MAX_FOUND_RANGES];
+  for (uint32_t a = 0; a < n->axis_count; a++) from[a] = n->axes[a].range;
+  for (uint32_t i = 0; i < group->count; i++) {
+    ir_ref store = n->has_locals && !n->target->lanes ? loop_fetch_ahead(n, group->stores, group->count, i)
+                                                      : group->stores[i];
+    if (!(moved[i] = pass_substitute(n->g, store, from, p->start, n->axis_count))) return 0;
+  }
+  loop_nest inner = {.g = n->g,
+                     .target = n->target,
+                     .shaping = n->shaping,
+                     .nests = n->nests,
+                     .locals = n->locals,
+                     .items = n->items,
+                     .next_range = n->next_range,
+                     .bound = bound};
+  for (uint32_t i = 0; i < n->bound_count; i++) bound[inner.bound_count++] = n->bound[i];
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    inner.bound_count += loop_find(n->g, p->start[a], IR_OP_RANGE, bound + inner.bound_count,
+                                   MAX_FOUND_RANGES - inner.bound_count);
+  ir_ref effect = all_pieces(&inner, moved, group->count);
+  n->next_range = inner.next_range;
+  return effect;
+}
+
+static ir_ref place_group(loop_nest *base, piece_group *group, loop_place *p, uint32_t first) {
+  p->n = &group->nest;
+  p->body = group->count > 1 ? shared_body : loop_store_body;
+  p->user = group;
+  group->nest.bound = base->bound, group->nest.bound_count = base->bound_count;
+  group->nest.next_range = base->next_range;
+  ir_ref effect = loop_place_from(p, first);
+  keep_fresh(base, &group->nest);
+  return effect;
+}
+
+static ir_ref all_pieces(loop_nest *base, const ir_ref *stores, uint32_t count) {
+  ir_ref parts[MAX_STORES];
+  uint32_t part_count = 0;
+  piece_group group;
+  int64_t work;
+  for (uint32_t i = 0; i < count; i += group.count) {
+    if (!read_group(base, stores + i, count - i, &group, &work)) return 0;
+    if (!shape_group(base, &group, false, work)) return 0;
+    parts[part_count++] = place_group(base, &group, &(loop_place){0}, 0);
+  }
+  return loop_unite(base->g, parts, part_count) ? loop_sequence(base->g, parts, part_count) : 0;
+}
+
+ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items) {
+  ir_ref ranges[MAX_FOUND_RANGES];
+  if (n->bound_count + count > MAX_FOUND_RANGES) return 0;
+  loop_nest inner = {.g = n->g,
+                     .target = n->target,
+                     .nests = n->nests,
+                     .locals = n->locals,
+                     .items = items,
+                     .next_range = n->next_range,
+                     .bound = ranges};
+  for (uint32_t i = 0; i < n->bound_count; i++) ranges[inner.bound_count++] = n->bound[i];
+  for (uint32_t i = 0; i < count; i++) ranges[inner.bound_count++] = bound[i];
+  ir_ref effect = all_pieces(&inner, &store, 1);
+  n->next_range = inner.next_range;
+  return effect;
+}
+
+/* threads */
+
+enum { MAX_BOXES = 256 };
+
+/* Whole steps or the rest of each thread digit: a box of blocks of equal size. */
+typedef struct block_box {
+  piece_group *group;
+  uint32_t rests; /* set of thread digits */
+  ir_ref blocks;
+} block_box;
+
+static bool reaches_back(const piece_group *group, uint32_t t, int64_t *size) {
+  const loop_digit *digit = &group->nest.digits[t];
+  return ir_is_const(group->nest.g, group->nest.axes[digit->axis].extent, size) &&
+         loop_reaches_back(&group->nest, digit, *size);
+}
+
+static ir_ref whole_steps(ir_graph *g, const piece_group *group, uint32_t t) {
+  const loop_digit *digit = &group->nest.digits[t];
+  ir_ref extent = group->nest.axes[digit->axis].extent;
+  int64_t size;
+  if (reaches_back(group, t, &size)) return ir_index(g, size / digit->step + 1);
+  return digit->step == 1 ? extent : pass_div_int(g, extent, digit->step);
+}
+
+/* Of thread digit t, in this box: how many blocks, and elements in each. */
+static ir_ref blocks_along(ir_graph *g, const block_box *box, uint32_t t, ir_ref *elements) {
+  const loop_digit *digit = &box->group->nest.digits[t];
+  bool rest = box->rests >> t & 1;
+  ir_ref extent = box->group->nest.axes[digit->axis].extent;
+  int64_t size;
+  bool none = digit->step == 1 || reaches_back(box->group, t, &size);
+  *elements = ir_index(g, rest && none ? 0 : digit->step);
+  if (rest && !none) *elements = pass_mod_int(g, extent, digit->step);
+  return rest ? ir_index(g, 1) : whole_steps(g, box->group, t);
+}
+
+/* False where there is nothing in the box. */
+static bool count_blocks(ir_graph *g, block_box *box) {
+  box->blocks = ir_index(g, 1);
+  for (uint32_t t = 0; t < box->group->threads; t++) {
+    ir_ref elements, blocks = blocks_along(g, box, t, &elements);
+    if (ir_bounds_of(g, blocks).hi <= 0 || ir_bounds_of(g, elements).hi <= 0) return false;
+    box->blocks = pass_mul(g, box->blocks, blocks);
+  }
+  return true;
+}
+
+static bool is_one_block(ir_graph *g, ir_ref blocks) { return ir_bounds_of(g, blocks).hi <= 1; }
+
+/* The loops inside block number `at` of the box. */
+static ir_ref inside_block(loop_nest *base, const block_box *box, ir_ref at) {
+  ir_graph *g = base->g;
+  loop_place p = {0};
+  for (uint32_t t = box->group->threads; t-- > 0;) {
+    const loop_digit *digit = &box->group->nest.digits[t];
+    ir_ref elements, blocks = pass_max(g, ir_index(g, 1), blocks_along(g, box, t, &elements));
+    ir_ref position = t ? pass_mod(g, at, blocks) : at;
+    if (t) at = pass_div(g, at, blocks);
+    ir_ref first = box->rests >> t & 1 ? pass_mul_int(g, whole_steps(g, box->group, t), digit->step)
+                                       : pass_mul_int(g, position, digit->step);
+    int64_t size;
+    if (reaches_back(box->group, t, &size)) first = pass_min(g, first, ir_index(g, size - digit->step));
+    p.start[digit->axis] = first;
+    p.left[digit->axis] = elements;
+  }
+  return place_group(base, box->group, &p, box->group->threads);
+}
+
+/* The box's blocks are those from `first` on. Of a `block` outside there is nothing to do, which a loop of no
+ * round says. */
+static ir_ref block_of(loop_nest *base, const block_box *box, ir_ref block, ir_ref first, bool alone) {
+  ir_graph *g = base->g;
+  if (alone) return inside_block(base, box, block);
+  ir_ref zero = ir_index(g, 0), one = ir_index(g, 1), at = pass_sub(g, block, first);
+  ir_ref within = pass_min(g, pass_add_int(g, at, 1), pass_sub(g, box->blocks, at));
+  ir_ref runs = pass_max(g, zero, pass_min(g, one, within));
+  int64_t known;
+  at = pass_max(g, zero, pass_min(g, at, pass_add_int(g, box->blocks, -1)));
+  ir_ref range = ir_is_const(g, runs, &known) && known == 1 ? 0 : loop_fresh_range(base, runs);
+  ir_ref effect = inside_block(base, box, at);
+  return range ? loop_wrap(g, range, IR_SERIAL, effect) : effect;
+}
+
+static bool find_boxes(loop_nest *base, piece_group *group, block_box *boxes, uint32_t *count) {
+  for (uint32_t rests = 0; rests >> group->threads == 0; rests++) {
+    block_box box = {.group = group, .rests = rests};
+    if (!count_blocks(base->g, &box)) continue;
+    if (*count == MAX_BOXES) {
+      ir_fail(base->g->error, IR_ERR_INTERNAL, "a kernel has more than %d kinds of blocks", MAX_BOXES);
+      return false;
+    }
+    boxes[(*count)++] = box;
+  }
+  return true;
+}
+
+/* Boxes of many blocks are counted one after the other; what is one block, or none, runs in the first. */
+static ir_ref thread_loop(loop_nest *base, piece_group *groups, uint32_t group_count) {
+  ir_graph *g = base->g;
+  block_box boxes[MAX_BOXES];
+  ir_ref parts[MAX_BOXES], zero = ir_index(g, 0), total = zero, first = zero;
+  uint32_t count = 0, singles = 0;
+  for (uint32_t i = 0; i < group_count; i++)
+    if (!find_boxes(base, &groups[i], boxes, &count)) return 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (is_one_block(g, boxes[i].blocks)) singles++;
+    else total = pass_add(g, total, boxes[i].blocks);
+  }
+  if (singles || !count) total = pass_max(g, total, ir_index(g, 1));
+  bool alone = count == 1 && (!singles || ir_bounds_of(g, boxes[0].blocks).lo == 1);
+  ir_ref range = loop_fresh_range(base, total), block = is_one_block(g, total) ? zero : range;
+  base->bound = &range, base->bound_count = 1;
+  for (uint32_t i = 0; i < count; i++) {
+    bool single = is_one_block(g, boxes[i].blocks);
+    parts[i] = block_of(base, &boxes[i], block, single ? zero : first, alone);
+    if (!parts[i]) return 0;
+    if (!single) first = pass_add(g, first, boxes[i].blocks);
+  }
+  return loop_wrap(g, range, IR_THREAD, loop_sequence(g, parts, count));
+}
+
+/* A group for each run of stores that share axes. */
+static ir_ref shaped(loop_nest *base, const ir_ref *stores, uint32_t count) {
+  piece_group *groups = ir_alloc(base->g->mem, count * sizeof *groups);
+  uint32_t group_count = 0;
+  ir_ref root = 0;
+  int64_t work;
+  bool ok = groups != NULL;
+  if (!ok) ir_fail(base->g->error, IR_ERR_MEMORY, "out of memory shaping a kernel's loops");
+  for (uint32_t i = 0; i < count && ok; i += groups[group_count++].count) {
+    ok = read_group(base, stores + i, count - i, &groups[group_count], &work);
+    if (ok) ok = shape_group(base, &groups[group_count], true, work);
+  }
+  if (ok) root = thread_loop(base, groups, group_count);
+  ir_free(base->g->mem, groups, count * sizeof *groups);
+  return root;
+}
+
+/* Rounds that moves from outside have taken apart would have locals of their own. */
+static bool locals_are_whole(ir_graph *g, ir_ref effect) {
+  ir_ref locals[IR_MAX_LOCALS + 1];
+  uint32_t count = loop_find(g, effect, IR_OP_LOCAL, locals, IR_MAX_LOCALS + 1);
+  bool whole = count <= IR_MAX_LOCALS;
+  for (uint32_t i = 0; i < count && whole; i++)
+    for (uint32_t k = 0; k < i && whole; k++)
+      whole = ir_arg_int(ir_get(g, locals[i])) != ir_arg_int(ir_get(g, locals[k]));
+  if (!whole)
+    ir_fail(g->error, IR_ERR_INVALID,
+            "moves: the first axis of a kernel with locals is one digit, a round; it cannot be split");
+  return whole;
+}
+
+/* KERNEL(effect, params by slot, variables) */
+static ir_ref kernel(ir_graph *g, ir_ref effect) {
+  enum { ROOM = 1024 };
+  ir_ref src[1 + 2 * ROOM] = {effect};
+  uint32_t params = loop_find(g, effect, IR_OP_PARAM, src + 1, ROOM), slots = 0;
+  for (uint32_t i = 1; i < params; i++) /* by slot */
+    for (uint32_t k = i; k > 0 && ir_arg_int(ir_get(g, src[k + 1])) < ir_arg_int(ir_get(g, src[k])); k--) {
+      ir_ref swap = src[k + 1];
+      src[k + 1] = src[k], src[k] = swap;
+    }
+  if (params) slots = (uint32_t)ir_arg_int(ir_get(g, src[params])) + 1;
+  uint32_t vars = loop_find(g, effect, IR_OP_VAR, src + 1 + params, ROOM);
+  return ir_make(g, IR_OP_KERNEL, IR_NONE, ir_pack_arg(slots, 0), src, 1 + params + vars);
+}
+
+/* Pieces of a store for groups of work-items: each has groups of its own, in which all have something to do.
+ */
+static bool part_pieces(ir_graph *g, const ir_target *target, loop_stores *stores) {
+  ir_ref local;
+  if (!target->lanes || stores->count < 2) return true;
+  for (uint32_t i = 0; i < stores->count; i++)
+    if (loop_is_update(g, stores->store[i]) || loop_find(g, stores->store[i], IR_OP_LOCAL, &local, 1))
+      return true;
+  return loop_part(g, stores);
+}
+
+/* The locals that the stores have, and what is kept for the exchange where reductions may stand beside what
+ * gets locals now. */
+static loop_locals find_locals(ir_graph *g, const ir_target *target, const loop_stores *stores) {
+  loop_locals all = {.bytes = stores->count > 1 ? loop_exchange_bytes(target) : 0};
+  uint64_t met = 0;
+  for (uint32_t i = 0; i < stores->count; i++) {
+    ir_ref found[IR_MAX_LOCALS];
+    for (uint32_t k = loop_find(g, stores->store[i], IR_OP_LOCAL, found, IR_MAX_LOCALS); k-- > 0;) {
+      const ir_node *local = ir_get(g, found[k]);
+      uint32_t number = (uint32_t)ir_arg_int(local);
+      int64_t size = 0;
+      if (met >> number & 1) continue;
+      met |= (uint64_t)1 << number;
+      if (ir_is_const(g, local->src[0], &size)) all.bytes += size * ir_dtypes[local->dtype].bytes;
+      if (number >= all.count) all.count = number + 1;
+    }
+  }
+  return all;
+}
+
+ir_ref pass_loops(ir_graph *g, ir_ref effect, const ir_target *target, const pass_shaping *shaping) {
+  uint32_t nests = 0;
+  loop_locals locals = {0};
+  loop_nest base = {.g = g, .target = target, .shaping = shaping, .nests = &nests, .locals = &locals};
+  loop_stores stores;
+  if (!loop_read_stores(g, effect, &stores) || !loop_stream(g, target, &stores) ||
+      !part_pieces(g, target, &stores) || !loop_stage(g, target, &stores) ||
+      !loop_share_terms(g, target, &stores))
+    return 0;
+  locals = find_locals(g, target, &stores);
+  ir_ref root = shaped(&base, stores.store, stores.count);
+  return root && locals_are_whole(g, root) ? kernel(g, root) : 0;
+}

@@ -1,0 +1,314 @@
+/* Reductions as loops with carried values.
+ *
+ * The order in which floats are combined depends on the extents only, never on threads or on the machine. A
+ * sum is blocked: each accumulator sums runs of 32, then runs of 8 of those, and so on. Lanes in a reduced
+ * range have REDUCE_UNROLL accumulators in each of REDUCE_LANE_BYTES, combined in pairs.
+ *
+ * Error. The first addition of a run is to 0. So one accumulator of n terms makes d(n) = 31 + 7*log8(n/32)
+ * roundings, the logarithm rounded up; lanes make n/64 of n, and add 2 + 4 for the pairs and at most 5 for
+ * what fills no whole step. In two steps (passes/lower/split_reduction.c) the n/p terms of a part and the p parts count
+ * together, p <= 2048. Work-items of a group are more lanes, whose pairs are at most 10, and have fewer
+ * terms. The most for n < 2^31 is d(2^31/64) + d(64) = 80 + 38, which keeps the error below 128 u sum|x|
+ * (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima,
+ * and few terms, need no blocks and carry one accumulator through all loops. */
+#include "reduce.h"
+
+#include "passes/index/index.h"
+
+#include <math.h>
+
+enum {
+  RUN = 32,
+  OUTER_RUN = 8,
+  FEW = 32,   /* terms that are added one after the other */
+  MUCH = 192, /* operations of these terms that are written out */
+  MAX_REDUCTIONS = 128
+};
+
+ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t) {
+  bool is_float = ir_is_float(t), is_signed = ir_dtypes[t].kind == IR_KIND_SIGNED;
+  int bits = ir_dtypes[t].bytes * 8;
+  uint64_t all = ~(uint64_t)0 >> (bits ? 64 - bits : 0);
+  switch ((int)op) {
+  case IR_OP_ADD: return is_float ? ir_float(g, t, 0) : ir_int(g, t, 0);
+  case IR_OP_MUL: return is_float ? ir_float(g, t, 1) : ir_int(g, t, 1);
+  case IR_OP_AND: return ir_bool(g, true);
+  case IR_OP_OR: return ir_bool(g, false);
+  case IR_OP_MAX:
+  case IR_OP_ARGMAX:
+    if (is_float) return ir_float(g, t, -INFINITY);
+    return ir_int(g, t, is_signed ? -(int64_t)(all >> 1) - 1 : 0);
+  default:
+    if (is_float) return ir_float(g, t, INFINITY);
+    return ir_int(g, t, t == IR_BOOL ? 1 : (int64_t)(is_signed ? all >> 1 : all));
+  }
+}
+
+static ir_ref carry(const reduction *r, ir_ref range) {
+  return ir_make(r->n->g, IR_OP_CARRY, r->dtype, ir_pack_arg(0, 0), &range, 1);
+}
+
+static ir_ref value_loop(ir_graph *g, ir_ref range, int binding, ir_ref init, ir_ref next) {
+  if (!init || !next) return 0;
+  return ir_make(g, IR_OP_LOOP, ir_dtype_of(g, init), ir_pack_arg(1, binding), (ir_ref[]){range, init, next},
+                 3);
+}
+
+bool loop_is_product(const ir_graph *g, ir_ref value) {
+  const ir_node *n = ir_get(g, value);
+  return n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
+}
+
+/* carry op value; a term of a contraction is added with one rounding where the machine can */
+static ir_ref combine(const reduction *r, ir_ref so_far, ir_ref value) {
+  ir_graph *g = r->n->g;
+  if (r->op == IR_OP_ADD && loop_is_product(g, value)) {
+    ir_ref a = ir_src(g, value, 0), b = ir_src(g, value, 1);
+    if (r->n->target->has_fma) return ir_make(g, IR_OP_FMA, r->dtype, 0, (ir_ref[]){a, b, so_far}, 3);
+    value = ir_binary(g, IR_OP_MUL, a, b);
+  }
+  /* a machine's steps towards a maximum of floats often begin with the first operand: keep what is carried
+   * from waiting for them */
+  bool turned = r->op == IR_OP_MAX || r->op == IR_OP_MIN;
+  return ir_make(g, r->op, r->dtype, 0, (ir_ref[]){turned ? value : so_far, turned ? so_far : value}, 2);
+}
+
+ir_ref loop_add_product(loop_nest *n, ir_ref term, const ir_ref *factors, ir_ref so_far) {
+  reduction r = {.n = n, .op = IR_OP_ADD, .dtype = ir_dtype_of(n->g, term)};
+  const ir_node *t = ir_get(n->g, term);
+  ir_ref src[] = {factors[0], factors[1], t->nsrc > 2 ? t->src[2] : 0};
+  ir_ref value = ir_make(n->g, (ir_op)t->op, r.dtype, t->arg, src, t->nsrc);
+  return value && so_far ? combine(&r, so_far, value) : 0;
+}
+
+static void add_range(reduction *r, ir_ref range) {
+  if (r->range_count < REDUCE_LOOPS) r->ranges[r->range_count++] = range;
+}
+
+ir_ref reduce_position_of(reduction *r, ir_ref extent) {
+  ir_graph *g = r->n->g;
+  ir_ref counts[REDUCE_LEVELS] = {extent};
+  int64_t run[REDUCE_LEVELS] = {r->run};
+  uint32_t levels = 0;
+  while (r->blocked && levels + 1 < REDUCE_LEVELS && ir_bounds_of(g, counts[levels]).hi > run[levels]) {
+    counts[levels + 1] = pass_ceil_div(g, counts[levels], ir_index(g, run[levels]));
+    run[++levels] = OUTER_RUN;
+  }
+  int64_t single;
+  if (ir_is_const(g, counts[levels], &single) && single == 1) return ir_index(g, 0);
+  ir_ref position = loop_fresh_range(r->n, counts[levels]);
+  add_range(r, position);
+  while (levels-- > 0) {
+    ir_ref start = pass_mul_int(g, position, run[levels]), left = pass_sub(g, counts[levels], start);
+    ir_ref range = loop_fresh_range(r->n, pass_min(g, left, ir_index(g, run[levels])));
+    add_range(r, range);
+    position = pass_add(g, start, range);
+  }
+  return position;
+}
+
+/* The loops over r->ranges around body. */
+static ir_ref serial_loops(const reduction *r, ir_ref body) {
+  ir_graph *g = r->n->g;
+  ir_ref value = body;
+  for (uint32_t i = r->range_count; i-- > 0;) {
+    bool innermost = i + 1 == r->range_count, chained = !r->blocked && i > 0;
+    ir_ref init = chained ? carry(r, r->ranges[i - 1]) : r->identity;
+    ir_ref next = innermost || r->blocked ? combine(r, carry(r, r->ranges[i]), value) : value;
+    value = value_loop(g, r->ranges[i], IR_SERIAL, init, next);
+  }
+  return value;
+}
+
+/* Reduce over ranges[0..count), with range `last` (when not 0) taken at `at` instead. */
+static ir_ref reduce_serially(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref last, ir_ref extent,
+                              ir_ref scale, ir_ref offset) {
+  ir_graph *g = r->n->g;
+  ir_ref to[IR_MAX_RANK + 1], from[IR_MAX_RANK + 1];
+  uint32_t replaced = 0;
+  r->range_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    from[replaced] = ranges[i];
+    to[replaced++] = reduce_position_of(r, ir_src(g, ranges[i], 0));
+  }
+  if (last) {
+    from[replaced] = last;
+    to[replaced++] = pass_add(g, pass_mul(g, reduce_position_of(r, extent), scale), offset);
+  }
+  ir_ref body = pass_substitute(g, r->body, from, to, replaced);
+  if (r->inside.lane) body = reduce_only_inside(r, body, pass_sub(g, to[replaced - 1], r->inside.start));
+  return serial_loops(r, body);
+}
+
+ir_ref reduce_lanes(const reduction *r, ir_ref range, int binding, ir_ref value) {
+  ir_ref next = value ? ir_make(r->n->g, r->op, r->dtype, 0, (ir_ref[]){carry(r, range), value}, 2) : 0;
+  return value_loop(r->n->g, range, binding, r->identity, next);
+}
+
+/* What fills no whole step, for each lane; lanes behind the end add nothing. */
+static ir_ref rest_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, ir_ref lane, int lanes,
+                            ir_ref rest) {
+  ir_graph *g = r->n->g;
+  ir_ref last = ranges[count - 1], start = pass_sub(g, ir_src(g, last, 0), rest), width = ir_index(g, lanes);
+  r->inside.lane = lane, r->inside.start = start, r->inside.count = rest;
+  ir_ref value = reduce_serially(r, ranges, count - 1, last, pass_ceil_div(g, rest, width), width,
+                                 pass_add(g, start, lane));
+  r->inside.lane = 0;
+  return value;
+}
+
+/* The last range in lanes: accumulators side by side, then what fills no whole step of all of them. */
+static ir_ref reduce_in_lanes(reduction *r, const ir_ref *ranges, uint32_t count, int lanes, int unroll) {
+  ir_graph *g = r->n->g;
+  ir_ref last = ranges[count - 1], extent = ir_src(g, last, 0);
+  int64_t step = (int64_t)lanes * unroll;
+  ir_ref lane = loop_fresh_range(r->n, ir_index(g, lanes)),
+         block = unroll > 1 ? loop_fresh_range(r->n, ir_index(g, unroll)) : 0;
+  ir_ref offset = block ? pass_add(g, pass_mul_int(g, block, lanes), lane) : lane;
+  ir_ref value =
+      reduce_serially(r, ranges, count - 1, last, pass_div_int(g, extent, step), ir_index(g, step), offset);
+  if (block) value = reduce_lanes(r, block, IR_UNROLL, value);
+  ir_ref rest = pass_mod_int(g, extent, step), tail = 0;
+  int64_t left;
+  bool whole = ir_is_const(g, rest, &left) && left == 0, masks = !whole && reduce_can_mask(r, last);
+  if (masks) tail = rest_in_lanes(r, ranges, count, lane, lanes, rest);
+  if (masks) value = value && tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
+  value = reduce_lanes(r, lane, IR_VECTOR, value);
+  if (whole || masks || !value) return value;
+  tail = reduce_serially(r, ranges, count - 1, last, rest, ir_index(g, 1), pass_sub(g, extent, rest));
+  return tail ? ir_make(g, r->op, r->dtype, 0, (ir_ref[]){value, tail}, 2) : 0;
+}
+
+void reduce_steps(const reduction *r, ir_ref body, int64_t most, int *lanes, int *unroll) {
+  int bytes = ir_dtypes[ir_dtype_of(r->n->g, body)].bytes;
+  *lanes = r->n->target->lanes ? loop_group_size(r->n) : REDUCE_LANE_BYTES / (bytes ? bytes : 1);
+  *unroll = REDUCE_UNROLL;
+  while (*unroll > 1 && (int64_t)*lanes * *unroll > most) *unroll /= 2;
+  while (*lanes > 1 && *lanes > most) *lanes /= 2;
+}
+
+/* How many terms, where that is a small number; otherwise 0. */
+static int64_t few_terms(const reduction *r, const ir_ref *ranges, uint32_t count) {
+  int64_t terms = 1, size;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!ir_is_const(r->n->g, ir_src(r->n->g, ranges[i], 0), &size) || size > FEW) return 0;
+    terms *= size;
+    if (terms > FEW) return 0;
+  }
+  return terms;
+}
+
+/* Operations of a term in all copies side by side. */
+static int64_t operations_of(const reduction *r) {
+  ir_graph *g = r->n->g;
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0;
+  int64_t operations = 0;
+  if (ir_reachable(g, &r->body, 1, &live, &count, &cap) == IR_OK)
+    for (size_t i = 0; i < count; i++)
+      operations += ir_dtype_of(g, live[i]) != IR_INDEX && ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_LEAF;
+  ir_free(g->mem, live, cap * sizeof *live);
+  for (uint32_t a = 0; a < r->n->axis_count; a++) operations *= r->n->axes[a].unroll;
+  return operations;
+}
+
+/* A few terms one after the other, without loops. */
+static ir_ref reduce_written_out(const reduction *r, const ir_ref *ranges, uint32_t count, int64_t terms) {
+  ir_graph *g = r->n->g;
+  ir_ref value = r->identity;
+  for (int64_t t = 0; t < terms && value; t++) {
+    ir_ref at[IR_MAX_RANK + 1];
+    int64_t rest = t, size = 1;
+    for (uint32_t i = count; i-- > 0; rest /= size) {
+      ir_is_const(g, ir_src(g, ranges[i], 0), &size);
+      at[i] = ir_index(g, rest % size);
+    }
+    ir_ref term = pass_substitute(g, r->body, ranges, at, count);
+    value = term ? combine(r, value, term) : 0;
+  }
+  return value;
+}
+
+ir_ref reduce_over(reduction *r, const ir_ref *ranges, uint32_t count) {
+  int lanes, unroll;
+  int64_t terms = r->position || r->n->lanes_in_reduction ? 0 : few_terms(r, ranges, count);
+  if (terms) r->blocked = false;
+  if (terms && terms * operations_of(r) <= MUCH) return reduce_written_out(r, ranges, count, terms);
+  reduce_steps(r, r->body, ir_bounds_of(r->n->g, ir_src(r->n->g, ranges[count - 1], 0)).hi, &lanes, &unroll);
+  if (r->n->lanes_in_reduction && lanes > 1) return reduce_in_lanes(r, ranges, count, lanes, unroll);
+  return reduce_serially(r, ranges, count, 0, 0, 0, 0);
+}
+
+/* Is a REDUCE's term chosen by comparing its position, with one of `others` if there are any? */
+static bool chooses_by_position(ir_graph *g, ir_ref reduce, const ir_ref *others, uint32_t count) {
+  const ir_node *r = ir_get(g, reduce), *term = ir_get(g, r->src[0]);
+  ir_ref *live = NULL, range = r->src[1];
+  size_t live_count = 0, cap = 0;
+  bool chooses = false;
+  if (r->nsrc != 2 || term->op != IR_OP_WHERE) return false;
+  if (ir_reachable(g, &term->src[0], 1, &live, &live_count, &cap) == IR_OK)
+    for (size_t i = 0; i < live_count && !chooses; i++) {
+      if (ir_ops[ir_op_of(g, live[i])].cls != IR_CLASS_COMPARE || !loop_depends(g, live[i], range)) continue;
+      chooses = count == 0;
+      for (uint32_t k = 0; k < count; k++) chooses |= loop_depends(g, live[i], others[k]);
+    }
+  ir_free(g->mem, live, cap * sizeof *live);
+  return chooses;
+}
+
+bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other) {
+  int64_t size;
+  return ir_is_const(g, ir_src(g, ir_src(g, reduce, 1), 0), &size) && size <= FEW &&
+         chooses_by_position(g, reduce, &other, 1);
+}
+
+/* The greatest or least of floats by their keys: integers are compared in one instruction, floats with signed
+ * zeros and NaN in about six, one waiting for the other. */
+static ir_ref reduce_by_keys(reduction *r, const ir_ref *ranges, uint32_t count) {
+  ir_graph *g = r->n->g;
+  ir_dtype t = r->dtype;
+  if (!(r->body = loop_key(g, r->op, r->body))) return 0;
+  r->dtype = ir_dtype_of(g, r->body);
+  r->identity = pass_identity(g, r->op, r->dtype);
+  return loop_key_value(g, r->op, reduce_over(r, ranges, count), t);
+}
+
+/* Squares, and products with a number, are added up like other terms, but with one rounding for each. */
+static bool is_contraction(const ir_graph *g, ir_ref term) {
+  const ir_node *n = ir_get(g, term);
+  return loop_is_product(g, term) && n->src[0] != n->src[1] && ir_op_of(g, n->src[1]) != IR_OP_CONST;
+}
+
+static ir_ref reduce_to_loops(loop_nest *n, ir_ref node) {
+  ir_graph *g = n->g;
+  const ir_node *d = ir_get(g, node);
+  reduction r = {.n = n, .op = (ir_op)ir_arg_int(d), .dtype = (ir_dtype)d->dtype, .body = d->src[0]};
+  bool positional = r.op == IR_OP_ARGMAX || r.op == IR_OP_ARGMIN;
+  ir_ref ranges[IR_MAX_RANK + 1];
+  uint32_t count = positional ? 1 : d->nsrc - 1;
+  for (uint32_t i = 0; i < count; i++) ranges[i] = d->src[1 + positional + i];
+  r.identity = pass_identity(g, r.op, ir_dtype_of(g, r.body));
+  r.position = positional ? d->src[1] : 0;
+  r.run = RUN / count > OUTER_RUN ? RUN / count : OUTER_RUN;
+  int64_t terms = positional || n->lanes_in_reduction ? 0 : few_terms(&r, ranges, count);
+  if (terms && count == 1 && chooses_by_position(g, node, NULL, 0)) /* of which some become constants */
+    return reduce_written_out(&r, ranges, count, terms);
+  reduce_end_at_mask(&r, ranges, count);
+  if (positional) return reduce_to_position(&r, ranges[0]);
+  r.blocked = r.op == IR_OP_ADD && ir_is_float(r.dtype) && !is_contraction(g, r.body);
+  if ((r.op == IR_OP_MAX || r.op == IR_OP_MIN) && ir_is_float(r.dtype) && !few_terms(&r, ranges, count))
+    return reduce_by_keys(&r, ranges, count);
+  return reduce_over(&r, ranges, count);
+}
+
+ir_ref loop_reductions(loop_nest *n, ir_ref root) {
+  ir_ref found[MAX_REDUCTIONS], loops[MAX_REDUCTIONS];
+  uint32_t count = loop_find(n->g, root, IR_OP_REDUCE, found, MAX_REDUCTIONS);
+  if (count == MAX_REDUCTIONS) {
+    ir_fail(n->g->error, IR_ERR_INTERNAL, "a kernel has more than %d reductions", MAX_REDUCTIONS - 1);
+    return 0;
+  }
+  for (uint32_t i = 0; i < count; i++)
+    if (!(loops[i] = reduce_to_loops(n, found[i]))) return 0;
+  return count ? pass_substitute(n->g, root, found, loops, count) : root;
+}

@@ -1,0 +1,173 @@
+/* The register tile of a contraction, and the order of the loops around it.
+ *
+ * The lanes run along one axis of the output, the columns; a load that they share is used again over rows: an
+ * axis along which the shared loads move and those along the lanes do not. The tile is as many vectors wide
+ * and rows high as there are registers for its sums. Axes along which both operands move stay outside; then
+ * come the columns, so that what a tile reads of them stays in the cache while the loops go over the rows. */
+#include "passes/patterns/contraction.h"
+#include "passes/index/index.h"
+#include "loops.h"
+
+enum {
+  MAX_LOADS = 256,
+  WINDOW_ROWS = 4,
+  NARROWEST_PANEL = 2 * 16, /* bytes: two columns of the narrowest vectors (pass_tile_of) */
+  ENOUGH_ROWS = 6,
+  MOST_ROWS = 12 /* as many as ways of the first-level cache: rows may be a power of two apart */
+};
+
+bool loop_lane_stride(loop_nest *n, ir_ref index, ir_ref range, int64_t block, int64_t *stride) {
+  if (loop_stride(n->g, index, range, stride)) return true;
+  if (block <= 1) return false;
+  ir_ref blocks = pass_ceil_div(n->g, ir_src(n->g, range, 0), ir_index(n->g, block));
+  ir_ref low = loop_fresh_range(n, ir_index(n->g, block)), high = loop_fresh_range(n, blocks);
+  ir_ref at = pass_add(n->g, pass_mul_int(n->g, high, block), low);
+  ir_ref inside = pass_substitute(n->g, index, &range, &at, 1);
+  return inside && loop_stride(n->g, inside, low, stride);
+}
+
+static pass_tile tile_of(const loop_nest *n, ir_ref reduce) {
+  const ir_node *r = ir_get(n->g, reduce);
+  int64_t terms = 1, size;
+  for (uint32_t i = 1; i < r->nsrc; i++) { /* of argmax the first is no range, and it is no contraction */
+    bool known =
+        ir_op_of(n->g, r->src[i]) == IR_OP_RANGE && ir_is_const(n->g, ir_src(n->g, r->src[i], 0), &size);
+    terms = known && terms <= INT32_MAX ? terms * size : 0;
+  }
+  return pass_tile_of(n->target, ir_dtype_of(n->g, reduce), terms);
+}
+
+int64_t loop_panel_step(const loop_nest *n, ir_ref reduce) {
+  int bytes = ir_dtypes[ir_dtype_of(n->g, reduce)].bytes;
+  return NARROWEST_PANEL / (bytes ? bytes : 1);
+}
+
+/* Does a load that moves along the lanes move along range as well? */
+static bool moves_with(loop_nest *n, const ir_ref *loads, uint32_t count, ir_ref lane, ir_ref range) {
+  for (uint32_t i = 0; i < count; i++)
+    if (loop_depends(n->g, loads[i], lane) && loop_depends(n->g, loads[i], range)) return true;
+  return false;
+}
+
+/* The axis of the rows: of those fit for it the one along which the shared loads make the smallest steps, of
+ * those long enough for a tile if there are any. */
+static loop_axis *row_axis(loop_nest *n, const loop_axis *vector, const ir_ref *loads, uint32_t count) {
+  loop_axis *best = NULL;
+  int64_t least = INT64_MAX, stride, longest = 0;
+  for (loop_axis *a = n->axes; a < n->axes + n->axis_count; a++) {
+    if (a == vector || moves_with(n, loads, count, vector->range, a->range)) continue;
+    int64_t height = ir_bounds_of(n->g, a->extent).hi;
+    if (height > ENOUGH_ROWS) height = ENOUGH_ROWS;
+    for (uint32_t i = 0; i < count; i++) {
+      if (!loop_depends(n->g, loads[i], a->range)) continue;
+      if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) stride = INT64_MAX - 1;
+      if (stride < 0) stride = -stride;
+      if (height > longest || (height == longest && stride < least))
+        longest = height, least = stride, best = a;
+    }
+  }
+  return best;
+}
+
+loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce) {
+  ir_ref loads[MAX_LOADS];
+  uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
+  return row_axis(n, vector, loads, count);
+}
+
+static bool is_box(loop_nest *n) {
+  for (uint32_t a = 0; a < n->axis_count; a++)
+    if (loop_bounds_another(n, a)) return false;
+  return true;
+}
+
+/* The columns go in front of the axes that only the rows' operand moves along. */
+static void move_columns_out(loop_nest *n, uint32_t vector, const ir_ref *loads, uint32_t count) {
+  uint32_t first = 0;
+  while (first < vector && moves_with(n, loads, count, n->axes[vector].range, n->axes[first].range)) first++;
+  for (uint32_t i = vector; i > first; i--) n->order[i] = n->order[i - 1];
+  n->order[first] = vector;
+}
+
+/* Without rows: an axis along which neighbours read the same elements, a window that a reduced range moves in
+ * the same steps. Copies along it load these once. */
+static loop_axis *window_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce, const ir_ref *loads,
+                              uint32_t count) {
+  const ir_node *r = ir_get(n->g, reduce);
+  int64_t step, other;
+  for (loop_axis *a = n->axes + n->axis_count; a-- > n->axes;)
+    for (uint32_t i = 0; i < count && a != vector; i++) {
+      ir_ref index = ir_src(n->g, loads[i], 1);
+      if (!loop_stride(n->g, index, a->range, &step) || step == 0) continue;
+      for (uint32_t k = 1; k < r->nsrc; k++)
+        if (loop_stride(n->g, index, r->src[k], &other) && other == step) return a;
+    }
+  return NULL;
+}
+
+/* At most `most` rows. Fewer are as fast while there are sums enough to wait for none, and while the columns
+ * come from the second cache at no more than half of its speed, a row for 32 bytes per cycle; where they
+ * leave no rest there is one tile to compile instead of two. Where rows overlap there is never a rest: of the
+ * upper third the number that does least, a tile of r rows reading one vector of columns for each term. */
+static void set_rows(loop_nest *n, loop_axis *row, int most, int columns) {
+  enum { SUMS = 12, FEWEST = 4 };
+  int64_t height = ir_bounds_of(n->g, row->extent).hi, known, least = INT64_MAX;
+  int rows = height < most ? (int)height : most;
+  if (loop_bounds_another(n, (uint32_t)(row - n->axes)) || rows < 1) return;
+  row->unroll = rows;
+  for (int r = rows; r >= 1 && ir_is_const(n->g, row->extent, &known); r--) {
+    bool exact = known % r == 0 && r >= FEWEST && r * columns >= SUMS;
+    int64_t cost = exact ? 0 : (known + r - 1) / r * (r + 1);
+    bool fits = exact || (row->overlaps && 3 * r >= 2 * most);
+    if (!fits || cost >= least) continue;
+    least = cost;
+    row->unroll = r;
+  }
+}
+
+/* Does every load make equal steps along the axis? Panels lie apart, and a tile must not cross them. */
+static bool has_strides(loop_nest *n, const loop_axis *a, const ir_ref *loads, uint32_t count) {
+  int64_t stride;
+  for (uint32_t i = 0; i < count; i++)
+    if (!loop_stride(n->g, ir_src(n->g, loads[i], 1), a->range, &stride)) return false;
+  return true;
+}
+
+/* Not packed: of few rows all in one tile, so that the columns are read once. */
+static int columns_beside(loop_nest *n, const loop_axis *row, ir_ref reduce, int sums) {
+  enum { FEWEST = 2 };
+  int columns = pass_tile_of(n->target, ir_dtype_of(n->g, reduce), 0).columns;
+  int64_t height = ir_bounds_of(n->g, row->extent).hi;
+  return height * columns > sums && height * FEWEST <= sums ? sums / (int)height : columns;
+}
+
+/* At most `most` vectors side by side; all of a short row in one tile. */
+static int fitting(const loop_nest *n, const loop_axis *vector, int most) {
+  int64_t width = ir_bounds_of(n->g, vector->extent).hi, all = (width + vector->lanes - 1) / vector->lanes;
+  bool exact = width % vector->lanes == 0;
+  if (all <= most && (exact || vector->overlaps)) return (int)all;
+  while (most > 1 && (int64_t)vector->lanes * most > width) most /= 2;
+  return most;
+}
+
+bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce) {
+  pass_tile tile = tile_of(n, reduce);
+  ir_ref loads[MAX_LOADS];
+  uint32_t count = loop_find(n->g, ir_src(n->g, reduce, 0), IR_OP_LOAD, loads, MAX_LOADS);
+  loop_axis *row = row_axis(n, vector, loads, count),
+            *window = row ? NULL : window_axis(n, vector, reduce, loads, count);
+  if (!row && !window) return false;
+  int sums = tile.rows * tile.columns, columns = tile.columns;
+  bool repeatable = loop_is_repeatable(n), strides = has_strides(n, vector, loads, count);
+  vector->overlaps = repeatable && strides;
+  if (window) columns = 1;
+  else if (strides) columns = columns_beside(n, row, reduce, sums);
+  vector->unroll = columns = fitting(n, vector, columns);
+  if (window) set_rows(n, window, WINDOW_ROWS, 1);
+  if (row) {
+    row->overlaps = repeatable && has_strides(n, row, loads, count);
+    set_rows(n, row, sums / columns < MOST_ROWS ? sums / columns : MOST_ROWS, columns);
+  }
+  if (row && is_box(n)) move_columns_out(n, (uint32_t)(vector - n->axes), loads, count);
+  return true;
+}

@@ -1,0 +1,235 @@
+/* Sums of squared deviations over more elements than a cache holds, as those of variances, with each element
+ * fetched once.
+ *
+ * Squares of deviations from the mean need the mean first: two rounds over all elements. So both sums go
+ * block by block, x[.., parts, block]. With s, q and r the sums over a block of x, of (x - c)^2 and of x - c,
+ * and c = s / n for a block of n elements,
+ *
+ *   sum of x           = sum over the parts of s
+ *   sum of (x - m)^2   = sum over the parts of q + e * (2 * r + n * e),   e = c - m
+ *
+ * The second is an identity, whatever c and m are: how c was rounded does not matter, as r says how far it is
+ * from the mean. The sums over a block read it while it is in the first cache (passes/fuse/row_group.c, passes/loops/jam.c).
+ *
+ * Error, in units of u. The sums over a block, blocked like others (passes/loops/reduce.c), make k roundings at most,
+ * those of the deviations, the products and the term included: k * q of q, k * 2 * |e| * sqrt(n * q) of
+ * 2 * e * r, since |x - c| sums up to sqrt(n * q) at most, and 5 * n * e^2 of the rest. c is so close to the
+ * mean of the block that q + n * e^2 is the true term, so the greater eigenvalue of [k, k; k, 5] times the
+ * term bounds the error. With one more rounding, and those of the sum over the parts, it stays below 128
+ * times the result: blocks and their number are chosen for that, and beyond about 2^22 elements there are
+ * none.
+ *
+ * Where q overflows the term is q: r may be infinite then, too. */
+#include "lower.h"
+
+#include <math.h>
+
+#include "passes/ops/check.h"
+#include "passes/ops/ops.h"
+
+enum {
+  LEAST_BLOCK = 256, /* elements: smaller ones are not worth their results */
+  MOST_BLOCK = 4096,
+  LONG_ROW = 64 << 10, /* bytes: shorter rows are in a near cache for the second round */
+  ROW = 512 << 10,     /* bytes: rows of slabs; of elements that others want too, only longer ones */
+  MOST_ROUNDINGS = 128
+};
+
+/* The operand of a sum or mean of squares of x - m, or 0; m as it was before it was expanded. */
+static ir_ref deviation_of(const ir_graph *g, ir_ref reduce, ir_ref *m) {
+  const ir_node *n = ir_get(g, reduce);
+  if ((n->op != IR_OP_SUM && n->op != IR_OP_MEAN) || (n->dtype != IR_F32 && n->dtype != IR_F64)) return 0;
+  const ir_node *square = ir_get(g, n->src[0]);
+  if (square->op != IR_OP_MUL || square->src[0] != square->src[1] || square->dtype != n->dtype) return 0;
+  const ir_node *off = ir_get(g, square->src[0]);
+  if (off->op != IR_OP_SUB || !ir_shape(g, off->src[1]) || ir_op_of(g, off->src[1]) != IR_OP_EXPAND) return 0;
+  *m = ir_src(g, off->src[1], 0);
+  return square->src[0];
+}
+
+static uint32_t axes_of(const ir_graph *g, ir_ref reduce) {
+  const ir_node *n = ir_get(g, reduce);
+  uint32_t set = 0;
+  for (uint32_t i = 1; i < n->nsrc; i++) set |= 1u << ir_get(g, n->src[i])->arg;
+  return set;
+}
+
+static bool is_sum_of(const ir_graph *g, ir_ref node, ir_ref x, uint32_t set) {
+  const ir_node *n = ir_get(g, node);
+  return (n->op == IR_OP_SUM || n->op == IR_OP_MEAN) && n->src[0] == x && axes_of(g, node) == set;
+}
+
+/* blocks */
+
+/* Of one accumulator: 31, and 7 for each further level of runs (passes/loops/reduce.c). */
+static double roundings_of_sum(int64_t terms) {
+  double roundings = 31;
+  for (int64_t runs = 32; runs < terms; runs *= 8) roundings += 7;
+  return roundings;
+}
+
+static bool is_bounded(int64_t block, int64_t parts) {
+  double k = roundings_of_sum(block) + 4, inside = (k + 5 + sqrt((k - 5) * (k - 5) + 4 * k * k)) / 2;
+  return inside + 1 + roundings_of_sum(parts) <= MOST_ROUNDINGS;
+}
+
+/* The largest divisor of the size that makes no block larger than is good. */
+static int64_t cut_of(int64_t size, int64_t inner, int64_t terms) {
+  for (int64_t cut = size < MOST_BLOCK / inner ? size : MOST_BLOCK / inner; cut > 1; cut--)
+    if (size % cut == 0 && is_bounded(cut * inner, terms / (cut * inner))) return cut;
+  return 1;
+}
+
+/* Blocks are of the last axes that are reduced, the first of these perhaps cut; all that stand behind any of
+ * them are. False where there are none that are good. */
+static bool choose_blocks(const ir_graph *g, lower_centred *c) {
+  ir_ref x = c->x;
+  uint32_t a = ir_rank(g, x), place[IR_MAX_RANK];
+  int64_t size[IR_MAX_RANK], terms = 1, block = 1;
+  if (a + 1 > IR_MAX_RANK) return false;
+  lower_places(g, x, place);
+  for (uint32_t i = 0; i < a; i++) {
+    if (place[i] != i || !ir_is_const(g, ir_dim(g, x, i), &size[i]) || size[i] < 1) return false;
+    if (c->axes >> i & 1) terms *= size[i];
+  }
+  while (a > 0 && c->axes >> (a - 1) & 1) {
+    int64_t cut = cut_of(size[--a], block, terms);
+    block *= cut;
+    if (cut != size[a]) break;
+  }
+  if (block < LEAST_BLOCK || terms == block) return false;
+  c->elements = block;
+  return terms * ir_dtypes[ir_dtype_of(g, x)].bytes > (c->wanted ? ROW : LONG_ROW);
+}
+
+/* Do others than these sums and deviations take x, or others than the squares the deviations? */
+static bool is_wanted(const ir_graph *g, const ir_ref *live, size_t count, const lower_centred *c) {
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    for (uint32_t k = 0; k < n->nsrc; k++) {
+      if (n->src[k] == c->x && live[i] != c->off && !is_sum_of(g, live[i], c->x, c->axes)) return true;
+      if (n->src[k] == c->off && (n->op != IR_OP_MUL || n->src[0] != n->src[1])) return true;
+    }
+  }
+  return false;
+}
+
+/* Is m what keepdims leaves of x? */
+static bool is_of_results(ir_graph *g, ir_ref m, ir_ref x, uint32_t set) {
+  if (ir_rank(g, m) != ir_rank(g, x)) return false;
+  for (uint32_t a = 0; a < ir_rank(g, x); a++)
+    if (ir_dim(g, m, a) != (set >> a & 1 ? ir_index(g, 1) : ir_dim(g, x, a))) return false;
+  return true;
+}
+
+static bool is_known(const lower_centreds *all, const lower_centred *c) {
+  for (uint32_t i = 0; i < all->count; i++)
+    if (all->found[i].x == c->x && all->found[i].axes == c->axes) return true;
+  return false;
+}
+
+void pass_find_centred(ir_graph *g, const ir_ref *live, size_t count, lower_centreds *out) {
+  out->count = 0;
+  for (size_t i = 0; i < count && out->count < LOWER_CENTRED; i++) {
+    ir_ref m, off = deviation_of(g, live[i], &m);
+    if (!off) continue;
+    lower_centred c = {.x = ir_src(g, off, 0), .off = off, .mean = m, .axes = axes_of(g, live[i])};
+    bool summed = false;
+    if (is_known(out, &c) || !is_of_results(g, m, c.x, c.axes)) continue;
+    for (size_t k = 0; k < count && !summed; k++) summed = is_sum_of(g, live[k], c.x, c.axes);
+    if (!summed) continue;
+    c.wanted = is_wanted(g, live, count, &c);
+    if (choose_blocks(g, &c)) out->found[out->count++] = c;
+  }
+}
+
+/* what becomes of the sums */
+
+static ir_ref sum_over(ir_graph *g, ir_ref x, uint32_t set) {
+  ir_ref axes[IR_MAX_RANK];
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < IR_MAX_RANK; i++)
+    if (set >> i & 1) axes[count++] = ir_index(g, i);
+  return x ? op_reduce(g, IR_OP_SUM, x, axes, count, false) : 0;
+}
+
+/* x as [.., parts, block]: the sets of axes of both. */
+static ir_ref in_blocks(ir_graph *g, const lower_centred *c, ir_ref x, uint32_t *parts, uint32_t *block) {
+  uint32_t rank = ir_rank(g, x), at = 0;
+  int64_t size[IR_MAX_RANK], cut[IR_MAX_RANK], left = c->elements;
+  ir_ref dims[IR_MAX_RANK];
+  for (uint32_t a = rank; a-- > 0;) {
+    ir_is_const(g, ir_dim(g, x, a), &size[a]);
+    cut[a] = left % size[a] == 0 ? size[a] : left;
+    if (!(c->axes >> a & 1)) cut[a] = 1, left = 1;
+    left /= cut[a];
+  }
+  *parts = *block = 0;
+  for (uint32_t a = 0; a < rank; a++) {
+    if (cut[a] != size[a] || cut[a] == 1) {
+      if (c->axes >> a & 1) *parts |= 1u << at;
+      dims[at++] = ir_index(g, size[a] / cut[a]);
+    }
+    if (cut[a] == 1) continue;
+    *block |= 1u << at;
+    dims[at++] = ir_index(g, cut[a]);
+  }
+  return op_reshape_known(g, x, dims, at);
+}
+
+/* x, which has the axes of `like` but for those of the set, at every position of these. */
+static ir_ref spread(ir_graph *g, ir_ref x, ir_ref like, uint32_t set) {
+  ir_ref dims[IR_MAX_RANK];
+  uint32_t rank = ir_rank(g, like);
+  for (uint32_t i = 0; i < rank; i++) dims[i] = set >> i & 1 ? ir_index(g, 1) : ir_dim(g, like, i);
+  x = x ? op_reshape_known(g, x, dims, rank) : 0;
+  for (uint32_t i = 0; i < rank; i++) dims[i] = ir_dim(g, like, i);
+  return x ? op_expand(g, x, dims, rank) : 0;
+}
+
+/* a * b, to be added up with one rounding for each term */
+static ir_ref product(ir_graph *g, ir_ref a, ir_ref b) {
+  ir_dtype t = ir_dtype_of(g, a);
+  return ir_make_tensor(g, IR_OP_FMA, t, ir_shape(g, a), 0, (ir_ref[]){a, b, ir_float(g, t, 0)}, 3);
+}
+
+/* What comes of the sums over a block needs the mean of all: it is computed after all blocks. */
+static ir_ref stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
+
+/* q + e * (2 * r + n * e) */
+static ir_ref moved(ir_graph *g, ir_ref q, ir_ref r, ir_ref e, ir_ref n) {
+  ir_ref two = ir_float(g, ir_dtype_of(g, q), 2), infinite = ir_float(g, ir_dtype_of(g, q), INFINITY);
+  ir_ref inner = op_binary(g, IR_OP_ADD, op_binary(g, IR_OP_MUL, r, two), op_binary(g, IR_OP_MUL, e, n));
+  ir_ref t = op_binary(g, IR_OP_ADD, q, op_binary(g, IR_OP_MUL, inner, e));
+  return op_where(g, op_binary(g, IR_OP_LT, q, infinite), t, q);
+}
+
+/* What is left to be summed over the set of axes *parts. */
+static ir_ref terms_of(ir_graph *g, const lower_centred *c, bool squares, ir_ref x, ir_ref mean,
+                       uint32_t *parts) {
+  uint32_t block;
+  ir_dtype t = ir_dtype_of(g, x);
+  ir_ref blocks = in_blocks(g, c, x, parts, &block), s = sum_over(g, blocks, block);
+  if (!squares || !s) return s;
+  ir_ref one = ir_float(g, t, 1), n = ir_float(g, t, (double)c->elements),
+         centre = op_binary(g, IR_OP_DIV, s, n),
+         off = op_binary(g, IR_OP_SUB, blocks, spread(g, centre, blocks, block));
+  if (!off) return 0;
+  ir_ref q = stored(g, sum_over(g, product(g, off, off), block)),
+         r = stored(g, sum_over(g, product(g, off, one), block)),
+         e = op_binary(g, IR_OP_SUB, centre, spread(g, mean, s, *parts));
+  return q && r && e ? moved(g, q, r, e, n) : 0;
+}
+
+bool pass_lower_centred(ir_graph *g, const lower_centreds *all, ir_ref old, const ir_ref *map, ir_ref *terms,
+                        uint32_t *parts) {
+  for (uint32_t i = 0; i < all->count; i++) {
+    const lower_centred *c = &all->found[i];
+    ir_ref m = 0;
+    bool squares = deviation_of(g, old, &m) == c->off && axes_of(g, old) == c->axes;
+    if (!squares && !is_sum_of(g, old, c->x, c->axes)) continue;
+    *terms = terms_of(g, c, squares, map[c->x], map[c->mean], parts);
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,250 @@
+/* Lowering: composite tensor operations become primitive ones, so that everything below knows few operations.
+ *
+ *   mean            sum of the accumulator's dtype, divided by the count
+ *   scatter_add     of f16 and bf16: in f32, rounded once
+ *   scatter, scatter_add   of no updates: what they would change
+ *   sum, prod       of f16 and bf16: in f32, rounded once; of integers: operand cast to the result's dtype
+ *                   first
+ *   any, all        max, min of bool
+ *   keepdims        the reduction without it, then reshape
+ *   matmul          product of two expanded views, summed over the shared axis
+ *
+ *   long reductions                         in two steps, split_reduction.c
+ *   sums of squared deviations              block by block where they are long, centred_sums.c
+ *   cumsum, cumprod, cummax, cummin         by blocks, cumulative.c
+ *   sort, argsort                           a network, sort.c
+ *   views of long rows that are turned      stored, materialize.c
+ */
+#include "passes/passes.h"
+
+#include <string.h>
+
+#include "passes/index/index.h"
+#include "lower.h"
+
+enum { JOIN_PARTS = 32 };
+
+typedef struct lowering {
+  ir_graph *g;
+  const ir_target *target;
+  ir_ref *map;  /* by old node */
+  bool *stored; /* by old node: it comes to live in memory */
+  lower_centreds centred;
+} lowering;
+
+static ir_ref view_to(ir_graph *g, ir_op op, ir_ref x, const ir_ref *dims, uint32_t rank) {
+  ir_ref src[IR_MAX_RANK + 1] = {x};
+  for (uint32_t i = 0; i < rank; i++) src[i + 1] = dims[i];
+  ir_ref shape = ir_tuple(g, dims, rank);
+  return shape == ir_shape(g, x) ? x : ir_make_tensor(g, op, ir_dtype_of(g, x), shape, 0, src, rank + 1);
+}
+
+static ir_ref scalar(ir_graph *g, ir_dtype dtype, double value) { return ir_float(g, dtype, value); }
+
+/* The reduction of x over n's axes in x's dtype (or i64 positions), without keepdims, reshaped to n's shape.
+ */
+static ir_ref reduced(const lowering *l, const ir_node *n, ir_op op, ir_ref x, ir_dtype dtype, ir_ref shape) {
+  ir_graph *g = l->g;
+  ir_ref src[IR_MAX_RANK + 1] = {x}, kept[IR_MAX_RANK];
+  bool gone[IR_MAX_RANK] = {false}, positional = op == IR_OP_ARGMAX || op == IR_OP_ARGMIN;
+  if (positional) gone[ir_arg_int(n)] = true;
+  for (uint32_t i = 1; i < n->nsrc; i++) gone[ir_get(g, src[i] = n->src[i])->arg] = true;
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < ir_rank(g, x); i++)
+    if (!gone[i]) kept[rank++] = ir_dim(g, x, i);
+  int64_t arg = ir_pack_arg(positional ? ir_arg_int(n) : 0, 0);
+  ir_ref r = 0;
+  if (!x || !pass_lower_parts(g, l->target, op, x, gone, &r))
+    r = ir_make_tensor(g, op, dtype, ir_tuple(g, kept, rank), arg, src, n->nsrc);
+  return r ? view_to(g, IR_OP_RESHAPE, r, ir_get(g, shape)->src, ir_get(g, shape)->nsrc) : 0;
+}
+
+/* The sum of x over n's axes, reshaped to the shape. */
+static ir_ref summed(const lowering *l, ir_ref old, ir_ref x, ir_dtype dtype, ir_ref shape) {
+  ir_graph *g = l->g;
+  ir_node over = *ir_get(g, old);
+  ir_ref terms;
+  uint32_t parts;
+  if (!pass_lower_centred(g, &l->centred, old, l->map, &terms, &parts))
+    return reduced(l, ir_get(g, old), IR_OP_SUM, x, dtype, shape);
+  ir_ref src[1 + IR_MAX_RANK] = {terms};
+  over.nsrc = 1;
+  for (uint32_t i = 0; i < IR_MAX_RANK; i++)
+    if (parts >> i & 1) src[over.nsrc++] = ir_index(g, i);
+  over.src = src;
+  return terms ? reduced(l, &over, IR_OP_SUM, terms, dtype, shape) : 0;
+}
+
+/* Number of elements that go into each result, as a value of dtype: a constant, or one value at every
+ * position. */
+static ir_ref reduce_count(ir_graph *g, const ir_node *n, ir_ref x, ir_ref shape, ir_dtype dtype) {
+  ir_ref count = ir_index(g, 1);
+  for (uint32_t i = 1; i < n->nsrc; i++)
+    count = pass_mul(g, count, ir_dim(g, x, (uint32_t)ir_get(g, n->src[i])->arg));
+  int64_t value;
+  if (ir_is_const(g, count, &value)) return scalar(g, dtype, (double)value);
+  const ir_node *dims = ir_get(g, shape);
+  ir_ref ones[IR_MAX_RANK], each = ir_make_tensor(g, IR_OP_CAST, dtype, ir_tuple(g, NULL, 0), 0, &count, 1);
+  for (uint32_t i = 0; i < dims->nsrc; i++) ones[i] = ir_index(g, 1);
+  each = each ? view_to(g, IR_OP_RESHAPE, each, ones, dims->nsrc) : 0;
+  return each ? view_to(g, IR_OP_EXPAND, each, dims->src, dims->nsrc) : 0;
+}
+
+static ir_ref lower_reduce(const lowering *l, ir_ref old, ir_ref x) {
+  ir_graph *g = l->g;
+  const ir_node *n = ir_get(g, old);
+  ir_dtype dtype = (ir_dtype)n->dtype, wide = dtype == IR_F16 || dtype == IR_BF16 ? IR_F32 : dtype;
+  ir_ref shape = ir_shape(g, old);
+  switch ((int)n->op) {
+  case IR_OP_MEAN: {
+    ir_ref total = summed(l, old, ir_cast(g, x, wide), wide, shape),
+           count = reduce_count(g, n, x, shape, wide);
+    return ir_cast(g, ir_binary(g, IR_OP_DIV, total, count), dtype);
+  }
+  case IR_OP_SUM: return ir_cast(g, summed(l, old, ir_cast(g, x, wide), wide, shape), dtype);
+  case IR_OP_PROD: return ir_cast(g, reduced(l, n, (ir_op)n->op, ir_cast(g, x, wide), wide, shape), dtype);
+  case IR_OP_ANY: return reduced(l, n, IR_OP_REDUCE_MAX, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  case IR_OP_ALL: return reduced(l, n, IR_OP_REDUCE_MIN, ir_cast(g, x, IR_BOOL), IR_BOOL, shape);
+  default: return reduced(l, n, (ir_op)n->op, x, dtype, shape);
+  }
+}
+
+/* One operand of a product as [batch..., rows, cols, k], with size 1 where the other supplies the axis,
+ * expanded to dims. The left one comes as [batch..., rows, k], the right one as [batch..., k, cols]. */
+static ir_ref matmul_side(ir_graph *g, ir_ref x, bool left, const ir_ref *dims, uint32_t rank) {
+  uint32_t r = rank - 1;
+  ir_ref shaped[IR_MAX_RANK];
+  if (!left) { /* [..., k, cols] -> [..., cols, k] */
+    ir_ref src[IR_MAX_RANK + 1] = {x}, turned[IR_MAX_RANK];
+    for (uint32_t i = 0; i < r; i++) {
+      uint32_t from = i == r - 1 ? r - 2 : i == r - 2 ? r - 1 : i;
+      src[i + 1] = ir_index(g, from);
+      turned[i] = ir_dim(g, x, from);
+    }
+    x = ir_make_tensor(g, IR_OP_PERMUTE, ir_dtype_of(g, x), ir_tuple(g, turned, r), 0, src, r + 1);
+  }
+  for (uint32_t i = 0; i < rank; i++) shaped[i] = dims[i];
+  shaped[left ? rank - 2 : rank - 3] = ir_index(g, 1);
+  x = x ? view_to(g, IR_OP_RESHAPE, x, shaped, rank) : 0;
+  return x ? view_to(g, IR_OP_EXPAND, x, dims, rank) : 0;
+}
+
+static ir_ref fused(ir_graph *g, ir_ref a, ir_ref b, ir_dtype dtype) {
+  return ir_make_tensor(g, IR_OP_FMA, dtype, ir_shape(g, a), 0, (ir_ref[]){a, b, scalar(g, dtype, 0)}, 3);
+}
+
+/* Operands have equal ranks >= 2 and the same batch axes, as recording leaves them. */
+static ir_ref lower_matmul(ir_graph *g, ir_ref old, ir_ref a, ir_ref b) {
+  ir_dtype dtype = ir_dtype_of(g, old), wide = dtype == IR_F16 || dtype == IR_BF16 ? IR_F32 : dtype;
+  uint32_t out_rank = ir_rank(g, old), rank = out_rank + 1;
+  ir_ref dims[IR_MAX_RANK];
+  if (rank > IR_MAX_RANK) {
+    ir_fail(g->error, IR_ERR_UNSUPPORTED, "matmul: %u axes; at most %d are supported", out_rank,
+            IR_MAX_RANK - 1);
+    return 0;
+  }
+  for (uint32_t i = 0; i < out_rank; i++) dims[i] = ir_dim(g, old, i);
+  dims[out_rank] = ir_dim(g, a, out_rank - 1);
+  ir_ref left = matmul_side(g, ir_cast(g, a, wide), true, dims, rank);
+  ir_ref right = matmul_side(g, ir_cast(g, b, wide), false, dims, rank);
+  if (!left || !right) return 0;
+  ir_ref product = ir_is_float(wide) ? fused(g, left, right, wide) : ir_binary(g, IR_OP_MUL, left, right);
+  ir_ref src[] = {product, ir_index(g, out_rank)};
+  return ir_cast(g, ir_make_tensor(g, IR_OP_SUM, wide, ir_shape(g, old), 0, src, 2), dtype);
+}
+
+/* Parts [from, from + count) of a join, put together. */
+static ir_ref join_some(ir_graph *g, const ir_node *n, const ir_ref *parts, uint32_t count, ir_ref shape) {
+  ir_ref dims[IR_MAX_RANK], size = ir_index(g, n->op == IR_OP_STACK ? count : 0);
+  uint32_t rank = ir_get(g, shape)->nsrc, axis = (uint32_t)ir_arg_int(n);
+  for (uint32_t i = 0; i < count && n->op == IR_OP_CONCAT; i++)
+    size = pass_add(g, size, ir_dim(g, parts[i], axis));
+  for (uint32_t i = 0; i < rank; i++) dims[i] = i == axis ? size : ir_get(g, shape)->src[i];
+  return ir_make_tensor(g, (ir_op)n->op, (ir_dtype)n->dtype, ir_tuple(g, dims, rank), n->arg, parts, count);
+}
+
+/* parts has room for n->nsrc refs and is used up. */
+static ir_ref lower_join(ir_graph *g, const ir_node *n, ir_ref *parts, ir_ref shape) {
+  ir_node level = *n;
+  uint32_t count = n->nsrc;
+  while (count > 2 * JOIN_PARTS) {
+    uint32_t made = 0;
+    for (uint32_t i = 0; i < count; i += JOIN_PARTS) {
+      uint32_t some = count - i < JOIN_PARTS ? count - i : JOIN_PARTS;
+      if (!(parts[made++] = join_some(g, &level, parts + i, some, shape))) return 0;
+    }
+    count = made;
+    level.op = IR_OP_CONCAT; /* stacked parts have the axis by now */
+  }
+  return join_some(g, &level, parts, count, shape);
+}
+
+static ir_ref lower_scatter_add(ir_graph *g, ir_ref old, ir_ref x, ir_ref indices, ir_ref updates) {
+  const ir_node *n = ir_get(g, old);
+  ir_ref src[] = {ir_cast(g, x, IR_F32), indices, ir_cast(g, updates, IR_F32)};
+  return ir_cast(g, ir_make_tensor(g, IR_OP_SCATTER_ADD, IR_F32, ir_shape(g, old), n->arg, src, 3),
+                 (ir_dtype)n->dtype);
+}
+
+/* Is this a scatter whose updates are known to be none? */
+static bool scatters_nothing(const ir_graph *g, const ir_node *n) {
+  if (n->op != IR_OP_SCATTER && n->op != IR_OP_SCATTER_ADD) return false;
+  for (uint32_t a = 0; a < ir_rank(g, n->src[2]); a++) {
+    int64_t size;
+    if (ir_is_const(g, ir_dim(g, n->src[2], a), &size) && size == 0) return true;
+  }
+  return false;
+}
+
+static ir_ref lower_node(lowering *l, ir_ref old) {
+  ir_graph *g = l->g;
+  const ir_node *n = ir_get(g, old);
+  if (ir_ops[n->op].cls == IR_CLASS_REDUCE) return lower_reduce(l, old, l->map[n->src[0]]);
+  if (n->op == IR_OP_SORT || n->op == IR_OP_ARGSORT) return pass_lower_sort(g, old, l->map[n->src[0]]);
+  if (ir_ops[n->op].cls == IR_CLASS_ORDERED) return pass_lower_cumulative(g, old, l->map[n->src[0]]);
+  if (n->op == IR_OP_MATMUL) return lower_matmul(g, old, l->map[n->src[0]], l->map[n->src[1]]);
+  if (scatters_nothing(g, n)) return l->map[n->src[0]];
+  if (n->op == IR_OP_SCATTER_ADD && (n->dtype == IR_F16 || n->dtype == IR_BF16))
+    return lower_scatter_add(g, old, l->map[n->src[0]], l->map[n->src[1]], l->map[n->src[2]]);
+  bool wide = (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) && n->nsrc > 2 * JOIN_PARTS, changed = wide;
+  for (uint32_t i = 0; i < n->nsrc; i++) changed |= l->map[n->src[i]] != n->src[i];
+  if (!changed) return old;
+  ir_ref *src = ir_alloc(g->mem, n->nsrc * sizeof *src), made;
+  if (!src) return ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph"), 0;
+  for (uint32_t i = 0; i < n->nsrc; i++) src[i] = l->map[n->src[i]];
+  made = wide ? lower_join(g, n, src, ir_shape(g, old)) : ir_remake(g, old, src, n->nsrc);
+  ir_free(g->mem, src, n->nsrc * sizeof *src);
+  return made;
+}
+
+static bool find_copies(lowering *l, const ir_ref *live, size_t count, size_t nodes) {
+  memset(l->stored, 0, nodes * sizeof *l->stored);
+  if (l->target->lanes || pass_find_copies(l->g, live, count, nodes, l->stored)) return true;
+  ir_fail(l->g->error, IR_ERR_MEMORY, "out of memory lowering a graph");
+  return false;
+}
+
+ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target) {
+  ir_ref *live = NULL;
+  size_t count = 0, cap = 0, map_size = (size_t)results + 1;
+  lowering l = {.g = g,
+                .target = target,
+                .map = ir_alloc(g->mem, map_size * sizeof *l.map),
+                .stored = ir_alloc(g->mem, map_size * sizeof *l.stored)};
+  ir_ref root = 0;
+  if (!l.map || !l.stored) {
+    ir_fail(g->error, IR_ERR_MEMORY, "out of memory lowering a graph");
+  } else if (ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
+    root = find_copies(&l, live, count, map_size) ? results : 0;
+    pass_find_centred(g, live, count, &l.centred);
+    for (size_t i = 0; i < count && root; i++) {
+      root = lower_node(&l, live[i]);
+      if (root && l.stored[live[i]]) root = ir_unary(g, IR_OP_STORED, root);
+      l.map[live[i]] = root;
+    }
+  }
+  ir_free(g->mem, l.map, map_size * sizeof *l.map);
+  ir_free(g->mem, l.stored, map_size * sizeof *l.stored);
+  ir_free(g->mem, live, cap * sizeof *live);
+  return root;
+}

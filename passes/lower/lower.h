@@ -1,0 +1,46 @@
+/* Inside lowering: operations whose primitive form takes a file of its own. x is the operand, lowered. */
+#ifndef VIEWFOLD_PASSES_LOWER_LOWER_H
+#define VIEWFOLD_PASSES_LOWER_LOWER_H
+
+#include "ir/ir.h"
+#include "ir/target.h"
+
+ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
+ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
+
+/* The reduction of x over the axes that are `gone`, without them, in two steps; false where one will do.
+ * *made is 0 after failing. Its shape has as many elements as there are results, in their order. */
+bool pass_lower_parts(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
+                      ir_ref *made);
+
+/* split_reduction.c: place[i]: where axis i of x stands in memory, the outermost first, as far as permutations
+ * tell. */
+void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);
+
+/* materialize.c: stored[r] for those of the live nodes, all of them below `nodes`, of which a copy is worth
+ * its pass over memory. False when memory is short. */
+bool pass_find_copies(ir_graph *g, const ir_ref *live, size_t count, size_t nodes, bool *stored);
+
+/* centred_sums.c: sums of x over a set of axes, and those of the squares of its deviations `off` from a mean
+ */
+enum { LOWER_CENTRED = 64 };
+typedef struct lower_centred {
+  ir_ref x, off, mean;
+  uint32_t axes;
+  int64_t elements; /* of a block */
+  bool wanted;      /* by others, too */
+} lower_centred;
+
+typedef struct lower_centreds {
+  lower_centred found[LOWER_CENTRED];
+  uint32_t count;
+} lower_centreds;
+
+/* Those among the live nodes that are better computed block by block. */
+void pass_find_centred(ir_graph *g, const ir_ref *live, size_t count, lower_centreds *out);
+/* If `old` is one of the sums or means: *terms is left to be summed over the set of axes *parts; 0 after
+ * failing. map: what nodes have become. */
+bool pass_lower_centred(ir_graph *g, const lower_centreds *all, ir_ref old, const ir_ref *map, ir_ref *terms,
+                        uint32_t *parts);
+
+#endif

@@ -1,0 +1,142 @@
+/* Sorting by a bitonic network (Batcher 1968) of views, minima and maxima.
+ *
+ * What is sorted is one array of 64-bit keys, all different: an integer in the order of the elements in the
+ * high half, the element's position in the low half. So the order is stable, and the low halves are the
+ * permutation that sorts, through which everything else is gathered. Elements of 64 bits have keys twice as
+ * long, so they are sorted twice: by the low half of the key, then, stably, by the high one.
+ *
+ * The network. To merge two sorted halves of a block of 2^k, element i is compared with its mirror image,
+ * then with its neighbours at distance 2^(k-2), ..., 2, 1; the lesser one always goes first. So a stage is:
+ * the axis as [blocks, 2, half], its flip (of the halves, or in the first stage of the whole block), and the
+ * minimum of both in the first half, the maximum in the second. Stages of one distance are one kernel,
+ * whatever k is: 2 k - 1 different kernels in k (k + 1) / 2 launches for 2^k elements.
+ *
+ * Where the size is a number, the axis is filled up to 2^k with a key that is greater than all others. Where
+ * a run decides, memory and stages are those of its size n: element i is compared with element i ^ mask,
+ * which is its mirror image for mask 2^k - 1 and its neighbour at that distance for a power of two, and stays
+ * as it is where there are no more than i ^ mask elements, as it would beside a greatest key. A scan does
+ * the stages, k (k + 1) / 2 of them for the least 2^k >= n, whose masks are a literal array. */
+#include "lower.h"
+
+#include "passes/ops/compose/impl.h"
+#include "passes/ops/build/control.h"
+
+enum { POSITION_BITS = 32 };
+
+static ir_ref number(ir_graph *g, int64_t value) { return ir_int(g, IR_I64, value); }
+static ir_ref binary(ir_graph *g, ir_op op, ir_ref x, int64_t y) { return op_binary(g, op, x, number(g, y)); }
+
+/* Floats in the order of their bits as signed integers, once those of negative ones are turned around. Zeros
+ * are made one, and NaNs the greatest. */
+static ir_ref float_order(ir_graph *g, ir_ref x) {
+  ir_dtype dtype = ir_dtype_of(g, x), bits = dtype == IR_F64 ? IR_I64 : IR_I32;
+  if (dtype != IR_F64) x = op_cast(g, x, dtype = IR_F32);
+  ir_ref zero = ir_float(g, dtype, 0), nan = op_binary(g, IR_OP_NE, x, x);
+  int width = ir_dtypes[dtype].bytes * 8;
+  ir_ref order = op_bitcast(g, op_where(g, op_binary(g, IR_OP_EQ, x, zero), zero, x), bits);
+  ir_ref most = ir_int(g, bits, INT64_MAX >> (64 - width)), negative = ir_int(g, bits, width - 1);
+  ir_ref turned = op_binary(g, IR_OP_AND, op_binary(g, IR_OP_SHR, order, negative), most);
+  return op_cast(g, op_where(g, nan, most, op_binary(g, IR_OP_XOR, order, turned)), IR_I64);
+}
+
+/* An i64 in the order of the elements, of 32 bits for elements of up to 32 bits. Not turns it around. */
+static ir_ref order_of(ir_graph *g, ir_ref x, bool descending) {
+  ir_dtype dtype = ir_dtype_of(g, x);
+  ir_ref order = ir_is_float(dtype) ? float_order(g, x) : op_cast(g, x, IR_I64);
+  if (dtype == IR_U32) order = binary(g, IR_OP_SUB, order, (int64_t)1 << 31);
+  if (dtype == IR_U64) order = binary(g, IR_OP_XOR, order, INT64_MIN);
+  return descending ? op_unary(g, IR_OP_NOT, order) : order;
+}
+
+/* One stage for blocks of the given size; `mirrored` if it is the first of that size. */
+static ir_ref stage(ir_graph *g, ir_ref keys, int64_t block, bool mirrored) {
+  ir_ref dims[] = {ir_dim(g, keys, 0), pass_div_int(g, ir_dim(g, keys, 1), block), ir_index(g, 2),
+                   ir_index(g, block / 2), ir_dim(g, keys, 2)};
+  ir_ref one = ir_index(g, 1), axes[] = {ir_index(g, 2), ir_index(g, 3)};
+  ir_ref x = op_reshape_known(g, keys, dims, 5), other = x ? op_flip(g, x, axes, 1 + mirrored) : 0;
+  ir_ref half = op_iota(g, IR_I32, (ir_ref[]){one, one, ir_index(g, 2), one, one}, 5, 2);
+  ir_ref is_first = op_binary(g, IR_OP_EQ, half, ir_int(g, IR_I32, 0));
+  ir_ref y = op_where(g, is_first, op_binary(g, IR_OP_MIN, x, other), op_binary(g, IR_OP_MAX, x, other));
+  return y ? op_reshape_known(g, ir_unary(g, IR_OP_STORED, y), op_dims(g, keys), 3) : 0;
+}
+
+/* The network for a size that is a number. */
+static ir_ref network(ir_graph *g, ir_ref keys, int64_t size) {
+  const ir_ref *dims = op_dims(g, keys);
+  ir_ref zero = ir_index(g, 0), bounds[] = {zero, dims[0], zero, dims[1], zero, dims[2]};
+  int64_t padded = 1;
+  while (padded < size) padded *= 2;
+  ir_ref pads[] = {zero, zero, zero, ir_index(g, padded - size), zero, zero};
+  keys = pads[3] ? op_pad_known(g, keys, pads, number(g, INT64_MAX)) : 0;
+  for (int64_t block = 2; block <= padded && keys; block *= 2)
+    for (int64_t part = block; part >= 2 && keys; part /= 2) keys = stage(g, keys, part, part == block);
+  return keys ? op_shrink_known(g, keys, bounds) : 0;
+}
+
+/* One stage of a run: a function of the keys, the stage's number and the table of masks. */
+static ir_ref stage_by_mask(ir_graph *g, ir_ref keys, ir_ref table) {
+  ir_ref param[] = {op_buffer_like(g, keys), op_buffer(g, IR_I64, NULL, 0), op_buffer_like(g, table)};
+  if (!param[0] || !param[1] || !param[2]) return 0;
+  ir_ref x = param[0], size = ir_dim(g, keys, 1), lines[] = {ir_index(g, 1), size, ir_index(g, 1)};
+  ir_ref at = op_iota(g, IR_I64, &size, 1, 0), mask = op_gather(g, param[2], param[1], 0, IR_GATHER_CLIP);
+  ir_ref with = op_binary(g, IR_OP_XOR, at, mask);
+  ir_ref here = op_binary(g, IR_OP_LT, with, op_size_value(g, IR_I64, size)),
+         is_first = op_binary(g, IR_OP_LT, at, with);
+  ir_ref other = with ? op_gather(g, x, with, 1, IR_GATHER_CLIP) : 0;
+  if (!other || !here || !is_first) return 0;
+  here = op_reshape_known(g, here, lines, 3), is_first = op_reshape_known(g, is_first, lines, 3);
+  ir_ref y = op_where(g, is_first, op_binary(g, IR_OP_MIN, x, other), op_binary(g, IR_OP_MAX, x, other));
+  ir_ref next[] = {op_where(g, here, y, x), binary(g, IR_OP_ADD, param[1], 1)};
+  return ir_func(g, next, 2, param, 3);
+}
+
+/* The network for the size of a run, which is at most `most`. */
+static ir_ref network_of_run(ir_graph *g, ir_ref keys, int64_t most) {
+  int64_t masks[POSITION_BITS * (POSITION_BITS + 1) / 2];
+  uint32_t count = 0;
+  ir_ref size = ir_dim(g, keys, 1), stages = ir_index(g, 0), zero = stages;
+  for (int64_t half = 1, k = 1; half < most; half *= 2, k++) {
+    masks[count++] = 2 * half - 1;
+    for (int64_t distance = half / 2; distance >= 1; distance /= 2) masks[count++] = distance;
+    ir_ref more = pass_compare(g, IR_OP_GT, size, ir_index(g, half));
+    stages = pass_add(g, stages, pass_where(g, more, ir_index(g, k), zero));
+  }
+  if (!count || !stages) return stages ? keys : 0;
+  ir_ref all = ir_index(g, count), table = op_data(g, IR_I64, &all, 1, masks, count * sizeof *masks);
+  ir_ref x[] = {keys, number(g, 0), table}, body = table ? stage_by_mask(g, keys, table) : 0;
+  ir_ref made = body ? op_scan(g, x, 3, (ir_scan_state){.carries = 2}, body, stages) : 0;
+  return made ? ir_src(g, made, 0) : 0;
+}
+
+/* The positions that sort lines of i64 order, of 32 bits, as i64. */
+static ir_ref permutation(ir_graph *g, ir_ref order) {
+  if (!order) return 0;
+  ir_ref size = ir_dim(g, order, 1);
+  int64_t known, most = ir_bounds_of(g, size).hi;
+  if (most > (int64_t)1 << POSITION_BITS) {
+    ir_fail(g->error, IR_ERR_UNSUPPORTED, "sort: no bound of 2^%d is known of the size %s", POSITION_BITS,
+            OP_EXPR(size));
+    return 0;
+  }
+  ir_ref keys = op_binary(g, IR_OP_OR, binary(g, IR_OP_SHL, order, POSITION_BITS),
+                          op_iota(g, IR_I64, op_dims(g, order), 3, 1));
+  if (!keys) return 0;
+  keys = ir_is_const(g, size, &known) ? network(g, keys, known) : network_of_run(g, keys, most);
+  return keys ? binary(g, IR_OP_AND, keys, ((int64_t)1 << POSITION_BITS) - 1) : 0;
+}
+
+static ir_ref sorted(ir_graph *g, ir_ref lines, bool descending) {
+  ir_ref order = lines ? order_of(g, lines, descending) : 0;
+  if (!order || ir_dtypes[ir_dtype_of(g, lines)].bytes < 8) return permutation(g, order);
+  int64_t low = ((int64_t)1 << POSITION_BITS) - 1, offset = -((int64_t)1 << (POSITION_BITS - 1));
+  ir_ref by_low = permutation(g, binary(g, IR_OP_ADD, binary(g, IR_OP_AND, order, low), offset));
+  ir_ref high = op_take_lines(g, binary(g, IR_OP_SHR, order, POSITION_BITS), by_low);
+  return op_take_lines(g, by_low, permutation(g, high));
+}
+
+ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x) {
+  const ir_node *n = ir_get(g, node);
+  ir_ref lines = op_lines(g, x, ir_arg_int(n)), made = sorted(g, lines, ir_arg_mode(n) != 0);
+  if (n->op == IR_OP_SORT) made = op_take_lines(g, lines, made);
+  return op_unlines(g, made, node);
+}

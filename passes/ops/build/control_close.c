@@ -1,0 +1,195 @@
+/* Functions from what a user records: values from outside become parameters. */
+#include "control.h"
+
+#include "passes/ops/check.h"
+
+#include <string.h>
+
+enum { SMALL_NODES = 16, SMALL_BYTES = 256 };
+enum {
+  DEPENDS = 1,   /* on a parameter */
+  MAY_FAIL = 2,  /* reads at positions that are checked */
+  NEEDED = 4,    /* for the results */
+  SEES_BATCH = 8 /* depends on a value from outside that has a batch */
+};
+
+typedef struct closing {
+  ir_graph *g;
+  const op_recorded *f;
+  op_captured *captured;
+  bool hoist;
+  ir_ref *nodes; /* reached from the results and not older than the floor, or the first that are */
+  size_t count, cap;
+  uint8_t *flags;
+} closing;
+
+/* A few nodes over constants alone: cheaper to compute again than to pass on. */
+static bool is_small_constant(const ir_graph *g, ir_ref root) {
+  ir_ref list[SMALL_NODES] = {root};
+  size_t count = 1;
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(g, list[i]);
+    int cls = ir_ops[n->op].cls;
+    if (ir_batch(g, list[i])) return false;
+    bool leaf = n->op == IR_OP_CONST || n->op == IR_OP_IOTA ||
+                (n->op == IR_OP_DATA && ir_name_length(g, n->arg) <= SMALL_BYTES);
+    bool plain = cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY || cls == IR_CLASS_COMPARE ||
+                 cls == IR_CLASS_TERNARY || cls == IR_CLASS_VIEW;
+    if (!leaf && !plain) return false;
+    for (uint32_t s = 0; s < (leaf ? 0 : ir_operand_count(n)); s++) {
+      if (!ir_shape(g, n->src[s])) continue; /* an expression of sizes */
+      if (count == SMALL_NODES) return false;
+      list[count++] = n->src[s];
+    }
+  }
+  return true;
+}
+
+static bool is_param(const closing *c, ir_ref ref) {
+  for (uint32_t i = 0; i < c->f->param_count; i++)
+    if (c->f->params[i] == ref) return true;
+  return false;
+}
+
+/* Of a vmap inside of the function: recorded there, or before, when another vmap had the same operand. */
+static bool is_inner(const closing *c, ir_ref ref) {
+  const ir_node *n = ir_get(c->g, ref);
+  bool inner = ir_batch_rank(c->g, ref) > c->f->level;
+  for (uint32_t i = 0; ir_has_results((ir_op)n->op) && i < ir_operand_count(n) && !inner; i++)
+    inner = ir_batch_rank(c->g, n->src[i]) > c->f->level;
+  return inner;
+}
+
+/* Inputs are the graph's, even one that the function declares. */
+static bool is_outside(const closing *c, ir_ref ref) {
+  bool older = ref < c->f->floor || ir_op_of(c->g, ref) == IR_OP_INPUT ||
+               (ir_op_of(c->g, ref) == IR_OP_RESULT && ir_src(c->g, ref, 0) < c->f->floor);
+  return older && !is_inner(c, ref);
+}
+
+/* A view that takes the batch of a value from outside for axes. A function does not have that batch. */
+static bool takes_outer_batch(const closing *c, const ir_node *n) {
+  return n->op == IR_OP_REBATCH || (n->op == IR_OP_UNBATCH && (uint32_t)ir_arg_mode(n) <= c->f->level);
+}
+
+/* Upwards: what depends on parameters, and what may fail. */
+static void mark_dependence(closing *c) {
+  for (size_t i = 0; i < c->count; i++) {
+    const ir_node *n = ir_get(c->g, c->nodes[i]);
+    if (is_outside(c, c->nodes[i]) && ir_batch(c->g, c->nodes[i])) c->flags[i] = SEES_BATCH;
+    if (is_outside(c, c->nodes[i]) || n->op == IR_OP_FUNC) continue;
+    c->flags[i] = is_param(c, c->nodes[i]) ? DEPENDS : 0;
+    if (ir_ops[n->op].cls == IR_CLASS_INDIRECT || ir_ops[n->op].cls == IR_CLASS_CONTROL)
+      c->flags[i] |= MAY_FAIL;
+    for (uint32_t s = 0; s < n->nsrc; s++)
+      c->flags[i] |= c->flags[ir_place(c->nodes, c->count, n->src[s])] & (DEPENDS | MAY_FAIL | SEES_BATCH);
+  }
+}
+
+/* Such views of values that do not depend on parameters are captured; others cannot be. */
+static bool refuse_views(const closing *c) {
+  ir_graph *g = c->g;
+  for (size_t i = 0; i < c->count; i++) {
+    const ir_node *n = ir_get(g, c->nodes[i]);
+    if (is_outside(c, c->nodes[i]) || !takes_outer_batch(c, n) || (~c->flags[i] & (DEPENDS | SEES_BATCH)))
+      continue;
+    op_refuse(
+        g,
+        "%s: inside of a function, which is of single elements, %s depends on a parameter and on a value "
+        "whose batch is from outside, which cannot become axes there; pass the value as an operand, or take "
+        "the view outside",
+        ir_ops[n->op].text, OP_TYPE(n->src[0]));
+    return false;
+  }
+  return true;
+}
+
+static bool capture(closing *c, ir_ref ref) {
+  op_captured *all = c->captured;
+  for (size_t i = 0; i < all->count; i++)
+    if (all->x[i] == ref) return true;
+  if (!IR_RESERVE(c->g->mem, all->x, all->cap, all->count + 1)) return false;
+  all->x[all->count++] = ref;
+  return true;
+}
+
+/* Downwards from the results: a value that does not depend on parameters is captured whole. */
+static bool capture_all(closing *c) {
+  for (uint32_t i = 0; i < c->f->result_count; i++)
+    c->flags[ir_place(c->nodes, c->count, c->f->results[i])] |= NEEDED;
+  for (size_t i = c->count; i-- > 0;) {
+    ir_ref ref = c->nodes[i];
+    const ir_node *n = ir_get(c->g, ref);
+    bool inside = !is_outside(c, ref), keep = inside && (!c->hoist || c->flags[i] & (DEPENDS | MAY_FAIL));
+    if (inside && is_inner(c, ref)) keep = true;
+    if (takes_outer_batch(c, n) && c->flags[i] & SEES_BATCH) keep = false;
+    if (!(c->flags[i] & NEEDED) || n->op == IR_OP_CONST || is_param(c, ref)) continue;
+    if (!keep) {
+      if (ir_shape(c->g, ref) && !is_small_constant(c->g, ref) && !capture(c, ref)) return false;
+      continue;
+    }
+    if (n->op == IR_OP_BUFFER && !capture(c, ref)) return false; /* of a function that has ended */
+    for (uint32_t s = 0; s < ir_operand_count(n); s++)
+      if (ir_shape(c->g, n->src[s]) || ir_has_results(ir_op_of(c->g, n->src[s])))
+        c->flags[ir_place(c->nodes, c->count, n->src[s])] |= NEEDED;
+  }
+  return true;
+}
+
+static bool walk(closing *c, ir_ref floor) {
+  const op_recorded *f = c->f;
+  return ir_reachable_above(c->g, f->results, f->result_count, floor, NULL, 0, &c->nodes, &c->count,
+                            &c->cap) == IR_OK;
+}
+
+/* Down to the floor, and further where a value of a vmap inside is older. */
+static bool walk_inside(closing *c) {
+  bool good = walk(c, c->f->floor), older = false;
+  for (size_t i = 0; i < c->count && good && c->g->batches_cap; i++)
+    older |= c->nodes[i] < c->f->floor && is_inner(c, c->nodes[i]);
+  return good && (!older || walk(c, 0));
+}
+
+static bool find_captured(ir_graph *g, const op_recorded *f, bool hoist, op_captured *captured) {
+  closing c = {.g = g, .f = f, .captured = captured, .hoist = hoist};
+  bool good = walk_inside(&c);
+  c.flags = good ? ir_alloc(g->mem, c.count) : NULL;
+  good = c.flags != NULL;
+  if (good) {
+    memset(c.flags, 0, c.count);
+    mark_dependence(&c);
+    good = refuse_views(&c) && capture_all(&c);
+  }
+  ir_free(g->mem, c.flags, c.count);
+  ir_free(g->mem, c.nodes, c.cap * sizeof *c.nodes);
+  return good;
+}
+
+/* The function with a parameter more for each captured value. */
+static ir_ref close_one(ir_graph *g, const op_recorded *f, const op_captured *captured) {
+  size_t params = f->param_count + captured->count, room = params + f->result_count;
+  ir_ref *all = ir_alloc(g->mem, room * sizeof *all), made = 0;
+  if (!all) return 0;
+  ir_ref *results = all + params, *fresh = all + f->param_count;
+  bool good = true;
+  if (f->param_count) memcpy(all, f->params, f->param_count * sizeof *all);
+  if (f->result_count) memcpy(results, f->results, f->result_count * sizeof *results);
+  for (size_t i = 0; i < captured->count && good; i++) {
+    ir_ref x = captured->x[i]; /* the parameter is of one element of its batch */
+    good = (fresh[i] = op_buffer(g, ir_dtype_of(g, x), op_dims(g, x), ir_rank(g, x))) != 0;
+  }
+  if (good && ir_replace(g, captured->x, fresh, captured->count, results, f->result_count) == IR_OK)
+    made = ir_func(g, results, f->result_count, all, (uint32_t)params);
+  ir_free(g->mem, all, room * sizeof *all);
+  return made;
+}
+
+bool op_close(ir_graph *g, const op_recorded *recorded, size_t n, bool hoist, ir_ref *funcs,
+              op_captured *captured) {
+  bool good = true;
+  *captured = (op_captured){0};
+  for (size_t i = 0; i < n && good; i++) good = find_captured(g, &recorded[i], hoist, captured);
+  for (size_t i = 0; i < n && good; i++) good = (funcs[i] = close_one(g, &recorded[i], captured)) != 0;
+  if (!good) ir_fail(g->error, IR_ERR_MEMORY, "out of memory recording a function");
+  return good;
+}

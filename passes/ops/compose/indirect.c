@@ -1,0 +1,90 @@
+/* Indexing along an axis, as take_along_axis does, and windows that are replaced. */
+#include "impl.h"
+
+ir_ref op_take(ir_graph *g, ir_ref x, ir_ref indices, const int64_t *axis, int mode) {
+  ir_ref flat = axis ? x : op_flatten(g, x, 0, -1);
+  return op_compose_end(g, "take", op_gather(g, flat, indices, axis ? *axis : 0, mode));
+}
+
+/* x and the indices have equal ranks and, but for the axis, sizes that broadcast. Both grow to them, x only
+ * where `grows`, and the axis becomes the last one; dims are those of the indices. False after failing. */
+static bool align(ir_graph *g, const char *who, ir_ref *x, ir_ref *indices, int64_t *axis, bool grows,
+                  ir_ref *dims) {
+  uint32_t rank = ir_rank(g, *x);
+  ir_ref whole[IR_MAX_RANK];
+  if ((*axis = op_axis(g, who, *x, *axis, rank)) < 0) return false;
+  if (ir_rank(g, *indices) != rank) {
+    op_refuse(g, "%s: the indices have shape %s; x has shape %s; both have one rank", who, OP_TYPE(*indices),
+              OP_TYPE(*x));
+    return false;
+  }
+  for (uint32_t i = 0; i < rank; i++) {
+    ir_ref a = ir_dim(g, *x, i), b = ir_dim(g, *indices, i);
+    bool one = op_is_one(g, b), spread = grows && op_is_one(g, a);
+    whole[i] = i == *axis || !spread ? a : b;
+    dims[i] = i == *axis ? b : whole[i];
+    if (i == *axis || one || spread || op_decided(g, IR_OP_EQ, a, b)) continue;
+    op_refuse(
+        g,
+        "%s: axis %u has size %s in x and %s in the indices, of shapes %s and %s; sizes of all axes but axis "
+        "%lld are equal, or 1 in %s%s",
+        who, i, OP_EXPR(a), OP_EXPR(b), OP_TYPE(*x), OP_TYPE(*indices), (long long)*axis,
+        grows ? "one of them" : "the indices", OP_FACT(IR_OP_EQ, a, b));
+    return false;
+  }
+  *x = op_move_axis(g, op_grow(g, *x, whole, rank), *axis, -1);
+  *indices = op_move_axis(g, op_grow(g, *indices, dims, rank), *axis, -1);
+  return *x && *indices;
+}
+
+ir_ref op_take_along_axis(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode) {
+  ir_ref src[2] = {x, indices}, dims[IR_MAX_RANK];
+  if (!op_compose_begin(g, "take_along_axis", src, 2) ||
+      !align(g, "take_along_axis", &src[0], &src[1], &axis, true, dims))
+    return 0;
+  int64_t last = ir_rank(g, src[0]) - 1;
+  ir_ref made = op_gather_batched(g, src[0], src[1], last, mode, last);
+  return op_compose_end(g, "take_along_axis", op_move_axis(g, made, -1, axis));
+}
+
+ir_ref op_scatter_along_axis(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis,
+                             int mode) {
+  const char *who = op == IR_OP_SCATTER_ADD ? "scatter_add_along_axis" : "scatter_along_axis";
+  ir_ref src[2] = {x, indices}, dims[IR_MAX_RANK];
+  if (!op_compose_begin(g, who, src, 2) || !op_tensors(g, who, &updates, 1)) return 0;
+  x = src[0];
+  if (!align(g, who, &src[0], &src[1], &axis, false, dims)) return 0;
+  updates = op_fit(g, who, x, updates, dims, ir_rank(g, x));
+  if (!updates) return 0;
+  int64_t last = ir_rank(g, x) - 1;
+  ir_ref made = op_scatter(g, op, src[0], src[1], op_move_axis(g, updates, axis, -1), last, mode, last);
+  return op_compose_end(g, who, op_move_axis(g, made, -1, axis));
+}
+
+/* A choice by position, so that whatever was in the window leaves no trace. */
+ir_ref op_slice_update(ir_graph *g, ir_ref x, ir_ref update, const ir_ref *start, const ir_ref *size,
+                       size_t n) {
+  if (!op_compose_begin(g, "slice_update", &x, 1) || !op_tensors(g, "slice_update", &update, 1)) return 0;
+  if (!size && ir_rank(g, update) != n)
+    return op_refuse(
+        g,
+        "slice_update: the update has shape %s; start lists %zu positions; it has one for each axis, or "
+        "size is given",
+        OP_TYPE(update), n);
+  ir_ref window = op_slice(g, x, start, size ? size : op_dims(g, update), n), pads[2 * IR_MAX_RANK];
+  if (!window) return op_compose_end(g, "slice_update", 0);
+  uint32_t rank = ir_rank(g, x);
+  update = op_fit(g, "slice_update", x, update, op_dims(g, window), rank);
+  if (!update) return 0;
+  for (uint32_t i = 0; i < rank; i++) {
+    int64_t from;
+    ir_ref whole = ir_dim(g, x, i), before = start[i];
+    if (ir_is_const(g, before, &from) && from < 0) before = pass_add(g, whole, before);
+    pads[2 * i] = before;
+    pads[2 * i + 1] = pass_sub(g, whole, pass_add(g, before, ir_dim(g, window, i)));
+  }
+  ir_ref truth = ir_bool(g, true), inside = op_full(g, truth, op_dims(g, window), rank);
+  inside = inside ? op_pad_known(g, inside, pads, 0) : 0;
+  ir_ref padded = inside ? op_pad_known(g, update, pads, 0) : 0;
+  return op_compose_end(g, "slice_update", padded ? op_where(g, inside, padded, x) : 0);
+}

@@ -1,0 +1,83 @@
+/* Pooling: the greatest or the mean of each window over the last axes. */
+#include "window.h"
+
+#include <math.h>
+
+/* Each window holds an element: one padded by at most half of its span reaches into the axis at either end,
+ * and steps over it only if the dilation is greater than the axis. False after failing. */
+static bool holds_elements(ir_graph *g, const char *who, ir_ref x, const op_window *w, uint32_t axis,
+                           size_t i) {
+  int64_t span = (w->extent - 1) * w->dilation + 1;
+  ir_ref size = ir_dim(g, x, axis), least = ir_index(g, w->dilation);
+  if (2 * w->before > span || 2 * w->after > span) {
+    op_refuse(g,
+              "%s: padding [%lld,%lld] of spatial axis %zu is more than half a window, which spans %lld; x "
+              "has shape %s; "
+              "each window holds an element",
+              who, (long long)w->before, (long long)w->after, i, (long long)span, OP_TYPE(x));
+    return false;
+  }
+  if ((!w->before && !w->after) || op_decided(g, IR_OP_GE, size, least)) return true;
+  op_refuse(g,
+            "%s: spatial axis %zu has size %s, the window dilation %lld and padding; x has shape %s; each "
+            "window holds an "
+            "element: the size is at least the dilation%s",
+            who, i, OP_EXPR(size), (long long)w->dilation, OP_TYPE(x), OP_FACT(IR_OP_GE, size, least));
+  return false;
+}
+
+static bool start(ir_graph *g, const char *who, ir_ref *x, const op_window *w, size_t axes) {
+  if (!op_compose_begin(g, who, x, 1)) return false;
+  uint32_t rank = ir_rank(g, *x);
+  if (axes < 1 || axes > rank) {
+    op_refuse(g, "%s: windows of %zu axes; x has shape %s; takes 1 to all of its axes", who, axes,
+              OP_TYPE(*x));
+    return false;
+  }
+  if (!op_windows_fit(g, who, *x, w, axes)) return false;
+  for (size_t i = 0; i < axes; i++)
+    if (!holds_elements(g, who, *x, &w[i], rank - (uint32_t)(axes - i), i)) return false;
+  return true;
+}
+
+/* Over the positions in the windows: the last axes. */
+static ir_ref reduced(ir_graph *g, ir_op op, ir_ref windows, size_t axes) {
+  ir_ref list[IR_MAX_RANK];
+  if (!windows) return 0;
+  for (size_t i = 0; i < axes; i++) list[i] = ir_index(g, (int64_t)(ir_rank(g, windows) - axes + i));
+  return op_reduce(g, op, windows, list, axes, false);
+}
+
+/* What is less than or equal to everything. */
+static ir_ref least(ir_graph *g, ir_dtype dtype) {
+  if (ir_is_float(dtype)) return ir_float(g, dtype, -INFINITY);
+  bool is_signed = ir_dtypes[dtype].kind == IR_KIND_SIGNED;
+  return ir_const(g, dtype, (ir_value){.i = is_signed ? INT64_MIN >> (64 - 8 * ir_dtypes[dtype].bytes) : 0});
+}
+
+ir_ref op_max_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes) {
+  const char *who = "max_pool";
+  if (!start(g, who, &x, w, axes)) return 0;
+  ir_ref windows = op_windows(g, who, x, w, axes, least(g, ir_dtype_of(g, x)));
+  return op_compose_end(g, who, reduced(g, IR_OP_REDUCE_MAX, windows, axes));
+}
+
+/* How many elements of x, not of its padding, each window holds: over the last axes alone. */
+static ir_ref counted(ir_graph *g, const char *who, ir_ref x, const op_window *w, size_t axes) {
+  ir_ref one = ir_float(g, ir_dtype_of(g, x), 1);
+  ir_ref ones = op_full(g, one, op_dims(g, x) + ir_rank(g, x) - axes, axes);
+  return ones ? reduced(g, IR_OP_SUM, op_windows(g, who, ones, w, axes, 0), axes) : 0;
+}
+
+ir_ref op_avg_pool(ir_graph *g, ir_ref x, const op_window *w, size_t axes, bool count_pads) {
+  const char *who = "avg_pool";
+  if (!start(g, who, &x, w, axes)) return 0;
+  ir_dtype dtype = op_float_result(ir_dtype_of(g, x));
+  x = op_convert(g, who, x, op_float_wide(dtype));
+  bool pads = false;
+  for (size_t i = 0; i < axes; i++) pads |= w[i].before || w[i].after;
+  ir_ref windows = x ? op_windows(g, who, x, w, axes, 0) : 0, y;
+  if (count_pads || !pads) y = reduced(g, IR_OP_MEAN, windows, axes);
+  else y = windows ? op_div(g, reduced(g, IR_OP_SUM, windows, axes), counted(g, who, x, w, axes)) : 0;
+  return op_compose_end(g, who, op_cast(g, y, dtype));
+}

@@ -1,0 +1,73 @@
+/* The rule of a recorded node: its row's template, for its shapes and attributes. */
+#include "passes/ops/custom.h"
+#include "sharding.h"
+
+#include <string.h>
+
+/* Where the operation keeps an attribute: the column of ir/ops.def. */
+static bool has(const ir_node *n, const char *attribute) {
+  return strstr(ir_ops[n->op].attributes, attribute) != NULL;
+}
+
+static bool differs(const ir_graph *g, ir_ref x, int64_t from) {
+  int64_t value;
+  return !ir_is_const(g, x, &value) || value != from;
+}
+
+/* The axes that flip, cut, pad, stride or reduce. `list` are the sources that hold the attribute. */
+static uint32_t changed_axes(const ir_graph *g, ir_ref node) {
+  const ir_node *n = ir_get(g, node);
+  const ir_ref *list = n->src + ir_operand_count(n);
+  uint32_t set = 0, rank = n->nsrc ? ir_rank(g, n->src[0]) : 0;
+  if (has(n, "axis:int")) return 1u << ir_arg_int(n);
+  if (has(n, "value:value")) list++;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (has(n, "bounds:"))
+      set |= (uint32_t)(differs(g, list[2 * i], 0) || list[2 * i + 1] != ir_dim(g, n->src[0], i)) << i;
+    if (has(n, "pads:")) set |= (uint32_t)(differs(g, list[2 * i], 0) || differs(g, list[2 * i + 1], 0)) << i;
+    if (has(n, "steps:")) set |= (uint32_t)differs(g, list[i], 1) << i;
+  }
+  int64_t axis;
+  for (uint32_t i = ir_operand_count(n); has(n, "axes:") && i < n->nsrc; i++)
+    if (ir_is_const(g, n->src[i], &axis)) set |= 1u << axis;
+  return set;
+}
+
+bool op_sharding_of(ir_graph *g, ir_ref node, op_sharding *out) {
+  const ir_node *n = ir_get(g, node);
+  uint32_t operands = ir_operand_count(n);
+  if (n->op == IR_OP_CUSTOM) return op_custom_sharding(g, node, out);
+  op_sharding_ask ask = {
+      .who = ir_ops[n->op].text, .rule = op_registry[n->op].sharding, .operands = operands, .results = 1};
+  memset(out, 0, sizeof *out);
+  if (!strcmp(ask.rule, "own"))
+    return op_refuse(g, "%s: the operation has no sharding rule of its own; its functions have", ask.who) !=
+           0;
+  ir_ref *shapes = ir_alloc(g->mem, (operands + 1) * sizeof *shapes);
+  if (!shapes) {
+    ir_fail(g->error, IR_ERR_MEMORY, "%s: out of memory for a sharding rule", ask.who);
+    return false;
+  }
+  for (uint32_t i = 0; i < operands; i++) shapes[i] = ir_shape(g, n->src[i]);
+  shapes[operands] = ir_shape(g, node);
+  ask.shapes = shapes;
+  ask.axis = has(n, "axis:int") ? (uint32_t)ir_arg_int(n) : 0;
+  ask.batch = has(n, "batch:small") ? (uint32_t)ir_arg_small(n) : 0;
+  ask.changed = changed_axes(g, node);
+  ask.kept = has(n, "keepdims:bool") && ir_arg_mode(n);
+  ask.order = has(n, "order:[]") ? n->src + operands : NULL;
+  bool done = op_sharding_make(g, &ask, out);
+  ir_free(g->mem, shapes, (operands + 1) * sizeof *shapes);
+  return done;
+}
+
+ir_op op_sharding_joined_by(ir_op op) {
+  switch ((int)op) {
+  case IR_OP_PROD: return IR_OP_MUL;
+  case IR_OP_REDUCE_MAX: return IR_OP_MAX;
+  case IR_OP_REDUCE_MIN: return IR_OP_MIN;
+  case IR_OP_ANY: return IR_OP_OR;
+  case IR_OP_ALL: return IR_OP_AND;
+  default: return IR_OP_ADD;
+  }
+}

@@ -1,0 +1,122 @@
+/* Operations by name: look the name up, sort the attributes out, call the builder. */
+#include "args.h"
+#include "passes/ops/custom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MANY = -1 };
+
+typedef struct name_row {
+  const char *text;
+  op_form form;
+  ir_op op;
+  int fewest, most;
+} name_row;
+
+static const name_row names[] = {
+#define NAME(text, form, op, fewest, most, accepted, required)                                               \
+  {text, op_form_##form, IR_OP_##op, fewest, most},
+#include "passes/ops/names.def"
+#undef NAME
+};
+
+/* The attributes of each row, accepted and required, word by word. */
+#define NAME(text, form, op, fewest, most, accepted, required) {accepted, required},
+#define A(name)                                                (OP_ATTR_##name < 64 ? (uint64_t)1 << OP_ATTR_##name % 64 : 0)
+static const uint64_t first_words[][2] = {
+#include "passes/ops/names.def"
+};
+#undef A
+#define A(name) (OP_ATTR_##name >= 64 ? (uint64_t)1 << OP_ATTR_##name % 64 : 0)
+static const uint64_t second_words[][2] = {
+#include "passes/ops/names.def"
+};
+#undef A
+#undef NAME
+
+enum { ACCEPTED, REQUIRED };
+static op_attr_set attributes_of(const name_row *row, int which) {
+  return (op_attr_set){{first_words[row - names][which], second_words[row - names][which]}};
+}
+
+enum { NAME_COUNT = sizeof names / sizeof *names, NAME_ROOM = 32 };
+
+static const name_row *look_up(const char *name, size_t length) {
+  for (int i = 0; i < NAME_COUNT; i++)
+    if (strlen(names[i].text) == length && memcmp(names[i].text, name, length) == 0) return &names[i];
+  return NULL;
+}
+
+bool op_known(const char *name, size_t length) { return look_up(name, length) != NULL; }
+
+/* Edit distance (Levenshtein) between two short names. */
+static unsigned distance(const char *a, size_t n, const char *b) {
+  unsigned row[NAME_ROOM + 1];
+  size_t m = strlen(b);
+  for (size_t j = 0; j <= m; j++) row[j] = (unsigned)j;
+  for (size_t i = 1; i <= n; i++) {
+    unsigned corner = row[0];
+    row[0] = (unsigned)i;
+    for (size_t j = 1; j <= m; j++) {
+      unsigned best = corner + (a[i - 1] != b[j - 1]);
+      if (row[j] + 1 < best) best = row[j] + 1;
+      if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+      corner = row[j];
+      row[j] = best;
+    }
+  }
+  return row[m];
+}
+
+static ir_ref unknown(ir_graph *g, const char *name, size_t length) {
+  unsigned nearest = length / 3 + 1;
+  char close[128] = "";
+  int found = 0;
+  for (int i = 0; i < NAME_COUNT && length <= NAME_ROOM; i++) {
+    unsigned d = distance(name, length, names[i].text);
+    if (d > nearest || (d == nearest && found == 4)) continue;
+    if (d < nearest) close[0] = '\0', found = 0;
+    nearest = d;
+    size_t used = strlen(close);
+    snprintf(close + used, sizeof close - used, "%s%s", found++ ? ", " : "", names[i].text);
+  }
+  if (found == 0)
+    return op_refuse(g, "%.*s: there is no such operation", length > 60 ? 60 : (int)length, name);
+  return op_refuse(g, "%.*s: there is no such operation; nearest: %s", (int)length, name, close);
+}
+
+static bool count_fits(ir_graph *g, const name_row *row, size_t n) {
+  if (n >= (size_t)row->fewest && (row->most == MANY || n <= (size_t)row->most)) return true;
+  if (row->most == MANY) op_refuse(g, "%s: %zu operands given; takes at least %d", row->text, n, row->fewest);
+  else if (row->fewest < row->most)
+    op_refuse(g, "%s: %zu operands given; takes %d %s %d", row->text, n, row->fewest,
+              row->most - row->fewest == 1 ? "or" : "to", row->most);
+  else op_refuse(g, "%s: %zu operand%s given; takes %d", row->text, n, n == 1 ? "" : "s", row->most);
+  return false;
+}
+
+void op_blame(ir_error *error, const char *who) {
+  size_t length = strcspn(error->text, ":");
+  if (error->status != IR_ERR_INVALID || !op_known(error->text, length)) return;
+  char rest[sizeof error->text];
+  memcpy(rest, error->text + length, sizeof error->text - length);
+  snprintf(error->text, sizeof error->text, "%s%.*s", who, (int)sizeof error->text - NAME_ROOM, rest);
+}
+
+ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *operands, size_t n,
+                const ir_attr *attrs, size_t attr_count) {
+  if (g->error->status != IR_OK) return 0;
+  const name_row *row = look_up(name, length);
+  const op_custom *custom = row ? NULL : op_custom_find(g, name, length);
+  if (custom) return op_custom_apply(g, custom, operands, n, attrs, attr_count);
+  if (!row) return unknown(g, name, length);
+  op_args args = {.g = g, .who = row->text, .op = row->op, .x = operands, .n = n};
+  op_attr_set accepted = attributes_of(row, ACCEPTED), required = attributes_of(row, REQUIRED);
+  if (!count_fits(g, row, n) || !op_args_collect(&args, attrs, attr_count, &accepted, &required)) return 0;
+  for (size_t i = 0; i < n; i++)
+    if (operands[i] == 0) return 0;
+  ir_ref made = row->form(&args);
+  if (!made) op_blame(g->error, row->text); /* the user may have written another name */
+  return made;
+}

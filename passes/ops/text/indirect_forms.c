@@ -1,0 +1,52 @@
+/* From operands and attributes to the builders that index by tensors, or by a window. */
+#include "args.h"
+#include "passes/ops/compose/compose.h"
+
+#define AT(name) OP_ATTR_##name
+
+typedef struct choice {
+  int64_t axis, batch;
+  int mode;
+} choice;
+
+/* axis=0 mode=check batch=0 where they are left out; false after failing. */
+static bool choice_of(const op_args *a, choice *c) {
+  *c = (choice){.mode = IR_GATHER_CHECK};
+  return op_args_int(a, AT(axis), &c->axis) && op_args_choice(a, AT(mode), ir_gather_modes, 3, &c->mode) &&
+         op_args_int(a, AT(batch), &c->batch);
+}
+
+ir_ref op_form_gather(const op_args *a) {
+  choice c;
+  return choice_of(a, &c) ? op_gather_batched(a->g, a->x[0], a->x[1], c.axis, c.mode, c.batch) : 0;
+}
+
+ir_ref op_form_scatter(const op_args *a) {
+  choice c;
+  return choice_of(a, &c) ? op_scatter(a->g, a->op, a->x[0], a->x[1], a->x[2], c.axis, c.mode, c.batch) : 0;
+}
+
+ir_ref op_form_take(const op_args *a) {
+  choice c;
+  return choice_of(a, &c) ? op_take(a->g, a->x[0], a->x[1], a->at[AT(axis)] ? &c.axis : NULL, c.mode) : 0;
+}
+
+ir_ref op_form_take_along_axis(const op_args *a) {
+  choice c;
+  return choice_of(a, &c) ? op_take_along_axis(a->g, a->x[0], a->x[1], c.axis, c.mode) : 0;
+}
+
+ir_ref op_form_scatter_along_axis(const op_args *a) {
+  choice c;
+  return choice_of(a, &c) ? op_scatter_along_axis(a->g, a->op, a->x[0], a->x[1], a->x[2], c.axis, c.mode) : 0;
+}
+
+ir_ref op_form_slice_update(const op_args *a) {
+  op_list start, size;
+  bool sized = a->at[AT(size)];
+  if (!op_args_list(a, AT(start), &start) || !op_args_list(a, AT(size), &size)) return 0;
+  if (sized && size.n != start.n)
+    return op_refuse(a->g, "%s: start and size have lengths %zu and %zu; each axis takes one of both", a->who,
+                     start.n, size.n);
+  return op_slice_update(a->g, a->x[0], a->x[1], start.items, sized ? size.items : NULL, start.n);
+}

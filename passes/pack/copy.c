@@ -1,0 +1,232 @@
+/* The copies that packing makes: STORED nodes into which the views of an operand fold, and the views that
+ * read them as the operand was read. */
+#include "pack.h"
+
+#include "passes/ops/check.h"
+#include "passes/index/index.h"
+#include "passes/loops/loops.h"
+#include "passes/ops/ops.h"
+#include "passes/patterns/epilogue.h"
+#include "passes/view/index_map.h"
+
+#include <string.h>
+
+enum { MAX_VIEWS = 64 };
+
+static bool has(uint32_t set, uint32_t axis) { return set >> axis & 1; }
+
+static ir_ref permuted(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank) {
+  ir_ref axes[IR_MAX_RANK];
+  bool same = true;
+  for (uint32_t i = 0; i < rank; i++) same &= order[i] == i, axes[i] = ir_index(g, order[i]);
+  return !x || same ? x : op_permute(g, x, axes, rank);
+}
+
+static ir_ref permuted_back(ir_graph *g, ir_ref x, const uint32_t *order, uint32_t rank) {
+  uint32_t back[IR_MAX_RANK];
+  for (uint32_t i = 0; i < rank; i++) back[order[i]] = i;
+  return permuted(g, x, back, rank);
+}
+
+ir_ref pack_essence(const pass_contraction *c, const pass_operand *o) {
+  ir_ref bounds[2 * IR_MAX_RANK];
+  for (uint32_t i = 0; i < c->rank; i++) {
+    bounds[2 * i] = ir_index(c->g, 0);
+    bounds[2 * i + 1] = has(o->along, i) ? ir_dim(c->g, o->value, i) : ir_index(c->g, 1);
+  }
+  return op_shrink_known(c->g, o->value, bounds);
+}
+
+static ir_ref expanded(const pass_contraction *c, const pass_operand *o, ir_ref x) {
+  const ir_node *shape = ir_get(c->g, ir_shape(c->g, o->value));
+  return x ? op_grow(c->g, x, shape->src, shape->nsrc) : 0;
+}
+
+static ir_ref stored(ir_graph *g, ir_ref x) { return x ? ir_unary(g, IR_OP_STORED, x) : 0; }
+
+/* Axes in an order for memory: kept ones, then those summed over; `column` last of the kept ones. */
+static void memory_order(const pass_contraction *c, uint32_t column, uint32_t *order) {
+  uint32_t count = 0;
+  for (int reduced = 0; reduced < 2; reduced++) {
+    for (uint32_t i = 0; i < c->rank; i++)
+      if (has(c->reduced, i) == (reduced == 1) && i != column) order[count++] = i;
+    if (!reduced && column < c->rank) order[count++] = column;
+  }
+}
+
+/* The views on top of the base, the nearest to the base first. */
+static uint32_t views_above(ir_graph *g, const pass_operand *o, ir_ref views[MAX_VIEWS]) {
+  uint32_t count = 0;
+  for (ir_ref r = o->value; r != o->base && count < MAX_VIEWS; r = ir_src(g, r, 0)) views[count++] = r;
+  for (uint32_t i = 0; i < count / 2; i++) {
+    ir_ref swap = views[i];
+    views[i] = views[count - 1 - i], views[count - 1 - i] = swap;
+  }
+  return count;
+}
+
+int64_t pack_elements(ir_graph *g, ir_ref x) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < ir_rank(g, x); i++) {
+    int64_t size = ir_bounds_of(g, ir_dim(g, x, i)).hi;
+    count = size > 0 && count > INT64_MAX / size ? INT64_MAX : count * size;
+  }
+  return count;
+}
+
+/* The views from number `from` on, on top of `made`. */
+static ir_ref views_on(ir_graph *g, ir_ref made, const ir_ref *views, uint32_t from, uint32_t count) {
+  for (uint32_t i = from; i < count && made; i++) {
+    const ir_node *n = ir_get(g, views[i]);
+    ir_ref src[2 * IR_MAX_RANK + 2];
+    memcpy(src, n->src, n->nsrc * sizeof *src);
+    src[0] = made;
+    made = ir_remake(g, views[i], src, n->nsrc);
+  }
+  return made;
+}
+
+/* An order of memory is changed for one tensor: what is made of several is computed as they lie, before. */
+static pass_operand settled(const pass_contraction *c, const pass_operand *o) {
+  ir_ref views[MAX_VIEWS];
+  pass_operand made = *o;
+  if (o->tail || !pass_is_elementwise(ir_get(c->g, o->base)) || !pack_of_several(c->g, o->base) ||
+      pack_elements(c->g, o->base) > pass_contraction_size(c, o->along))
+    return made;
+  uint32_t count = views_above(c->g, o, views);
+  if (count == MAX_VIEWS) return made;
+  made.base = stored(c->g, o->base);
+  made.value = views_on(c->g, made.base, views, 0, count);
+  return made;
+}
+
+/* Were this view of the operand a copy: would equal steps through it be made along all axes, and short ones
+ * along some that is summed over? */
+static bool lies_well(const pass_contraction *c, const pass_operand *o, ir_ref view) {
+  ir_graph *g = c->g;
+  pass_position p = {.rank = c->rank};
+  for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
+  for (ir_ref r = o->value; r != view; r = ir_src(g, r, 0)) {
+    ir_ref valid = pass_view_index(g, &pass_canonical, r, &p);
+    if (!valid || !ir_is_true(g, pass_settle(g, valid))) return false;
+  }
+  ir_ref index = pass_flatten(g, &pass_canonical, ir_shape(g, view), &p);
+  int64_t step;
+  bool near = false;
+  for (uint32_t i = 0; i < c->rank && index; i++) {
+    if (!has(o->along, i) || c->size[i] == 1) continue;
+    if (!loop_stride(g, index, c->range[i], &step)) return false;
+    near |= has(c->reduced, i) && step >= -PACK_NEAR && step <= PACK_NEAR;
+  }
+  return index && near;
+}
+
+/* As rows, of the view nearest to the base that lies well: what is a shape of its own need not be changed in
+ * the copy. */
+static ir_ref rows_between(const pass_contraction *c, const pass_operand *o) {
+  ir_ref views[MAX_VIEWS];
+  uint32_t count = views_above(c->g, o, views);
+  for (uint32_t i = 0; i < count && count < MAX_VIEWS; i++)
+    if (pack_elements(c->g, views[i]) <= pass_contraction_size(c, o->along) && lies_well(c, o, views[i]))
+      return views_on(c->g, stored(c->g, views[i]), views, i + 1, count);
+  return 0;
+}
+
+ir_ref pack_rows(const pass_contraction *c, const pass_operand *o) {
+  uint32_t order[IR_MAX_RANK];
+  pass_operand from = settled(c, o);
+  ir_ref between = from.value ? rows_between(c, &from) : 0;
+  if (between) return between;
+  memory_order(c, UINT32_MAX, order);
+  ir_ref x = stored(c->g, permuted(c->g, pack_essence(c, &from), order, c->rank));
+  return expanded(c, o, permuted_back(c->g, x, order, c->rank));
+}
+
+ir_ref pack_reshaped(ir_graph *g, ir_ref x, uint32_t at, int64_t outer, int64_t inner, bool split) {
+  ir_ref dims[IR_MAX_RANK + 1];
+  uint32_t count = 0, rank = x ? ir_rank(g, x) : 0;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (i != at) {
+      dims[count++] = ir_dim(g, x, i);
+      continue;
+    }
+    dims[count++] = ir_index(g, split ? outer : outer * inner);
+    if (split) dims[count++] = ir_index(g, inner);
+    else i++;
+  }
+  return x ? op_reshape_known(g, x, dims, count) : 0;
+}
+
+/* [kept..., N/W, summed..., W] */
+ir_ref pack_panels(const pass_contraction *c, const pass_operand *o, uint32_t column, int64_t width) {
+  ir_graph *g = c->g;
+  uint32_t order[IR_MAX_RANK], count = 0, col = column, rank = c->rank + 1;
+  int64_t size = c->size[col];
+  int64_t panels = (size + width - 1) / width;
+  ir_ref edges[2 * IR_MAX_RANK], zero = ir_index(g, 0);
+  for (uint32_t i = 0; i < 2 * c->rank; i++) edges[i] = zero;
+  edges[2 * col + 1] = ir_index(g, panels * width - size);
+  for (int reduced = 0; reduced < 2; reduced++)
+    for (uint32_t i = 0; i < c->rank; i++)
+      if (has(c->reduced, i) == (reduced == 1)) order[count++] = i + (i > col);
+  order[count] = col + 1;
+  pass_operand from = settled(c, o);
+  ir_ref x = pack_reshaped(g, op_pad_known(g, pack_essence(c, &from), edges, 0), col, panels, width, true);
+  x = permuted(g, x, order, rank);
+  x = x ? ir_make_tensor(g, IR_OP_STORED, c->dtype, ir_shape(g, x), PASS_PANELS, &x, 1) : 0;
+  x = permuted_back(g, x, order, rank);
+  x = pack_reshaped(g, x, col, panels, width, false);
+  for (uint32_t i = 0; i < c->rank && x; i++) edges[2 * i] = zero, edges[2 * i + 1] = ir_dim(g, x, i);
+  edges[2 * col + 1] = ir_index(g, size);
+  return expanded(c, o, x ? op_shrink_known(g, x, edges) : 0);
+}
+
+/* The base with its masks, in memory: the last pad with a constant is where a copy is made, and the views
+ * behind it stay. Where a copy of the operand as it is would be smaller, it is copied whole. */
+ir_ref pack_plain(const pass_contraction *c, const pass_operand *o) {
+  ir_graph *g = c->g;
+  ir_ref views[MAX_VIEWS], made = o->base;
+  uint32_t count = views_above(g, o, views), from = 0;
+  if (!ir_is_true(g, o->valid))
+    while (from < count && ir_op_of(g, views[from]) != IR_OP_PAD) made = views[from++];
+  if (from < count && !ir_is_true(g, o->valid)) made = views[from++];
+  if (count == MAX_VIEWS || pack_elements(g, made) > pass_contraction_size(c, o->along))
+    return pack_rows(c, o);
+  return views_on(g, stored(g, made), views, from, count);
+}
+
+ir_ref pack_product(const pass_contraction *c, ir_ref a, ir_ref b) {
+  ir_graph *g = c->g;
+  if (!a || !b) return 0;
+  if (!ir_is_float(c->dtype)) return ir_binary(g, c->term, a, b);
+  return ir_make_tensor(g, IR_OP_FMA, c->dtype, ir_shape(g, a), 0, (ir_ref[]){a, b, ir_float(g, c->dtype, 0)},
+                        3);
+}
+
+/* The sum over the axes that are summed over now, in their order. */
+ir_ref pack_sum(const pass_contraction *c, ir_ref product, uint32_t reduced) {
+  ir_graph *g = c->g;
+  ir_ref src[IR_MAX_RANK + 1] = {product}, kept[IR_MAX_RANK];
+  uint32_t count = 1, rank = 0;
+  for (uint32_t i = 0; i < c->rank && product; i++) {
+    if (has(reduced, i)) src[count++] = ir_index(g, i);
+    else kept[rank++] = ir_dim(g, product, i);
+  }
+  if (!product) return 0;
+  return ir_make_tensor(g, IR_OP_SUM, c->dtype, ir_tuple(g, kept, rank), ir_get(g, c->sum)->arg, src, count);
+}
+
+/* With the column last of the kept axes, and turned back in memory. */
+ir_ref pack_turned_sum(const pass_contraction *c, uint32_t column, ir_ref a, ir_ref b) {
+  ir_graph *g = c->g;
+  uint32_t order[IR_MAX_RANK], kept[IR_MAX_RANK], place[IR_MAX_RANK], rank = 0, reduced = 0;
+  memory_order(c, column, order);
+  for (uint32_t i = 0; i < c->rank; i++)
+    if (!has(c->reduced, i)) place[i] = rank++;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    if (has(c->reduced, order[i])) reduced |= (uint32_t)1 << i;
+    else kept[i] = place[order[i]]; /* kept axes come first */
+  }
+  ir_ref product = pack_product(c, permuted(g, a, order, c->rank), permuted(g, b, order, c->rank));
+  return permuted_back(g, stored(g, pack_sum(c, product, reduced)), kept, rank);
+}

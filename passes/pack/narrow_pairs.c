@@ -1,0 +1,106 @@
+/* Products of narrow integers, two at a time.
+ *
+ * Where both operands of a contraction hold integers of at most 16 bits, two terms that follow one another
+ * fit in a word of 32: word = (low & 0xffff) | high << 16, and DOT2 of two words is the sum of both products.
+ * That is one instruction with twice as many multiplications as one of 32 bits has, on the machines that have
+ * it. The products and their sum wrap, so that the result is the same whatever the order.
+ *
+ * What an operand can hold is found by interval arithmetic over the elementwise operations and views that
+ * make it, from the dtypes that casts begin with: a quantised tensor minus its zero point is narrow too. */
+#include "pack.h"
+
+#include "passes/ops/check.h"
+
+enum { FEWEST_TERMS = 8, DEEPEST = 8 };
+
+typedef struct interval {
+  int64_t lo, hi; /* lo > hi: not known */
+} interval;
+
+static const interval unknown = {1, 0};
+
+static bool is_narrow(interval a) { return a.lo <= a.hi && a.lo >= INT16_MIN && a.hi <= INT16_MAX; }
+
+static interval of_dtype(ir_dtype dtype) {
+  switch (dtype) {
+  case IR_BOOL: return (interval){0, 1};
+  case IR_I8: return (interval){INT8_MIN, INT8_MAX};
+  case IR_U8: return (interval){0, UINT8_MAX};
+  case IR_I16: return (interval){INT16_MIN, INT16_MAX};
+  default: return unknown;
+  }
+}
+
+static interval sum(interval a, interval b) { return (interval){a.lo + b.lo, a.hi + b.hi}; }
+static interval negated(interval a) { return (interval){-a.hi, -a.lo}; }
+static interval joined(interval a, interval b) {
+  return (interval){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+}
+
+/* Of an integer of 32 bits, if every step on the way to it is narrow as well. */
+static interval values_of(const ir_graph *g, ir_ref value, int depth) {
+  const ir_node *n = ir_get(g, value);
+  bool view = ir_ops[n->op].cls == IR_CLASS_VIEW && n->op != IR_OP_CONCAT && n->op != IR_OP_STACK;
+  if (n->op == IR_OP_CONST) return (interval){ir_const_value(g, value).i, ir_const_value(g, value).i};
+  if (n->op == IR_OP_CAST) return of_dtype(ir_dtype_of(g, n->src[0]));
+  if (depth == DEEPEST || !(view || n->op == IR_OP_ADD || n->op == IR_OP_SUB || n->op == IR_OP_NEG))
+    return unknown;
+  interval first = values_of(g, n->src[0], depth + 1), second = first;
+  if (n->op == IR_OP_PAD || !(view || n->op == IR_OP_NEG)) second = values_of(g, n->src[1], depth + 1);
+  if (!is_narrow(first) || !is_narrow(second)) return unknown;
+  switch ((int)n->op) {
+  case IR_OP_ADD: return sum(first, second);
+  case IR_OP_SUB: return sum(first, negated(second));
+  case IR_OP_NEG: return negated(first);
+  default: return joined(first, second);
+  }
+}
+
+/* The longest axis of terms of which both operands have one for each position. */
+static bool choose_axis(const pass_contraction *c, uint32_t *axis) {
+  int64_t longest = FEWEST_TERMS - 1, size;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    uint32_t both = c->reduced & c->operand[0].along & c->operand[1].along;
+    if (!(both >> i & 1) || !ir_is_const(c->g, ir_dim(c->g, c->operand[0].value, i), &size)) continue;
+    if (size > longest) longest = size, *axis = i;
+  }
+  return longest >= FEWEST_TERMS;
+}
+
+/* Position 0 or 1 of the axis behind. */
+static ir_ref half(const pass_contraction *c, ir_ref pairs, uint32_t axis, int64_t words, int which) {
+  ir_ref bounds[2 * (IR_MAX_RANK + 1)];
+  for (uint32_t i = 0; pairs && i < ir_rank(c->g, pairs); i++)
+    bounds[2 * i] = ir_index(c->g, 0), bounds[2 * i + 1] = ir_dim(c->g, pairs, i);
+  bounds[2 * axis + 2] = ir_index(c->g, which), bounds[2 * axis + 3] = ir_index(c->g, which + 1);
+  return pairs ? pack_reshaped(c->g, op_shrink_known(c->g, pairs, bounds), axis, words, 1, false) : 0;
+}
+
+/* The operand with the terms along the axis in words of two, an odd last one beside a zero. */
+static ir_ref in_words(const pass_contraction *c, const pass_operand *o, uint32_t axis) {
+  ir_graph *g = c->g;
+  int64_t size = c->size[axis], words = (size + 1) / 2;
+  ir_ref edges[2 * IR_MAX_RANK], dims[IR_MAX_RANK], x = pack_essence(c, o), low, high;
+  for (uint32_t i = 0; i < 2 * c->rank; i++) edges[i] = ir_index(g, 0);
+  edges[2 * axis + 1] = ir_index(g, 2 * words - size);
+  if (x && size % 2) x = op_pad_known(g, x, edges, 0);
+  x = pack_reshaped(g, x, axis, words, 2, true);
+  if (!(low = half(c, x, axis, words, 0)) || !(high = half(c, x, axis, words, 1))) return 0;
+  low = ir_binary(g, IR_OP_AND, low, ir_int(g, c->dtype, UINT16_MAX));
+  high = ir_binary(g, IR_OP_SHL, high, ir_int(g, c->dtype, 16));
+  if (!low || !high) return 0;
+  for (uint32_t i = 0; i < c->rank; i++) dims[i] = i == axis ? ir_index(g, words) : ir_dim(g, o->value, i);
+  ir_ref both = ir_binary(g, IR_OP_OR, low, high);
+  return both ? op_grow(g, both, dims, c->rank) : 0;
+}
+
+ir_ref pack_pairs(const pass_contraction *c) {
+  uint32_t axis;
+  if ((c->dtype != IR_I32 && c->dtype != IR_U32) || c->term != IR_OP_MUL || c->rank == IR_MAX_RANK)
+    return c->sum;
+  if (!is_narrow(values_of(c->g, c->operand[0].value, 0)) ||
+      !is_narrow(values_of(c->g, c->operand[1].value, 0)) || !choose_axis(c, &axis))
+    return c->sum;
+  ir_ref a = in_words(c, &c->operand[0], axis), b = in_words(c, &c->operand[1], axis);
+  return a && b ? pack_sum(c, ir_binary(c->g, IR_OP_DOT2, a, b), c->reduced) : 0;
+}

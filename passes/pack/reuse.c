@@ -1,0 +1,68 @@
+/* What packing has put in memory as it is, all others read as well: what it is made of need not be kept, nor
+ * computed again. It pays where that is several tensors. */
+#include "pack.h"
+
+#include "passes/patterns/epilogue.h"
+
+#include <string.h>
+
+bool pack_of_several(const ir_graph *g, ir_ref value) {
+  for (;;) {
+    const ir_node *n = ir_get(g, value);
+    bool view = ir_ops[n->op].cls == IR_CLASS_VIEW;
+    uint32_t tensors = 0;
+    if (!pass_is_elementwise(n) && !view) return false;
+    for (uint32_t i = 0; i < ir_operand_count(n); i++)
+      if (ir_rank(g, n->src[i]) > 0) value = n->src[i], tensors++;
+    if (tensors != 1) return tensors > 1;
+  }
+}
+
+/* By node: is it to be read from its copy? */
+static bool find_copied(ir_graph *g, const ir_ref *live, size_t count, uint8_t *copied) {
+  bool any = false;
+  for (size_t i = 0; i < count; i++) {
+    if (ir_op_of(g, live[i]) != IR_OP_STORED) continue;
+    ir_ref of = ir_src(g, live[i], 0);
+    bool reused = pass_is_elementwise(ir_get(g, of)) && pack_of_several(g, of);
+    copied[of] = reused;
+    any |= reused;
+  }
+  return any;
+}
+
+static bool reread(ir_graph *g, const ir_ref *live, size_t count, const uint8_t *copied, ir_ref *map) {
+  ir_ref *src = NULL;
+  size_t src_cap = 0;
+  bool good = true;
+  for (size_t i = 0; i < count && good; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    bool changed = false;
+    if (n->op == IR_OP_STORED && copied[n->src[0]]) {
+      map[live[i]] = map[n->src[0]];
+      continue;
+    }
+    if (!(good = IR_RESERVE(g->mem, src, src_cap, n->nsrc))) break;
+    for (uint32_t s = 0; s < n->nsrc; s++) changed |= (src[s] = map[n->src[s]]) != n->src[s];
+    ir_ref made = changed ? ir_remake(g, live[i], src, n->nsrc) : live[i];
+    if (made && copied[live[i]]) made = ir_unary(g, IR_OP_STORED, made);
+    good = (map[live[i]] = made) != 0;
+  }
+  ir_free(g->mem, src, src_cap * sizeof *src);
+  return good;
+}
+
+ir_ref pack_reuse(ir_graph *g, ir_ref results) {
+  ir_ref *live = NULL, *map = ir_alloc(g->mem, ((size_t)results + 1) * sizeof *map), root = 0;
+  uint8_t *copied = ir_alloc(g->mem, (size_t)results + 1);
+  size_t count = 0, cap = 0;
+  if (map && copied && ir_reachable_inside(g, &results, 1, &live, &count, &cap) == IR_OK) {
+    memset(copied, 0, (size_t)results + 1);
+    if (!find_copied(g, live, count, copied)) root = results;
+    else if (reread(g, live, count, copied, map)) root = map[results];
+  }
+  ir_free(g->mem, live, cap * sizeof *live);
+  ir_free(g->mem, map, map ? ((size_t)results + 1) * sizeof *map : 0);
+  ir_free(g->mem, copied, copied ? (size_t)results + 1 : 0);
+  return root;
+}

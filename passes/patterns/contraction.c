@@ -1,0 +1,132 @@
+/* Finding contractions. Each operand is followed from the product's axes down through views and elementwise
+ * operations to what it is made of; the axes that are still in the positions there are those that it varies
+ * along. */
+#include "contraction.h"
+
+#include "passes/index/index.h"
+#include "passes/loops/loops.h"
+#include "epilogue.h"
+#include "passes/view/index_map.h"
+
+enum { MAX_VISITS = 32 };
+
+pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype, int64_t terms) {
+  int bytes = ir_dtypes[dtype].bytes, columns = target->registers >= 32 ? 4 : 2, sums = 6 * columns;
+  while (columns > 2 && terms > target->l2_bytes / 2 / target->vector_bytes / columns) columns /= 2;
+  return (pass_tile){target->vector_bytes / (bytes ? bytes : 1), columns, sums / columns};
+}
+
+int64_t pass_contraction_size(const pass_contraction *c, uint32_t axes) {
+  int64_t size = 1;
+  for (uint32_t i = 0; i < c->rank; i++) {
+    if (!(axes >> i & 1) || c->size[i] == 0) continue;
+    size = size > INT64_MAX / c->size[i] ? INT64_MAX : size * c->size[i];
+  }
+  return size;
+}
+
+/* What is left to follow: values at positions. */
+typedef struct visits {
+  ir_ref node[MAX_VISITS];
+  pass_position at[MAX_VISITS];
+  uint32_t count, met;
+} visits;
+
+static bool visit(visits *v, ir_ref node, const pass_position *at) {
+  if (v->met == MAX_VISITS) return false;
+  v->met++;
+  v->node[v->count] = node;
+  v->at[v->count++] = *at;
+  return true;
+}
+
+static uint32_t axes_in(const pass_contraction *c, ir_ref e) {
+  ir_ref found[IR_MAX_RANK];
+  uint32_t axes = 0, count = loop_find(c->g, e, IR_OP_RANGE, found, IR_MAX_RANK);
+  for (uint32_t i = 0; i < count; i++)
+    for (uint32_t a = 0; a < c->rank; a++)
+      if (found[i] == c->range[a]) axes |= (uint32_t)1 << a;
+  return axes;
+}
+
+/* One value down to what is no view; 0 on failure. */
+static ir_ref below_views(const pass_contraction *c, ir_ref node, pass_position *p, ir_ref *valid) {
+  ir_graph *g = c->g;
+  *valid = ir_bool(g, true);
+  for (;; node = ir_src(g, node, 0)) {
+    const ir_node *n = ir_get(g, node);
+    if (ir_ops[n->op].cls != IR_CLASS_VIEW || n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) return node;
+    *valid = pass_both(g, *valid, pass_view_index(g, &pass_canonical, node, p));
+    if (!*valid) return 0;
+  }
+}
+
+static bool follow(const pass_contraction *c, pass_operand *o) {
+  ir_graph *g = c->g;
+  visits v = {.count = 0};
+  pass_position p = {.rank = c->rank};
+  for (uint32_t i = 0; i < c->rank; i++) p.at[i] = c->range[i];
+  visit(&v, o->value, &p);
+  while (v.count) {
+    ir_ref valid, node = v.node[--v.count];
+    p = v.at[v.count];
+    node = below_views(c, node, &p, &valid);
+    if (!node || !(valid = pass_settle(g, valid))) return false;
+    const ir_node *n = ir_get(g, node);
+    if (!o->base) {
+      o->base = node;
+      o->valid = valid;
+      o->index = pass_simplify_given(g, pass_flatten(g, &pass_canonical, ir_shape(g, node), &p), valid);
+      if (!o->index) return false;
+    }
+    o->along |= axes_in(c, valid);
+    if (n->op == IR_OP_CONST) continue;
+    if (!pass_is_elementwise(n)) {
+      for (uint32_t i = 0; i < p.rank; i++) o->along |= axes_in(c, p.at[i]);
+      continue;
+    }
+    for (uint32_t i = 0; i < ir_operand_count(n); i++) {
+      if (ir_rank(g, n->src[i]) == 0) continue; /* the same at every position */
+      if (!visit(&v, n->src[i], &p)) return false;
+    }
+  }
+  return true;
+}
+
+/* The two operands under a sum: of fma(a, b, 0), of a*b, or of what pack_pairs makes. */
+static bool factors(const ir_graph *g, ir_ref product, ir_ref *a, ir_ref *b) {
+  const ir_node *n = ir_get(g, product);
+  bool fused =
+      n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
+  if (!fused && n->op != IR_OP_MUL && n->op != IR_OP_DOT2) return false;
+  *a = n->src[0], *b = n->src[1];
+  return *a != *b && ir_shape(g, *a) == ir_shape(g, product) && ir_shape(g, *b) == ir_shape(g, product);
+}
+
+bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out) {
+  const ir_node *n = ir_get(g, node);
+  *out = (pass_contraction){.g = g, .sum = node, .dtype = (ir_dtype)n->dtype};
+  if (n->op != IR_OP_SUM || n->dtype == IR_BOOL || ir_dtype_of(g, n->src[0]) != out->dtype ||
+      !factors(g, n->src[0], &out->operand[0].value, &out->operand[1].value))
+    return false;
+  out->term = ir_op_of(g, n->src[0]);
+  out->rank = ir_rank(g, n->src[0]);
+  for (uint32_t i = 1; i < n->nsrc; i++) out->reduced |= (uint32_t)1 << ir_get(g, n->src[i])->arg;
+  for (uint32_t i = 0; i < out->rank; i++) {
+    ir_ref dim = ir_dim(g, n->src[0], i);
+    ir_bounds size = ir_bounds_of(g, dim);
+    if (size.lo < 1) return false;
+    out->size[i] = size.hi;
+    out->range[i] =
+        size.hi == 1 ? ir_index(g, 0) : ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &dim, 1);
+    if (!out->range[i]) return false;
+  }
+  for (int i = 0; i < 2; i++)
+    if (!follow(out, &out->operand[i])) return false;
+  return true;
+}
+
+bool pass_contraction_reuses(const pass_contraction *c) {
+  uint32_t a = c->operand[0].along & ~c->reduced, b = c->operand[1].along & ~c->reduced;
+  return pass_contraction_size(c, a & ~b) > 1 && pass_contraction_size(c, b & ~a) > 1;
+}

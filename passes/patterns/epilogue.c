@@ -1,0 +1,36 @@
+#include "epilogue.h"
+
+enum { MOST_USES = PASS_TAIL - 1 };
+
+static void use(uint8_t *table, ir_ref r) {
+  if (table[r] < MOST_USES) table[r]++;
+}
+
+/* What a mask leaves out is for the readers to see, whose loops may end there (passes/fold/causal_end.c). */
+static bool is_mask(const ir_node *n) { return n->op == IR_OP_WHERE; }
+
+/* Does node u carry on what operand r is or ends: with r its only reduction, and r used here alone? */
+static bool carries_on(const ir_graph *g, const uint8_t *table, const ir_node *u, ir_ref r) {
+  bool tail = ir_ops[ir_op_of(g, r)].cls == IR_CLASS_REDUCE || table[r] & PASS_TAIL;
+  return tail && (table[r] & MOST_USES) == 1 &&
+         ir_dtypes[u->dtype].bytes <= ir_dtypes[ir_dtype_of(g, r)].bytes;
+}
+
+void pass_tails(ir_graph *g, const ir_ref *live, size_t count, const ir_ref *results, uint32_t result_count,
+                uint8_t *table) {
+  for (size_t i = 0; i < count; i++) table[live[i]] = 0;
+  for (uint32_t k = 0; k < result_count; k++) use(table, results[k]);
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    uint32_t taken = ir_shape(g, live[i]) ? ir_operand_count(n) : n->nsrc; /* or results, of a function */
+    for (uint32_t k = 0; k < taken; k++) use(table, n->src[k]);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const ir_node *n = ir_get(g, live[i]);
+    uint32_t reductions = 0;
+    if (!pass_is_elementwise(n) || is_mask(n) || !ir_shape(g, live[i])) continue;
+    for (uint32_t k = 0; k < ir_operand_count(n); k++)
+      reductions += ir_shape(g, n->src[k]) == ir_shape(g, live[i]) && carries_on(g, table, n, n->src[k]);
+    if (reductions == 1) table[live[i]] |= PASS_TAIL;
+  }
+}

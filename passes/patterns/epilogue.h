@@ -1,0 +1,22 @@
+/* Tails of reductions: elementwise operations that are all that becomes of a reduction, as the bias and the
+ * activation behind a product of matrices. A reduction that has to lie in memory may lie there as the end of
+ * its tail: as large at most, computed in the same kernel, and with less left to do for whoever reads it. */
+#ifndef VIEWFOLD_PASSES_PATTERNS_EPILOGUE_H
+#define VIEWFOLD_PASSES_PATTERNS_EPILOGUE_H
+
+#include "passes/passes.h"
+
+enum { PASS_TAIL = 128 };
+
+/* Sets PASS_TAIL in table[node] of each of the `count` live nodes, listed in topological order, that ends a
+ * tail or stands in one. The results are used by whoever takes them. Overwrites the table. */
+void pass_tails(ir_graph *g, const ir_ref *live, size_t count, const ir_ref *results, uint32_t result_count,
+                uint8_t *table);
+
+static inline bool pass_is_elementwise(const ir_node *n) {
+  ir_class cls = (ir_class)ir_ops[n->op].cls;
+  return n->op != IR_OP_STORED && (cls == IR_CLASS_UNARY || cls == IR_CLASS_BINARY ||
+                                   cls == IR_CLASS_COMPARE || cls == IR_CLASS_TERNARY);
+}
+
+#endif

@@ -1,0 +1,341 @@
+/* From what lives in memory to a plan: slots, and steps in node order, which is a topological order. */
+#include "schedule.h"
+
+#include "passes/fuse/row_group.h"
+
+#include "passes/index/index.h"
+
+#include <string.h>
+
+void schedule_fail(scheduler *s) {
+  s->failed = true;
+  ir_fail(s->error, IR_ERR_MEMORY, "out of memory scheduling a graph");
+}
+
+/* Memory holds them: a run whose sizes say otherwise is refused. */
+static ir_ref elements_of(ir_graph *g, ir_ref node) {
+  const ir_node *shape = ir_get(g, ir_shape(g, node));
+  ir_ref count = ir_index(g, 1);
+  for (uint32_t i = 0; i < shape->nsrc; i++) count = pass_mul(g, count, shape->src[i]);
+  if (count) ir_bounds_tighten(g, count, 0, INT64_MAX / ir_dtypes[ir_dtype_of(g, node)].bytes);
+  return count;
+}
+
+uint32_t schedule_add_slot(scheduler *s, ir_slot_kind kind, ir_ref value) {
+  ir_plan *p = s->plan;
+  ir_ref elements = value ? elements_of(s->g, value) : 0;
+  if (!elements || !IR_RESERVE(p->mem, p->slots, p->slot_cap, p->slot_count + 1)) {
+    schedule_fail(s);
+    return 0;
+  }
+  p->slots[p->slot_count] = (ir_slot){kind, value, elements};
+  return (uint32_t)p->slot_count++;
+}
+
+ir_step *schedule_add_step(scheduler *s, const schedule_scope *f, ir_step_kind kind, uint32_t slot_count) {
+  ir_plan *p = s->plan;
+  if (p->step_count >= IR_MAX_STEPS) {
+    s->failed = true;
+    ir_fail(s->error, IR_ERR_UNSUPPORTED,
+            "control flow: functions written out wherever they are called make more than %d steps; call "
+            "functions fewer times inside one another",
+            IR_MAX_STEPS);
+    return NULL;
+  }
+  uint32_t *slots = ir_alloc(p->mem, slot_count * sizeof *slots);
+  if (!slots || !IR_RESERVE(p->mem, p->steps, p->step_cap, p->step_count + 1)) {
+    ir_free(p->mem, slots, slot_count * sizeof *slots);
+    schedule_fail(s);
+    return NULL;
+  }
+  ir_step *step = &p->steps[p->step_count++];
+  *step = (ir_step){.slots = slots,
+                    .slot_count = slot_count,
+                    .kind = kind,
+                    .count = ir_index(s->g, 0),
+                    .work = ir_index(s->g, 0),
+                    .name = -1,
+                    .attributes = -1,
+                    .first_stored = f->first,
+                    .stored_count = f->count};
+  return step;
+}
+
+uint32_t schedule_slot_of(const scheduler *s, const schedule_scope *f, ir_ref node) {
+  const ir_stored *b = s->plan->stored;
+  uint32_t low = f->first, high = f->first + f->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (b[middle].node == node) return b[middle].slot;
+    if (b[middle].node < node) low = middle + 1;
+    else high = middle;
+  }
+  return UINT32_MAX;
+}
+
+/* slots */
+
+static bool is_listed(const ir_ref *list, size_t count, ir_ref r) {
+  size_t k = 0;
+  while (k < count && list[k] != r) k++;
+  return k < count;
+}
+
+static uint32_t data_slot(scheduler *s, ir_ref node) {
+  if (!s->data_of[node]) s->data_of[node] = schedule_add_slot(s, IR_SLOT_DATA, node) + 1;
+  return s->data_of[node] - 1;
+}
+
+/* The graph's own leaves and results: listed inputs first, then other leaves in node order, then results. */
+static void place_graph(scheduler *s, const schedule_scope *f, const ir_ref *inputs, size_t input_count) {
+  ir_plan *p = s->plan;
+  for (size_t i = 0; i < input_count && !s->failed; i++) {
+    uint32_t slot = schedule_add_slot(s, IR_SLOT_INPUT, inputs[i]);
+    if (inputs[i] < s->nodes && !s->slot_of[inputs[i]]) s->slot_of[inputs[i]] = slot + 1;
+  }
+  for (size_t i = 0; i < s->count && !s->failed; i++) {
+    ir_ref r = s->live[i];
+    ir_op op = ir_op_of(s->g, r);
+    if (op == IR_OP_DATA) s->slot_of[r] = data_slot(s, r) + 1;
+    else if ((op == IR_OP_INPUT || op == IR_OP_BUFFER) && !is_listed(inputs, input_count, r))
+      s->slot_of[r] = schedule_add_slot(s, IR_SLOT_INPUT, r) + 1;
+  }
+  for (uint32_t k = 0; k < f->result_count && !s->failed; k++) {
+    uint32_t same = 0;
+    while (same < k && f->results[same] != f->results[k]) same++;
+    p->results[k] = same < k ? p->results[same] : schedule_add_slot(s, IR_SLOT_OUTPUT, f->results[k]);
+    if (!s->slot_of[f->results[k]]) s->slot_of[f->results[k]] = p->results[k] + 1; /* inputs win */
+  }
+}
+
+static void place_function(scheduler *s, const schedule_scope *f) {
+  for (size_t i = 0; i < s->count && !s->failed; i++) {
+    ir_ref r = s->live[i];
+    ir_op op = ir_op_of(s->g, r);
+    uint32_t k = 0;
+    if (op == IR_OP_DATA) s->slot_of[r] = data_slot(s, r) + 1;
+    if (op != IR_OP_INPUT && op != IR_OP_BUFFER) continue;
+    while (k < f->param_count && f->params[k] != r) k++;
+    if (k < f->param_count) {
+      s->slot_of[r] = f->param_slots[k] + 1;
+      continue;
+    }
+    s->failed = true;
+    ir_fail(s->error, IR_ERR_INTERNAL, "schedule: a function uses a value that is not passed to it");
+  }
+  for (uint32_t k = 0; k < f->result_count; k++)
+    if (!s->slot_of[f->results[k]]) s->slot_of[f->results[k]] = f->targets[k] + 1;
+}
+
+/* Intermediates; then all that has a slot, by node. */
+static void place_rest(scheduler *s, schedule_scope *f) {
+  ir_plan *p = s->plan;
+  f->first = (uint32_t)p->stored_count;
+  for (size_t i = 0; i < s->count && !s->failed; i++) {
+    ir_ref r = s->live[i];
+    bool stored =
+        (s->flags[r] & SCHEDULE_STORED && !slab_is_local(s->slabs, r)) || ir_op_of(s->g, r) == IR_OP_RESULT;
+    if (!s->slot_of[r] && stored && ir_shape(s->g, r))
+      s->slot_of[r] = schedule_add_slot(s, IR_SLOT_TEMP, r) + 1;
+    if (!s->slot_of[r] || s->failed) continue;
+    if (!IR_RESERVE(p->mem, p->stored, p->stored_cap, p->stored_count + 1)) {
+      schedule_fail(s);
+      continue;
+    }
+    p->stored[p->stored_count++] = (ir_stored){r, s->slot_of[r] - 1};
+  }
+  f->count = (uint32_t)p->stored_count - f->first;
+}
+
+/* steps */
+
+static void add_kernel(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
+  ir_step *step = schedule_add_step(s, f, IR_STEP_KERNEL, 1);
+  if (!step) return;
+  step->kernel = value;
+  step->slots[0] = target;
+  step->apart = slab_apart(s->slabs, value);
+}
+
+/* What computes the value: a scatter updates its first operand, which comes first. */
+static void add_kernels(scheduler *s, const schedule_scope *f, ir_ref value, uint32_t target) {
+  const ir_node *n = ir_get(s->g, value);
+  if (ir_scatters((ir_op)n->op)) add_kernel(s, f, n->src[0], target);
+  if (!s->failed) add_kernel(s, f, value, target);
+}
+
+static uint32_t target_of(const scheduler *s, const schedule_scope *f, ir_ref r) {
+  if (f->depth || !schedule_is_leaf(ir_op_of(s->g, r))) return schedule_slot_of(s, f, r);
+  uint32_t k = 0;
+  while (f->results[k] != r) k++;
+  return f->targets[k];
+}
+
+/* What is computed from nothing but leaves, as the copies that packing makes of weights, takes memory from
+ * then on, and leaves are there for good. So it is made right before the first that reads it. */
+static void add_waiting(scheduler *s, const schedule_scope *f, ir_ref value) {
+  for (ir_ref next; !s->failed && (next = slab_next_waiting(s->slabs, value));)
+    add_kernels(s, f, next, target_of(s, f, next));
+}
+
+/* The kernel of a slab: its slots are those of the values that it stores. */
+static void add_slab(scheduler *s, const schedule_scope *f, const slab_group *group) {
+  ir_slab slab = {.values = ir_alloc(s->g->mem, group->count * sizeof *slab.values),
+                  .rows = group->rows,
+                  .block = group->block};
+  if (!slab.values) {
+    schedule_fail(s);
+    return;
+  }
+  slab.count = group->count;
+  uint32_t stored = 0;
+  for (uint32_t m = 0; m < group->count; m++) add_waiting(s, f, group->members[m].value);
+  for (uint32_t m = 0; m < group->count; m++) {
+    const slab_member *member = &group->members[m];
+    ir_slab_value *v = &slab.values[m];
+    *v = (ir_slab_value){.value = member->value,
+                         .local = member->local,
+                         .turned = member->turned,
+                         .copied = member->copied,
+                         .slot = UINT32_MAX,
+                         .keys = (uint8_t)member->keys,
+                         .role = member->role};
+    if (member->stored) v->slot = schedule_slot_of(s, f, member->value), stored++;
+    slab.loops = 0;
+    for (int8_t l = 0; l < group->loops; l++)
+      if (group->shared[l]) v->axes[slab.loops++] = (uint8_t)member->axis[l];
+  }
+  ir_step *step = schedule_add_step(s, f, IR_STEP_KERNEL, stored);
+  if (!step) {
+    ir_free(s->g->mem, slab.values, slab.count * sizeof *slab.values);
+    return;
+  }
+  step->slab = slab;
+  step->kernel = slab.values[slab.count - 1].value;
+  for (uint32_t m = 0, k = 0; m < slab.count; m++)
+    if (slab.values[m].slot != UINT32_MAX) step->slots[k++] = slab.values[m].slot;
+}
+
+/* Slabs whose time has come: before this node, or at it where it is the last of their values. */
+static bool add_slabs(scheduler *s, const schedule_scope *f, ir_ref node) {
+  const slab_group *own = slab_of(s->slabs, node), *group = NULL;
+  while (!s->failed && (group = slab_before(s->slabs, node, group))) add_slab(s, f, group);
+  if (own && slab_ends_at(s->slabs, own, node) && !s->failed) add_slab(s, f, own);
+  return own != NULL;
+}
+
+/* The graph's results, leaves too; stored values; and calls: the first of s->live are what
+ * is to be done, in order. */
+static size_t choose_work(scheduler *s, const schedule_scope *f) {
+  size_t count = 0;
+  for (size_t i = 0; i < s->count; i++) {
+    ir_ref r = s->live[i];
+    ir_op op = ir_op_of(s->g, r);
+    bool leaf = schedule_is_leaf(op), call = schedule_is_call(op),
+         copied = leaf && op != IR_OP_RESULT && !f->depth && is_listed(f->results, f->result_count, r),
+         stored = !leaf && ir_shape(s->g, r) && s->flags[r] & SCHEDULE_STORED;
+    if (call || copied || stored) s->live[count++] = r;
+  }
+  return count;
+}
+
+/* Results that are parameters, or others' results under another number. */
+static void copy_results(scheduler *s, const schedule_scope *f) {
+  for (uint32_t k = 0; f->depth && k < f->result_count && !s->failed; k++) {
+    uint32_t from = schedule_slot_of(s, f, f->results[k]);
+    if (from == f->targets[k]) continue;
+    ir_step *step = schedule_add_step(s, f, IR_STEP_COPY, 2);
+    if (!step) return;
+    step->slots[0] = f->targets[k];
+    step->slots[1] = from;
+    step->count = s->plan->slots[from].elements;
+  }
+}
+
+static void do_work(scheduler *s, const schedule_scope *f, const ir_ref *work, size_t count) {
+  for (size_t i = 0; i < count && !s->failed; i++) {
+    ir_op op = ir_op_of(s->g, work[i]);
+    if (add_slabs(s, f, work[i])) continue;
+    if (slab_may_wait(s->slabs, work[i])) continue;
+    add_waiting(s, f, work[i]);
+    if (op == IR_OP_CUSTOM) schedule_custom(s, f, work[i]);
+    else if (schedule_is_call(op)) schedule_control(s, f, work[i]);
+    else add_kernels(s, f, work[i], target_of(s, f, work[i]));
+  }
+  copy_results(s, f);
+}
+
+static void plan_function(scheduler *s, schedule_scope *f, const ir_ref *inputs, size_t input_count) {
+  slab_plan slabs = {0};
+  const slab_plan *outer = s->slabs;
+  if (f->depth > IR_MAX_DEPTH) {
+    s->failed = true;
+    ir_fail(s->error, IR_ERR_UNSUPPORTED, "control flow: functions are nested more than %d deep",
+            IR_MAX_DEPTH);
+    return;
+  }
+  s->results = f->results;
+  s->result_count = f->result_count;
+  s->live = NULL;
+  s->count = s->cap = 0;
+  if (ir_reachable(s->g, f->results, f->result_count, &s->live, &s->count, &s->cap) == IR_OK) {
+    schedule_uses(s);
+    if (!slab_find(&slabs, s)) schedule_fail(s);
+    s->slabs = &slabs;
+    if (f->depth) place_function(s, f);
+    else place_graph(s, f, inputs, input_count);
+    if (!s->failed) place_rest(s, f);
+    for (size_t i = 0; i < s->count; i++) s->slot_of[s->live[i]] = 0;
+  } else {
+    schedule_fail(s);
+  }
+  ir_ref *work = s->live; /* functions that are called come to be at hand */
+  size_t cap = s->cap, count = s->failed ? 0 : choose_work(s, f);
+  if (!s->failed) do_work(s, f, work, count);
+  ir_free(s->g->mem, work, cap * sizeof *work);
+  slab_free(&slabs);
+  s->slabs = outer;
+}
+
+void schedule_function(scheduler *s, schedule_scope *f) { plan_function(s, f, NULL, 0); }
+
+/* the pass */
+
+static bool take(scheduler *s, size_t size, void **out) {
+  *out = ir_alloc(s->g->mem, s->nodes * size);
+  if (*out) memset(*out, 0, s->nodes * size);
+  return *out != NULL;
+}
+
+ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
+                        size_t input_count, const uint8_t *apart, ir_plan *plan, ir_error *error) {
+  scheduler s = {
+      .g = g, .target = target, .apart = apart, .plan = plan, .error = error, .nodes = (size_t)results + 1};
+  const ir_node *n = ir_get(g, results);
+  enum { TABLES = 8 };
+  void *table[TABLES] = {NULL};
+  static const size_t sizes[TABLES] = {sizeof *s.flags, sizeof *s.cost,    sizeof *s.remaps,
+                                       sizeof *s.uses,  sizeof *s.slot_of, sizeof *s.data_of,
+                                       sizeof *s.tails, sizeof *s.reads};
+  bool good = true;
+  for (ir_ref r = 1; r < s.nodes; r++) s.size_count += ir_op_of(g, r) == IR_OP_VAR;
+  for (int i = 0; i < TABLES && good; i++) good = take(&s, sizes[i], &table[i]);
+  good = pass_sharing_init(&s.sharing, g, s.nodes) && good;
+  *plan = (ir_plan){.mem = g->mem};
+  plan->results = ir_alloc(g->mem, n->nsrc * sizeof *plan->results);
+  if (plan->results) plan->result_count = n->nsrc;
+  if (good && plan->results) {
+    s.flags = table[0], s.cost = table[1], s.remaps = table[2];
+    s.uses = table[3], s.slot_of = table[4], s.data_of = table[5];
+    s.tails = table[6], s.reads = table[7];
+    schedule_scope f = {.results = n->src, .targets = plan->results, .result_count = n->nsrc};
+    plan_function(&s, &f, inputs, input_count);
+  } else {
+    schedule_fail(&s);
+  }
+  for (int i = 0; i < TABLES; i++) ir_free(g->mem, table[i], table[i] ? s.nodes * sizes[i] : 0);
+  pass_sharing_free(&s.sharing);
+  if (!s.failed) return IR_OK;
+  ir_plan_free(plan);
+  return error->status ? error->status : IR_ERR_MEMORY;
+}

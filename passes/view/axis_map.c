@@ -1,0 +1,87 @@
+/* Which axes of an operand are walked like which axes of what uses it. */
+#include "passes/fuse/row_group.h"
+
+#include "passes/index/index.h"
+#include "passes/loops/loops.h"
+#include "index_map.h"
+
+const slab_axes slab_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
+
+void slab_axes_join(slab_axes *axes, const slab_axes *other) {
+  for (int i = 0; i < IR_MAX_RANK; i++)
+    if (axes->loop[i] != other->loop[i]) axes->loop[i] = SLAB_NO_LOOP;
+  axes->parts &= other->parts;
+}
+
+bool slab_walked(const slab_group *group, const slab_member *m, const slab_axes *axes, int8_t *out) {
+  bool all = true;
+  for (int8_t l = 0; l < group->loops; l++) {
+    out[l] = SLAB_NO_LOOP;
+    for (int8_t a = 0; a < IR_MAX_RANK && group->shared[l]; a++)
+      if (axes->loop[a] >= 0 && axes->loop[a] == m->axis[l]) out[l] = a;
+    all &= !group->shared[l] || out[l] >= 0;
+  }
+  return all;
+}
+
+/* Of an axis that has been cut, the digits of which are walked by loops */
+static uint32_t parts_of(ir_graph *g, ir_ref position, const ir_ref *at, uint32_t rank,
+                         const slab_axes *above) {
+  uint32_t parts = 0;
+  int64_t stride;
+  for (uint32_t i = 0; i < rank && ir_op_of(g, position) == IR_OP_ADD; i++)
+    if (above->loop[i] >= 0 && loop_stride(g, position, at[i], &stride) && stride > 1)
+      parts |= 1u << above->loop[i];
+  return parts;
+}
+
+/* An axis is walked alike where its position is that of an axis of the view, unchanged, of the same size. */
+static bool below_view(ir_graph *g, ir_ref view, const slab_axes *above, slab_axes *below) {
+  pass_position p = {.rank = ir_rank(g, view)};
+  ir_ref operand = ir_src(g, view, 0), at[IR_MAX_RANK];
+  uint32_t rank = p.rank;
+  for (uint32_t i = 0; i < rank; i++) {
+    ir_ref size = ir_dim(g, view, i);
+    at[i] = p.at[i] = ir_make(g, IR_OP_RANGE, IR_INDEX, ir_pack_arg(i, 0), &size, 1);
+  }
+  if (!pass_view_index(g, &pass_canonical, view, &p)) return !g->error || g->error->status == IR_OK;
+  for (uint32_t a = 0; a < p.rank; a++)
+    for (uint32_t i = 0; i < rank; i++)
+      if (p.at[a] == at[i] && ir_dim(g, operand, a) == ir_dim(g, view, i)) below->loop[a] = above->loop[i];
+  below->parts = above->parts;
+  for (uint32_t a = 0; a < p.rank; a++) below->parts |= parts_of(g, p.at[a], at, rank, above);
+  return true;
+}
+
+static void below_join(const ir_graph *g, const ir_node *n, const slab_axes *above, slab_axes *below) {
+  uint32_t joined = (uint32_t)ir_arg_int(n), rank = ir_rank(g, n->src[0]);
+  bool stacked = n->op == IR_OP_STACK;
+  for (uint32_t i = 0; i < rank; i++)
+    if (stacked || i != joined) below->loop[i] = above->loop[stacked && i >= joined ? i + 1 : i];
+}
+
+static void below_reduction(const ir_graph *g, const ir_node *n, const slab_axes *above, slab_axes *below) {
+  uint32_t kept = 0;
+  below->parts = above->parts;
+  for (uint32_t i = 0; i < ir_rank(g, n->src[0]); i++)
+    if (!ir_reduces_axis(g, n, i)) below->loop[i] = above->loop[kept++];
+}
+
+bool slab_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const slab_axes *above, slab_axes *below) {
+  const ir_node *n = ir_get(g, node);
+  *below = slab_no_axes;
+  switch ((int)ir_ops[n->op].cls) {
+  case IR_CLASS_VIEW:
+    if (n->op == IR_OP_CONCAT || n->op == IR_OP_STACK) below_join(g, n, above, below);
+    else return below_view(g, node, above, below);
+    return true;
+  case IR_CLASS_REDUCE: below_reduction(g, n, above, below); return true;
+  case IR_CLASS_UNARY:
+  case IR_CLASS_BINARY:
+  case IR_CLASS_COMPARE:
+  case IR_CLASS_TERNARY:
+    if (ir_rank(g, n->src[operand]) > 0) *below = *above;
+    return true;
+  default: return true;
+  }
+}

@@ -1,0 +1,34 @@
+/* What a view does to an index vector: the one place that knows the meaning of every view operation. */
+#ifndef VIEWFOLD_PASSES_VIEW_INDEX_MAP_H
+#define VIEWFOLD_PASSES_VIEW_INDEX_MAP_H
+
+#include "ir/ir.h"
+
+/* Index builders, so that one description serves the canonical folding and the textbook one. */
+typedef struct pass_arith {
+  ir_ref (*add)(ir_graph *g, ir_ref a, ir_ref b);
+  ir_ref (*mul)(ir_graph *g, ir_ref a, ir_ref b);
+  ir_ref (*div)(ir_graph *g, ir_ref a, ir_ref b);
+  ir_ref (*mod)(ir_graph *g, ir_ref a, ir_ref b);
+  /* flat // unit % size, where flat // unit and flat // (unit * size) are at hand; NULL: mod serves */
+  ir_ref (*digit)(ir_graph *g, ir_ref quotient, ir_ref size, ir_ref next);
+  ir_ref (*compare)(ir_graph *g, ir_op op, ir_ref a, ir_ref b);
+  ir_ref (*both)(ir_graph *g, ir_ref a, ir_ref b);
+} pass_arith;
+extern const pass_arith pass_canonical;
+
+/* One position in a tensor: an index expression per axis. */
+typedef struct pass_position {
+  uint32_t rank;
+  ir_ref at[IR_MAX_RANK];
+} pass_position;
+
+/* Rewrite a position in the result of view (one operand, any VIEW operation but concat and stack) into the
+ * position in its operand. Returns where that position is valid: true except for pads with a constant; 0 on
+ * failure. */
+ir_ref pass_view_index(ir_graph *g, const pass_arith *arith, ir_ref view, pass_position *position);
+
+/* Row-major position as one number. */
+ir_ref pass_flatten(ir_graph *g, const pass_arith *arith, ir_ref shape, const pass_position *position);
+
+#endif

@@ -1,0 +1,19 @@
+/* XXH3-128 by libxxhash, compiled in: one shared object less to load when a process starts. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "runtime/cache/digest.h"
+
+rt_digest rt_digest_of(const void *bytes, size_t size) {
+  XXH128_hash_t hash = XXH3_128bits(bytes, size);
+  return (rt_digest){hash.low64, hash.high64};
+}
+
+void rt_digest_hex(rt_digest digest, char text[RT_DIGEST_HEX]) {
+  static const char digit[] = "0123456789abcdef";
+  for (int i = 0; i < 16; i++) {
+    text[15 - i] = digit[(digest.hi >> (4 * i)) & 15];
+    text[31 - i] = digit[(digest.lo >> (4 * i)) & 15];
+  }
+  text[32] = 0;
+}

@@ -1,0 +1,20 @@
+/* The 128-bit digest that names cache entries and guards their payloads: XXH3-128 of the bytes, seed 0. Fast,
+ * not cryptographic: whoever finds something by digest compares the whole key afterwards. */
+#ifndef VIEWFOLD_RUNTIME_CACHE_DIGEST_H
+#define VIEWFOLD_RUNTIME_CACHE_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct rt_digest {
+  uint64_t lo, hi;
+} rt_digest;
+
+#define RT_DIGEST_HEX 33 /* 32 lower-case hexadecimal digits, high half first, and NUL */
+
+rt_digest rt_digest_of(const void *bytes, size_t size);
+void rt_digest_hex(rt_digest digest, char text[RT_DIGEST_HEX]);
+static inline bool rt_digest_equal(rt_digest a, rt_digest b) { return a.lo == b.lo && a.hi == b.hi; }
+
+#endif

@@ -1,0 +1,232 @@
+/* The cache on disk: look-up and store. */
+#define _GNU_SOURCE /* secure_getenv */
+#include "runtime/cache/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/cache/walk.h"
+
+enum { TOUCH_SECONDS = 3600, LOOK_EVERY = 64, NAME_TRIES = 16 };
+
+struct rt_disk {
+  const ir_mem *mem;
+  int64_t max_bytes;
+  rt_disk_report report;
+  void *report_context;
+  atomic_bool told; /* that the directory is refused */
+  atomic_ullong hits, misses, damaged, refused, stores, failed_stores, pruned;
+  atomic_ullong unseen; /* bytes stored since the size was last looked at */
+  atomic_uint serial;   /* of temporary files */
+  size_t size;          /* of this allocation */
+  char directory[];
+};
+
+static const char *environment(const char *name) {
+#if defined(__GLIBC__)
+  const char *value = secure_getenv(name);
+#else
+  const char *value = getenv(name);
+#endif
+  return value ? value : "";
+}
+
+/* Name the directory in `text`; false when it does not fit. */
+static bool choose_directory(const char *given, char *text, size_t size) {
+  const char *own = given ? given : environment("VIEWFOLD_CACHE_DIR");
+  const char *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
+  int length = 0;
+  text[0] = 0;
+  if (*own) length = snprintf(text, size, "%s", own);
+  else if (*xdg == '/') length = snprintf(text, size, "%s/viewfold", xdg);
+  else if (*home == '/') length = snprintf(text, size, "%s/.cache/viewfold", home);
+  return length >= 0 && (size_t)length < size;
+}
+
+rt_disk *rt_disk_open(const ir_mem *mem, const char *directory, int64_t max_bytes, ir_error *error) {
+  char text[RT_DISK_PATH - 512];
+  if (!choose_directory(directory, text, sizeof text)) {
+    ir_fail(error, IR_ERR_INVALID, "cache: the directory's name is longer than %zu bytes", sizeof text - 1);
+    return NULL;
+  }
+  size_t length = strlen(text), size = sizeof(rt_disk) + length + 1;
+  rt_disk *disk = ir_alloc(mem, size);
+  if (!disk) {
+    ir_fail(error, IR_ERR_MEMORY, "cache: no memory to open it");
+    return NULL;
+  }
+  memset(disk, 0, size);
+  disk->mem = mem;
+  disk->max_bytes = max_bytes > 0 ? max_bytes : RT_DISK_DEFAULT_BYTES;
+  disk->size = size;
+  memcpy(disk->directory, text, length + 1);
+  return disk;
+}
+
+void rt_disk_close(rt_disk *disk) {
+  if (disk) ir_free(disk->mem, disk, disk->size);
+}
+
+void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context) {
+  disk->report = report;
+  disk->report_context = context;
+}
+
+const char *rt_disk_directory(const rt_disk *disk) { return disk->directory; }
+const ir_mem *rt_disk_mem(const rt_disk *disk) { return disk->mem; }
+
+static void count(atomic_ullong *counter, uint64_t by) {
+  atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+/* Where an entry lies. */
+typedef struct place {
+  char shard[RT_DISK_SHARD], name[RT_DISK_NAME];
+} place;
+
+/* False when there is no cache or the kind is no kind. */
+static bool find_place(const rt_disk *disk, const char *kind, const void *key, size_t key_size, place *out) {
+  if (!*disk->directory || !rt_disk_is_kind(kind)) return false;
+  rt_disk_entry_name(rt_digest_of(key, key_size), kind, out->shard, out->name);
+  return true;
+}
+
+/* -1: there is none, which errno explains, or it is refused. The directory is told of once: it is the same
+ * for all entries. */
+static int open_shard(rt_disk *disk, const place *at, bool make) {
+  rt_refusal refusal;
+  int directory = rt_dir_open(disk->directory, make, &refusal), shard = -1;
+  if (directory >= 0) shard = rt_dir_shard(directory, at->shard, make, &refusal);
+  int why = errno;
+  if (refusal.why[0]) {
+    count(&disk->refused, 1);
+    bool told = directory < 0 && atomic_exchange_explicit(&disk->told, true, memory_order_relaxed);
+    if (disk->report && !told) disk->report(disk->report_context, refusal.path, refusal.why);
+    why = EPERM;
+  }
+  if (directory >= 0) close(directory);
+  errno = why;
+  return shard;
+}
+
+static void tell_of_entry(rt_disk *disk, const place *at, const char *why) {
+  char path[RT_DISK_PATH];
+  if (!disk->report) return;
+  rt_disk_path(disk, at->shard, at->name, path);
+  disk->report(disk->report_context, path, why);
+}
+
+/* An entry that is not to be used. */
+static void set_aside(rt_disk *disk, int shard, const place *at, rt_entry_state state, const char *why) {
+  char stays[RT_DISK_WHY];
+  if (state == RT_ENTRY_DAMAGED) {
+    count(&disk->damaged, 1);
+    rt_disk_unlink(shard, at->name, stays); /* what stays is replaced by the next store */
+  } else {
+    count(&disk->refused, 1);
+  }
+  tell_of_entry(disk, at, why);
+}
+
+bool rt_disk_get(rt_disk *disk, const char *kind, const void *key, size_t key_size, rt_found *out) {
+  place at;
+  rt_entry_view view = {0};
+  rt_entry_state state = RT_ENTRY_ABSENT;
+  int shard = find_place(disk, kind, key, key_size, &at) ? open_shard(disk, &at, false) : -1;
+  *out = (rt_found){0};
+  if (shard >= 0) state = rt_disk_entry_read(shard, at.name, kind, key ? key : "", key_size, &view);
+  if (state != RT_ENTRY_GOOD && *view.why) set_aside(disk, shard, &at, state, view.why);
+  if (state == RT_ENTRY_GOOD && time(NULL) - view.status.st_mtime > TOUCH_SECONDS)
+    utimensat(shard, at.name, NULL, AT_SYMLINK_NOFOLLOW);
+  if (shard >= 0) close(shard);
+  count(state == RT_ENTRY_GOOD ? &disk->hits : &disk->misses, 1);
+  *out = view.found;
+  return state == RT_ENTRY_GOOD;
+}
+
+void rt_disk_remove(rt_disk *disk, const char *kind, const void *key, size_t key_size) {
+  place at;
+  char why[RT_DISK_WHY];
+  int shard = find_place(disk, kind, key, key_size, &at) ? open_shard(disk, &at, false) : -1;
+  if (shard < 0) return;
+  rt_disk_unlink(shard, at.name, why);
+  close(shard);
+}
+
+/* Write the entry to a temporary file beside its place and give it its name. */
+static bool store_in(rt_disk *disk, int shard, const place *at, const char *kind, const void *key,
+                     size_t key_size, const void *payload, size_t size) {
+  for (int attempt = 0; attempt < NAME_TRIES; attempt++) {
+    char temporary[RT_DISK_NAME];
+    rt_disk_temporary_name(atomic_fetch_add_explicit(&disk->serial, 1, memory_order_relaxed), temporary);
+    if (rt_disk_entry_write(shard, temporary, kind, key, key_size, payload, size)) {
+      if (!renameat(shard, temporary, shard, at->name)) return true;
+      int why = errno;
+      unlinkat(shard, temporary, 0);
+      errno = why;
+      return false;
+    }
+    if (errno != EEXIST) return false;
+  }
+  return false;
+}
+
+/* Directories may be removed by others at any time: once more where one was. */
+static bool store(rt_disk *disk, const place *at, const char *kind, const void *key, size_t key_size,
+                  const void *payload, size_t size) {
+  bool stored = false;
+  for (int attempt = 0; attempt < 2 && !stored && (attempt == 0 || errno == ENOENT); attempt++) {
+    int shard = open_shard(disk, at, true);
+    if (shard < 0) continue;
+    stored = store_in(disk, shard, at, kind, key, key_size, payload, size);
+    int why = errno;
+    close(shard);
+    errno = why;
+  }
+  return stored;
+}
+
+static bool add_bytes(void *context, const rt_disk_item *item) {
+  uint64_t *bytes = context;
+  *bytes += (uint64_t)item->status.st_size;
+  return true;
+}
+
+/* Now and then, see whether the cache has outgrown its cap; then make room for a while. By names alone, which
+ * is quick and never too little: pruning looks more closely. */
+static void keep_small(rt_disk *disk, uint64_t stored) {
+  uint64_t cap = (uint64_t)disk->max_bytes, bytes = 0;
+  uint64_t unseen = atomic_fetch_add_explicit(&disk->unseen, stored, memory_order_relaxed) + stored;
+  unsigned long long stores = atomic_load_explicit(&disk->stores, memory_order_relaxed);
+  if (stores % LOOK_EVERY != (unsigned)getpid() % LOOK_EVERY && unseen < cap / 16) return;
+  atomic_store_explicit(&disk->unseen, 0, memory_order_relaxed);
+  if (rt_disk_walk(disk, add_bytes, &bytes, NULL, NULL, NULL) || bytes <= cap) return;
+  rt_disk_pruned pruned;
+  rt_disk_prune(disk, (int64_t)(cap - cap / 8), NULL, NULL, &pruned, NULL);
+  count(&disk->pruned, pruned.removed);
+}
+
+bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_size, const void *payload,
+                 size_t size) {
+  place at;
+  uint64_t bytes = rt_disk_entry_size(key_size, size);
+  if (bytes > (uint64_t)disk->max_bytes || !find_place(disk, kind, key, key_size, &at) ||
+      !store(disk, &at, kind, key, key_size, payload, size)) {
+    count(&disk->failed_stores, 1);
+    return false;
+  }
+  count(&disk->stores, 1);
+  keep_small(disk, bytes);
+  return true;
+}
+
+void rt_disk_count(const rt_disk *disk, rt_disk_counts *out) {
+  *out = (rt_disk_counts){disk->hits,   disk->misses,        disk->damaged, disk->refused,
+                          disk->stores, disk->failed_stores, disk->pruned};
+}

@@ -1,0 +1,111 @@
+/* The cache on disk: byte strings found by (kind, key), shared by every process of the user.
+ *
+ * One file per entry, `DIRECTORY/<2 hex>/<30 hex>.<kind>`, named by the digest of the key. The file holds a
+ * header, the whole key and the payload; a look-up compares the whole key and the payload's digest, so that
+ * it gives the right bytes or nothing. Files are written beside their place and renamed: no process sees half
+ * of one. Whatever is damaged is a miss and is written anew by whoever needs it. Failures to write are
+ * counted and otherwise silent: the cache is an optimisation.
+ *
+ * Payloads are run, so nothing is read from or stored in directories that are not trusted (directory.h), and
+ * entries that are not are misses. What is found lies in private memory, read before it was checked: what
+ * happens to the file afterwards, whether it is truncated, overwritten or removed, changes nothing.
+ *
+ * Unlinked are only files that are ours by name and by what they begin with, regular ones of the effective
+ * user, reached without following a link: entries of any version, damaged ones included, and temporary files
+ * that were left behind (entry.h, walk.h). A store replaces what has the entry's name.
+ *
+ * A kind is a word of 1 to 15 letters a-z and digits ("code", "plan"); with any other, nothing is found or
+ * stored. All functions may be called from several threads at once, but for rt_disk_close. */
+#ifndef VIEWFOLD_RUNTIME_CACHE_DISK_H
+#define VIEWFOLD_RUNTIME_CACHE_DISK_H
+
+#include "ir/base.h"
+
+#define RT_DISK_DEFAULT_BYTES ((int64_t)256 << 20)
+#define RT_DISK_ALIGN         64 /* of payloads, in the file and in memory */
+#define RT_DISK_KIND          16 /* bytes of a kind, NUL included */
+
+typedef struct rt_disk rt_disk;
+
+/* The cache in `directory`; NULL means $VIEWFOLD_CACHE_DIR, else $XDG_CACHE_HOME/viewfold, else
+ * $HOME/.cache/viewfold, else no cache: nothing is ever found or stored. The directory is made (mode 0700) by
+ * the first store. `max_bytes` caps the size of all entries and temporary files together, and so of each
+ * entry; 0 means RT_DISK_DEFAULT_BYTES. NULL when memory is short or the name is too long. */
+rt_disk *rt_disk_open(const ir_mem *mem, const char *directory, int64_t max_bytes, ir_error *error);
+void rt_disk_close(rt_disk *disk);
+const char *rt_disk_directory(const rt_disk *disk); /* "" when there is none */
+const ir_mem *rt_disk_mem(const rt_disk *disk);
+
+/* Told of each file or directory that something is wrong with, by path. May be NULL wherever one is taken. */
+typedef void (*rt_disk_report)(void *context, const char *path, const char *why);
+
+/* From now on, tell of whatever look-ups and stores ignore, and why: once of the directory, each time of
+ * shards and entries. On whatever thread finds it. To be called before the disk is shared. */
+void rt_disk_tell(rt_disk *disk, rt_disk_report report, void *context);
+
+/* A found payload at a multiple of RT_DISK_ALIGN, inside private anonymous memory that holds the whole entry,
+ * writable, in pages of its own. The memory belongs to the caller: give it to rt_disk_release, or to
+ * rt_image_adopt, which makes it executable. */
+typedef struct rt_found {
+  const uint8_t *payload;
+  size_t size;
+  void *map;
+  size_t map_size, offset; /* payload == (uint8_t *)map + offset */
+} rt_found;
+
+bool rt_disk_get(rt_disk *disk, const char *kind, const void *key, size_t key_size, rt_found *out);
+void rt_disk_release(rt_found *found);
+
+/* Store, replacing what is there. Prunes when the cache has grown past its cap, which is looked at now and
+ * then. */
+bool rt_disk_put(rt_disk *disk, const char *kind, const void *key, size_t key_size, const void *payload,
+                 size_t size);
+
+/* Forget one entry: for payloads that are intact but no longer of use. */
+void rt_disk_remove(rt_disk *disk, const char *kind, const void *key, size_t key_size);
+
+/* What this rt_disk has seen so far. */
+typedef struct rt_disk_counts {
+  uint64_t hits, misses, damaged;
+  uint64_t refused; /* what is not trusted, or cannot be read: look-ups and stores */
+  uint64_t stores, failed_stores, pruned;
+} rt_disk_counts;
+void rt_disk_count(const rt_disk *disk, rt_disk_counts *out);
+
+/* What lies on disk now. A kind past the RT_DISK_KINDS-th is counted in the totals only. This and what is
+ * below fail where the directory is not trusted, saying why, and report shards that are not. */
+#define RT_DISK_KINDS 8
+typedef struct rt_disk_stats {
+  uint64_t entries, bytes;
+  uint64_t temporaries, temporary_bytes;
+  uint64_t ignored; /* files named like entries that are none, or are not trusted */
+  int kinds;
+  struct rt_disk_kind_stat {
+    char kind[RT_DISK_KIND];
+    uint64_t entries, bytes;
+  } kind[RT_DISK_KINDS];
+} rt_disk_stats;
+ir_status rt_disk_stat(rt_disk *disk, rt_disk_report report, void *context, rt_disk_stats *out,
+                       ir_error *error);
+
+/* Remove the temporary files of processes that are no more, and then the entries not used for longest until
+ * at most max_bytes are left of both. Entries that cannot be removed are reported and stay. Use is known to
+ * the hour. */
+typedef struct rt_disk_pruned {
+  uint64_t removed, removed_bytes; /* entries */
+  uint64_t temporaries, temporary_bytes;
+  uint64_t stuck; /* files that could not be removed */
+} rt_disk_pruned;
+ir_status rt_disk_prune(rt_disk *disk, int64_t max_bytes, rt_disk_report report, void *context,
+                        rt_disk_pruned *out, ir_error *error);
+
+/* Read every entry; report each bad one and leave it in place. */
+typedef struct rt_disk_verified {
+  uint64_t checked; /* all of them */
+  uint64_t damaged;
+  uint64_t unread; /* shards that are not trusted included */
+} rt_disk_verified;
+ir_status rt_disk_verify(rt_disk *disk, rt_disk_report report, void *context, rt_disk_verified *out,
+                         ir_error *error);
+
+#endif

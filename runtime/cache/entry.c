@@ -1,0 +1,200 @@
+/* Reading, checking, writing and removing one cache file. */
+#define _GNU_SOURCE /* O_CLOEXEC, MAP_POPULATE */
+#include "runtime/cache/entry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifndef MAP_POPULATE
+#define MAP_POPULATE 0
+#endif
+
+#define MAGIC 0x3165686361636676u /* "vfcache1" */
+enum { VERSION = 1 };
+
+static uint64_t payload_offset(uint64_t key_size) {
+  return (sizeof(rt_disk_head) + key_size + RT_DISK_ALIGN - 1) & ~(uint64_t)(RT_DISK_ALIGN - 1);
+}
+
+uint64_t rt_disk_entry_size(size_t key_size, size_t payload_size) {
+  return payload_offset(key_size) + payload_size;
+}
+
+static bool says(char why[RT_DISK_WHY], const char *text) {
+  snprintf(why, RT_DISK_WHY, "%s", text);
+  return false;
+}
+
+/* What the head alone tells. */
+static bool check_head(const rt_disk_head *head, uint64_t file_size, const char *kind, const void *key,
+                       size_t key_size, char *why) {
+  char wanted[RT_DISK_KIND] = {0};
+  if (head->magic != MAGIC) return says(why, "not a viewfold cache entry");
+  if (head->version != VERSION || head->zero != 0) return says(why, "of another version");
+  if (!memchr(head->kind, 0, sizeof head->kind)) return says(why, "the kind is ill-formed");
+  uint64_t room = file_size - sizeof *head;
+  if (head->key_size > room || head->payload_size > room) return says(why, "shorter than it says");
+  if (payload_offset(head->key_size) + head->payload_size != file_size)
+    return says(why, "not as long as it says");
+  snprintf(wanted, sizeof wanted, "%s", kind);
+  if (memcmp(wanted, head->kind, sizeof wanted)) return says(why, "its kind is not the one in its name");
+  return !key || head->key_size == key_size || says(why, "the key does not match its name");
+}
+
+/* All of it, in memory that nobody else changes. */
+static bool check_body(const uint8_t *bytes, size_t size, const void *key, size_t key_size,
+                       rt_entry_view *out) {
+  rt_disk_head head;
+  memcpy(&head, bytes, sizeof head);
+  uint64_t offset = payload_offset(head.key_size);
+  if (!rt_digest_equal(rt_digest_of(bytes + offset, head.payload_size), head.payload_digest))
+    return says(out->why, "the payload does not match its digest");
+  if (key && memcmp(bytes + sizeof head, key, key_size))
+    return says(out->why, "the key does not match its name");
+  if (!key) out->key_digest = rt_digest_of(bytes + sizeof head, head.key_size);
+  out->found = (rt_found){bytes + offset, head.payload_size, (void *)(uintptr_t)bytes, size, offset};
+  return true;
+}
+
+/* How many bytes were read: fewer at the end of the file, and where reading fails. */
+static size_t read_some(int fd, void *to, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    ssize_t got = pread(fd, (char *)to + done, size - done, (off_t)done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += (size_t)got;
+  }
+  return done;
+}
+
+/* Pages at once rather than one fault for each: all of them are written to. */
+static void *private_memory(size_t size) {
+  void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  return map == MAP_FAILED ? NULL : map;
+}
+
+/* The head is looked at first: memory is taken only for a file that is as long as its own head says. It is
+ * checked again with the rest, as it may have changed meanwhile. */
+static rt_entry_state read_file(int fd, const char *kind, const void *key, size_t key_size,
+                                rt_entry_view *out) {
+  rt_disk_head head;
+  uint64_t size = (uint64_t)out->status.st_size;
+  if (size < sizeof head || size > SIZE_MAX || read_some(fd, &head, sizeof head) != sizeof head) {
+    says(out->why, "shorter than its header");
+    return RT_ENTRY_DAMAGED;
+  }
+  if (!check_head(&head, size, kind, key, key_size, out->why)) return RT_ENTRY_DAMAGED;
+  uint8_t *bytes = private_memory((size_t)size);
+  if (!bytes) {
+    says(out->why, "there is no memory to read it into");
+    return RT_ENTRY_ABSENT;
+  }
+  rt_entry_state state = RT_ENTRY_ABSENT;
+  if (read_some(fd, bytes, (size_t)size) != size || memcmp(bytes, &head, sizeof head))
+    says(out->why, "changed while it was read");
+  else if (check_body(bytes, (size_t)size, key, key_size, out)) return RT_ENTRY_GOOD;
+  else state = RT_ENTRY_DAMAGED;
+  munmap(bytes, (size_t)size);
+  return state;
+}
+
+/* -1: `why` says so, where there is such a file. */
+static int open_entry(int shard, const char *name, struct stat *status, char *why) {
+  why[0] = 0;
+  int fd = openat(shard, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0 && errno == ELOOP) says(why, "is a symbolic link");
+  else if (fd < 0 && errno != ENOENT) says(why, "cannot be opened");
+  else if (fd >= 0 && (fstat(fd, status) || !S_ISREG(status->st_mode))) says(why, "is no regular file");
+  if (fd < 0 || !*why) return fd;
+  close(fd);
+  return -1;
+}
+
+rt_entry_state rt_disk_entry_read(int shard, const char *name, const char *kind, const void *key,
+                                  size_t key_size, rt_entry_view *out) {
+  memset(out, 0, sizeof *out);
+  int fd = open_entry(shard, name, &out->status, out->why);
+  if (fd < 0) return RT_ENTRY_ABSENT;
+  rt_entry_state state = RT_ENTRY_ABSENT;
+  if (rt_is_trusted(&out->status, out->why)) state = read_file(fd, kind, key, key_size, out);
+  close(fd);
+  return state;
+}
+
+void rt_disk_release(rt_found *found) {
+  if (found->map) munmap(found->map, found->map_size);
+  *found = (rt_found){0};
+}
+
+/* writev until all is written. */
+static bool write_parts(int fd, struct iovec *part, int count) {
+  while (count) {
+    if (part->iov_len == 0) {
+      part++, count--;
+      continue;
+    }
+    ssize_t done = writev(fd, part, count);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    for (size_t left = (size_t)done; left;) {
+      size_t step = left < part->iov_len ? left : part->iov_len;
+      part->iov_base = (char *)part->iov_base + step;
+      part->iov_len -= step;
+      left -= step;
+      if (left) part++, count--;
+    }
+  }
+  return true;
+}
+
+bool rt_disk_entry_write(int shard, const char *name, const char *kind, const void *key, size_t key_size,
+                         const void *payload, size_t size) {
+  static const char zeros[RT_DISK_ALIGN];
+  rt_disk_head head = {MAGIC, VERSION, 0, key_size, size, rt_digest_of(payload, size), {0}};
+  snprintf(head.kind, sizeof head.kind, "%s", kind);
+  int fd = openat(shard, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return false;
+  struct iovec parts[] = {{&head, sizeof head},
+                          {(void *)(uintptr_t)key, key_size},
+                          {(void *)(uintptr_t)zeros, payload_offset(key_size) - sizeof head - key_size},
+                          {(void *)(uintptr_t)payload, size}};
+  bool good = write_parts(fd, parts, sizeof parts / sizeof *parts);
+  good = close(fd) == 0 && good;
+  if (good) return true;
+  int why = errno;
+  unlinkat(shard, name, 0); /* made just now, and by nobody else */
+  errno = why;
+  return false;
+}
+
+rt_owner rt_disk_owner(int shard, const char *name, char why[RT_DISK_WHY]) {
+  const uint64_t magic = MAGIC;
+  uint8_t begins[sizeof magic] = {0};
+  struct stat s;
+  int fd = open_entry(shard, name, &s, why);
+  if (fd < 0) return RT_UNKNOWN;
+  size_t got = read_some(fd, begins, sizeof begins);
+  close(fd);
+  if (s.st_uid != geteuid()) {
+    snprintf(why, RT_DISK_WHY, "belongs to user %lu", (unsigned long)s.st_uid);
+    return RT_UNKNOWN;
+  }
+  bool whole = *name != '.'; /* a temporary may have been left at any length */
+  if (memcmp(begins, &magic, got) == 0 && (got == sizeof magic || !whole)) return RT_OURS;
+  says(why, "not a viewfold cache entry");
+  return RT_FOREIGN;
+}
+
+bool rt_disk_unlink(int shard, const char *name, char why[RT_DISK_WHY]) {
+  rt_owner owner = rt_disk_owner(shard, name, why);
+  if (owner == RT_UNKNOWN && !*why) return true; /* there is none */
+  if (owner != RT_OURS) return false;
+  if (!unlinkat(shard, name, 0) || errno == ENOENT) return true;
+  return says(why, "cannot be removed");
+}

@@ -1,0 +1,27 @@
+/* A table from byte strings to objects that forgets what was not used for longest. Not locked: callers are.
+ */
+#ifndef VIEWFOLD_RUNTIME_CACHE_MEMO_H
+#define VIEWFOLD_RUNTIME_CACHE_MEMO_H
+
+#include "ir/base.h"
+
+typedef struct rt_memo_item rt_memo_item;
+typedef struct rt_memo {
+  const ir_mem *mem;
+  void (*drop)(void *value);
+  size_t max_weight, weight;
+  rt_memo_item **buckets;
+  size_t bucket_count, count;
+  rt_memo_item *newest, *oldest;
+} rt_memo;
+
+/* drop is called for each value that leaves the table. */
+void rt_memo_init(rt_memo *memo, const ir_mem *mem, size_t max_weight, void (*drop)(void *value));
+void rt_memo_free(rt_memo *memo);
+void *rt_memo_find(rt_memo *memo, const void *key, size_t size); /* NULL: not there */
+
+/* Keep a value under a key that is not there; others leave until all weights together are within max_weight.
+ * False, and nothing changed, when memory is short or the value alone is too heavy. */
+bool rt_memo_put(rt_memo *memo, const void *key, size_t size, void *value, size_t weight);
+
+#endif

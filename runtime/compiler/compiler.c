@@ -1,0 +1,334 @@
+/* Requests to the compiler process, and what becomes of those that it does not answer. */
+#include "runtime/compiler/compiler.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "runtime/compiler/wire.h"
+
+/* Where a limit of processor time does not end a request (a child that is stopped, a machine without time),
+ * this many times as long does, and no less than the least: the child may get a fiftieth of a processor. */
+enum { WALL_FACTOR = 50, WALL_LEAST = 600 };
+
+/* A request that another one's end took along is asked again so often: the others under way may end theirs,
+ * too. */
+enum { MOST_TRIES = 4 };
+
+typedef enum state { WAITS, ANSWERED, AGAIN } state;
+
+typedef struct rt_asked {
+  struct rt_asked *next;
+  const cg_request *request;
+  cg_blob *out;
+  ir_error *error;
+  uint32_t number;
+  int64_t until;  /* answered by then: ir_now_ns() */
+  int64_t lapped; /* nanoseconds that the parts took, as the child says */
+  state state;
+  ir_status status;
+} rt_asked;
+
+/* Why a child is done with. */
+typedef enum fault { HUNG_UP, NONSENSE, SILENT } fault;
+
+ir_status rt_compiler_init(rt_compiler *c, const rt_compiling *how, ir_error *error) {
+  *c = (rt_compiler){.how = *how, .socket = -1, .words = -1};
+  if (pthread_mutex_init(&c->lock, NULL) == 0) {
+    if (pthread_cond_init(&c->answered, NULL) == 0) return IR_OK;
+    pthread_mutex_destroy(&c->lock);
+  }
+  return ir_fail(error, IR_ERR_MEMORY, "out of memory making the code generator's lock");
+}
+
+void rt_compiler_free(rt_compiler *c) {
+  rt_compiler_end(c, false, NULL);
+  pthread_cond_destroy(&c->answered);
+  pthread_mutex_destroy(&c->lock);
+}
+
+static int seconds_of(const rt_compiler *c) { return c->how.seconds ? c->how.seconds : RT_COMPILER_SECONDS; }
+
+static int64_t wall_of(const rt_compiler *c) {
+  int64_t wall = (int64_t)seconds_of(c) * WALL_FACTOR;
+  if (c->how.wall) return c->how.wall;
+  return wall > WALL_LEAST ? wall : WALL_LEAST;
+}
+
+/* failures */
+
+static void fail(rt_asked *a, ir_status status) {
+  a->state = ANSWERED;
+  a->status = status;
+}
+
+static void out_of_time(const rt_compiler *c, rt_asked *a) {
+  fail(a, ir_fail(a->error, IR_ERR_COMPILE,
+                  "compile: kernel %s takes more than %d seconds of processor time, the limit; allow more "
+                  "(VIEWFOLD_COMPILE_SECONDS, compile_seconds in vf_options), or make the graph smaller",
+                  a->request->symbol, seconds_of(c)));
+}
+
+/* LLVM and the C++ library say so before they abort (report_bad_alloc_error, std::terminate). */
+static bool is_memory(const char *said) { return strstr(said, "out of memory") || strstr(said, "bad_alloc"); }
+
+static void out_of_memory(const rt_compiler *c, rt_asked *a) {
+  if (c->how.bytes)
+    ir_fail(a->error, IR_ERR_MEMORY,
+            "compile: kernel %s: LLVM is out of memory; its process may have %lld bytes: allow more "
+            "(VIEWFOLD_COMPILE_BYTES, compile_bytes in vf_options), or make the graph smaller",
+            a->request->symbol, (long long)c->how.bytes);
+  else
+    ir_fail(a->error, IR_ERR_MEMORY,
+            "compile: kernel %s: LLVM is out of memory; free some, or make the graph smaller",
+            a->request->symbol);
+  fail(a, IR_ERR_MEMORY);
+}
+
+static void crashed(const rt_compiler *c, rt_asked *a, const rt_ending *e) {
+  char path[600], how[80];
+  int signal = 0;
+  const char *symbol = a->request->symbol, *colon = *e->said ? ": " : "";
+  rt_compiler_find(&c->how, path, sizeof path);
+  if (sscanf(e->reason, RT_WORDS_SIGNAL "%d", &signal) != 1 && e->signalled) signal = e->code;
+  if (signal) snprintf(how, sizeof how, "signal %d, %.50s", signal, strsignal(signal));
+  else if (e->known) snprintf(how, sizeof how, "exit status %d", e->code);
+  else snprintf(how, sizeof how, "how is not known");
+  if (signal == SIGKILL)
+    ir_fail(a->error, IR_ERR_COMPILE,
+            "compile: kernel %s: the process that compiles it was killed (%s)%s%s; the system does so where "
+            "memory is short: free some, or compile again",
+            symbol, how, colon, e->said);
+  else if (!e->greeted)
+    ir_fail(a->error, IR_ERR_COMPILE,
+            "compile: kernel %s: the program %s ended as soon as it was started (%s)%s%s; install the one "
+            "that belongs to this library, or compile in the process itself (VIEWFOLD_COMPILE=inprocess)",
+            symbol, path, how, colon, e->said);
+  else
+    ir_fail(a->error, IR_ERR_COMPILE,
+            "compile: kernel %s: LLVM ended its process (%s)%s%s; this is a fault of LLVM or of viewfold: "
+            "please report it with the graph. Other graphs can be compiled; a change of this one may help",
+            symbol, how, colon, e->said);
+  fail(a, IR_ERR_COMPILE);
+}
+
+static void silent(const rt_compiler *c, rt_asked *a) {
+  fail(a,
+       ir_fail(
+           a->error, IR_ERR_COMPILE,
+           "compile: kernel %s: the process that compiles it has not answered within %lld seconds; it may be "
+           "stopped, or the machine has no time for it: compile again, or allow more "
+           "(VIEWFOLD_COMPILE_SECONDS)",
+           a->request->symbol, (long long)wall_of(c)));
+}
+
+static void nonsense(const rt_compiler *c, rt_asked *a) {
+  char path[600];
+  rt_compiler_find(&c->how, path, sizeof path);
+  fail(a,
+       ir_fail(a->error, IR_ERR_COMPILE,
+               "compile: kernel %s: the program %s does not answer as viewfold-compile of this build does; "
+               "install library and program together, or compile in the process itself "
+               "(VIEWFOLD_COMPILE=inprocess)",
+               a->request->symbol, path));
+}
+
+static rt_asked *oldest(rt_asked *list) {
+  rt_asked *found = NULL;
+  for (; list; list = list->next)
+    if (list->state == WAITS && (!found || list->until < found->until)) found = list;
+  return found;
+}
+
+/* Under the lock: ends the child and says to all who wait what became of it. Where it is known which request
+ * ended it, that one fails and the others are to be asked again. */
+static void settle(rt_compiler *c, fault why) {
+  rt_ending ending;
+  rt_compiler_end(c, why != HUNG_UP, &ending);
+  rt_asked *slowest = oldest(c->asked);
+  bool named = false;
+  for (rt_asked *a = c->asked; a; a = a->next) named |= a->state == WAITS && a->number == ending.number;
+  for (rt_asked *a = c->asked; a; a = a->next) {
+    if (a->state != WAITS) continue;
+    if (why == HUNG_UP && named && a->number != ending.number) a->state = AGAIN;
+    else if (why == SILENT && a != slowest) a->state = AGAIN;
+    else if (why == SILENT) silent(c, a);
+    else if (why == NONSENSE) nonsense(c, a);
+    else if (strcmp(ending.reason, RT_WORDS_TIME) == 0) out_of_time(c, a);
+    else if (strcmp(ending.reason, RT_WORDS_MEMORY) == 0 || is_memory(ending.said)) out_of_memory(c, a);
+    else crashed(c, a, &ending);
+  }
+}
+
+/* answers */
+
+static bool receive_greeting(rt_compiler *c, int64_t until, fault *why) {
+  rt_wire_greeting mine, other;
+  rt_wire_greet(&mine);
+  *why = HUNG_UP;
+  if (!rt_wire_receive(c->socket, &other, sizeof other, until)) return false;
+  *why = NONSENSE;
+  return c->greeted = memcmp(&mine, &other, sizeof mine) == 0;
+}
+
+/* The bytes of an answer: where memory for them is short they are read all the same. */
+static bool receive_bytes(rt_compiler *c, rt_asked *a, const rt_wire_answer *answer, int64_t until) {
+  size_t size = (size_t)answer->size;
+  const ir_mem *mem = a->request->graph->mem;
+  char *bytes = ir_alloc(mem, size + 1), drain[4096];
+  for (size_t done = 0; done < size;) {
+    size_t part = bytes || size - done < sizeof drain ? size - done : sizeof drain;
+    if (!rt_wire_receive(c->socket, bytes ? bytes + done : drain, part, until)) {
+      ir_free(mem, bytes, size + 1);
+      return false;
+    }
+    done += part;
+  }
+  if (!bytes) {
+    a->status = ir_fail(a->error, IR_ERR_MEMORY, "out of memory keeping %zu bytes of code", size);
+    return true;
+  }
+  bytes[size] = '\0';
+  a->status = (ir_status)answer->status;
+  if (a->status) {
+    ir_fail(a->error, a->status, "%s", bytes);
+    ir_free(mem, bytes, size + 1);
+  } else {
+    *a->out = (cg_blob){
+        .mem = mem, .bytes = bytes, .size = size, .scratch = answer->scratch, .in_place = answer->in_place};
+  }
+  return true;
+}
+
+static bool is_answer(const rt_wire_answer *answer) {
+  return answer->magic == RT_WIRE_MAGIC && answer->laps <= RT_WIRE_LAPS && answer->status >= IR_OK &&
+         answer->status <= IR_ERR_INTERNAL &&
+         answer->size <= (answer->status ? sizeof((ir_error *)0)->text : RT_WIRE_MOST);
+}
+
+static rt_asked *find(rt_compiler *c, uint32_t number) {
+  pthread_mutex_lock(&c->lock);
+  rt_asked *a = c->asked;
+  while (a && (a->number != number || a->state != WAITS)) a = a->next;
+  pthread_mutex_unlock(&c->lock);
+  return a;
+}
+
+/* Reads an answer: to whom it is. *why is what is wrong where it is no whole answer. */
+static bool receive(rt_compiler *c, int64_t until, rt_asked **out, fault *why) {
+  rt_wire_answer answer;
+  rt_wire_lap laps[RT_WIRE_LAPS];
+  if (!c->greeted && !receive_greeting(c, until, why)) return false;
+  *why = HUNG_UP;
+  if (!rt_wire_receive(c->socket, &answer, sizeof answer, until)) return false;
+  *why = NONSENSE;
+  rt_asked *a = *out = is_answer(&answer) ? find(c, answer.number) : NULL;
+  if (!a) return false;
+  *why = HUNG_UP;
+  if (!rt_wire_receive(c->socket, laps, answer.laps * sizeof *laps, until) ||
+      !receive_bytes(c, a, &answer, until))
+    return false;
+  const ir_timer *timer = a->request->timer;
+  for (uint32_t i = 0; timer && i < answer.laps; i++) {
+    if (laps[i].part < RT_WIRE_LAPS)
+      timer->note(timer->user, rt_wire_parts[laps[i].part], -1, a->request->symbol, laps[i].ns);
+    a->lapped += laps[i].ns;
+  }
+  return true;
+}
+
+/* requests */
+
+/* A child that does not take a request has ended, or will not end by itself: who reads learns which. */
+static void send_request(rt_compiler *c, rt_asked *a, const rt_kernel_key *key) {
+  const cg_request *r = a->request;
+  rt_wire_request head;
+  memset(&head, 0, sizeof head); /* padding too: all of it is sent */
+  head.magic = RT_WIRE_MAGIC;
+  head.key_bytes = key->size;
+  head.number = a->number;
+  head.seconds = (uint32_t)seconds_of(c);
+  head.want = (int32_t)r->want;
+  head.level = r->level;
+  head.timed = r->timer != NULL;
+  head.target = *r->target;
+  snprintf(head.symbol, sizeof head.symbol, "%s", r->symbol);
+  struct iovec parts[] = {{&head, sizeof head}, {key->bytes, key->size}};
+  if (!rt_wire_send(c->socket, parts, 2, a->until)) shutdown(c->socket, SHUT_RDWR);
+}
+
+static void join(rt_compiler *c, rt_asked *a) {
+  a->state = WAITS;
+  a->number = ++c->last;
+  a->until = ir_now_ns() + wall_of(c) * 1000000000;
+  a->next = c->asked;
+  c->asked = a;
+}
+
+static void leave(rt_compiler *c, rt_asked *a) {
+  rt_asked **at = &c->asked;
+  while (*at && *at != a) at = &(*at)->next;
+  if (*at) *at = a->next;
+}
+
+/* Under the lock, until a's state says what became of it: reads answers where nobody does. */
+static void await(rt_compiler *c, rt_asked *a) {
+  while (a->state == WAITS) {
+    if (c->reading) {
+      pthread_cond_wait(&c->answered, &c->lock);
+      continue;
+    }
+    fault why;
+    rt_asked *answered = NULL;
+    int64_t until = oldest(c->asked)->until;
+    c->reading = true;
+    pthread_mutex_unlock(&c->lock);
+    bool good = receive(c, until, &answered, &why);
+    if (!good && why == HUNG_UP && ir_now_ns() >= until) why = SILENT;
+    pthread_mutex_lock(&c->lock);
+    c->reading = false;
+    if (good) answered->state = ANSWERED;
+    else settle(c, why);
+    pthread_cond_broadcast(&c->answered);
+  }
+}
+
+static ir_status ask(rt_compiler *c, rt_asked *a, const rt_kernel_key *key, ir_error *error) {
+  const ir_timer *timer = a->request->timer;
+  int64_t start = ir_timer_start(timer);
+  int tries = 0;
+  pthread_mutex_lock(&c->lock);
+  uint32_t started = c->started;
+  do {
+    a->status = rt_compiler_start(c, error);
+    a->state = ANSWERED;
+    if (a->status) break;
+    join(c, a);
+    send_request(c, a, key);
+    await(c, a);
+    leave(c, a);
+  } while (a->state == AGAIN && ++tries < MOST_TRIES);
+  started = c->started - started;
+  pthread_mutex_unlock(&c->lock);
+  if (timer && started && tries == 0) /* what it waited beyond its parts: the child began, and loaded LLVM */
+    timer->note(timer->user, "load", -1, NULL, ir_now_ns() - start - a->lapped);
+  if (a->state == ANSWERED) return a->status;
+  return ir_fail(
+      error, IR_ERR_COMPILE,
+      "compile: kernel %s: the process that compiles it ended %d times, each time because of another kernel",
+      a->request->symbol, tries);
+}
+
+ir_status rt_compiler_request(rt_compiler *c, const cg_request *request, cg_blob *out, ir_error *error) {
+  const ir_mem *mem = request->graph->mem;
+  rt_kernel_key key;
+  ir_error own = {0};
+  *out = (cg_blob){0};
+  rt_asked asked = {.request = request, .out = out, .error = &own};
+  ir_status status = rt_kernel_key_make(mem, request->graph, request->kernel, &key, &own);
+  if (!status) status = ask(c, &asked, &key, &own);
+  rt_kernel_key_free(mem, &key);
+  return status ? ir_fail(error, status, "%s", own.text) : IR_OK;
+}

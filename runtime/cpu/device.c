@@ -1,0 +1,91 @@
+/* The CPU as a device: machine code in this process, memory that everybody sees. */
+#include "runtime/device.h"
+
+#include <string.h>
+
+#include "runtime/context.h"
+#include "runtime/opencl/opencl.h"
+#include "runtime/cpu/target.h"
+
+/* All that is to know of it is the memory that its blocks come from. */
+typedef struct cpu {
+  rt_device base;
+  ir_mem mem;
+} cpu;
+
+static void close_cpu(rt_device *device) {
+  cpu *d = (cpu *)device;
+  ir_mem mem = d->mem;
+  ir_free(&mem, d, sizeof *d);
+}
+
+static ir_status describe(rt_device *device, ir_target *out, ir_error *error) {
+  (void)device;
+  return rt_target_host(out, error);
+}
+
+static ir_status compile(rt_context *c, const ir_graph *graph, ir_ref kernel, const char *symbol,
+                         rt_flat *image, ir_error *error) {
+  cg_blob object = {0};
+  cg_request request = {graph, kernel, symbol, &c->target, CG_OBJECT, RT_LEVEL, c->options.timer};
+  ir_status status = c->options.compile ? c->options.compile(c->options.compile_user, graph, kernel, symbol,
+                                                             &c->target, &object, error)
+                                        : rt_module_request(&c->codegen, &request, &object, error);
+  int64_t start = ir_timer_start(c->options.timer);
+  rt_terms terms = {.scratch = object.scratch, .in_place = object.in_place};
+  if (!status) status = rt_image_link(object.bytes, object.size, terms, &c->mem, image, error);
+  if (object.bytes) cg_blob_free(&object);
+  ir_timer_lap(c->options.timer, &start, "link", -1, symbol);
+  return status;
+}
+
+static ir_status load(rt_context *c, const char *name, const void *image, size_t size, uint32_t kernels,
+                      rt_code *out, ir_error *error) {
+  (void)name, (void)kernels;
+  int64_t start = ir_timer_start(c->options.timer);
+  ir_status status = rt_image_map(image, size, out, error);
+  ir_timer_lap(c->options.timer, &start, "assemble", -1, NULL);
+  return status;
+}
+
+static ir_status adopt(rt_context *c, const char *name, rt_found *found, size_t offset, uint32_t kernels,
+                       rt_code *out, ir_error *error) {
+  (void)c, (void)name, (void)kernels;
+  ir_status status =
+      rt_image_adopt(found->map, found->map_size, found->offset + offset, found->size - offset, out, error);
+  if (out->map == found->map) *found = (rt_found){0};
+  return status;
+}
+
+static bool allocate(void *device, size_t size, rt_block *out) {
+  return rt_plain_blocks.allocate(&((cpu *)device)->mem, size, out);
+}
+static void release(void *device, rt_block *block) { rt_plain_blocks.release(&((cpu *)device)->mem, block); }
+
+static const rt_block_source blocks = {allocate, release};
+static const rt_device_table does = {.close = close_cpu,
+                                     .describe = describe,
+                                     .compile = compile,
+                                     .load = load,
+                                     .adopt = adopt,
+                                     .unload = rt_image_unmap,
+                                     .blocks = &blocks};
+
+bool rt_device_is_name(const char *name) {
+  return strcmp(name, "cpu") == 0 || strcmp(name, "opencl") == 0 ||
+         (strncmp(name, "opencl:", 7) == 0 && name[7]);
+}
+
+ir_status rt_device_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error) {
+  *out = NULL;
+  if (name && !rt_device_is_name(name))
+    return ir_fail(error, IR_ERR_INVALID,
+                   "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME",
+                   name);
+  if (name && strcmp(name, "cpu") != 0) return rt_opencl_open(mem, name, apart, out, error);
+  cpu *d = ir_alloc(mem, sizeof *d);
+  if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
+  *d = (cpu){{&does}, *mem};
+  *out = &d->base;
+  return IR_OK;
+}

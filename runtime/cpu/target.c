@@ -1,0 +1,322 @@
+/* CPUID to LLVM feature names. A row per feature; a feature counts when its bit is set and the operating
+ * system saves the registers it uses (XGETBV). Sources: Intel SDM volume 2 (CPUID), AMD APM volume 3 appendix
+ * E. */
+#include "runtime/cpu/target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PART_BYTES = 2 << 20 };
+
+static int64_t power_of_two_below(int64_t value) {
+  int64_t power = 1;
+  while (power <= value / 2) power *= 2;
+  return power;
+}
+
+/* Data and unified caches of processor 0 as Linux describes them. Leaves alone what it cannot read. */
+static void caches_from_sysfs(int64_t size[4]) {
+  for (int index = 0; index < 8; index++) {
+    static const char *const names[3] = {"level", "type", "size"};
+    char text[3][32] = {{0}};
+    for (int i = 0; i < 3; i++) {
+      char path[96];
+      snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, names[i]);
+      FILE *file = fopen(path, "re");
+      if (!file) return;
+      if (!fgets(text[i], sizeof text[i], file)) text[i][0] = 0;
+      fclose(file);
+    }
+    char *unit = NULL;
+    long level = strtol(text[0], NULL, 10);
+    int64_t bytes = strtoll(text[2], &unit, 10);
+    if (*unit == 'K') bytes <<= 10;
+    if (*unit == 'M') bytes <<= 20;
+    if (text[1][0] != 'I' && level >= 1 && level <= 3 && bytes > 0) size[level] = bytes;
+  }
+}
+
+static void set_caches(ir_target *out, const int64_t size[4]) {
+  out->l1_bytes = power_of_two_below(size[1] ? size[1] : 32 << 10);
+  out->l2_bytes = power_of_two_below(size[2] ? size[2] : 512 << 10);
+  out->l3_bytes = power_of_two_below(size[3] ? size[3] : 4 << 20);
+}
+
+static const char *triple(void) {
+#if defined(__linux__) && defined(__GLIBC__)
+#define SYSTEM "-unknown-linux-gnu"
+#elif defined(__linux__)
+#define SYSTEM "-unknown-linux-musl"
+#elif defined(__APPLE__)
+#define SYSTEM "-apple-darwin"
+#elif defined(__FreeBSD__)
+#define SYSTEM "-unknown-freebsd"
+#else
+#define SYSTEM "-unknown-none"
+#endif
+#if defined(__x86_64__)
+  return "x86_64" SYSTEM;
+#elif defined(__aarch64__)
+  return "aarch64" SYSTEM;
+#elif defined(__riscv) && __riscv_xlen == 64
+  return "riscv64" SYSTEM;
+#elif defined(__powerpc64__) && defined(__LITTLE_ENDIAN__)
+  return "powerpc64le" SYSTEM;
+#else
+  return "unknown" SYSTEM;
+#endif
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+
+enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_EXT1, LEAF_COUNT };
+enum { EAX, EBX, ECX, EDX };
+enum { PLAIN, NEEDS_YMM, NEEDS_ZMM };
+typedef struct feature {
+  const char *name;
+  uint8_t leaf, reg, bit, state;
+} feature;
+
+static const feature features[] = {
+    {"sse3", LEAF_1, ECX, 0, PLAIN},
+    {"ssse3", LEAF_1, ECX, 9, PLAIN},
+    {"sse4.1", LEAF_1, ECX, 19, PLAIN},
+    {"sse4.2", LEAF_1, ECX, 20, PLAIN},
+    {"popcnt", LEAF_1, ECX, 23, PLAIN},
+    {"lzcnt", LEAF_EXT1, ECX, 5, PLAIN},
+    {"bmi", LEAF_7, EBX, 3, PLAIN},
+    {"bmi2", LEAF_7, EBX, 8, PLAIN},
+    {"movbe", LEAF_1, ECX, 22, PLAIN},
+    {"cx16", LEAF_1, ECX, 13, PLAIN},
+    {"prfchw", LEAF_EXT1, ECX, 8, PLAIN},
+    {"gfni", LEAF_7, ECX, 8, PLAIN},
+    {"avx", LEAF_1, ECX, 28, NEEDS_YMM},
+    {"f16c", LEAF_1, ECX, 29, NEEDS_YMM},
+    {"fma", LEAF_1, ECX, 12, NEEDS_YMM},
+    {"avx2", LEAF_7, EBX, 5, NEEDS_YMM},
+    {"avxvnni", LEAF_7_1, EAX, 4, NEEDS_YMM},
+    {"avx512f", LEAF_7, EBX, 16, NEEDS_ZMM},
+    {"avx512cd", LEAF_7, EBX, 28, NEEDS_ZMM},
+    {"avx512bw", LEAF_7, EBX, 30, NEEDS_ZMM},
+    {"avx512dq", LEAF_7, EBX, 17, NEEDS_ZMM},
+    {"avx512vl", LEAF_7, EBX, 31, NEEDS_ZMM},
+    {"avx512ifma", LEAF_7, EBX, 21, NEEDS_ZMM},
+    {"avx512vbmi", LEAF_7, ECX, 1, NEEDS_ZMM},
+    {"avx512vbmi2", LEAF_7, ECX, 6, NEEDS_ZMM},
+    {"avx512vnni", LEAF_7, ECX, 11, NEEDS_ZMM},
+    {"avx512bitalg", LEAF_7, ECX, 12, NEEDS_ZMM},
+    {"avx512vpopcntdq", LEAF_7, ECX, 14, NEEDS_ZMM},
+    {"avx512bf16", LEAF_7_1, EAX, 5, NEEDS_ZMM},
+    {"avx512fp16", LEAF_7, EDX, 23, NEEDS_ZMM},
+};
+
+typedef unsigned leaves[LEAF_COUNT][4];
+
+static void cpuid(unsigned leaf, unsigned sub, unsigned r[4]) {
+  __cpuid_count(leaf, sub, r[0], r[1], r[2], r[3]);
+}
+
+static bool bit(leaves words, int leaf, int reg, int index) { return (words[leaf][reg] >> index) & 1; }
+
+/* Which register files the operating system saves: PLAIN, NEEDS_YMM or NEEDS_ZMM. */
+static int saved_state(leaves words) {
+  if (!bit(words, LEAF_1, ECX, 27)) return PLAIN;
+  unsigned low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  if ((low & 0xe6) == 0xe6) return NEEDS_ZMM;
+  return (low & 6) == 6 ? NEEDS_YMM : PLAIN;
+}
+
+/* The 512-bit set is used whole or not at all: F, CD, BW, DQ and VL together. */
+static bool whole_avx512(leaves words) {
+  return bit(words, LEAF_7, EBX, 16) && bit(words, LEAF_7, EBX, 28) && bit(words, LEAF_7, EBX, 30) &&
+         bit(words, LEAF_7, EBX, 17) && bit(words, LEAF_7, EBX, 31);
+}
+
+/* Deterministic cache parameters: leaf 0x8000001d (AMD) or 4 (Intel), same layout. CPUID is slow in virtual
+ * machines (microseconds), so no leaf is asked that is not needed. */
+static bool caches_from_leaf(unsigned leaf, int64_t size[4]) {
+  bool found = false;
+  for (unsigned sub = 0; sub < 16; sub++) {
+    unsigned r[4];
+    cpuid(leaf, sub, r);
+    unsigned type = r[EAX] & 31, level = (r[EAX] >> 5) & 7;
+    if (type == 0) break;
+    if (type == 2 || level < 1 || level > 3) continue;
+    size[level] = (int64_t)((r[EBX] >> 22) + 1) * (((r[EBX] >> 12) & 0x3ff) + 1) * ((r[EBX] & 0xfff) + 1) *
+                  ((int64_t)r[ECX] + 1);
+    found = true;
+    if (level == 3) break;
+  }
+  return found;
+}
+
+static void processor(ir_target *out, int64_t cache[4]) {
+  leaves words = {{0}};
+  unsigned top[4], extended[4];
+  cpuid(0, 0, top);
+  cpuid(0x80000000u, 0, extended);
+  cpuid(1, 0, words[LEAF_1]);
+  if (top[EAX] >= 7) {
+    cpuid(7, 0, words[LEAF_7]);
+    if (words[LEAF_7][EAX] >= 1) cpuid(7, 1, words[LEAF_7_1]);
+  }
+  if (extended[EAX] >= 0x80000001u) cpuid(0x80000001u, 0, words[LEAF_EXT1]);
+  int state = saved_state(words);
+  if (state == NEEDS_ZMM && !whole_avx512(words)) state = NEEDS_YMM;
+
+  size_t used = 0;
+  for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+    const feature *f = &features[i];
+    if (f->state > state || !bit(words, f->leaf, f->reg, f->bit)) continue;
+    used += (size_t)snprintf(out->features + used, sizeof out->features - used, "%s+%s", used ? "," : "",
+                             f->name);
+  }
+  out->has_dot2 = true; /* of every x86-64: pmaddwd */
+  bool avx2 = state >= NEEDS_YMM && bit(words, LEAF_7, EBX, 5);
+  out->has_masks = avx2;
+  out->vector_bytes = state == NEEDS_ZMM ? 64 : avx2 ? 32 : 16;
+  out->registers = state == NEEDS_ZMM ? 32 : 16;
+  out->has_fma = state >= NEEDS_YMM && bit(words, LEAF_1, ECX, 12);
+  out->has_f16c = state >= NEEDS_YMM && bit(words, LEAF_1, ECX, 29);
+
+  /* On a hybrid processor CPUID speaks of the core it runs on; the description must not depend on that. */
+  bool hybrid = bit(words, LEAF_7, EDX, 15);
+  if (hybrid) return;
+  bool topology = bit(words, LEAF_EXT1, ECX, 22);
+  if (topology && extended[EAX] >= 0x8000001du && caches_from_leaf(0x8000001du, cache)) return;
+  if (top[EAX] >= 4) caches_from_leaf(4, cache);
+}
+#else
+static void processor(ir_target *out, int64_t cache[4]) {
+  (void)cache;
+#if defined(__aarch64__)
+  out->registers = 32;
+  out->has_fma = true;
+#else
+  out->registers = 16;
+#endif
+  out->vector_bytes = 16;
+}
+#endif
+
+ir_status rt_target_host(ir_target *out, ir_error *error) {
+  memset(out, 0, sizeof *out);
+  if (sizeof(void *) != 8)
+    return ir_fail(error, IR_ERR_UNSUPPORTED,
+                   "target: this processor has %zu-bit pointers; 64-bit ones are needed", 8 * sizeof(void *));
+  int64_t cache[4] = {0};
+  snprintf(out->triple, sizeof out->triple, "%s", triple());
+  processor(out, cache);
+  if (!cache[1] || !cache[2]) caches_from_sysfs(cache);
+  set_caches(out, cache);
+  out->part_bytes = PART_BYTES;
+  return IR_OK;
+}
+
+/* The text form: one row per field. */
+enum { FIELD_TEXT, FIELD_INT, FIELD_BOOL, FIELD_BYTES, FIELD_LANES, FIELD_MATRIX, FIELD_LOCAL };
+typedef struct field {
+  const char *name;
+  int kind;
+  size_t offset, size;
+  const char *accepted; /* for messages */
+} field;
+#define FIELD(name, kind, member, accepted)                                                                  \
+  { name, kind, offsetof(ir_target, member), sizeof(((ir_target *)0)->member), accepted }
+static const field fields[] = {
+    FIELD("triple", FIELD_TEXT, triple, "1 to 63 characters"),
+    FIELD("features", FIELD_TEXT, features, "at most 1023 characters"),
+    FIELD("vector_bytes", FIELD_INT, vector_bytes, "16, 32 or 64"),
+    FIELD("registers", FIELD_INT, registers, "16 or 32"),
+    FIELD("fma", FIELD_BOOL, has_fma, "0 or 1"),
+    FIELD("f16c", FIELD_BOOL, has_f16c, "0 or 1"),
+    FIELD("masks", FIELD_BOOL, has_masks, "0 or 1"),
+    FIELD("dot2", FIELD_BOOL, has_dot2, "0 or 1"),
+    FIELD("soft_f64", FIELD_BOOL, soft_f64, "0 or 1"),
+    FIELD("soft_division", FIELD_BOOL, soft_division, "0 or 1"),
+    FIELD("l1", FIELD_BYTES, l1_bytes, "a power of two"),
+    FIELD("l2", FIELD_BYTES, l2_bytes, "a power of two"),
+    FIELD("l3", FIELD_BYTES, l3_bytes, "a power of two"),
+    FIELD("lanes", FIELD_LANES, lanes, "0 or a power of two up to 1024"),
+    FIELD("together", FIELD_LANES, together, "0 or a power of two up to 1024"),
+    FIELD("matrix", FIELD_MATRIX, matrix, "0 or 16"),
+    FIELD("local", FIELD_LOCAL, local_bytes, "0 or a power of two"),
+    FIELD("arguments", FIELD_LOCAL, argument_bytes, "0 or a power of two"),
+    FIELD("parts", FIELD_LOCAL, part_bytes, "0 or a power of two"),
+};
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+void rt_target_text(const ir_target *target, ir_text *text) {
+  for (int i = 0; i < FIELD_COUNT; i++) {
+    const char *at = (const char *)target + fields[i].offset;
+    ir_textf(text, "%s%s=", i ? " " : "", fields[i].name);
+    switch (fields[i].kind) {
+    case FIELD_TEXT: ir_text_str(text, at); break;
+    case FIELD_LANES:
+    case FIELD_MATRIX:
+    case FIELD_INT: ir_textf(text, "%d", *(const int *)(const void *)at); break;
+    case FIELD_BOOL: ir_textf(text, "%d", *(const bool *)at); break;
+    default: ir_textf(text, "%lld", (long long)*(const int64_t *)(const void *)at); break;
+    }
+  }
+}
+
+static bool set_field(ir_target *target, const field *f, const char *value, size_t length) {
+  char *at = (char *)target + f->offset;
+  if (f->kind == FIELD_TEXT) {
+    if (length >= f->size || (length == 0 && f->offset == offsetof(ir_target, triple))) return false;
+    memset(at, 0, f->size);
+    memcpy(at, value, length);
+    return true;
+  }
+  int64_t number = 0;
+  if (length == 0 || length > 18) return false;
+  for (size_t i = 0; i < length; i++) {
+    if (value[i] < '0' || value[i] > '9') return false;
+    number = number * 10 + (value[i] - '0');
+  }
+  bool power = number > 0 && (number & (number - 1)) == 0;
+  if (f->kind == FIELD_BOOL) {
+    if (number > 1) return false;
+    *(bool *)at = number;
+  } else if (f->kind == FIELD_LANES) {
+    if ((number && !power) || number > 1024) return false;
+    *(int *)(void *)at = (int)number;
+  } else if (f->kind == FIELD_MATRIX) {
+    if (number != 0 && number != 16) return false;
+    *(int *)(void *)at = (int)number;
+  } else if (f->kind == FIELD_BYTES || f->kind == FIELD_LOCAL) {
+    if (!power && !(f->kind == FIELD_LOCAL && number == 0)) return false;
+    *(int64_t *)(void *)at = number;
+  } else {
+    bool registers = f->offset == offsetof(ir_target, registers);
+    if (!power || number < 16 || number > (registers ? 32 : 64)) return false;
+    *(int *)(void *)at = (int)number;
+  }
+  return true;
+}
+
+ir_status rt_target_override(ir_target *target, const char *settings, ir_error *error) {
+  ir_target made = *target;
+  for (const char *at = settings; *(at += strspn(at, " \t\n"));) {
+    size_t length = strcspn(at, " \t\n"), name = strcspn(at, "= \t\n"), row = 0;
+    while (row < FIELD_COUNT && !(strlen(fields[row].name) == name && !memcmp(fields[row].name, at, name)))
+      row++;
+    if (row == FIELD_COUNT || name == length)
+      return ir_fail(
+          error, IR_ERR_INVALID,
+          "target: '%.*s' is not a setting; use name=value with a name among triple, features, vector_bytes, "
+          "registers, fma, f16c, masks, dot2, l1, l2, l3, lanes, together, matrix, local, "
+          "arguments, parts",
+          (int)(length < 80 ? length : 80), at);
+    if (!set_field(&made, &fields[row], at + name + 1, length - name - 1))
+      return ir_fail(error, IR_ERR_INVALID, "target: '%.*s': %s must be %s", (int)(length < 80 ? length : 80),
+                     at, fields[row].name, fields[row].accepted);
+    at += length;
+  }
+  *target = made;
+  return IR_OK;
+}

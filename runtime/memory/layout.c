@@ -1,0 +1,91 @@
+/* Greedy best fit by size. Known to come within a few percent of optimal on neural networks (Pisarchyk and
+ * Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020); O(n^2) for n spans. The order
+ * field of the spans holds two lists, one after the other: numbers by size, then those already placed by
+ * offset. */
+#include "runtime/memory/layout.h"
+
+static size_t rounded(size_t bytes) { return (bytes + RT_LAYOUT_ALIGN - 1) & ~(size_t)(RT_LAYOUT_ALIGN - 1); }
+
+/* Does a come before b? Larger first; ties by number, so that equal plans are laid out equally. */
+static bool before(const rt_span *spans, uint32_t a, uint32_t b) {
+  return spans[a].bytes != spans[b].bytes ? spans[a].bytes > spans[b].bytes : a < b;
+}
+
+/* Heap sort of the order fields: nothing is allocated and no input is slow. */
+static void sift(rt_span *spans, size_t root, size_t count) {
+  for (size_t child; (child = 2 * root + 1) < count; root = child) {
+    if (child + 1 < count && before(spans, spans[child].order, spans[child + 1].order)) child++;
+    if (!before(spans, spans[root].order, spans[child].order)) return;
+    uint32_t swap = spans[root].order;
+    spans[root].order = spans[child].order;
+    spans[child].order = swap;
+  }
+}
+
+static void sort_by_size(rt_span *spans, size_t count) {
+  for (size_t i = 0; i < count; i++) spans[i].order = (uint32_t)i;
+  for (size_t i = count / 2; i-- > 0;) sift(spans, i, count);
+  for (size_t n = count; n-- > 1;) {
+    uint32_t swap = spans[0].order;
+    spans[0].order = spans[n].order;
+    spans[n].order = swap;
+    sift(spans, 0, n);
+  }
+}
+
+static bool together(const rt_span *a, const rt_span *b) {
+  return a->first <= b->last && b->first <= a->last;
+}
+
+/* Where so many bytes can begin at `at` or soon behind it: all in one part, or at the beginning of one. */
+static size_t within_part(size_t at, size_t bytes, size_t part) {
+  if (!part || at % part == 0 || at % part + bytes <= part) return at;
+  return at + part - at % part;
+}
+
+/* The start of the smallest gap that takes s among the placed spans (those in order[0..placed), by offset)
+ * that are needed together with it; behind them all where none does. */
+static size_t best_gap(const rt_span *spans, size_t placed, const rt_span *s, size_t part) {
+  size_t top = 0, best = SIZE_MAX, best_size = SIZE_MAX;
+  for (size_t i = 0; i < placed; i++) {
+    const rt_span *other = &spans[spans[i].order];
+    if (!together(s, other)) continue;
+    size_t at = within_part(top, s->bytes, part);
+    if (other->offset > at && other->offset - at >= s->bytes && other->offset - top < best_size) {
+      best = at;
+      best_size = other->offset - top;
+    }
+    size_t end = other->offset + rounded(other->bytes);
+    if (end > top) top = end;
+  }
+  return best != SIZE_MAX ? best : within_part(top, s->bytes, part);
+}
+
+/* Keep order[0..placed] sorted by offset. */
+static void insert(rt_span *spans, size_t placed, uint32_t number) {
+  size_t i = placed;
+  for (; i > 0 && spans[spans[i - 1].order].offset > spans[number].offset; i--)
+    spans[i].order = spans[i - 1].order;
+  spans[i].order = number;
+}
+
+bool rt_layout(rt_span *spans, size_t count, size_t part, size_t *total) {
+  const size_t most = (size_t)PTRDIFF_MAX - RT_LAYOUT_ALIGN;
+  size_t sum = 0;
+  for (size_t i = 0; i < count; i++) { /* then no sum of some of them overflows */
+    spans[i].offset = 0;
+    if (part > most - sum || spans[i].bytes > most - sum - part) return false;
+    sum += rounded(spans[i].bytes) + part;
+  }
+  sort_by_size(spans, count);
+  *total = 0;
+  for (size_t placed = 0; placed < count; placed++) {
+    uint32_t number = spans[placed].order;
+    rt_span *s = &spans[number];
+    s->offset = s->bytes ? best_gap(spans, placed, s, part) : 0;
+    size_t end = s->offset + rounded(s->bytes);
+    if (end > *total) *total = end;
+    insert(spans, placed, number);
+  }
+  return true;
+}

@@ -1,0 +1,139 @@
+/* C source text to a function: compiled in a temporary directory, or found on disk. */
+#include "runtime/native/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/context.h"
+#include "runtime/cache/digest.h"
+#include "runtime/system/files.h"
+#include "runtime/native/library.h"
+
+extern char **environ;
+
+enum { PATH_ROOM = 512, SAID_ROOM = 600 };
+static const char kind[] = "shared";
+
+typedef struct bytes {
+  const ir_mem *mem;
+  uint8_t *at;
+  size_t size;
+} bytes;
+
+static bool write_file(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  bool good = fd >= 0 && rt_write_all(fd, text, strlen(text));
+  return fd >= 0 && close(fd) == 0 && good;
+}
+
+static bool read_file(const char *path, bytes *out) {
+  struct stat status;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  bool good = fd >= 0 && fstat(fd, &status) == 0 && status.st_size > 0;
+  if (good) good = (out->at = ir_alloc(out->mem, (size_t)status.st_size)) != NULL;
+  if (good) out->size = (size_t)status.st_size;
+  for (size_t done = 0; good && done < out->size;) {
+    ssize_t n = read(fd, out->at + done, out->size - done);
+    if (n < 0 && errno == EINTR) continue;
+    good = n > 0;
+    done += n > 0 ? (size_t)n : 0;
+  }
+  if (fd >= 0) close(fd);
+  return good;
+}
+
+/* What the compiler said, as much as fits. */
+static void read_said(const char *path, char *out) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd >= 0 ? read(fd, out, SAID_ROOM - 1) : 0;
+  out[n > 0 ? n : 0] = '\0';
+  if (fd >= 0) close(fd);
+}
+
+/* The exit status of `cc`, or -1 where there is none. */
+static int run_compiler(const char *source, const char *object, const char *said, rt_digest id) {
+  char identity[RT_LIBRARY_ID_ROOM];
+  rt_library_id_option(id, identity);
+  char *arguments[] = {"cc",           "-shared",      "-fPIC", "-O2", "-ffp-contract=off", identity, "-o",
+                       (char *)object, (char *)source, "-lm",   NULL};
+  posix_spawn_file_actions_t actions;
+  pid_t child;
+  int status = -1;
+  if (posix_spawn_file_actions_init(&actions)) return -1;
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  if (posix_spawnp(&child, "cc", &actions, NULL, arguments, environ) == 0)
+    while (waitpid(child, &status, 0) < 0)
+      if (errno != EINTR) {
+        status = 0; /* somebody else has waited for it: the object says whether it is done */
+        break;
+      }
+  posix_spawn_file_actions_destroy(&actions);
+  return status;
+}
+
+static ir_status compile(const char *who, const char *source, rt_digest id, bytes *object, ir_error *error) {
+  char place[PATH_ROOM], from[PATH_ROOM + 16], to[PATH_ROOM + 16], said[PATH_ROOM + 16],
+      words[SAID_ROOM] = "";
+  const char *root = getenv("TMPDIR");
+  int length = snprintf(place, sizeof place, "%s/viewfold-XXXXXX", root && *root ? root : "/tmp");
+  if (length < 0 || (size_t)length >= sizeof place || !mkdtemp(place))
+    return ir_fail(error, IR_ERR_IO, "%s: cannot make a temporary directory in %.200s: %s", who,
+                   root && *root ? root : "/tmp", strerror(errno));
+  snprintf(from, sizeof from, "%s/kernel.c", place);
+  snprintf(to, sizeof to, "%s/kernel.so", place);
+  snprintf(said, sizeof said, "%s/said", place);
+  bool written = write_file(from, source);
+  int status = written ? run_compiler(from, to, said, id) : -1;
+  read_said(said, words);
+  if (!written) ir_fail(error, IR_ERR_IO, "%s: cannot write %.200s: %s", who, from, strerror(errno));
+  else if (status == -1) ir_fail(error, IR_ERR_COMPILE, "%s: cannot run the compiler `cc`; install one", who);
+  else if (status != 0) ir_fail(error, IR_ERR_COMPILE, "%s: `cc` cannot compile its source: %s", who, words);
+  else if (!read_file(to, object)) ir_fail(error, IR_ERR_COMPILE, "%s: `cc` left no shared object", who);
+  unlink(from), unlink(to), unlink(said), rmdir(place);
+  return error->status;
+}
+
+/* Load what the disk holds for the key; false where that is to be compiled. */
+static bool load_kept(rt_disk *disk, const rt_full_key *key, rt_digest id, const char *who,
+                      const char *symbol, bool only, void **library, void (**function)(void),
+                      ir_error *error) {
+  rt_found found = {0};
+  if (!disk || !rt_disk_get(disk, kind, key->bytes, key->size, &found)) return false;
+  ir_status status = rt_library_load(who, found.payload, found.size, id, symbol, library, function, error);
+  rt_disk_release(&found);
+  if (status != IR_ERR_IO || only) return true;
+  *error = (ir_error){0};
+  return false;
+}
+
+ir_status rt_source_load(rt_context *context, const char *who, const char *source, const char *symbol,
+                         void **library, void (**function)(void), ir_error *error) {
+  rt_full_key key = {0};
+  bytes object = {.mem = rt_context_mem(context)};
+  rt_disk *disk = rt_context_disk(context, error);
+  bool only = context->options.no_compile;
+  *library = NULL;
+  if (error->status || rt_full_key_make(context, source, strlen(source), &key, error) != IR_OK)
+    return error->status;
+  rt_digest id = rt_digest_of(key.bytes, key.size);
+  if (load_kept(disk, &key, id, who, symbol, only, library, function, error)) {
+    /* loaded or refused, with a message */
+  } else if (only) {
+    ir_fail(error, IR_ERR_COMPILE, "%s: its source is not compiled yet, and compiling is forbidden", who);
+  } else if (compile(who, source, id, &object, error) == IR_OK) {
+    if (rt_library_load(who, object.at, object.size, id, symbol, library, function, error) == IR_OK && disk)
+      rt_disk_put(disk, kind, key.bytes, key.size, object.at, object.size);
+  }
+  ir_free(object.mem, object.at, object.size);
+  rt_full_key_free(&key);
+  return error->status;
+}

@@ -1,0 +1,167 @@
+/* The host's arrays in a run on an OpenCL device. A device that shares the host's memory computes in them.
+ * Another has copies: an input is sent when the first command needs it, so that what does not need it yet
+ * runs meanwhile; a result is fetched as soon as the last step that writes it is done. */
+#include <string.h>
+
+#include "runtime/context.h"
+#include "runtime/opencl/run.h"
+
+static rt_opencl *device_of(const rt_program *p) { return (rt_opencl *)p->context->device; }
+
+static ir_status failed(const rt_program *p, cl_int code, const char *what, ir_error *error) {
+  return rt_cl_fail(error, code, "graph @%s: device %s: %s", rt_program_name(p), device_of(p)->facts.name,
+                    what);
+}
+
+/* before the run */
+
+/* The device's buffer for an array of the host's. */
+static ir_status bind(const rt_program *p, rt_cl_bound *b, bool writes, void **address, ir_error *error) {
+  rt_opencl *d = device_of(p);
+  *address = NULL;
+  if (!b->bytes) return IR_OK;
+  if (d->facts.unified) {
+    ir_status status = rt_cl_wrap(d, b->host, b->bytes, writes, address, error);
+    b->wrapped = *address;
+    return status;
+  }
+  if (!rt_arena_take(&d->pool, b->bytes, &b->block))
+    return rt_cl_no_room(d, rt_program_name(p), b->bytes, error);
+  *address = b->block.base;
+  return IR_OK;
+}
+
+/* The last step that has to do with each result. */
+static void find_last(const rt_program *p, const rt_frame *f, rt_cl_bound *results) {
+  const rt_step *end = f->steps + f->step_count;
+  for (const rt_step *s = f->steps, *next; s < end; s = next) {
+    next = rt_step_after(s);
+    for (const rt_step *inside = s; inside < next; inside++)
+      for (uint32_t i = 0; i < p->plan.steps[inside->number].slot_count; i++)
+        if (inside->sources[i] >> RT_SOURCE_SHIFT == IR_SLOT_OUTPUT)
+          results[inside->sources[i] & RT_SOURCE_NUMBER].last = s;
+  }
+  for (size_t i = 0; i < p->copy_count; i++) results[p->copies[i].result].last = NULL;
+}
+
+/* Transfers may use blocks that commands of other runs still use, if these were given back meanwhile. */
+static ir_status call_ferry(const rt_program *p, rt_cl_state *s, ir_error *error) {
+  rt_opencl *d = device_of(p);
+  cl_int code;
+  s->ferry = rt_cl_ferry_take(d, &code);
+  if (!code) code = rt_cl_ferry_follow(d, s->ferry);
+  return code ? failed(p, code, "preparing transfers", error) : IR_OK;
+}
+
+ir_status rt_cl_bind(const rt_program *p, const rt_frame *f, rt_cl_state *s, const rt_arguments *a,
+                     ir_error *error) {
+  size_t inputs = p->input_count, results = p->plan.head->results;
+  ir_status status = IR_OK;
+  memset(s->bound, 0, (inputs + results) * sizeof *s->bound);
+  s->coming = 0;
+  for (size_t i = 0; i < inputs && !status; i++) {
+    s->bound[i] = (rt_cl_bound){.host = a->inputs[i], .bytes = f->bytes[p->inputs[i]]};
+    status = bind(p, &s->bound[i], false, &s->inputs[i], error);
+    s->bound[i].coming = s->bound[i].block.base != NULL;
+    s->coming += s->bound[i].coming;
+  }
+  for (size_t i = 0; i < results && !status; i++) {
+    rt_cl_bound *b = &s->bound[inputs + i];
+    *b = (rt_cl_bound){.host = a->outputs[i], .bytes = f->bytes[p->plan.results[i]]};
+    status = bind(p, b, true, &s->outputs[i], error);
+  }
+  if (status || device_of(p)->facts.unified) return status;
+  find_last(p, f, s->bound + inputs);
+  return call_ferry(p, s, error);
+}
+
+/* while it runs */
+
+static cl_int send(rt_opencl *d, rt_cl_state *s, rt_cl_bound *b) {
+  cl_int code = d->cl.Flush(s->queue); /* what need not wait runs while the host copies */
+  if (!code) code = rt_cl_ferry_send(d, s->ferry, s->ferry->queue, b->block.base, b->host, b->bytes);
+  return code ? code : rt_cl_ferry_arrived(d, s->ferry, s->queue);
+}
+
+ir_status rt_cl_need(const rt_going *r, const void *address) {
+  const rt_program *p = r->program;
+  rt_cl_state *s = r->run->device;
+  for (size_t i = 0; i < p->input_count && s->coming; i++) {
+    rt_cl_bound *b = &s->bound[i];
+    if (!b->coming || !rt_cl_meet(address, b->block.base)) continue;
+    b->coming = false;
+    s->coming--;
+    cl_int code = send(device_of(p), s, b);
+    return code ? failed(p, code, "sending an input", r->error) : IR_OK;
+  }
+  return IR_OK;
+}
+
+ir_status rt_cl_note_results(const rt_going *r, const rt_step *step) {
+  const rt_program *p = r->program;
+  rt_cl_state *s = r->run->device;
+  for (size_t i = 0; i < p->plan.head->results; i++) {
+    rt_cl_bound *b = &s->bound[p->input_count + i];
+    if (b->last != step || !b->bytes) continue;
+    cl_int code = device_of(p)->cl.EnqueueMarkerWithWaitList(s->queue, 0, NULL, &b->done);
+    if (code) return failed(p, code, "marking a result", r->error);
+  }
+  return IR_OK;
+}
+
+/* after it */
+
+/* Where memory is shared, the host's copy is up to date once it was mapped. */
+static cl_int show(rt_opencl *d, const rt_cl_state *s, const rt_cl_bound *b) {
+  cl_int code = CL_SUCCESS;
+  size_t offset;
+  if (!b->bytes) return code;
+  cl_mem buffer = rt_cl_find(d, b->wrapped, &offset);
+  void *there =
+      d->cl.EnqueueMapBuffer(s->queue, buffer, CL_FALSE, CL_MAP_READ, 0, b->bytes, 0, NULL, NULL, &code);
+  return there ? rt_cl_unmap(d, s->queue, buffer, there) : code;
+}
+
+/* Those that are done before the rest come first. */
+static cl_int fetch_copies(rt_opencl *d, rt_cl_state *s, const rt_cl_bound *results, size_t count) {
+  cl_event all = NULL;
+  cl_int code = d->cl.EnqueueMarkerWithWaitList(s->queue, 0, NULL, &all);
+  if (!code) code = d->cl.Flush(s->queue);
+  for (int early = 1; early >= 0; early--)
+    for (size_t i = 0; i < count && !code; i++) {
+      const rt_cl_bound *b = &results[i];
+      if ((b->done != NULL) == early)
+        code = rt_cl_ferry_fetch(d, s->ferry, s->ferry->queue, early ? &b->done : &all, b->host,
+                                 b->block.base, b->bytes);
+    }
+  if (!code) code = rt_cl_ferry_settle(d, s->ferry);
+  if (all) d->cl.ReleaseEvent(all);
+  return code;
+}
+
+ir_status rt_cl_fetch(const rt_program *p, rt_cl_state *s, ir_error *error) {
+  rt_opencl *d = device_of(p);
+  size_t results = p->plan.head->results;
+  const rt_cl_bound *first = s->bound + p->input_count;
+  cl_int code = d->facts.unified ? CL_SUCCESS : fetch_copies(d, s, first, results);
+  for (size_t i = 0; d->facts.unified && i < results && !code; i++) code = show(d, s, &first[i]);
+  return code ? failed(p, code, "fetching a result", error) : IR_OK;
+}
+
+ir_status rt_cl_unbind(const rt_program *p, rt_cl_state *s, ir_error *error) {
+  rt_opencl *d = device_of(p);
+  rt_cl_ferry_give(d, s->ferry);
+  s->ferry = NULL;
+  s->coming = 0;
+  cl_int code = CL_SUCCESS;
+  if (s->queue == d->queue) code = rt_cl_drain(d);
+  else if ((code = d->cl.Finish(s->queue))) d->cl.Finish(s->queue);
+  for (size_t i = 0; i < p->input_count + p->plan.head->results; i++) {
+    rt_cl_bound *b = &s->bound[i];
+    if (b->done) d->cl.ReleaseEvent(b->done);
+    if (b->wrapped) rt_cl_remove(d, b->wrapped);
+    rt_arena_give(&d->pool, &b->block);
+    *b = (rt_cl_bound){0};
+  }
+  return code ? failed(p, code, "running", error) : IR_OK;
+}

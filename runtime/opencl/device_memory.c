@@ -1,0 +1,227 @@
+/* Memory of an OpenCL device: buffers and the addresses they are known by. */
+#include <string.h>
+
+#include "runtime/memory/layout.h"
+#include "runtime/program/persistent.h"
+#include "runtime/opencl/device.h"
+
+/* addresses */
+
+static uintptr_t place_of(const void *address) { return (uintptr_t)address >> RT_CL_SHIFT; }
+static size_t offset_of(const void *address) {
+  return (size_t)((uintptr_t)address & (((uintptr_t)1 << RT_CL_SHIFT) - 1));
+}
+
+void *rt_cl_add(rt_opencl *d, rt_cl_region region) {
+  uintptr_t place = 0;
+  pthread_mutex_lock(&d->lock);
+  if (d->free_region) {
+    place = d->free_region;
+    d->free_region = (size_t)d->regions[place - 1].bytes;
+  } else if (region.bytes >> RT_CL_SHIFT == 0 &&
+             IR_RESERVE(&d->mem, d->regions, d->region_cap, d->region_count + 1)) {
+    place = ++d->region_count;
+  }
+  if (place) d->regions[place - 1] = region;
+  pthread_mutex_unlock(&d->lock);
+  return (void *)(place << RT_CL_SHIFT);
+}
+
+static size_t part_count(rt_opencl *d, size_t bytes) {
+  size_t part = rt_cl_part(&d->base);
+  return bytes / part + (bytes % part != 0);
+}
+
+/* Also where only the first `count` buffers are there. */
+static void release_region(rt_opencl *d, rt_cl_region *r, size_t count) {
+  for (size_t i = 0; i < count; i++) d->cl.ReleaseMemObject(r->parts ? r->parts[i] : r->buffer);
+  if (r->parts) ir_free(&d->mem, r->parts, part_count(d, r->bytes) * sizeof *r->parts);
+}
+
+void rt_cl_remove(rt_opencl *d, void *address) {
+  uintptr_t place = place_of(address);
+  if (!place) return;
+  pthread_mutex_lock(&d->lock);
+  rt_cl_region region = d->regions[place - 1];
+  d->regions[place - 1] = (rt_cl_region){.bytes = d->free_region};
+  d->free_region = place;
+  pthread_mutex_unlock(&d->lock);
+  release_region(d, &region, region.parts ? part_count(d, region.bytes) : 1);
+}
+
+cl_mem rt_cl_find(rt_opencl *d, const void *address, size_t *offset) {
+  uintptr_t place = place_of(address);
+  *offset = 0;
+  if (!place) return d->nothing;
+  pthread_mutex_lock(&d->lock);
+  rt_cl_region region = d->regions[place - 1];
+  pthread_mutex_unlock(&d->lock);
+  *offset = offset_of(address);
+  if (!region.parts) return region.buffer;
+  size_t part = rt_cl_part(&d->base), number = *offset / part;
+  *offset %= part;
+  return region.parts[number];
+}
+
+static size_t bytes_of(rt_opencl *d, const void *address) {
+  pthread_mutex_lock(&d->lock);
+  size_t bytes = (size_t)d->regions[place_of(address) - 1].bytes;
+  pthread_mutex_unlock(&d->lock);
+  return bytes;
+}
+
+/* buffers */
+
+/* A buffer with an address. host NULL: memory of the device's own. */
+static ir_status make(rt_opencl *d, cl_mem_flags flags, void *host, size_t bytes, void **address,
+                      ir_error *error) {
+  cl_int code = CL_INVALID_BUFFER_SIZE;
+  *address = NULL;
+  ir_status status = rt_cl_ready(d, error);
+  if (status) return status;
+  cl_mem buffer = NULL; /* some drivers give more than they say */
+  if (bytes >> RT_CL_SHIFT == 0)
+    buffer = d->cl.CreateBuffer(d->context, flags | (host ? CL_MEM_USE_HOST_PTR : 0), bytes, host, &code);
+  if (!buffer && bytes > d->facts.buffer)
+    return ir_fail(error, IR_ERR_MEMORY, "device %s: %zu bytes in one piece; a buffer of it has at most %llu",
+                   d->facts.name, bytes, (unsigned long long)d->facts.buffer);
+  if (!buffer) return rt_cl_fail(error, code, "device %s: a buffer of %zu bytes", d->facts.name, bytes);
+  *address = rt_cl_add(d, (rt_cl_region){.buffer = buffer, .bytes = bytes});
+  if (*address) return IR_OK;
+  d->cl.ReleaseMemObject(buffer);
+  return ir_fail(error, IR_ERR_MEMORY, "out of memory for a buffer");
+}
+
+cl_int rt_cl_unmap(rt_opencl *d, cl_command_queue queue, cl_mem buffer, void *mapped) {
+  cl_int code = d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL);
+  if (code) code = d->cl.EnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL);
+  rt_cl_mapped *kept = code ? ir_alloc(&d->mem, sizeof *kept) : NULL;
+  if (!kept || d->cl.RetainMemObject(buffer) != CL_SUCCESS) {
+    ir_free(&d->mem, kept, kept ? sizeof *kept : 0);
+    return code;
+  }
+  pthread_mutex_lock(&d->lock);
+  *kept = (rt_cl_mapped){d->mapped, buffer, mapped};
+  d->mapped = kept;
+  pthread_mutex_unlock(&d->lock);
+  return code;
+}
+
+void rt_cl_unmap_all(rt_opencl *d) {
+  for (rt_cl_mapped *at = d->mapped, *next; at; at = next) {
+    next = at->next;
+    d->cl.EnqueueUnmapMemObject(d->queue, at->buffer, at->there, 0, NULL, NULL);
+    d->cl.Finish(d->queue);
+    d->cl.ReleaseMemObject(at->buffer);
+    ir_free(&d->mem, at, sizeof *at);
+  }
+  d->mapped = NULL;
+}
+
+ir_status rt_cl_wrap(rt_opencl *d, void *host, size_t bytes, bool writes, void **address, ir_error *error) {
+  return make(d, writes ? CL_MEM_READ_WRITE : CL_MEM_READ_ONLY, host, bytes, address, error);
+}
+
+static bool allocate(void *device, size_t size, rt_block *out) {
+  void *address;
+  if (make(device, CL_MEM_READ_WRITE, NULL, size, &address, NULL) != IR_OK) return false;
+  *out = (rt_block){.base = address, .size = size};
+  return true;
+}
+static void release(void *device, rt_block *block) { rt_cl_remove(device, block->base); }
+
+const rt_block_source rt_cl_blocks = {allocate, release};
+
+/* several buffers with one address */
+
+size_t rt_cl_part(rt_device *device) {
+  uint64_t most = ((rt_opencl *)device)->facts.buffer;
+  return most >> RT_CL_SHIFT ? 0 : (size_t)most & ~(size_t)(RT_LAYOUT_ALIGN - 1);
+}
+
+static bool allocate_parts(rt_opencl *d, size_t size, rt_block *out) {
+  size_t part = rt_cl_part(&d->base), count = part_count(d, size), made = 0;
+  rt_cl_region region = {.parts = ir_alloc(&d->mem, count * sizeof *region.parts), .bytes = size};
+  if (!region.parts) return false;
+  for (; made < count; made++) {
+    size_t bytes = made + 1 < count ? part : size - made * part;
+    region.parts[made] = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, NULL);
+    if (!region.parts[made]) break;
+  }
+  region.buffer = region.parts[0];
+  void *address = made == count ? rt_cl_add(d, region) : NULL;
+  if (address) *out = (rt_block){.base = address, .size = size, .part = part};
+  else release_region(d, &region, made);
+  return address != NULL;
+}
+
+static bool allocate_cut(void *device, size_t size, rt_block *out) {
+  rt_opencl *d = device;
+  size_t part = rt_cl_part(&d->base);
+  if (allocate(device, size, out)) return true;
+  return part && size > part && d->queue && allocate_parts(d, size, out);
+}
+
+const rt_block_source rt_cl_cut_blocks = {allocate_cut, release};
+
+/* elements between runs */
+
+static ir_status failed(rt_opencl *d, cl_int code, const char *what, size_t bytes, ir_error *error) {
+  return rt_cl_fail(error, code, "device %s: %s %zu bytes", d->facts.name, what, bytes);
+}
+
+/* All elements between the host and an address, in order with the commands of the device's queue. */
+static cl_int carry(rt_opencl *d, rt_memory *m, void *address, bool there) {
+  cl_int code;
+  rt_cl_ferry *f = rt_cl_ferry_take(d, &code);
+  if (f)
+    code = there ? rt_cl_ferry_send(d, f, d->queue, address, m->host, m->bytes)
+                 : rt_cl_ferry_fetch(d, f, d->queue, NULL, m->host, address, m->bytes);
+  if (!code) code = rt_cl_ferry_settle(d, f);
+  rt_cl_ferry_give(d, f);
+  return code;
+}
+
+ir_status rt_cl_memory_place(rt_device *device, rt_memory *m, bool keep, ir_error *error) {
+  rt_opencl *d = (rt_opencl *)device;
+  if (m->address) return IR_OK;
+  if (d->facts.unified) {
+    if (!rt_memory_host(&d->mem, m, true))
+      return ir_fail(error, IR_ERR_MEMORY, "out of memory for %zu bytes of elements", m->bytes);
+    return make(d, CL_MEM_READ_WRITE, m->host, m->bytes, &m->address, error);
+  }
+  rt_block block;
+  if (!rt_arena_take(&d->pool, m->bytes, &block)) return rt_cl_no_room(d, "session", m->bytes, error);
+  cl_int code = keep && m->host ? carry(d, m, block.base, true) : CL_SUCCESS;
+  if (code) rt_arena_give(&d->pool, &block);
+  m->address = block.base;
+  return code == CL_SUCCESS ? IR_OK : failed(d, code, "writing", m->bytes, error);
+}
+
+ir_status rt_cl_memory_read(rt_device *device, rt_memory *m, ir_error *error) {
+  rt_opencl *d = (rt_opencl *)device;
+  size_t offset;
+  cl_int code;
+  if (!m->address) return IR_OK;
+  if (d->facts.unified) {
+    cl_mem buffer = rt_cl_find(d, m->address, &offset);
+    void *there =
+        d->cl.EnqueueMapBuffer(d->queue, buffer, CL_TRUE, CL_MAP_READ, 0, m->bytes, 0, NULL, NULL, &code);
+    if (there) code = rt_cl_unmap(d, d->queue, buffer, there);
+  } else {
+    code = carry(d, m, m->address, false);
+  }
+  return code == CL_SUCCESS ? IR_OK : failed(d, code, "reading", m->bytes, error);
+}
+
+void rt_cl_memory_free(rt_device *device, rt_memory *m) {
+  rt_opencl *d = (rt_opencl *)device;
+  if (d->facts.unified) {
+    rt_cl_finish(d, NULL); /* commands may use the host's memory, which goes now */
+    rt_cl_remove(d, m->address);
+  } else { /* what is under way is done before whatever uses the block next */
+    rt_block block = {.base = m->address, .size = bytes_of(d, m->address)};
+    rt_arena_give(&d->pool, &block);
+  }
+  m->address = NULL;
+}

@@ -1,0 +1,363 @@
+/* Runs on an OpenCL device: commands in the order of the steps, which the host waits for when it needs to
+ * know something. What an index check found is in a word of its own for each step that checks, read at the
+ * end and wherever the host waits anyway. */
+#include "runtime/program/run.h"
+
+#include <string.h>
+
+#include "runtime/context.h"
+#include "runtime/opencl/device.h"
+#include "runtime/opencl/run.h"
+
+static rt_opencl *device_of(const rt_program *p) { return (rt_opencl *)p->context->device; }
+static const rt_cl_code *code_of(const rt_program *p) { return p->code.made; }
+
+/* literal arrays */
+
+ir_status rt_cl_prepare(rt_program *p, ir_error *error) {
+  rt_opencl *d = device_of(p);
+  rt_memory data = {.bytes = (size_t)p->plan.head->data, .host = (void *)(uintptr_t)p->plan.data};
+  ir_status status = rt_cl_ready(d, error);
+  if (status || !p->data_count || !data.bytes) return status;
+  status = rt_cl_memory_place(&d->base, &data, true, error);
+  if (status) return status;
+  p->device = data.address;
+  for (uint32_t i = 0; i < p->plan.head->slots; i++)
+    if (p->plan.slots[i].kind == IR_SLOT_DATA)
+      p->data[p->place[i]] = (uint8_t *)data.address + p->plan.slots[i].data;
+  return IR_OK;
+}
+
+void rt_cl_retire(rt_program *p) {
+  if (!p->device) return;
+  rt_memory data = {.address = p->device};
+  rt_cl_memory_free(&device_of(p)->base, &data);
+  p->device = NULL;
+}
+
+/* the state of a run */
+
+/* May the step find that something is wrong? */
+static bool step_checks(const rt_program *p, uint32_t i) {
+  const rt_plan_step *step = &p->plan.steps[i];
+  return step->kind == IR_STEP_KERNEL ? code_of(p)->kernels[step->kernel].checks : rt_cl_reports(p, i);
+}
+
+static uint32_t checking_steps(const rt_program *p) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) count += step_checks(p, i);
+  return count;
+}
+
+static uintptr_t carve(const rt_program *p, rt_cl_state *s, uintptr_t at) {
+  const rt_plan_head *h = p->plan.head;
+  rt_carve(&at, 1, sizeof *s);
+  s->kernels = rt_carve(&at, h->kernels, sizeof *s->kernels);
+  s->words = rt_carve(&at, h->steps, sizeof *s->words);
+  s->inputs = rt_carve(&at, p->input_count, sizeof *s->inputs);
+  s->outputs = rt_carve(&at, h->results, sizeof *s->outputs);
+  s->bound = rt_carve(&at, p->input_count + h->results, sizeof *s->bound);
+  s->read = rt_carve(&at, s->stride * s->checking, 1);
+  return at;
+}
+
+static size_t state_size(const rt_program *p, const rt_cl_state *like) {
+  rt_cl_state measured = {.stride = like->stride, .checking = like->checking};
+  return (size_t)carve(p, &measured, 0);
+}
+
+void rt_cl_drop_run(rt_program *p, rt_run *r) {
+  rt_opencl *d = device_of(p);
+  rt_cl_state *s = r->device;
+  for (uint32_t i = 0; i < p->plan.head->kernels; i++)
+    if (s->kernels[i]) d->cl.ReleaseKernel(s->kernels[i]);
+  for (uint32_t i = 0; i < p->plan.head->steps; i++)
+    if (s->words[i]) d->cl.ReleaseMemObject(s->words[i]);
+  if (s->status) d->cl.ReleaseMemObject(s->status);
+  ir_free(&d->mem, s, state_size(p, s));
+  r->device = NULL;
+}
+
+/* A word for each step that checks, as far apart as a buffer within a buffer asks. */
+static cl_int make_words(const rt_program *p, rt_cl_state *s) {
+  rt_opencl *d = device_of(p);
+  cl_int code = CL_SUCCESS;
+  if (!s->checking) return code;
+  s->dirty = true;
+  s->status = d->cl.CreateBuffer(d->context, CL_MEM_READ_WRITE, s->stride * s->checking, NULL, &code);
+  size_t at = 0;
+  for (uint32_t i = 0; i < p->plan.head->steps && !code; i++) {
+    if (!step_checks(p, i)) continue;
+    cl_buffer_region part = {at, sizeof(cl_int)};
+    s->words[i] =
+        d->cl.CreateSubBuffer(s->status, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &part, &code);
+    at += s->stride;
+  }
+  return code;
+}
+
+/* Kernels hold their arguments, so each state has its own. */
+static ir_status make_state(rt_program *p, rt_run *r, ir_error *error) {
+  rt_opencl *d = device_of(p);
+  if (r->device) return IR_OK;
+  rt_cl_state like = {.stride = d->facts.alignment, .checking = checking_steps(p)};
+  size_t size = state_size(p, &like);
+  rt_cl_state *s = ir_alloc(&d->mem, size);
+  if (!s) return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for a run", rt_program_name(p));
+  memset(s, 0, size);
+  *s = like;
+  carve(p, s, (uintptr_t)s);
+  r->device = s;
+  cl_int code = CL_SUCCESS;
+  for (uint32_t i = 0; i < p->plan.head->kernels && !code; i++)
+    s->kernels[i] = d->cl.CreateKernel(code_of(p)->program, code_of(p)->kernels[i].name, &code);
+  if (!code) code = make_words(p, s);
+  if (!code) return IR_OK;
+  rt_cl_drop_run(p, r);
+  return rt_cl_fail(error, code, "graph @%s: device %s: making its kernels", rt_program_name(p),
+                    d->facts.name);
+}
+
+/* commands */
+
+static ir_status failed(const rt_program *p, cl_int code, const char *what, ir_error *error) {
+  return rt_cl_fail(error, code, "graph @%s: device %s: %s", rt_program_name(p), device_of(p)->facts.name,
+                    what);
+}
+
+/* Commands are under way from now on. */
+static ir_status sent(const rt_program *p, cl_int code, const char *what, ir_error *error) {
+  if (code != CL_SUCCESS) return failed(p, code, what, error);
+  rt_cl_sent(device_of(p));
+  return IR_OK;
+}
+
+/* How many rounds of the loop over groups one group does. */
+static int64_t rounds_of_group(const rt_program *p, const rt_step *s) {
+  enum { GROUPS_A_THREAD = 4, GROUPS_A_UNIT = 32 };
+  int64_t units = device_of(p)->facts.units, threads = rt_pool_threads(p->pool), least, most;
+  if (p->context->target.lanes) {
+    least = 1;
+    most = units * GROUPS_A_UNIT;
+  } else {
+    least = s->grain ? s->grain : s->count;
+    most = threads > 1 ? (threads < units ? threads : units) * GROUPS_A_THREAD : 1;
+  }
+  int64_t even = s->count / most + (s->count % most != 0);
+  return even > least ? even : least;
+}
+
+typedef struct passing {
+  rt_opencl *device;
+  cl_kernel kernel;
+  cl_uint number;
+  cl_int code;
+} passing;
+
+static void pass(passing *a, const void *value, size_t size) {
+  if (!a->code) a->code = a->device->cl.SetKernelArg(a->kernel, a->number++, size, value);
+}
+static void pass_number(passing *a, int64_t number) {
+  cl_long value = number;
+  pass(a, &value, sizeof value);
+}
+
+/* As cg_opencl says. */
+static cl_int pass_arguments(const rt_going *r, const rt_step *s, cl_kernel kernel, int64_t rounds) {
+  const rt_program *p = r->program;
+  const rt_plan_step *plan = &p->plan.steps[s->number];
+  const rt_cl_state *state = r->run->device;
+  passing a = {device_of(p), kernel, 0, CL_SUCCESS};
+  for (uint32_t i = 0; i < s->params; i++) {
+    const rt_plan_slot *slot = &p->plan.slots[p->plan.step_slots[plan->slots + i]];
+    size_t offset;
+    cl_mem buffer = rt_cl_find(a.device, rt_address(r->bases, s->sources[i]), &offset);
+    pass(&a, &buffer, sizeof buffer);
+    pass_number(&a, (int64_t)(offset / ir_dtypes[slot->dtype].bytes));
+  }
+  pass(&a, state->words[s->number] ? &state->words[s->number] : &a.device->nothing, sizeof(cl_mem));
+  for (uint32_t i = 0; i < plan->var_count; i++) pass_number(&a, s->vars[i]);
+  pass_number(&a, s->count);
+  pass_number(&a, rounds);
+  return a.code;
+}
+
+/* Waits, and adds what the device's clock says. */
+static cl_int add_time(rt_opencl *d, cl_event event, int64_t *ns) {
+  cl_ulong begin = 0, end = 0;
+  cl_int code = d->cl.WaitForEvents(1, &event);
+  if (!code)
+    code = d->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof begin, &begin, NULL);
+  if (!code) code = d->cl.GetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
+  if (!code && end > begin) *ns += (int64_t)(end - begin);
+  d->cl.ReleaseEvent(event);
+  return code;
+}
+
+ir_status rt_cl_launch(const rt_going *r, const rt_step *s) {
+  const rt_program *p = r->program;
+  rt_opencl *d = device_of(p);
+  const rt_cl_state *state = r->run->device;
+  uint32_t number = p->plan.steps[s->number].kernel;
+  const rt_cl_kernel *kernel = &code_of(p)->kernels[number];
+  int64_t rounds = rounds_of_group(p, s), groups = s->count / rounds + (s->count % rounds != 0);
+  size_t local = kernel->items, global = (size_t)groups * local;
+  cl_event event = NULL;
+  for (uint32_t i = 0; i < s->params && state->coming; i++) {
+    ir_status status = rt_cl_need(r, rt_address(r->bases, s->sources[i]));
+    if (status) return status;
+  }
+  cl_int code = pass_arguments(r, s, state->kernels[number], rounds);
+  if (!code)
+    code = d->cl.EnqueueNDRangeKernel(state->queue, state->kernels[number], 1, NULL, &global, &local, 0, NULL,
+                                      r->ns_by_step ? &event : NULL);
+  if (event) code = add_time(d, event, &r->ns_by_step[s->number]);
+  return sent(p, code, kernel->name, r->error);
+}
+
+ir_status rt_cl_copy(const rt_going *r, void *to, const void *from, size_t bytes) {
+  rt_opencl *d = device_of(r->program);
+  const rt_cl_state *state = r->run->device;
+  size_t to_offset, from_offset;
+  ir_status status = rt_cl_need(r, from);
+  if (!status) status = rt_cl_need(r, to);
+  if (status) return status;
+  cl_mem to_buffer = rt_cl_find(d, to, &to_offset), from_buffer = rt_cl_find(d, from, &from_offset);
+  cl_int code = d->cl.EnqueueCopyBuffer(state->queue, from_buffer, to_buffer, from_offset, to_offset, bytes,
+                                        0, NULL, NULL);
+  return sent(r->program, code, "copying", r->error);
+}
+
+/* waiting */
+
+/* What the checks of all steps so far found, after a wait. */
+ir_status rt_cl_check(const rt_program *p, rt_cl_state *s, ir_error *error) {
+  rt_opencl *d = device_of(p);
+  if (!s->checking) return IR_OK;
+  cl_int code = d->cl.EnqueueReadBuffer(s->queue, s->status, CL_TRUE, 0, s->stride * s->checking, s->read, 0,
+                                        NULL, NULL);
+  if (code) return failed(p, code, "reading what index checks found", error);
+  const uint8_t *at = s->read;
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) {
+    if (!s->words[i]) continue;
+    cl_int word;
+    memcpy(&word, at, sizeof word);
+    at += s->stride;
+    if (!word) continue;
+    s->dirty = true;
+    if (p->plan.steps[i].kind == IR_STEP_KERNEL) return rt_out_of_range(p, i, error);
+    return ir_fail(error, IR_ERR_DEVICE, "graph @%s: custom operation %s: it failed on device %s",
+                   rt_program_name(p), p->plan.names + p->plan.steps[i].kernel, d->facts.name);
+  }
+  return IR_OK;
+}
+
+ir_status rt_cl_holds(const rt_going *r, const void *predicate, bool *out) {
+  const rt_program *p = r->program;
+  rt_opencl *d = device_of(p);
+  rt_cl_state *state = r->run->device;
+  uint8_t byte = 0;
+  size_t offset;
+  ir_status status = rt_cl_need(r, predicate);
+  if (status) return status;
+  cl_mem buffer = rt_cl_find(d, predicate, &offset);
+  cl_int code = d->cl.EnqueueReadBuffer(state->queue, buffer, CL_TRUE, offset, 1, &byte, 0, NULL, NULL);
+  *out = byte != 0;
+  if (code) return failed(p, code, "reading a condition", r->error);
+  return rt_cl_check(p, state, r->error);
+}
+
+/* running */
+
+/* Results that are fetched while other steps still run: known to be there as soon as their last step is. */
+static ir_status run_noting(const rt_going *r, const rt_frame *f) {
+  const rt_step *end = f->steps + f->step_count;
+  ir_status status = IR_OK;
+  for (const rt_step *s = f->steps, *next; s < end && !status; s = next) {
+    next = rt_step_after(s);
+    status = rt_run_steps(r, s, next);
+    if (!status && next < end) status = rt_cl_note_results(r, s);
+  }
+  return status;
+}
+
+static ir_status run_steps(rt_program *p, rt_run *r, const rt_frame *f, void *const *inputs,
+                           void *const *outputs, int64_t *ns, ir_error *error) {
+  void *const *const bases[4] = {[IR_SLOT_INPUT] = inputs,
+                                 [IR_SLOT_OUTPUT] = outputs,
+                                 [IR_SLOT_TEMP] = r->temps,
+                                 [IR_SLOT_DATA] = p->data};
+  const rt_cl_state *s = r->device;
+  rt_going going = {p, f, r, bases, r->buffers, error, ns};
+  ir_status status =
+      s->ferry ? run_noting(&going, f) : rt_run_steps(&going, f->steps, f->steps + f->step_count);
+  for (size_t i = 0; i < p->copy_count && !status; i++) {
+    const rt_copy *copy = &p->copies[i];
+    void *to = outputs[copy->result], *from = rt_address(bases, copy->source);
+    if (f->bytes[copy->slot] && to != from) status = rt_cl_copy(&going, to, from, f->bytes[copy->slot]);
+  }
+  return status;
+}
+
+/* Inputs and outputs are the host's: afterwards all is done. */
+static ir_status run_on_host(rt_program *p, rt_run *r, const rt_frame *f, const rt_arguments *a,
+                             ir_error *error) {
+  rt_cl_state *s = r->device;
+  ir_status status = rt_cl_bind(p, f, s, a, error);
+  if (!status) status = run_steps(p, r, f, s->inputs, s->outputs, a->ns_by_step, error);
+  if (!status) status = rt_cl_fetch(p, s, error);
+  ir_status waited = rt_cl_unbind(p, s, status ? NULL : error);
+  if (!status) status = waited;
+  return status ? status : rt_cl_check(p, s, error);
+}
+
+/* They are on the device already. */
+static ir_status run_placed(rt_program *p, rt_run *r, const rt_frame *f, const rt_arguments *a,
+                            ir_error *error) {
+  rt_cl_state *s = r->device;
+  ir_status status = run_steps(p, r, f, a->inputs, a->outputs, a->ns_by_step, error);
+  if (status) rt_cl_drain(device_of(p));
+  else if (s->checking) status = rt_cl_check(p, s, error);
+  else device_of(p)->cl.Flush(s->queue);
+  return status;
+}
+
+/* Where commands go: a timed run has a queue that measures. */
+static ir_status choose_queue(rt_program *p, rt_cl_state *s, bool timed, ir_error *error) {
+  rt_opencl *d = device_of(p);
+  s->queue = d->queue;
+  if (!timed) return IR_OK;
+  cl_int code = d->cl.Finish(d->queue);
+  pthread_mutex_lock(&d->lock);
+  if (!d->timed && !code)
+    d->timed = d->cl.CreateCommandQueue(d->context, d->facts.id, CL_QUEUE_PROFILING_ENABLE, &code);
+  s->queue = d->timed;
+  pthread_mutex_unlock(&d->lock);
+  return code ? failed(p, code, "measuring", error) : IR_OK;
+}
+
+/* No check has failed yet. */
+static ir_status clear_words(rt_program *p, rt_cl_state *s, ir_error *error) {
+  rt_opencl *d = device_of(p);
+  const cl_int zero = 0;
+  if (!s->dirty) return IR_OK;
+  cl_int code = d->cl.EnqueueFillBuffer(s->queue, s->status, &zero, sizeof zero, 0, s->stride * s->checking,
+                                        0, NULL, NULL);
+  s->dirty = code != CL_SUCCESS;
+  return sent(p, code, "clearing what index checks found", error);
+}
+
+ir_status rt_cl_run(rt_program *p, const rt_arguments *a, ir_error *error) {
+  rt_run *r = rt_run_take(p, error);
+  if (!r) return IR_ERR_MEMORY;
+  ir_status status = rt_run_fill(p, r, a->vars, error);
+  if (!status) status = make_state(p, r, error);
+  rt_cl_state *s = r->device;
+  if (!status) status = choose_queue(p, s, a->ns_by_step != NULL, error);
+  if (!status) status = clear_words(p, s, error);
+  const rt_frame *f = rt_run_frame(p, r);
+  if (!status) status = a->placed ? run_placed(p, r, f, a, error) : run_on_host(p, r, f, a, error);
+  if (status && s) s->dirty = s->checking > 0;
+  rt_run_give(p, r);
+  return status;
+}

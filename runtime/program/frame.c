@@ -1,0 +1,193 @@
+/* Sizes of one set of variables' values: counts of steps, places of temporaries, bytes of copies. */
+#include "runtime/program/program.h"
+
+#include <string.h>
+
+/* When threads pay. Work is bytes and scalar operations together; one core does about 64 of either per
+ * nanosecond from its own caches, so SPLIT_WORK is 8 us. Threads that are awake cost 0.2 us, but what lies in
+ * one core's cache has to be fetched by the other: measured on two cores, copies gain nothing below 256 K of
+ * work and nearly a half from 1 M on. Threads that are asleep cost their caller 9 us: at this threshold a
+ * launch then takes twice as long, and never worse. A piece outlasts by far the tens of nanoseconds that
+ * taking one costs. */
+enum { SPLIT_WORK = 512 << 10, PIECE_WORK = 64 << 10 };
+
+static uintptr_t carve(const rt_program *p, rt_frame *f, uintptr_t at) {
+  const rt_plan_head *h = p->plan.head;
+  f->steps = rt_carve(&at, h->steps, sizeof *f->steps);
+  f->values = rt_carve(&at, h->values, sizeof *f->values);
+  f->spans = rt_carve(&at, p->temp_count + p->scratch_steps, sizeof *f->spans);
+  f->bytes = rt_carve(&at, h->slots, sizeof *f->bytes);
+  f->kernel_vars = rt_carve(&at, h->step_vars, sizeof *f->kernel_vars);
+  f->dims = rt_carve(&at, p->max_arrays ? h->dims : 0, sizeof *f->dims);
+  f->place = rt_carve(&at, (size_t)h->steps + 1, sizeof *f->place);
+  return at;
+}
+
+size_t rt_frame_size(const rt_program *p) {
+  rt_frame measured;
+  return (size_t)carve(p, &measured, 0);
+}
+
+void rt_frame_carve(const rt_program *p, rt_frame *f, void *memory) {
+  memset(f, 0, sizeof *f);
+  carve(p, f, (uintptr_t)memory);
+}
+
+ir_status rt_check_vars(const rt_program *p, const int64_t *vars, ir_error *error) {
+  const rt_plan_head *h = p->plan.head;
+  if (h->vars && !vars)
+    return ir_fail(error, IR_ERR_INVALID, "graph @%s: no value for variable %s, and %u in all",
+                   rt_program_name(p), p->plan.names + p->plan.vars[0].name, h->vars);
+  for (uint32_t i = 0; i < h->vars; i++) {
+    const rt_plan_var *v = &p->plan.vars[i];
+    if (vars[i] < v->lo || vars[i] > v->hi)
+      return ir_fail(error, IR_ERR_INVALID,
+                     "graph @%s: variable %s = %lld is out of its bounds; accepted are %lld to %lld",
+                     rt_program_name(p), p->plan.names + v->name, (long long)vars[i], (long long)v->lo,
+                     (long long)v->hi);
+    if (vars[i] % v->divisor)
+      return ir_fail(error, IR_ERR_INVALID,
+                     "graph @%s: variable %s = %lld is no multiple of %lld, as it was declared to be",
+                     rt_program_name(p), p->plan.names + v->name, (long long)vars[i], (long long)v->divisor);
+  }
+  return IR_OK;
+}
+
+/* Every buffer's size in bytes must be a size. */
+static ir_status fill_bytes(const rt_program *p, rt_frame *f, ir_error *error) {
+  for (uint32_t i = 0; i < p->plan.head->slots; i++) {
+    const rt_plan_slot *s = &p->plan.slots[i];
+    int64_t elements = f->values[s->elements];
+    f->bytes[i] = (size_t)elements * ir_dtypes[s->dtype].bytes;
+    if (elements >= 0 && elements <= PTRDIFF_MAX / ir_dtypes[s->dtype].bytes) continue;
+    const char *name = p->plan.names + s->name;
+    bool inner = s->kind == IR_SLOT_TEMP || s->kind == IR_SLOT_MOVING;
+    return ir_fail(error, IR_ERR_INVALID, "graph @%s: %s%s of dtype %s has a size that memory cannot hold",
+                   rt_program_name(p),
+                   *name   ? "%"
+                   : inner ? "an intermediate"
+                           : "a result",
+                   name, ir_dtypes[s->dtype].name);
+  }
+  return IR_OK;
+}
+
+/* Elements of the thread loop that one piece must at least have; 0: run the loop in one. */
+static int64_t grain(int64_t count, int64_t work) {
+  if (work == RT_NO_VALUE) work = INT64_MAX;
+  if (work < SPLIT_WORK || count < 2) return 0;
+  int64_t pieces = work / PIECE_WORK;
+  return count / pieces > 1 ? count / pieces : 1;
+}
+
+/* Buffers that a step takes for one another have one size, and the parts that it takes of others fill them:
+ * so it is with every graph that was verified. */
+static bool sizes_agree(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
+  const uint32_t *slots = p->plan.step_slots + s->slots;
+  const size_t *bytes = f->bytes;
+  if (s->kind == IR_STEP_COPY) return bytes[slots[0]] == bytes[slots[1]];
+  if (s->kind == IR_STEP_COND || s->kind == IR_STEP_WHILE)
+    if (bytes[slots[0]] != sizeof(bool)) return false;
+  if (!rt_is_loop(s)) return true;
+  for (uint32_t i = rt_first_carry(s); i < rt_first_pair(s); i += RT_CARRY)
+    for (uint32_t k = 1; k < RT_CARRY; k++)
+      if (bytes[slots[i]] != bytes[slots[i + k]]) return false;
+  for (uint32_t i = rt_first_pair(s); i < s->slot_count; i += RT_PAIR) {
+    size_t whole = bytes[slots[i + RT_PAIR_WHOLE]], part = bytes[slots[i + RT_PAIR_PART]];
+    uint64_t rounds = (uint64_t)f->values[s->count];
+    if (part ? whole % part || whole / part != rounds : whole) return false;
+  }
+  return true;
+}
+
+static ir_status bad_sizes(const rt_program *p, uint32_t number, ir_error *error) {
+  return ir_fail(
+      error, IR_ERR_INVALID,
+      "graph @%s: step %u of %u (%s): for these values of its variables, sizes differ that have to "
+      "be equal",
+      rt_program_name(p), number + 1, p->plan.head->steps, ir_step_names[p->plan.steps[number].kind]);
+}
+
+static rt_step kernel_step(const rt_program *p, const rt_frame *f, const rt_plan_step *s) {
+  rt_entry entry;
+  rt_image_entry(p->code.base, p->code.size, s->kernel,
+                 &entry); /* there: checked when the program was made */
+  return (rt_step){.function = (cg_kernel)(uintptr_t)(p->code.base + entry.offset),
+                   .params = s->slot_count,
+                   .grain = grain(f->values[s->count], f->values[s->work]),
+                   .vars = f->kernel_vars + s->vars};
+}
+
+static rt_step other_step(const rt_frame *f, const rt_plan_step *s, uint32_t number) {
+  const uint32_t *place = f->place + number + 1;
+  uint32_t first = s->inside[0], both = rt_inside(s);
+  return (rt_step){.grain = RT_GRAIN_OTHER, .inside = {place[first] - place[0], place[both] - place[first]}};
+}
+
+/* Is there something to do? */
+static bool has_work(const rt_frame *f, const rt_plan_step *s) {
+  return (s->kind != IR_STEP_KERNEL && s->kind != IR_STEP_COPY) || f->values[s->count] > 0;
+}
+
+static ir_status fill_steps(const rt_program *p, rt_frame *f, const int64_t *vars, ir_error *error) {
+  const rt_plan *plan = &p->plan;
+  for (uint32_t i = 0; i < plan->head->step_vars; i++) f->kernel_vars[i] = vars[plan->step_vars[i]];
+  f->step_count = 0;
+  for (uint32_t i = 0; i < plan->head->steps; i++) {
+    const rt_plan_step *s = &plan->steps[i];
+    f->place[i] = (uint32_t)f->step_count;
+    if (f->values[s->count] == RT_NO_VALUE)
+      return ir_fail(
+          error, IR_ERR_INVALID,
+          "graph @%s: step %u of %u (%s): for these values of its variables, numbers of elements and "
+          "their positions need more than 64 bits; give smaller sizes",
+          rt_program_name(p), i + 1, plan->head->steps, ir_step_names[s->kind]);
+    if (!sizes_agree(p, f, s)) return bad_sizes(p, i, error);
+    f->step_count += has_work(f, s);
+  }
+  f->place[plan->head->steps] = (uint32_t)f->step_count;
+  for (uint32_t i = 0; i < plan->head->steps; i++) {
+    const rt_plan_step *s = &plan->steps[i];
+    if (!has_work(f, s)) continue;
+    rt_step *to = &f->steps[f->place[i]];
+    *to = s->kind == IR_STEP_KERNEL ? kernel_step(p, f, s) : other_step(f, s, i);
+    to->sources = p->sources + s->slots;
+    to->number = i;
+    to->count = f->values[s->count];
+  }
+  return IR_OK;
+}
+
+/* One arena for the temporaries, and for what the threads have to themselves while a step runs. */
+static bool lay_out(const rt_program *p, rt_frame *f) {
+  size_t count = p->temp_count, threads = (size_t)rt_pool_threads(p->pool);
+  for (size_t i = 0; i < count; i++) {
+    f->spans[i] = p->lives[i];
+    bool own = p->homes[i] == ((uint32_t)IR_SLOT_TEMP << RT_SOURCE_SHIFT | (uint32_t)i);
+    f->spans[i].bytes = own ? f->bytes[p->temps[i]] : 0;
+  }
+  for (size_t i = 0; i < f->step_count && p->scratch_steps; i++) {
+    rt_step *s = &f->steps[i];
+    if (s->grain == RT_GRAIN_OTHER || !(s->scratch_each = rt_scratch_of(p, s->number))) continue;
+    if (s->scratch_each > PTRDIFF_MAX / threads) return false;
+    f->spans[count++] = (rt_span){.bytes = s->scratch_each * threads, .first = s->number, .last = s->number};
+  }
+  if (!rt_layout(f->spans, count, p->part, &f->arena_bytes)) return false;
+  count = p->temp_count;
+  for (size_t i = 0; i < f->step_count && p->scratch_steps; i++)
+    if (f->steps[i].scratch_each) f->steps[i].scratch = f->spans[count++].offset;
+  return true;
+}
+
+ir_status rt_frame_fill(const rt_program *p, rt_frame *f, const int64_t *vars, ir_error *error) {
+  const rt_plan *plan = &p->plan;
+  ir_status status = rt_check_vars(p, vars, error);
+  if (status) return status;
+  rt_values_evaluate(plan->values, plan->head->values, vars, f->values);
+  if ((status = fill_bytes(p, f, error)) || (status = fill_steps(p, f, vars, error))) return status;
+  for (uint32_t i = 0; p->max_arrays && i < plan->head->dims; i++) f->dims[i] = f->values[plan->dims[i]];
+  if (!lay_out(p, f))
+    return ir_fail(error, IR_ERR_INVALID, "graph @%s: its intermediates take more bytes than memory can hold",
+                   rt_program_name(p));
+  return IR_OK;
+}

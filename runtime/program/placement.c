@@ -1,0 +1,261 @@
+/* Where intermediates lie. Each has a home: memory of its own in the arena, that of another one which the
+ * kernel that writes it reads for the last time (ir/in_place.h), or that of a result which nobody has touched
+ * yet.
+ *
+ * A result that takes over the memory of what it is computed from is in use that much longer, and is lent to
+ * less. So both are tried, results that take over memory and results that do not, and where the latter needs
+ * clearly less at its worst step it is preferred. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/context.h"
+#include "runtime/program/program.h"
+
+/* Results are lent to intermediates of at least so many bytes: smaller ones are better off in the arena,
+ * where they use again what is in the caches already. */
+enum { LEAST_LENT = 64 << 10, MOST_LENDERS = 64, MOST_GUESTS = 64 };
+#define NONE UINT32_MAX
+
+typedef struct placer {
+  rt_program *p;
+  rt_span *written; /* by result: the life of its buffer */
+  uint32_t *heir;   /* by temporary: the one whose memory it takes over, or itself */
+  uint32_t *guest;  /* by temporary: the next that lies in the same result, or NONE */
+  uint32_t *order;  /* temporaries, the largest first */
+  int64_t *more;    /* by step: bytes that live from there on, less those that do not any more */
+  bool results;     /* results take over memory as well */
+} placer;
+
+static uint32_t end_of(const rt_program *p, uint32_t step) { return step + rt_inside(&p->plan.steps[step]); }
+
+/* The step that each step stands in; NONE: none. */
+static void find_around(rt_program *p) {
+  uint32_t at = NONE;
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) {
+    while (at != NONE && end_of(p, at) < i) at = p->around[at];
+    p->around[i] = at;
+    if (rt_inside(&p->plan.steps[i])) at = i;
+  }
+}
+
+/* Step i names this buffer. What a loop finds there when it begins is there in every round: it lives until
+ * the last step of the outermost loop around i that it was there before. */
+static void extend_life(const rt_program *p, rt_span *life, uint32_t i) {
+  if (life->first == NONE) life->first = i;
+  if (life->last < i) life->last = i;
+  for (uint32_t at = i; at != NONE && life->first <= at; at = p->around[at])
+    if (rt_is_loop(&p->plan.steps[at]) && life->last < end_of(p, at)) life->last = end_of(p, at);
+}
+
+/* From the first step that names a buffer to the last; to the end where a temporary is a result as well. */
+static void find_lives(placer *f) {
+  rt_program *p = f->p;
+  const rt_plan *plan = &p->plan;
+  for (size_t i = 0; i < p->temp_count; i++) p->lives[i] = (rt_span){.first = NONE};
+  for (uint32_t k = 0; k < plan->head->results; k++) f->written[k] = (rt_span){.first = NONE};
+  for (uint32_t i = 0; i < plan->head->steps; i++)
+    for (uint32_t k = 0; k < plan->steps[i].slot_count; k++) {
+      uint32_t slot = plan->step_slots[plan->steps[i].slots + k];
+      if (plan->slots[slot].kind == IR_SLOT_TEMP) extend_life(p, &p->lives[p->place[slot]], i);
+      if (plan->slots[slot].kind == IR_SLOT_OUTPUT && p->place[slot] != NONE)
+        extend_life(p, &f->written[p->place[slot]], i);
+    }
+  for (uint32_t k = 0; k < plan->head->results; k++)
+    if (plan->slots[plan->results[k]].kind == IR_SLOT_TEMP) p->lives[p->place[plan->results[k]]].last = NONE;
+}
+
+static uint32_t own_home(uint32_t temp) { return (uint32_t)IR_SLOT_TEMP << RT_SOURCE_SHIFT | temp; }
+
+static uint32_t root_of(const placer *f, uint32_t temp) {
+  while (f->heir[temp] != temp) temp = f->heir[temp];
+  return temp;
+}
+
+/* kernels that write where they read */
+
+static bool same_size(const rt_program *p, uint32_t a, uint32_t b) {
+  const rt_plan_slot *x = &p->plan.slots[a], *y = &p->plan.slots[b];
+  return x->elements == y->elements && ir_dtypes[x->dtype].bytes == ir_dtypes[y->dtype].bytes;
+}
+
+/* Every place where the step reads this slot is one that may lie where the first of its slots does. */
+static bool may_share(const rt_program *p, const rt_plan_step *s, uint32_t slot, uint32_t in_place) {
+  const uint32_t *slots = p->plan.step_slots + s->slots;
+  for (uint32_t i = 0; i < s->slot_count; i++)
+    if (slots[i] == slot && (i == 0 || i > 31 || !(in_place >> i & 1))) return false;
+  return true;
+}
+
+/* The step's first buffer, written here first, takes over the memory of this one, read here last. */
+static bool inherit(placer *f, uint32_t step, uint32_t to, uint32_t from) {
+  rt_program *p = f->p;
+  uint32_t root = root_of(f, p->place[from]), number = p->place[to];
+  rt_span *old = &p->lives[root];
+  if (old->last != step || p->homes[root] != own_home(root)) return false;
+  if (p->plan.slots[to].kind == IR_SLOT_TEMP) {
+    if (p->lives[number].first != step || number == root) return false;
+    f->heir[number] = root;
+    old->last = p->lives[number].last;
+    return true;
+  }
+  if (!f->results || p->plan.slots[to].kind != IR_SLOT_OUTPUT || f->written[number].first != step ||
+      p->around[step] != NONE)
+    return false;
+  f->written[number].first = old->first;
+  p->homes[root] = (uint32_t)IR_SLOT_OUTPUT << RT_SOURCE_SHIFT | number;
+  return true;
+}
+
+static void write_in_place(placer *f) {
+  const rt_program *p = f->p;
+  for (uint32_t i = 0; i < p->plan.head->steps; i++) {
+    const rt_plan_step *s = &p->plan.steps[i];
+    rt_entry entry;
+    if (s->kind != IR_STEP_KERNEL || s->slot_count < 2 ||
+        !rt_image_entry(p->code.base, p->code.size, s->kernel, &entry) || !entry.terms.in_place)
+      continue;
+    const uint32_t *slots = p->plan.step_slots + s->slots;
+    for (uint32_t k = 1; k < s->slot_count; k++)
+      if (p->plan.slots[slots[k]].kind == IR_SLOT_TEMP && same_size(p, slots[0], slots[k]) &&
+          may_share(p, s, slots[k], entry.terms.in_place) && inherit(f, i, slots[0], slots[k]))
+        break;
+  }
+}
+
+/* results lent to intermediates */
+
+/* The number of bytes, or -1 where variables decide. */
+static int64_t bytes_of(const rt_program *p, uint32_t slot) {
+  const rt_plan_slot *s = &p->plan.slots[slot];
+  const rt_value v = p->plan.values[s->elements];
+  int64_t elements = (int64_t)((uint64_t)v.c << 32 | v.b), bytes = (int64_t)ir_dtypes[s->dtype].bytes;
+  return v.op != IR_OP_CONST || elements < 0 || elements > INT64_MAX / bytes ? -1 : elements * bytes;
+}
+
+/* Does the temporary fit into the result, aligned as its elements are? */
+static bool fits(const rt_program *p, uint32_t temp, uint32_t result) {
+  uint32_t a = p->temps[temp], b = p->plan.results[result];
+  const rt_plan_slot *x = &p->plan.slots[a], *y = &p->plan.slots[b];
+  if (ir_dtypes[x->dtype].bytes > ir_dtypes[y->dtype].bytes) return false;
+  int64_t bytes = bytes_of(p, a);
+  return x->elements == y->elements ? bytes < 0 || bytes >= LEAST_LENT
+                                    : bytes >= LEAST_LENT && bytes <= bytes_of(p, b);
+}
+
+/* A result may be lent until a step writes it, if that step does so once: what a loop repeats might come
+ * after the last time. */
+static bool is_lender(const placer *f, uint32_t result) {
+  const rt_program *p = f->p;
+  uint32_t slot = p->plan.results[result];
+  return p->plan.slots[slot].kind == IR_SLOT_OUTPUT && p->place[slot] == result &&
+         f->written[result].first != NONE && p->around[f->written[result].first] == NONE;
+}
+
+static bool lend(placer *f, uint32_t temp, uint32_t result, uint32_t *first) {
+  rt_program *p = f->p;
+  const rt_span *life = &p->lives[temp];
+  uint32_t guests = 0;
+  if (life->last >= f->written[result].first || !fits(p, temp, result)) return false;
+  for (uint32_t g = *first; g != NONE; g = f->guest[g], guests++)
+    if (guests == MOST_GUESTS || (life->first <= p->lives[g].last && p->lives[g].first <= life->last))
+      return false;
+  f->guest[temp] = *first;
+  *first = temp;
+  p->homes[temp] = (uint32_t)IR_SLOT_OUTPUT << RT_SOURCE_SHIFT | result;
+  return true;
+}
+
+/* Largest first: a result holds few at one time. */
+static void sort_by_size(placer *f) {
+  rt_program *p = f->p;
+  for (uint32_t i = 0; i < p->temp_count; i++) f->order[i] = i;
+  for (size_t gap = p->temp_count / 2; gap > 0; gap /= 2)
+    for (size_t i = gap; i < p->temp_count; i++) {
+      uint32_t temp = f->order[i];
+      int64_t bytes = bytes_of(p, p->temps[temp]);
+      size_t k = i;
+      for (; k >= gap && bytes_of(p, p->temps[f->order[k - gap]]) < bytes; k -= gap)
+        f->order[k] = f->order[k - gap];
+      f->order[k] = temp;
+    }
+}
+
+static void use_results(placer *f) {
+  rt_program *p = f->p;
+  uint32_t lenders[MOST_LENDERS], first[MOST_LENDERS], count = 0;
+  for (uint32_t k = 0; k < p->plan.head->results && count < MOST_LENDERS; k++)
+    if (is_lender(f, k)) lenders[count] = k, first[count++] = NONE;
+  if (!count || !p->temp_count) return;
+  sort_by_size(f);
+  for (size_t i = 0; i < p->temp_count; i++) {
+    uint32_t temp = f->order[i];
+    if (f->heir[temp] != temp || p->homes[temp] != own_home(temp)) continue;
+    for (uint32_t k = 0; k < count; k++)
+      if (lend(f, temp, lenders[k], &first[k])) break;
+  }
+}
+
+static void settle(placer *f) {
+  rt_program *p = f->p;
+  for (uint32_t i = 0; i < p->temp_count; i++) {
+    p->homes[i] = p->homes[root_of(f, i)];
+    p->homed += p->homes[i] == own_home(i);
+  }
+}
+
+static uintptr_t carve(placer *f, uintptr_t at) {
+  f->written = rt_carve(&at, f->p->plan.head->results, sizeof *f->written);
+  f->heir = rt_carve(&at, f->p->temp_count, sizeof *f->heir);
+  f->guest = rt_carve(&at, f->p->temp_count, sizeof *f->guest);
+  f->order = rt_carve(&at, f->p->temp_count, sizeof *f->order);
+  f->more = rt_carve(&at, (size_t)f->p->plan.head->steps + 1, sizeof *f->more);
+  return at;
+}
+
+/* Bytes of temporaries with memory of their own, and of scratch memory, at the step that needs the most; -1
+ * where variables decide. */
+static int64_t most_at_once(placer *f) {
+  const rt_program *p = f->p;
+  uint32_t steps = p->plan.head->steps;
+  int64_t threads = rt_pool_threads(p->pool), now = 0, most = 0;
+  memset(f->more, 0, ((size_t)steps + 1) * sizeof *f->more);
+  for (uint32_t i = 0; i < p->temp_count; i++) {
+    int64_t bytes = bytes_of(p, p->temps[i]);
+    if (p->homes[root_of(f, i)] != own_home(i) || p->lives[i].first == NONE) continue;
+    if (bytes < 0 || bytes > INT64_MAX / 2 / (int64_t)p->temp_count) return -1;
+    f->more[p->lives[i].first] += bytes;
+    if (p->lives[i].last < steps) f->more[p->lives[i].last + 1] -= bytes;
+  }
+  for (uint32_t i = 0; i < steps; i++) {
+    int64_t scratch = p->plan.steps[i].kind == IR_STEP_KERNEL ? (int64_t)rt_scratch_of(p, i) : 0;
+    if (scratch > INT64_MAX / 2 / threads) return -1;
+    now += f->more[i];
+    if (now + scratch * threads > most) most = now + scratch * threads;
+  }
+  return most;
+}
+
+static int64_t try_to_place(placer *f, bool results) {
+  rt_program *p = f->p;
+  f->results = results;
+  for (uint32_t i = 0; i < p->temp_count; i++) f->heir[i] = i, f->guest[i] = NONE, p->homes[i] = own_home(i);
+  find_lives(f);
+  write_in_place(f);
+  use_results(f);
+  return most_at_once(f);
+}
+
+ir_status rt_place(rt_program *p, ir_error *error) {
+  const ir_mem *mem = rt_context_mem(p->context);
+  placer f = {.p = p};
+  size_t size = (size_t)carve(&f, 0) + 1; /* not 0 */
+  void *memory = ir_alloc(mem, size);
+  if (!memory) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a program");
+  carve(&f, (uintptr_t)memory);
+  find_around(p);
+  int64_t usual = try_to_place(&f, true), other = usual > 0 ? try_to_place(&f, false) : -1;
+  if (usual > 0 && (other < 0 || other > usual / 8 * 7)) try_to_place(&f, true);
+  settle(&f);
+  ir_free(mem, memory, size);
+  return IR_OK;
+}

@@ -1,0 +1,293 @@
+/* Running a program: nothing here allocates, locks or divides when a program is run again with the same sizes
+ * and no other run of it is under way. */
+#include "runtime/program/program.h"
+
+#include <string.h>
+
+#include "runtime/context.h"
+#include "runtime/program/run.h"
+
+typedef struct piece_args {
+  cg_kernel function;
+  void *const *buffers;
+  const int64_t *vars;
+  uint8_t *scratch; /* of worker 0; NULL: none */
+  size_t scratch_each;
+} piece_args;
+
+static void piece(void *argument, int worker, int64_t begin, int64_t end) {
+  const piece_args *a = argument;
+  uint8_t *own = a->scratch ? a->scratch + (size_t)worker * a->scratch_each : NULL;
+  a->function(a->buffers, a->vars, begin, end, own);
+}
+
+static void run_split(const rt_program *p, const rt_step *s, void *const *buffers, uint8_t *scratch) {
+  piece_args args = {s->function, buffers, s->vars, scratch, s->scratch_each};
+  rt_pool_run(p->pool, piece, &args, s->count, s->grain);
+}
+
+ir_status rt_out_of_range(const rt_program *p, uint32_t step, ir_error *error) {
+  rt_entry entry = {.name = "?"};
+  uint32_t launch = 0;
+  for (uint32_t i = 0; i <= step; i++) launch += p->plan.steps[i].kind == IR_STEP_KERNEL;
+  rt_image_entry(p->code.base, p->code.size, p->plan.steps[step].kernel, &entry);
+  return ir_fail(
+      error, IR_ERR_RANGE,
+      "graph @%s: launch %u of %zu (%s) read an index that is out of range; accepted are -n to n-1 for an "
+      "axis "
+      "of n elements, or any index with mode=\"clip\" or mode=\"fill\". The results are unspecified",
+      rt_program_name(p), launch, p->launch_count, entry.name);
+}
+
+static inline void run_kernel(const rt_program *p, const rt_step *s, void *const *const bases[4],
+                              void **buffers, uint8_t *arena, int64_t *status) {
+  uint8_t *scratch = s->scratch_each ? arena + s->scratch : NULL;
+  for (uint32_t i = 0; i < s->params; i++) buffers[i] = rt_address(bases, s->sources[i]);
+  buffers[s->params] = status;
+  if (s->grain) run_split(p, s, buffers, scratch);
+  else s->function(buffers, s->vars, 0, s->count, scratch);
+}
+
+static void copy_results(const rt_program *p, const rt_frame *f, void *const *const bases[4]) {
+  for (size_t i = 0; i < p->copy_count; i++) {
+    void *to = bases[IR_SLOT_OUTPUT][p->copies[i].result], *from = rt_address(bases, p->copies[i].source);
+    size_t bytes = f->bytes[p->copies[i].slot];
+    if (bytes && to != from) memmove(to, from, bytes);
+  }
+}
+
+/* bases: the pointers of each kind of slot. buffers: room for the parameters of any kernel and one more. */
+static inline ir_status run_kernels(const rt_program *p, const rt_frame *f, void *const *const bases[4],
+                                    void **buffers, uint8_t *arena, ir_error *error) {
+  int64_t status = 0;
+  const rt_step *end = f->steps + f->step_count;
+  for (const rt_step *s = f->steps; s < end; s++) {
+    run_kernel(p, s, bases, buffers, arena, &status);
+    if (status) return rt_out_of_range(p, s->number, error);
+  }
+  if (p->copy_count) copy_results(p, f, bases);
+  return IR_OK;
+}
+
+static inline ir_status run_steps(const rt_going *r, const rt_step *s, const rt_step *end, int64_t *ns) {
+  int64_t word = 0, before = 0;
+  while (s < end) {
+    if (ns) before = ir_now_ns();
+    if (s->grain == RT_GRAIN_OTHER) {
+      ir_status status = rt_run_other(r, s);
+      if (status) return status;
+      if (ns) ns[s->number] += ir_now_ns() - before;
+      s += s->inside[0] + s->inside[1];
+    } else {
+      run_kernel(r->program, s, r->bases, r->buffers, r->run->block.base, &word);
+      if (ns) ns[s->number] += ir_now_ns() - before;
+      if (word) return rt_out_of_range(r->program, s->number, r->error);
+    }
+    s++;
+  }
+  return IR_OK;
+}
+
+/* Where kernels are launched, the device sees to their times. */
+static ir_status run_remote_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
+  const rt_device_table *device = r->program->context->device->does;
+  for (; s < end; s++) {
+    int64_t before = r->ns_by_step ? ir_now_ns() : 0;
+    ir_status status = s->grain == RT_GRAIN_OTHER ? rt_run_other(r, s) : device->launch(r, s);
+    if (status) return status;
+    if (s->grain != RT_GRAIN_OTHER) continue;
+    if (r->ns_by_step) r->ns_by_step[s->number] += ir_now_ns() - before;
+    s += s->inside[0] + s->inside[1];
+  }
+  return IR_OK;
+}
+
+ir_status rt_run_steps(const rt_going *r, const rt_step *s, const rt_step *end) {
+  if (r->program->remote) return run_remote_steps(r, s, end);
+  return r->ns_by_step ? run_steps(r, s, end, r->ns_by_step) : run_steps(r, s, end, NULL);
+}
+
+/* runs with state of their own */
+
+static uintptr_t carve(const rt_program *p, rt_run *r, uintptr_t at) {
+  rt_carve(&at, 1, sizeof *r);
+  r->vars = rt_carve(&at, p->plan.head->vars, sizeof *r->vars);
+  r->temps = rt_carve(&at, p->temp_count + p->moving_count, sizeof *r->temps);
+  r->buffers = rt_carve(&at, p->max_params + 1, sizeof *r->buffers);
+  r->arrays = rt_carve(&at, p->max_arrays, sizeof *r->arrays);
+  r->blocks = rt_carve(&at, p->context->options.apart ? p->temp_count : 0, sizeof *r->blocks);
+  return at;
+}
+
+static size_t run_size(const rt_program *p) {
+  rt_run measured;
+  return (size_t)carve(p, &measured, 0) + (p->plan.head->vars ? rt_frame_size(p) : 0);
+}
+
+static rt_run *make_run(const rt_program *p, ir_error *error) {
+  size_t size = run_size(p);
+  rt_run *r = ir_alloc(rt_context_mem(p->context), size);
+  if (!r) {
+    ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for a run", rt_program_name(p));
+    return NULL;
+  }
+  memset(r, 0, size);
+  uintptr_t end = carve(p, r, (uintptr_t)r);
+  if (p->plan.head->vars) rt_frame_carve(p, &r->frame, (void *)end);
+  return r;
+}
+
+static void give_apart(const rt_program *p, rt_run *r) {
+  for (size_t i = 0; i < p->temp_count && p->context->options.apart; i++)
+    rt_arena_give(&p->context->arenas, &r->blocks[i]);
+}
+
+static void free_run(rt_program *p, rt_run *r) {
+  rt_arena_give(&p->context->arenas, &r->block);
+  give_apart(p, r);
+  if (r->device) p->context->device->does->drop_run(p, r);
+  ir_free(rt_context_mem(p->context), r, run_size(p));
+}
+
+rt_run *rt_run_take(rt_program *p, ir_error *error) {
+  rt_run *r = atomic_exchange_explicit(&p->spare, NULL, memory_order_acquire);
+  if (r) return r;
+  pthread_mutex_lock(&p->lock);
+  r = p->runs;
+  if (r) p->runs = r->next;
+  pthread_mutex_unlock(&p->lock);
+  return r ? r : make_run(p, error);
+}
+
+void rt_run_give(rt_program *p, rt_run *r) {
+  rt_run *none = NULL;
+  if (atomic_compare_exchange_strong_explicit(&p->spare, &none, r, memory_order_release,
+                                              memory_order_relaxed))
+    return;
+  pthread_mutex_lock(&p->lock);
+  r->next = p->runs;
+  p->runs = r;
+  pthread_mutex_unlock(&p->lock);
+}
+
+void rt_program_trim(rt_program *p) {
+  rt_run *r = atomic_exchange_explicit(&p->spare, NULL, memory_order_acquire);
+  if (r) free_run(p, r);
+  pthread_mutex_lock(&p->lock);
+  r = p->runs;
+  p->runs = NULL;
+  pthread_mutex_unlock(&p->lock);
+  for (rt_run *next; r; r = next) {
+    next = r->next;
+    free_run(p, r);
+  }
+}
+
+static ir_status no_room(const rt_program *p, size_t bytes, ir_error *error) {
+  if (p->remote)
+    return p->context->device->does->no_room(p->context->device, rt_program_name(p), bytes, error);
+  return ir_fail(error, IR_ERR_MEMORY, "graph @%s: out of memory for %zu bytes of intermediates",
+                 rt_program_name(p), bytes);
+}
+
+/* A fresh block for each of the temporaries. */
+static ir_status take_apart(const rt_program *p, rt_run *r, const rt_frame *f, ir_error *error) {
+  give_apart(p, r);
+  for (size_t i = 0; i < p->temp_count; i++) {
+    size_t bytes = f->spans[i].bytes;
+    if (bytes && !rt_arena_take(&p->context->arenas, bytes, &r->blocks[i])) return no_room(p, bytes, error);
+    r->temps[i] = r->blocks[i].base;
+  }
+  return IR_OK;
+}
+
+/* Sizes, arena and addresses of the temporaries for these values of the variables. */
+static ir_status fill_run(const rt_program *p, rt_run *r, const int64_t *vars, ir_error *error) {
+  uint32_t var_count = p->plan.head->vars;
+  const rt_frame *f = &p->frame;
+  r->filled = false;
+  if (var_count) {
+    ir_status status = rt_frame_fill(p, &r->frame, vars, error);
+    if (status) return status;
+    memcpy(r->vars, vars, var_count * sizeof *vars);
+    f = &r->frame;
+  }
+  size_t needed = f->arena_bytes;
+  if (needed > r->block.size) {
+    rt_arena_give(&p->context->arenas, &r->block);
+    if (!rt_arena_take(&p->context->arenas, needed, &r->block)) return no_room(p, needed, error);
+  }
+  for (size_t i = 0; i < p->temp_count && r->block.part; i++) {
+    size_t bytes = f->spans[i].bytes;
+    if (bytes <= r->block.part) continue;
+    rt_arena_give(&p->context->arenas, &r->block);
+    return p->context->device->does->no_room(p->context->device, rt_program_name(p), bytes, error);
+  }
+  for (size_t i = 0; i < p->temp_count; i++)
+    r->temps[i] = r->block.base ? r->block.base + f->spans[i].offset : NULL;
+  if (p->context->options.apart) return take_apart(p, r, f, error);
+  r->filled = true;
+  return IR_OK;
+}
+
+static bool same_values(const int64_t *a, const int64_t *b, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+ir_status rt_run_fill(rt_program *p, rt_run *r, const int64_t *vars, ir_error *error) {
+  uint32_t var_count = p->plan.head->vars;
+  if (r->filled && (!var_count || (vars && same_values(r->vars, vars, var_count)))) return IR_OK;
+  return fill_run(p, r, vars, error);
+}
+
+static ir_status run_with_state(rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
+                                int64_t *ns_by_step, ir_error *error) {
+  rt_run *r = rt_run_take(p, error);
+  if (!r) return IR_ERR_MEMORY;
+  ir_status status = rt_run_fill(p, r, vars, error);
+  void *const *const bases[4] = {[IR_SLOT_INPUT] = inputs,
+                                 [IR_SLOT_OUTPUT] = outputs,
+                                 [IR_SLOT_TEMP] = r->temps,
+                                 [IR_SLOT_DATA] = p->data};
+  const rt_frame *f = rt_run_frame(p, r);
+  if (!status && !ns_by_step && p->launch_count == p->plan.head->steps) {
+    status = run_kernels(p, f, bases, r->buffers, r->block.base, error);
+  } else if (!status) {
+    rt_going going = {p, f, r, bases, r->buffers, error, ns_by_step};
+    status = rt_run_steps(&going, f->steps, f->steps + f->step_count);
+    if (!status && p->copy_count) copy_results(p, f, bases);
+  }
+  rt_run_give(p, r);
+  return status;
+}
+
+/* All runs but those of plain programs. */
+static ir_status run_any(const rt_program *program, const rt_arguments *a, ir_error *error) {
+  rt_program *p = (rt_program *)(uintptr_t)program;
+  return p->remote ? p->context->device->does->run(p, a, error)
+                   : run_with_state(p, a->inputs, a->outputs, a->vars, a->ns_by_step, error);
+}
+
+ir_status rt_program_run(const rt_program *p, void *const *inputs, void *const *outputs, const int64_t *vars,
+                         ir_error *error) {
+  if (!p->plain)
+    return run_any(p, &(rt_arguments){.inputs = inputs, .outputs = outputs, .vars = vars}, error);
+  void *buffers[RT_FEW_PARAMS + 1];
+  void *const *const bases[4] = {
+      [IR_SLOT_INPUT] = inputs, [IR_SLOT_OUTPUT] = outputs, [IR_SLOT_TEMP] = NULL, [IR_SLOT_DATA] = p->data};
+  return run_kernels(p, &p->frame, bases, buffers, NULL, error);
+}
+
+ir_status rt_program_run_timed(const rt_program *p, void *const *inputs, void *const *outputs,
+                               const int64_t *vars, int64_t *ns_by_step, ir_error *error) {
+  memset(ns_by_step, 0, rt_program_step_count(p) * sizeof *ns_by_step);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, ns_by_step, false}, error);
+}
+
+ir_status rt_program_run_placed(const rt_program *p, void *const *inputs, void *const *outputs,
+                                const int64_t *vars, ir_error *error) {
+  if (!p->remote) return rt_program_run(p, inputs, outputs, vars, error);
+  return run_any(p, &(rt_arguments){inputs, outputs, vars, NULL, true}, error);
+}

@@ -1,0 +1,183 @@
+/* Steps that are no kernels: copies, choices, loops, custom operations. Loops compute addresses and copy
+ * nothing that a round computes: what moves is set before each round in the run's own table, so that several
+ * runs of one program do not meet. */
+#include <string.h>
+
+#include "runtime/context.h"
+#include "runtime/program/run.h"
+
+static const rt_device_table *device_of(const rt_going *r) { return r->program->context->device->does; }
+
+static void *address(const rt_going *r, uint32_t source) { return rt_address(r->bases, source); }
+
+/* Where the address of what moves is kept. */
+static void **place(const rt_going *r, uint32_t source) { return &r->run->temps[source & RT_SOURCE_NUMBER]; }
+
+static const rt_plan_step *plan_step(const rt_going *r, const rt_step *s) {
+  return &r->program->plan.steps[s->number];
+}
+
+/* Size of the buffer of the step's slot of that number. */
+static size_t bytes_of(const rt_going *r, const rt_step *s, uint32_t slot) {
+  const rt_plan *plan = &r->program->plan;
+  return r->frame->bytes[plan->step_slots[plan->steps[s->number].slots + slot]];
+}
+
+static ir_status copy(const rt_going *r, void *to, const void *from, size_t bytes) {
+  if (!bytes || to == from) return IR_OK;
+  if (r->program->remote) return device_of(r)->copy(r, to, from, bytes);
+  memcpy(to, from, bytes);
+  return IR_OK;
+}
+
+/* The steps of a function of s. */
+static ir_status run_first(const rt_going *r, const rt_step *s) {
+  return rt_run_steps(r, s + 1, s + 1 + s->inside[0]);
+}
+static ir_status run_second(const rt_going *r, const rt_step *s) {
+  const rt_step *first = s + 1 + s->inside[0];
+  return rt_run_steps(r, first, first + s->inside[1]);
+}
+
+/* The step's predicate. */
+static ir_status holds(const rt_going *r, const rt_step *s, bool *out) {
+  const void *predicate = address(r, s->sources[0]);
+  if (r->program->remote) return device_of(r)->holds(r, predicate, out);
+  *out = *(const uint8_t *)predicate != 0;
+  return IR_OK;
+}
+
+/* what is carried */
+
+/* Before the first round. first: which of its two buffers that round writes. */
+static void begin_carries(const rt_going *r, const uint32_t *five, uint32_t count, uint32_t first) {
+  for (uint32_t k = 0; k < count; k++, five += RT_CARRY) {
+    *place(r, five[RT_CARRY_THIS]) = address(r, five[RT_CARRY_INIT]);
+    *place(r, five[RT_CARRY_NEXT]) = address(r, five[first]);
+  }
+}
+
+/* After a round: what it wrote is what the next one reads, and that one writes the buffer `next`. */
+static void turn_carries(const rt_going *r, const uint32_t *five, uint32_t count, uint32_t next) {
+  for (uint32_t k = 0; k < count; k++, five += RT_CARRY) {
+    *place(r, five[RT_CARRY_THIS]) = *place(r, five[RT_CARRY_NEXT]);
+    *place(r, five[RT_CARRY_NEXT]) = address(r, five[next]);
+  }
+}
+
+/* After the last round, where its state is not in the results by itself. */
+static ir_status end_carries(const rt_going *r, const rt_step *s, uint32_t first, uint32_t count) {
+  ir_status status = IR_OK;
+  for (uint32_t at = first; at < first + RT_CARRY * count && !status; at += RT_CARRY)
+    status = copy(r, address(r, s->sources[at + RT_CARRY_RESULT]), *place(r, s->sources[at + RT_CARRY_THIS]),
+                  bytes_of(r, s, at));
+  return status;
+}
+
+/* slices */
+
+static void begin_parts(const rt_going *r, const rt_step *s, const rt_plan_step *plan) {
+  for (uint32_t at = rt_first_pair(plan); at < plan->slot_count; at += RT_PAIR) {
+    uint8_t *whole = address(r, s->sources[at + RT_PAIR_WHOLE]);
+    size_t part = bytes_of(r, s, at + RT_PAIR_PART);
+    *place(r, s->sources[at + RT_PAIR_PART]) =
+        plan->reverse && part ? whole + (bytes_of(r, s, at + RT_PAIR_WHOLE) - part) : whole;
+  }
+}
+
+static void move_parts(const rt_going *r, const rt_step *s, const rt_plan_step *plan) {
+  for (uint32_t at = rt_first_pair(plan); at < plan->slot_count; at += RT_PAIR) {
+    void **part = place(r, s->sources[at + RT_PAIR_PART]);
+    size_t bytes = bytes_of(r, s, at + RT_PAIR_PART);
+    if (bytes) *part = plan->reverse ? (uint8_t *)*part - bytes : (uint8_t *)*part + bytes;
+  }
+}
+
+/* the steps */
+
+static ir_status run_cond(const rt_going *r, const rt_step *s) {
+  bool yes;
+  ir_status status = holds(r, s, &yes);
+  if (status) return status;
+  return yes ? run_first(r, s) : run_second(r, s);
+}
+
+static ir_status run_while(const rt_going *r, const rt_step *s) {
+  const rt_plan_step *plan = plan_step(r, s);
+  uint32_t first = rt_first_carry(plan), next = RT_CARRY_RESULT;
+  const uint32_t *carries = s->sources + first;
+  begin_carries(r, carries, plan->carries, next);
+  for (int64_t round = 0; s->count < 0 || round < s->count; round++) {
+    ir_status status = run_first(r, s);
+    if (status) return status;
+    bool yes;
+    if ((status = holds(r, s, &yes))) return status;
+    if (!yes) break;
+    if ((status = run_second(r, s))) return status;
+    next = next == RT_CARRY_RESULT ? RT_CARRY_SPARE : RT_CARRY_RESULT;
+    turn_carries(r, carries, plan->carries, next);
+  }
+  return end_carries(r, s, first, plan->carries);
+}
+
+/* The buffer that a round writes after which `left` more come, so that the last one writes the result. */
+static uint32_t buffer_before(int64_t left) { return left & 1 ? RT_CARRY_SPARE : RT_CARRY_RESULT; }
+
+static ir_status run_scan(const rt_going *r, const rt_step *s) {
+  const rt_plan_step *plan = plan_step(r, s);
+  const uint32_t *carries = s->sources + rt_first_carry(plan);
+  begin_carries(r, carries, plan->carries, buffer_before(s->count - 1));
+  if (s->count > 0) begin_parts(r, s, plan);
+  for (int64_t left = s->count - 1; left >= 0; left--) {
+    ir_status status = run_first(r, s);
+    if (status) return status;
+    turn_carries(r, carries, plan->carries, buffer_before(left - 1));
+    if (left) move_parts(r, s, plan);
+  }
+  return end_carries(r, s, rt_first_carry(plan), plan->carries);
+}
+
+static ir_status run_call(const rt_going *r, const rt_step *s) {
+  const rt_program *p = r->program;
+  const rt_plan_step *plan = plan_step(r, s);
+  const rt_calls *calls = &p->context->options.calls;
+  for (uint32_t i = 0; i < plan->slot_count; i++) {
+    const rt_plan_slot *slot = &p->plan.slots[p->plan.step_slots[plan->slots + i]];
+    r->run->arrays[i] = (rt_array){.data = address(r, s->sources[i]),
+                                   .dims = r->frame->dims + slot->dims,
+                                   .elements = r->frame->values[slot->elements],
+                                   .rank = slot->rank,
+                                   .dtype = (ir_dtype)slot->dtype};
+  }
+  rt_call call = {.name = p->plan.names + plan->kernel,
+                  .attributes = p->plan.data + plan->attributes,
+                  .attribute_bytes = (size_t)plan->attribute_bytes,
+                  .results = r->run->arrays,
+                  .operands = r->run->arrays + plan->carries,
+                  .result_count = plan->carries,
+                  .operand_count = plan->slot_count - plan->carries};
+  ir_error own = {0};
+  const void *found = p->calls[s->number];
+  ir_status status =
+      p->remote ? device_of(r)->call(r, s, found, &call, &own) : calls->run(calls->user, found, &call, &own);
+  if (!status) return IR_OK;
+  return ir_fail(r->error, status, "graph @%s: custom operation %s: %s", rt_program_name(p), call.name,
+                 own.text[0] ? own.text : "it failed and does not say why");
+}
+
+static ir_status run_copy(const rt_going *r, const rt_step *s) {
+  return copy(r, address(r, s->sources[0]), address(r, s->sources[1]), bytes_of(r, s, 0));
+}
+
+ir_status rt_run_other(const rt_going *r, const rt_step *s) {
+  switch ((ir_step_kind)plan_step(r, s)->kind) {
+  case IR_STEP_COPY: return run_copy(r, s);
+  case IR_STEP_COND: return run_cond(r, s);
+  case IR_STEP_WHILE: return run_while(r, s);
+  case IR_STEP_SCAN: return run_scan(r, s);
+  case IR_STEP_CALL: return run_call(r, s);
+  case IR_STEP_KERNEL:
+  case IR_STEP_KINDS: break;
+  }
+  return ir_fail(r->error, IR_ERR_INTERNAL, "graph @%s: a step of no kind", rt_program_name(r->program));
+}

@@ -1,0 +1,290 @@
+/* The thread pool.
+ *
+ * One word of state carries a loop: OPEN while pieces remain to be taken, plus the number of threads that
+ * have joined. A thread joins by raising the count while OPEN is set, takes pieces until none are left,
+ * clears OPEN and leaves. The caller does the same, then waits for the count to reach zero; threads that
+ * never woke are not waited for. The description of the loop is plain memory: written before OPEN is set,
+ * read only between joining and leaving.
+ *
+ * Pieces are dealt out in shares, one after the other, and each thread begins with its own: of loops over the
+ * same elements, one after the other, it gets the same part, which is in its cache. Then it takes from
+ * others. A share is a counter that carries the number of its loop, so that a new loop need not touch it. */
+#include "runtime/system/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ir/timer.h"
+#include "runtime/system/stack.h"
+
+enum { OPEN = 1 << 30, QUIT = 1 << 29, WAITING = 1 << 28, JOINED = (1 << 28) - 1 };
+enum { PIECES_PER_THREAD = 4, MAX_THREADS = 4096, MOST_SHARES = 16, CACHE_LINE = 128 };
+
+typedef struct share {
+  alignas(CACHE_LINE) _Atomic uint64_t taken; /* number of a loop; below SHARE_BITS: pieces taken of it */
+} share;
+enum { SHARE_BITS = 20 };
+
+typedef struct worker {
+  rt_pool *pool;
+  pthread_t handle;
+  int number; /* from 1; the thread that asks is 0 */
+} worker;
+
+/* In one line of the caches, which nobody looks at before there is a loop. */
+typedef struct loop {
+  alignas(CACHE_LINE) rt_pool_work work;
+  void *context;
+  int64_t count, piece; /* piece: its length, a multiple of the grain */
+  int32_t pieces, shares;
+  uint64_t number; /* from 1 */
+} loop;
+
+struct rt_pool {
+  const ir_mem *mem;
+  void *raw;          /* as allocated */
+  atomic_int threads; /* 0: not looked up yet */
+  atomic_bool busy;   /* a loop is in progress; guards everything down to the loop */
+  bool started;
+  int workers;
+  pid_t owner;
+  worker *list;
+  loop loop;
+  alignas(CACHE_LINE) atomic_uint state;
+  atomic_int sleepers; /* threads asleep and not yet promised a wake-up */
+  share share[MOST_SHARES];
+  alignas(CACHE_LINE) pthread_mutex_t lock; /* for sleeping only */
+  pthread_cond_t wake, left;
+  int wakes; /* promised and not yet taken; under `lock` */
+};
+
+static void relax(void) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) && defined(__GNUC__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* Spin until some bit of `bits` is set in the state (or all are clear, when `set` is false); false when time
+ * is up. */
+static bool spin(rt_pool *pool, unsigned bits, bool set) {
+  int64_t start = 0;
+  for (unsigned turn = 0;; turn++) {
+    if (((atomic_load_explicit(&pool->state, memory_order_acquire) & bits) != 0) == set) return true;
+    relax();
+    if (turn % 32 != 31) continue;
+    int64_t now = ir_now_ns();
+    if (!start) start = now;
+    if (now - start > RT_POOL_SPIN_NS) return false;
+  }
+}
+
+/* A piece of that share, or -1. */
+static int32_t take_piece(rt_pool *pool, int32_t number) {
+  const loop *l = &pool->loop;
+  int32_t first = (int32_t)((int64_t)number * l->pieces / l->shares),
+          end = (int32_t)((number + (int64_t)1) * l->pieces / l->shares);
+  _Atomic uint64_t *taken = &pool->share[number].taken;
+  uint64_t before = atomic_load_explicit(taken, memory_order_relaxed), fresh = l->number << SHARE_BITS, next;
+  int32_t piece;
+  do {
+    next = (before >> SHARE_BITS == l->number ? before : fresh) + 1;
+    piece = first + (int32_t)(next - 1 - fresh);
+    if (piece >= end) return -1;
+  } while (!atomic_compare_exchange_weak_explicit(taken, &before, next, memory_order_relaxed,
+                                                  memory_order_relaxed));
+  return piece;
+}
+
+/* Take pieces until none are left. */
+static void take_pieces(rt_pool *pool, int number) {
+  const loop *l = &pool->loop;
+  int32_t own = (int32_t)((int64_t)number * l->shares / (pool->workers + 1));
+  for (int32_t i = 0; i < l->shares; i++)
+    for (int32_t piece; (piece = take_piece(pool, (own + i) % l->shares)) >= 0;) {
+      int64_t begin = piece * l->piece;
+      l->work(l->context, number, begin, piece + 1 < l->pieces ? begin + l->piece : l->count);
+    }
+}
+
+/* Nothing is left to be taken. */
+static void leave(rt_pool *pool) {
+  unsigned before = atomic_load_explicit(&pool->state, memory_order_relaxed);
+  while (!atomic_compare_exchange_weak_explicit(&pool->state, &before, (before & ~(unsigned)OPEN) - 1,
+                                                memory_order_acq_rel, memory_order_relaxed)) {}
+  if (!(before & WAITING) || (before & JOINED) != 1) return;
+  pthread_mutex_lock(&pool->lock);
+  pthread_cond_signal(&pool->left);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* Sleep until a loop is posted. The order "count as asleep, then look at the state" mirrors the poster's "set
+ * the state, then look for sleepers": one of the two sees the other. */
+static void sleep_until_woken(rt_pool *pool) {
+  pthread_mutex_lock(&pool->lock);
+  atomic_fetch_add(&pool->sleepers, 1);
+  if (atomic_load(&pool->state) & (OPEN | QUIT)) {
+    atomic_fetch_sub(&pool->sleepers, 1);
+  } else {
+    while (!pool->wakes && !(atomic_load(&pool->state) & QUIT)) pthread_cond_wait(&pool->wake, &pool->lock);
+    if (pool->wakes) pool->wakes--;
+  }
+  pthread_mutex_unlock(&pool->lock);
+}
+
+static void *live(void *argument) {
+  const worker *self = argument;
+  rt_pool *pool = self->pool;
+  for (;;) {
+    if (!spin(pool, OPEN | QUIT, true)) {
+      sleep_until_woken(pool);
+      continue;
+    }
+    unsigned state = atomic_load_explicit(&pool->state, memory_order_relaxed);
+    if (state & QUIT) return NULL;
+    if (!(state & OPEN) || !atomic_compare_exchange_weak_explicit(&pool->state, &state, state + 1,
+                                                                  memory_order_acq_rel, memory_order_relaxed))
+      continue;
+    take_pieces(pool, self->number);
+    leave(pool);
+  }
+}
+
+static void wake_sleepers(rt_pool *pool, int64_t wanted) {
+  if (getpid() != pool->owner) return;
+  pthread_mutex_lock(&pool->lock);
+  int asleep = atomic_load(&pool->sleepers), count = wanted < asleep ? (int)wanted : asleep;
+  atomic_fetch_sub(&pool->sleepers, count);
+  pool->wakes += count;
+  for (int i = 0; i < count; i++) pthread_cond_signal(&pool->wake);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* Start the threads, signals blocked: the program's signals are for its own threads. Whatever cannot be
+ * started is done without. */
+static void start(rt_pool *pool) {
+  int wanted = rt_pool_threads(pool) - 1;
+  pool->started = true;
+  if (wanted < 1) return;
+  pool->list = ir_alloc(pool->mem, (size_t)wanted * sizeof *pool->list);
+  if (!pool->list) return;
+  pool->owner = getpid();
+  sigset_t all, old;
+  pthread_attr_t attributes; /* kernels are compiled in these threads as well */
+  if (!rt_stack_attributes(&attributes)) return;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  for (bool good = true; good && pool->workers < wanted;) {
+    worker *w = &pool->list[pool->workers];
+    *w = (worker){.pool = pool, .number = pool->workers + 1};
+    good = pthread_create(&w->handle, &attributes, live, w) == 0;
+    pool->workers += good;
+  }
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  pthread_attr_destroy(&attributes);
+}
+
+static void wait_for_joined(rt_pool *pool) {
+  if (spin(pool, JOINED, false)) return;
+  pthread_mutex_lock(&pool->lock);
+  atomic_fetch_or(&pool->state, WAITING);
+  while (atomic_load_explicit(&pool->state, memory_order_acquire) & JOINED)
+    pthread_cond_wait(&pool->left, &pool->lock);
+  atomic_fetch_and(&pool->state, ~(unsigned)WAITING);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* At most so many pieces of whole grains as there are threads for, all but the last of one length. */
+static void describe(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain) {
+  int32_t threads = pool->workers + 1;
+  int64_t units = (count - 1) / grain + 1, each = (units - 1) / ((int64_t)PIECES_PER_THREAD * threads) + 1;
+  loop *l = &pool->loop;
+  l->work = work;
+  l->context = context;
+  l->count = count;
+  l->pieces = (int32_t)((units - 1) / each + 1);
+  l->piece = l->pieces > 1 ? each * grain : count; /* no overflow: less than count */
+  l->shares = threads < MOST_SHARES ? threads : MOST_SHARES;
+  if (l->shares > l->pieces) l->shares = l->pieces;
+  l->number++;
+}
+
+void rt_pool_run(rt_pool *pool, rt_pool_work work, void *context, int64_t count, int64_t grain) {
+  if (count <= 0) return;
+  if (grain < 1) grain = 1;
+  if (count <= grain || atomic_load_explicit(&pool->threads, memory_order_relaxed) == 1 ||
+      atomic_exchange_explicit(&pool->busy, true, memory_order_acquire)) {
+    work(context, 0, 0, count);
+    return;
+  }
+  if (!pool->started) start(pool);
+  if (pool->workers == 0) {
+    atomic_store_explicit(&pool->busy, false, memory_order_release);
+    work(context, 0, 0, count);
+    return;
+  }
+  describe(pool, work, context, count, grain);
+  int32_t pieces = pool->loop.pieces;
+  atomic_store(&pool->state, OPEN);
+  if (atomic_load(&pool->sleepers) > 0) wake_sleepers(pool, pieces - 1);
+  take_pieces(pool, 0);
+  atomic_fetch_and_explicit(&pool->state, ~(unsigned)OPEN, memory_order_acq_rel);
+  wait_for_joined(pool);
+  atomic_store_explicit(&pool->busy, false, memory_order_release);
+}
+
+int rt_pool_threads(rt_pool *pool) {
+  int threads = atomic_load_explicit(&pool->threads, memory_order_relaxed);
+  if (threads) return threads;
+  threads = rt_pool_default_threads();
+  atomic_store_explicit(&pool->threads, threads, memory_order_relaxed);
+  return threads;
+}
+
+rt_pool *rt_pool_create(const ir_mem *mem, int threads, ir_error *error) {
+  if (threads < 0 || threads > MAX_THREADS) {
+    ir_fail(error, IR_ERR_INVALID, "threads: %d; give 1 to %d, or 0 for one per processor", threads,
+            MAX_THREADS);
+    return NULL;
+  }
+  void *raw = ir_alloc(mem, sizeof(rt_pool) + CACHE_LINE);
+  if (!raw) {
+    ir_fail(error, IR_ERR_MEMORY, "threads: no memory for a pool");
+    return NULL;
+  }
+  rt_pool *pool = (rt_pool *)(((uintptr_t)raw + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
+  memset(pool, 0, sizeof *pool);
+  pool->mem = mem;
+  pool->raw = raw;
+  atomic_init(&pool->threads, threads);
+  pthread_mutex_init(&pool->lock, NULL);
+  pthread_cond_init(&pool->wake, NULL);
+  pthread_cond_init(&pool->left, NULL);
+  return pool;
+}
+
+void rt_pool_destroy(rt_pool *pool) {
+  if (!pool) return;
+  if (pool->list) {
+    bool ours = getpid() == pool->owner;
+    if (ours) {
+      pthread_mutex_lock(&pool->lock);
+      atomic_fetch_or(&pool->state, QUIT);
+      pthread_cond_broadcast(&pool->wake);
+      pthread_mutex_unlock(&pool->lock);
+      for (int i = 0; i < pool->workers; i++) pthread_join(pool->list[i].handle, NULL);
+    }
+    ir_free(pool->mem, pool->list, (size_t)(rt_pool_threads(pool) - 1) * sizeof *pool->list);
+  }
+  if (!pool->list || getpid() == pool->owner) {
+    pthread_cond_destroy(&pool->left);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+  }
+  ir_free(pool->mem, pool->raw, sizeof *pool + CACHE_LINE);
+}

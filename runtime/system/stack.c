@@ -1,0 +1,84 @@
+/* How much of a stack is left, and threads with more.
+ *
+ * The main thread's stack grows downwards from where the kernel put the random bytes of the auxiliary vector,
+ * to the limit of its size; glibc would read /proc/self/maps for it. Other threads' are asked of the C
+ * library. A frame outside is on a stack that somebody else made. Source: getauxval(3), setrlimit(2),
+ * pthread_getattr_np(3). */
+#define _GNU_SOURCE /* pthread_getattr_np, gettid */
+#include "runtime/system/stack.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static size_t left_below(uintptr_t here, uintptr_t lowest, uintptr_t end) {
+  return here >= lowest && here < end ? here - lowest : SIZE_MAX;
+}
+
+size_t rt_stack_left(void) {
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  if (getpid() == gettid()) {
+    struct rlimit limit;
+    uintptr_t top = getauxval(AT_RANDOM);
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= top)
+      return SIZE_MAX;
+    return left_below(here, top - (uintptr_t)limit.rlim_cur, top);
+  }
+  pthread_attr_t attributes;
+  void *lowest = NULL;
+  size_t size = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes)) return SIZE_MAX;
+  bool known = pthread_attr_getstack(&attributes, &lowest, &size) == 0;
+  pthread_attr_destroy(&attributes);
+  return known ? left_below(here, (uintptr_t)lowest, (uintptr_t)lowest + size) : SIZE_MAX;
+}
+
+bool rt_stack_attributes(pthread_attr_t *attributes) {
+  size_t usual = 0;
+  if (pthread_attr_init(attributes)) return false;
+  if (pthread_attr_getstacksize(attributes, &usual) == 0 && usual < RT_STACK_NEED)
+    pthread_attr_setstacksize(attributes, RT_STACK_OWN);
+  return true;
+}
+
+typedef struct job {
+  void (*work)(void *);
+  void *user;
+} job;
+
+static void *do_job(void *user) {
+  job *j = user;
+  j->work(j->user);
+  return NULL;
+}
+
+ir_status rt_stack_run(void (*work)(void *), void *user, ir_error *error) {
+  job j = {work, user};
+  pthread_t thread;
+  pthread_attr_t attributes;
+  sigset_t all, old;
+  size_t left = rt_stack_left();
+  if (left >= RT_STACK_NEED) {
+    work(user);
+    return IR_OK;
+  }
+  sigfillset(&all); /* the program's signals are for its own threads */
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  bool made = pthread_attr_init(&attributes) == 0;
+  if (made) {
+    made = pthread_attr_setstacksize(&attributes, RT_STACK_OWN) == 0 &&
+           pthread_create(&thread, &attributes, do_job, &j) == 0;
+    pthread_attr_destroy(&attributes);
+  }
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  if (!made)
+    return ir_fail(
+        error, IR_ERR_MEMORY,
+        "compiling takes %d KiB of stack, of which this thread has %zu left, and no thread with more can be "
+        "started",
+        RT_STACK_NEED / 1024, left / 1024);
+  pthread_join(thread, NULL);
+  return IR_OK;
+}
