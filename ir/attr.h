@@ -26,4 +26,8 @@ typedef struct ir_attr {
   int line, column;
 } ir_attr;
 
+/* The next `name:kind` of an `attributes` column of ops.def, from *at, which starts as the column. False at
+ * its end. */
+bool ir_next_attribute(const char **at, char *name, char *kind, size_t size);
+
 #endif

@@ -1,6 +1,6 @@
 /* Small builders and queries over nodes: constants, variables, tuples, elementwise nodes, shapes, packed
  * arguments. */
-#include "ir.h"
+#include "attr.h"
 
 #include <string.h>
 
@@ -107,4 +107,19 @@ bool ir_reduces_axis(const ir_graph *g, const ir_node *reduce, uint32_t axis) {
   for (uint32_t i = 1; i < reduce->nsrc; i++)
     if (ir_get(g, reduce->src[i])->arg == axis) return true;
   return false;
+}
+
+bool ir_next_attribute(const char **at, char *name, char *kind, size_t size) {
+  const char *s = *at;
+  while (*s == ' ') s++;
+  const char *colon = strchr(s, ':');
+  if (!colon) return false;
+  size_t first = (size_t)(colon - s), second = strcspn(colon + 1, " ");
+  if (first >= size || second >= size) return false;
+  memcpy(name, s, first);
+  name[first] = '\0';
+  memcpy(kind, colon + 1, second);
+  kind[second] = '\0';
+  *at = colon + 1 + second;
+  return true;
 }

@@ -1,7 +1,16 @@
 /* The compiler in one table. Graph passes run once, kernel passes once for each kernel step of the plan. */
 #include "passes.h"
 
+#include "passes/batch/batch.h"
+#include "passes/batch_stream/batch_stream.h"
+#include "passes/cost/cost.h"
+#include "passes/domain/domain.h"
+#include "passes/fold/fold.h"
 #include "passes/index/index.h"
+#include "passes/loops/loops.h"
+#include "passes/lower/lower.h"
+#include "passes/pack/pack.h"
+#include "passes/schedule/schedule.h"
 
 #include <string.h>
 

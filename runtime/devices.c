@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/cpu/device.h"
+#include "runtime/opencl/opencl.h"
 #include "runtime/runtime.h"
 
 /* The processor's name as Linux tells it; "" where it does not. */
@@ -61,4 +63,19 @@ ir_status rt_devices_text(rt_context *context, ir_text *out, ir_error *error) {
   ir_textf(out, "\n  processors %ld, of which %d run%s threads\n", sysconf(_SC_NPROCESSORS_ONLN),
            rt_context_threads(context), rt_context_threads(context) == 1 ? "s" : "");
   return out->failed ? ir_fail(error, IR_ERR_MEMORY, "out of memory describing the devices") : IR_OK;
+}
+
+bool rt_device_is_name(const char *name) {
+  return strcmp(name, "cpu") == 0 || strcmp(name, "opencl") == 0 ||
+         (strncmp(name, "opencl:", 7) == 0 && name[7]);
+}
+
+ir_status rt_device_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error) {
+  *out = NULL;
+  if (name && !rt_device_is_name(name))
+    return ir_fail(error, IR_ERR_INVALID,
+                   "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME",
+                   name);
+  if (name && strcmp(name, "cpu") != 0) return rt_opencl_open(mem, name, apart, out, error);
+  return rt_cpu_open(mem, out, error);
 }

@@ -1,4 +1,4 @@
-/* Private to codegen/llvm*.c: the state of one kernel's emission and what the files offer each other.
+/* Private to codegen/llvm/: the state of one kernel's emission and what the files offer each other.
  *
  * How a dtype lives in registers: bool as i1; integers as themselves; f32 and f64 as themselves; f16 and bf16
  * as f32 values already rounded to the narrow format; index as i64, or where bounds prove that enough as

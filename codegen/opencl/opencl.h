@@ -1,4 +1,4 @@
-/* Private to codegen/opencl*.c: the state of one kernel's emission as OpenCL C, and what the files offer each
+/* Private to codegen/opencl/: the state of one kernel's emission as OpenCL C, and what the files offer each
  * other.
  *
  * There are two styles, by ir_target.lanes. Without lanes a work-group is one work-item and a vector is an

@@ -6,7 +6,7 @@
 
 #include "frontend/api/compile.h"
 #include "frontend/api/custom.h"
-#include "frontend/session/lazy.h"
+#include "frontend/api/session_state.h"
 #include "frontend/viewfold.h"
 #include "frontend/api/watch.h"
 #include "ir/parse/parse.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/session/lazy.h"
 #include "frontend/api/compiling.h"
 
 #define SAME(public, internal) _Static_assert((int)(public) == (int)(internal), #public " is " #internal)

@@ -1,4 +1,4 @@
-/* The command `viewfold`: one function per subcommand, each in frontend/cli_NAME.c with its row in the table
+/* The command `viewfold`: one function per subcommand, each in frontend/cli/NAME.c with its row in the table
  * of cli.c.
  *
  * A subcommand gets its own name as argv[0]. Results go to standard output, everything else to standard

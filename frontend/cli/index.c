@@ -11,7 +11,7 @@
 #include "frontend/report/explain.h"
 #include "frontend/views/access.h"
 #include "passes/index/extract/extract.h"
-#include "passes/passes.h"
+#include "passes/fold/fold.h"
 #include "frontend/views/textbook.h"
 #include "frontend/views/view.h"
 

@@ -10,6 +10,7 @@
 #include "frontend/text/loop_schedule.h"
 #include "frontend/api/tuned.h"
 #include "ir/print/print.h"
+#include "passes/batch/batch.h"
 #include "passes/ops/ops.h"
 #include "runtime/cache/kernel_key.h"
 

@@ -2,7 +2,7 @@
 #include "frontend/report/explain_kernels.h"
 #include "ir/regions.h"
 #include "passes/index/index.h"
-#include "passes/passes.h"
+#include "passes/cost/cost.h"
 
 enum { MAX_LOOPS = 64, F32_BYTES = 4 };
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/session/lazy.h"
 #include "passes/ops/ops.h"
 
 static vf_graph *session_of(vf_context *c, ir_error *error) {

@@ -1,7 +1,7 @@
 /* Builders of vf_view. */
 #include "frontend/views/handle.h"
 #include "passes/index/index.h"
-#include "passes/passes.h"
+#include "passes/batch/batch.h"
 
 /* One call that makes a view of a view. */
 typedef struct view_call {

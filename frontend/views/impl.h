@@ -1,4 +1,4 @@
-/* Inside the view algebra: fields as numbers, and what passes/view*.c share. */
+/* Inside the view algebra: fields as numbers, and what the files of frontend/views/ share. */
 #ifndef VIEWFOLD_FRONTEND_VIEWS_IMPL_H
 #define VIEWFOLD_FRONTEND_VIEWS_IMPL_H
 

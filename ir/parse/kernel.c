@@ -3,7 +3,6 @@
  * Open loops are frames on an explicit stack. The effects of all open bodies stand on one stack, each frame
  * knowing where its own begin; so do the initial values of loops that carry values. */
 #include "ir/parse/impl.h"
-#include "ir/print/print.h"
 
 #include <string.h>
 

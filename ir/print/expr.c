@@ -14,21 +14,6 @@ typedef struct ir_print_frame {
 enum { EXPR_BYTES = 1 << 20, LISTING_BYTES = 1 << 24, DIM_BYTES = 1024 };
 typedef enum { STYLE_INFIX, STYLE_NOT, STYLE_NEG, STYLE_CHOICE, STYLE_CALL } style;
 
-bool ir_next_attribute(const char **at, char *name, char *kind, size_t size) {
-  const char *s = *at;
-  while (*s == ' ') s++;
-  const char *colon = strchr(s, ':');
-  if (!colon) return false;
-  size_t first = (size_t)(colon - s), second = strcspn(colon + 1, " ");
-  if (first >= size || second >= size) return false;
-  memcpy(name, s, first);
-  name[first] = '\0';
-  memcpy(kind, colon + 1, second);
-  kind[second] = '\0';
-  *at = colon + 1 + second;
-  return true;
-}
-
 bool ir_is_expression(const ir_graph *g, ir_ref ref) {
   const ir_node *n = ir_get(g, ref);
   ir_op op = (ir_op)n->op;

@@ -16,16 +16,13 @@ void ir_print_line(const ir_graph *graph, ir_ref root, ir_ref node, ir_text *out
 /* The same of the listing of a parsed tensor graph, with its names. */
 void ir_print_parsed_line(const ir_graph *graph, const ir_parsed_graph *block, ir_ref node, ir_text *out);
 
-/* The next `name:kind` of an `attributes` column of ops.def, from *at, which starts as the column. False at
- * its end. */
-bool ir_next_attribute(const char **at, char *name, char *kind, size_t size);
 /* Is the node written inside expressions, as opposed to on a line of its own? Inside kernels. */
 bool ir_is_expression(const ir_graph *graph, ir_ref ref);
 
 /* Is the dtype of a constant among n's operands told by another operand, so that a plain literal will do? */
 bool ir_dtype_deduced(const ir_graph *graph, const ir_node *n, uint32_t operand);
 
-/* shared by print_*.c */
+/* shared by the files of ir/print/ */
 
 enum {
   IR_PRINT_NAMED = 1,    /* has a line of its own */

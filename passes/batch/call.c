@@ -18,9 +18,8 @@
  */
 #include "passes/autodiff/control.h"
 #include "passes/ops/check.h"
+#include "batch.h"
 #include "physicalize.h"
-
-#include "passes/passes.h"
 
 #include <string.h>
 

@@ -5,12 +5,12 @@
  * batch axes by what they are called, which one table says; operations for which that is not enough are
  * another table. A graph without a batch stays as it is, node for node; batches inside of functions go, too.
  */
-#include "physicalize.h"
+#include "batch.h"
 
 #include "ir/print/print.h"
 #include "passes/ops/check.h"
 #include "passes/ops/build/control.h"
-#include "passes/passes.h"
+#include "physicalize.h"
 
 #include <string.h>
 

@@ -3,7 +3,12 @@
 #ifndef VIEWFOLD_PASSES_BATCH_STREAM_BATCH_STREAM_H
 #define VIEWFOLD_PASSES_BATCH_STREAM_BATCH_STREAM_H
 
-#include "passes/passes.h"
+#include "ir/ir.h"
+#include "ir/target.h"
+
+/* batch_stream.c: large products of which one element of a batch is needed at a time become scans over the batch.
+ * Returns the new TUPLE of results; 0 after failing. */
+ir_ref pass_parts(ir_graph *g, ir_ref results, const ir_target *target);
 
 enum { PARTS_NODES = 512, PARTS_NO_AXIS = -1 }; /* a region has so many nodes at most */
 

@@ -4,8 +4,8 @@
 #include "batch_stream.h"
 
 #include "ir/elementary/elementary.h"
-#include "passes/loops/loops.h"
-#include "passes/fuse/row_group.h"
+#include "passes/index/affine.h"
+#include "passes/view/axis_map.h"
 #include "passes/patterns/epilogue.h"
 #include "passes/view/index_map.h"
 

@@ -1,8 +1,11 @@
 /* How much a kernel computes, counted on its expression, before loops are shaped: how it is vectorised does
  * not change it. */
-#include "passes/loops/loops.h"
+#include "cost.h"
+
+#include "passes/index/affine.h"
 
 #include "passes/index/index.h"
+#include "passes/patterns/contraction.h"
 
 #include <string.h>
 

@@ -3,7 +3,9 @@
  * Where extents depend on the position of another range, as the keys of a causal row do, they are added up
  * over its positions:  sum over r of extent(a, r) * extent(b, r) ...  for all ranges a, b, ... that depend on
  * r alone. */
-#include "passes/loops/loops.h"
+#include "cost.h"
+
+#include "passes/index/affine.h"
 
 #include "passes/index/index.h"
 #include "ir/eval/eval.h"

@@ -1,5 +1,7 @@
 /* What a kernel costs: the measure by which the runtime decides whether threads pay. */
-#include "passes/loops/loops.h"
+#include "cost.h"
+
+#include "passes/index/affine.h"
 
 #include "passes/index/index.h"
 

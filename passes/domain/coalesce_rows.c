@@ -11,9 +11,10 @@
  * whose vectors begin where lines do. Which of their lanes are columns of the fill repeats after
  * lcm(R, lanes) elements: with as many copies side by side (passes/loops/unroll.c) these masks are constants. It
  * takes loads under masks (ir_target.has_masks) and that the repetition is short. */
-#include "passes/loops/loops.h"
+#include "domain.h"
 
 #include "passes/index/index.h"
+#include "passes/loops/loops.h"
 #include "ir/arith.h"
 
 enum { MOST_PARTS = 3, MOST_LOADS = 5 };

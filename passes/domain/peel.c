@@ -25,6 +25,9 @@
  */
 #include "peel.h"
 
+#include "domain.h"
+#include "passes/fold/fold.h"
+
 #include <string.h>
 
 enum { MOST_NODES = 512, GROWTH = 2, AS_IS = -1 };

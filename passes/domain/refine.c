@@ -10,9 +10,11 @@
  * as they are have none, splitting starts again from neighbours merged by force, last of all from the flat
  * position. The search is greedy, deterministic, and bounded by the number of axes. Axes of a kernel with
  * reductions of more than FEW_TERMS are merged only: its tiles want whole rows. */
-#include "passes/loops/loops.h"
+#include "domain.h"
 
+#include "passes/fold/fold.h"
 #include "passes/index/index.h"
+#include "passes/loops/loops.h"
 #include "ir/arith.h"
 
 #include <string.h>

@@ -15,10 +15,11 @@
  * for all rows alike, so that it is computed once. What is kept does not change: E is a multiple of
  * SLAB_TILE, and the masks before it stay. All of it or nothing: a local whose end was left out has no other
  * readers. */
-#include "passes/loops/loops.h"
-#include "mask_end.h"
+#include "fold.h"
 
+#include "mask_end.h"
 #include "passes/index/index.h"
+#include "passes/loops/loops.h"
 
 enum { MAX_LOADS = 64, MAX_SHORT = 8 };
 

@@ -9,7 +9,6 @@
 #include "fold.h"
 
 #include "passes/index/index.h"
-#include "frontend/views/view.h"
 
 #include <string.h>
 

@@ -3,8 +3,44 @@
 #ifndef VIEWFOLD_PASSES_FOLD_FOLD_H
 #define VIEWFOLD_PASSES_FOLD_FOLD_H
 
-#include "passes/passes.h"
+#include "ir/plan.h"
 #include "passes/view/index_map.h"
+
+/* Which slot holds a tensor node: a table by node id, entries slot+1, 0 for values that are not in memory. */
+typedef struct pass_slots {
+  const uint32_t *slot_of;
+  size_t count;
+  uint32_t *params; /* out: slots in order of the kernel's PARAMs; room for every slot */
+  uint32_t param_count;
+  bool refused; /* out: of a slab it cannot be shown that it reads what its own round computes */
+} pass_slots;
+
+/* fold.c: the tensor value with one range per axis, views gone: STORE(param 0, index, value), with reductions
+ * as REDUCE nodes. Param 0 is the target slot; where that is not the value's own, the value is stored as it
+ * is. Of a scatter, into its own slot: UPDATE(param 0, index, valid, value, ranges), on top of its first
+ * operand. */
+ir_ref pass_fold(ir_graph *g, ir_ref value, uint32_t target, pass_slots *slots);
+/* fused.c: the same for the values of a slab: one STORE after the other, over ranges of which the first
+ * one, over the rounds of the slab, is that of all. What later ones read lies in LOCALs. 0 after failing,
+ * and, without a message, where slots->refused. */
+ir_ref pass_fold_slab(ir_graph *g, const ir_slab *slab, pass_slots *slots);
+/* Parameters that nothing under root reads any more go, and the others move up; 0 when memory is short. */
+ir_ref pass_drop_params(ir_graph *g, ir_ref root, pass_slots *slots);
+/* The access that a chain of views makes into its leaf: index and validity over ranges ridx0.. of the chain's
+ * axes. */
+bool pass_fold_chain(ir_graph *g, ir_ref chain, ir_ref *index, ir_ref *valid);
+
+/* The range over the rounds of a slab, given its effect; 0 for the effect of another kernel. */
+ir_ref pass_slab_range(ir_graph *g, ir_ref effect);
+/* All ranges for whose positions locals are kept apart: that one, and the one over blocks of keys if there is
+ * one. Returns how many. */
+enum { PASS_SLAB_RANGES = 2 };
+uint32_t pass_slab_ranges(ir_graph *g, ir_ref effect, ir_ref ranges[PASS_SLAB_RANGES]);
+/* Have all rounds over so many positions the same number of rows, the last one doing some again? */
+bool pass_slab_is_even(ir_graph *g, ir_ref size, int64_t rows);
+
+/* causal_end.c: a slab without what lies beyond the last position that its rows look at. */
+ir_ref pass_slab_mask(ir_graph *g, ir_ref effect);
 
 struct fold_slab;
 

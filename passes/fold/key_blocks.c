@@ -25,7 +25,8 @@
 #include "fused.h"
 
 #include "passes/index/index.h"
-#include "passes/loops/loops.h"
+#include "passes/patterns/contraction.h"
+#include "passes/index/affine.h"
 #include "mask_end.h"
 #include "passes/patterns/online_softmax.h"
 

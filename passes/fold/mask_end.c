@@ -2,7 +2,7 @@
 #include "mask_end.h"
 
 #include "passes/index/index.h"
-#include "passes/loops/loops.h"
+#include "passes/index/affine.h"
 
 #include <math.h>
 

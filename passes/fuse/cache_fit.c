@@ -11,7 +11,7 @@
  * caches. Wherever that memory has a size, no slab has more rows than fit in it. */
 #include "row_group.h"
 
-#include "passes/loops/loops.h"
+#include "passes/loops/gpu/gpu.h"
 
 #include <string.h>
 

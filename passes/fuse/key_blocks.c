@@ -8,7 +8,7 @@
  * and nobody who runs before the slab may want any other. */
 #include "row_group.h"
 
-#include "passes/loops/loops.h"
+#include "passes/patterns/contraction.h"
 
 #include <stdlib.h>
 #include <string.h>

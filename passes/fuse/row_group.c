@@ -15,6 +15,17 @@
 
 enum { WINDOW = 64 };
 
+bool slab_walked(const slab_group *group, const slab_member *m, const slab_axes *axes, int8_t *out) {
+  bool all = true;
+  for (int8_t l = 0; l < group->loops; l++) {
+    out[l] = SLAB_NO_LOOP;
+    for (int8_t a = 0; a < IR_MAX_RANK && group->shared[l]; a++)
+      if (axes->loop[a] >= 0 && axes->loop[a] == m->axis[l]) out[l] = a;
+    all &= !group->shared[l] || out[l] >= 0;
+  }
+  return all;
+}
+
 int64_t slab_member_of(const slab_group *group, ir_ref value) {
   for (uint32_t m = 0; m < group->count; m++)
     if (group->members[m].value == value) return m;

@@ -2,23 +2,12 @@
 #ifndef VIEWFOLD_PASSES_FUSE_ROW_GROUP_H
 #define VIEWFOLD_PASSES_FUSE_ROW_GROUP_H
 
-#include "passes/schedule/schedule.h"
+#include "stored.h"
 #include "passes/patterns/online_softmax.h"
+#include "passes/view/axis_map.h"
 
-enum { SLAB_MOST = 24, SLAB_COPIES = 8, SLAB_NO_LOOP = -1, SLAB_NO_GROUP = -1 };
+enum { SLAB_MOST = 24, SLAB_COPIES = 8, SLAB_NO_GROUP = -1 };
 enum { SLAB_NEAR = 32 << 10 }; /* bytes: the first cache of most machines */
-
-/* By axis of a tensor: the loop that walks it, position by position, or SLAB_NO_LOOP. */
-typedef struct slab_axes {
-  int8_t loop[IR_MAX_RANK];
-  uint32_t parts; /* set of loops that walk an axis in steps of several positions */
-} slab_axes;
-
-/* passes/view/axis_map.c: axes of the operand of that number, given those of the node that uses it. False on failure. */
-bool slab_axes_below(ir_graph *g, ir_ref node, uint32_t operand, const slab_axes *above, slab_axes *below);
-/* Axes that both say the same of. */
-void slab_axes_join(slab_axes *axes, const slab_axes *other);
-extern const slab_axes slab_no_axes;
 
 /* What a kernel reads that lies in memory, and by which of the kernel's own axes. */
 typedef struct slab_read {
@@ -138,7 +127,7 @@ int64_t slab_item_of(const slab_plan *p, ir_ref node);
 /* The member of that value; -1: none. */
 int64_t slab_member_of(const slab_group *group, ir_ref value);
 /* The axis of an array that each shared loop walks, -1: none, given by axis of it that of the member. Has
- * each one? (passes/view/axis_map.c) */
+ * each one? */
 bool slab_walked(const slab_group *group, const slab_member *member, const slab_axes *axes, int8_t *out);
 /* Adds a member, in order of the nodes; false where there is no room. */
 bool slab_insert(slab_group *group, const slab_member *member);

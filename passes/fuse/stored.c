@@ -23,7 +23,7 @@
  *
  * One pass from users to operands collects how each value is used, one from operands to users bounds the size
  * of fused expressions. passes/schedule/steps.c makes steps of what is found here. */
-#include "passes/schedule/schedule.h"
+#include "stored.h"
 
 #include "passes/index/index.h"
 #include "ir/elementary/elementary.h"

@@ -15,8 +15,9 @@
 #include "row_group.h"
 
 #include "passes/patterns/contraction.h"
+#include "passes/fold/fold.h"
 #include "passes/index/index.h"
-#include "passes/loops/loops.h"
+#include "passes/index/affine.h"
 #include "passes/pack/pack.h"
 #include "passes/view/index_map.h"
 

@@ -1,5 +1,5 @@
 /* Inside the index algebra: linear forms, the builders that the public ones and the compiled rules share, and
- * the facts that a validity adds. Included by passes/index*.c, passes/index/linear_form.c and the generated rules only.
+ * the facts that a validity adds. Included by the files of passes/index and the generated rules only.
  */
 #ifndef VIEWFOLD_PASSES_INDEX_IMPL_H
 #define VIEWFOLD_PASSES_INDEX_IMPL_H
@@ -173,7 +173,7 @@ uint32_t pass_factors(const ir_graph *g, ir_ref atom,
                       ir_ref *out); /* in order, at most PASS_FACTORS; 0: too many */
 ir_ref pass_product(ir_graph *g, const ir_ref *factors, uint32_t count);
 
-/* index_*.c: canonical builders under a budget and facts */
+/* canonical builders under a budget and facts */
 ir_ref pass_make_add(pass_build *b, ir_ref x, ir_ref y);
 ir_ref pass_make_sub(pass_build *b, ir_ref x, ir_ref y);
 ir_ref pass_make_mul(pass_build *b, ir_ref x, ir_ref y);

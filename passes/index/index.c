@@ -1,4 +1,4 @@
-/* The public face of the index algebra: each call gets a fresh budget and runs the builders of index_*.c. */
+/* The public face of the index algebra: each call gets a fresh budget and runs the builders of impl.h. */
 #include "impl.h"
 
 /* Machine integers carry an index only while every intermediate value fits. */

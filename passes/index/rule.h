@@ -1,4 +1,4 @@
-/* The rewrite rules as text, generated from passes/rules/NAME.rules beside the matcher compiled from the same
+/* The rewrite rules as text, generated from passes/index/rules/NAME.rules beside the matcher compiled from the same
  * lines. */
 #ifndef VIEWFOLD_PASSES_INDEX_RULE_H
 #define VIEWFOLD_PASSES_INDEX_RULE_H

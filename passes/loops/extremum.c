@@ -5,6 +5,7 @@
 #include "loops.h"
 
 #include "passes/index/index.h"
+#include "passes/patterns/identity.h"
 
 enum { POSITION_BITS = 32 };
 

@@ -1,5 +1,7 @@
 /* Which axis of a kernel gets the vector lanes, and which the copies side by side. */
 #include "passes/index/index.h"
+#include "passes/loops/cpu/cpu.h"
+#include "passes/loops/gpu/gpu.h"
 #include "loops.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "loops.h"
 
 #include "passes/index/index.h"
+#include "passes/loops/gpu/gpu.h"
 
 #include <string.h>
 

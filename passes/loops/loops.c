@@ -13,6 +13,8 @@
 #include "loops.h"
 
 #include "passes/index/index.h"
+#include "passes/loops/cpu/cpu.h"
+#include "passes/loops/gpu/gpu.h"
 
 /* Stores that begin with the same ranges, and the axes that they share: all axes, of a store that is alone.
  */

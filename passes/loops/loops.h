@@ -10,7 +10,16 @@
 #ifndef VIEWFOLD_PASSES_LOOPS_LOOPS_H
 #define VIEWFOLD_PASSES_LOOPS_LOOPS_H
 
+#include "passes/index/affine.h"
 #include "passes/passes.h"
+
+/* loops.c: STORE, or a SEQ of them, becomes KERNEL with an explicit loop order. shaping may be NULL. */
+ir_ref pass_loops(ir_graph *g, ir_ref store, const ir_target *target, const pass_shaping *shaping);
+
+/* index_width.c: an expression of the KERNEL's variables that has a value, evaluated with overflow noticed,
+ * only where all of its index arithmetic fits in 64 bits; a number where bounds show that it does. 0 after
+ * failing: for want of memory, or where it fits for no values of the variables. */
+ir_ref pass_index_magnitude(ir_graph *g, ir_ref kernel);
 
 enum { MAX_NEST = 24 };   /* ranges of one kernel's output or of one reduction after splitting */
 enum { MAX_DIGITS = 96 }; /* of all axes of a store */
@@ -73,16 +82,6 @@ void loop_order_reduced(loop_nest *n);
 bool loop_bounds_another(loop_nest *n, uint32_t axis); /* does the size of some axis depend on this one? */
 bool loop_is_ordered(loop_nest *n,
                      uint32_t axis); /* may effects along it meet, so that they stay in order? */
-/* The extent of a range; where it depends on another range, the most that it can be. */
-ir_ref loop_most_extent(ir_graph *g, ir_ref range);
-bool loop_depends(ir_graph *g, ir_ref root, ir_ref range);
-/* Coefficient of range in an index expression that is affine in it; false when it is not. */
-bool loop_stride(ir_graph *g, ir_ref index, ir_ref range, int64_t *stride);
-/* Nodes of op reachable from root, ascending, at most `room` of them. */
-uint32_t loop_find(ir_graph *g, ir_ref root, ir_op op, ir_ref *out, uint32_t room);
-/* By ref, of g->count: which nodes the roots need where no value is rare. `live`: what is reachable from the
- * roots, in topological order. To be freed; NULL when memory is short. */
-bool *loop_usual(ir_graph *g, const ir_ref *roots, uint32_t root_count, const ir_ref *live, size_t count);
 /* How much the indices below root divide: divisions first, then their numbers of values, then conditions
  * whose faces have to be rounded. */
 int64_t loop_division_cost(ir_graph *g, ir_ref root);
@@ -118,32 +117,6 @@ int loop_lane_score(loop_nest *n, ir_ref root, ir_ref range, int64_t block);
 /* A sum of products, fused or not, or of two at a time: it is worth a register tile. */
 bool loop_multiplies(const ir_graph *g, ir_ref reduce);
 
-/* passes/loops/gpu/group.c: the same where lanes are work-items of a group */
-void loop_choose_group(loop_nest *n);
-int loop_group_size(const loop_nest *n); /* so many work-items work together where there is enough to do */
-/* Bytes of locals that work-items may need to hand each other values; 0 where lanes are none. */
-int64_t loop_exchange_bytes(const ir_target *target);
-/* The outermost digits become groups. */
-void loop_bind_groups(loop_nest *n);
-
-/* passes/loops/gpu/matrix.c: products by matrix instructions. The f16 or bf16 value that an f32 is a cast of; 0: it is
- * none. */
-enum { MATRIX_TERMS = 32, MATRIX_FEWEST_TERMS = 128 }; /* of a slab; of a sum */
-/* Elements of a side of the tile in its local: `turned`, rows or columns lie side by side, one term after the
- * other; else the terms of one row or column do. From one such line to the next; of all of them. */
-int64_t loop_matrix_pitch(int64_t width, bool turned);
-int64_t loop_matrix_elements(int64_t width, bool turned);
-/* Which unit, of so many in each line, a copy of a work-item's takes into a local, and of which line.
- * `terms`: a line is the terms of a row or column. */
-ir_ref loop_matrix_unit(ir_graph *g, ir_ref copy, ir_ref item, int items, int64_t units, bool terms,
-                        ir_ref *line);
-ir_ref loop_narrow(const ir_graph *g, ir_ref value);
-bool loop_suits_matrix(const loop_nest *n, ir_ref reduce);
-/* Sets lanes and copies of both; false, and nothing else than `overlaps` set, where it has no such tile. */
-bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *column, int64_t batch);
-/* Has each work-item the sums there that the instruction gives it? */
-bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_axis *column);
-
 /* unroll.c: of stores without reductions */
 enum { LOOP_MOST_REPEATED = 16 }; /* copies, after which quotients of lanes repeat */
 /* The axis for the lanes where the innermost axis of the output, `last`, is short and read apart, but that
@@ -152,27 +125,9 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
 bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
-/* passes/loops/gpu/shared_memory.c: for groups of work-items, a store that turns what it reads becomes several that share tiles,
- * which go through locals. False on failure. */
-bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
-
-/* passes/loops/gpu/cross_lane_reduction.c: likewise a store that reduces short rows, or few columns: several work-items share each. */
-bool loop_share_terms(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* masked_reduction.c: value where that is so, else the other one, and then no load below reads anything; none of
  * these says where another one reads. */
 ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
-
-/* passes/loops/cpu/prefetch.c: stores[at], with loads that fetch rows further on along the last axis of the nest that all
- * the stores share. */
-ir_ref loop_fetch_ahead(const loop_nest *n, const ir_ref *stores, uint32_t count, uint32_t at);
-/* body, with loads that fetch what comes 8 KiB later along the range, which it walks in one sweep. */
-ir_ref loop_sweep_ahead(const loop_nest *n, ir_ref body, ir_ref range);
-
-/* The load, with what lies so many elements further on fetched, and perhaps past the caches (IR_STREAM). */
-ir_ref loop_load_ahead(ir_graph *g, ir_ref load, int64_t elements, int64_t stream);
-
-/* passes/loops/cpu/nontemporal.c: marks stores and loads that go past the caches; false on failure */
-bool loop_stream(ir_graph *g, const ir_target *target, loop_stores *stores);
 
 /* register_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
  * around it; false where no axis reads anything again. */
@@ -234,11 +189,6 @@ ir_ref loop_store_body(loop_place *p); /* n->store in its lanes, reductions as l
 /* reduce.c: does a REDUCE over few positions choose its terms by comparing these with the other range?
  * Written out, the choices are constants in lanes along that. */
 bool loop_is_triangle(ir_graph *g, ir_ref reduce, ir_ref other);
-/* fma(a, b, 0) under a sum: a term of a contraction */
-bool loop_is_product(const ir_graph *g, ir_ref value);
-/* passes/loops/gpu/staged_product.c: the value of a REDUCE of n->store, a product, for a group of work-items, each at that
- * position of the axes: operands go through locals. 0 where that is not possible. */
-ir_ref loop_staged_product(loop_place *p, ir_ref reduce, const ir_ref *at);
 /* loops.c: the loops over a store to a local inside those of n and those over the ranges `bound`, for so many
  * work-items. */
 ir_ref loop_inside_group(loop_nest *n, ir_ref store, const ir_ref *bound, uint32_t count, int items);

@@ -3,6 +3,7 @@
 #include "reduce.h"
 
 #include "passes/index/index.h"
+#include "passes/patterns/identity.h"
 
 enum { MAX_LOADS = 64 };
 

@@ -14,8 +14,10 @@
 #include "reduce.h"
 
 #include "passes/index/index.h"
+#include "passes/patterns/identity.h"
+#include "passes/patterns/contraction.h"
+#include "passes/loops/gpu/gpu.h"
 
-#include <math.h>
 
 enum {
   RUN = 32,
@@ -25,25 +27,6 @@ enum {
   MAX_REDUCTIONS = 128
 };
 
-ir_ref pass_identity(ir_graph *g, ir_op op, ir_dtype t) {
-  bool is_float = ir_is_float(t), is_signed = ir_dtypes[t].kind == IR_KIND_SIGNED;
-  int bits = ir_dtypes[t].bytes * 8;
-  uint64_t all = ~(uint64_t)0 >> (bits ? 64 - bits : 0);
-  switch ((int)op) {
-  case IR_OP_ADD: return is_float ? ir_float(g, t, 0) : ir_int(g, t, 0);
-  case IR_OP_MUL: return is_float ? ir_float(g, t, 1) : ir_int(g, t, 1);
-  case IR_OP_AND: return ir_bool(g, true);
-  case IR_OP_OR: return ir_bool(g, false);
-  case IR_OP_MAX:
-  case IR_OP_ARGMAX:
-    if (is_float) return ir_float(g, t, -INFINITY);
-    return ir_int(g, t, is_signed ? -(int64_t)(all >> 1) - 1 : 0);
-  default:
-    if (is_float) return ir_float(g, t, INFINITY);
-    return ir_int(g, t, t == IR_BOOL ? 1 : (int64_t)(is_signed ? all >> 1 : all));
-  }
-}
-
 static ir_ref carry(const reduction *r, ir_ref range) {
   return ir_make(r->n->g, IR_OP_CARRY, r->dtype, ir_pack_arg(0, 0), &range, 1);
 }
@@ -52,11 +35,6 @@ static ir_ref value_loop(ir_graph *g, ir_ref range, int binding, ir_ref init, ir
   if (!init || !next) return 0;
   return ir_make(g, IR_OP_LOOP, ir_dtype_of(g, init), ir_pack_arg(1, binding), (ir_ref[]){range, init, next},
                  3);
-}
-
-bool loop_is_product(const ir_graph *g, ir_ref value) {
-  const ir_node *n = ir_get(g, value);
-  return n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
 }
 
 /* carry op value; a term of a contraction is added with one rounding where the machine can */

@@ -12,7 +12,7 @@
 #include "lower.h"
 
 #include "passes/ops/compose/impl.h"
-#include "passes/passes.h"
+#include "passes/patterns/identity.h"
 
 enum { BLOCK = 16, LEVELS = 17 };
 /* lines in blocks: [before, count, size, behind] */

@@ -1,6 +1,6 @@
 /* Elementary functions become the operations that define them (ir/elementary/elementary.h), shared with the evaluator.
  */
-#include "passes/passes.h"
+#include "lower.h"
 
 #include "passes/index/index.h"
 #include "ir/elementary/elementary.h"

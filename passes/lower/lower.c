@@ -15,12 +15,11 @@
  *   sort, argsort                           a network, sort.c
  *   views of long rows that are turned      stored, materialize.c
  */
-#include "passes/passes.h"
+#include "lower.h"
 
 #include <string.h>
 
 #include "passes/index/index.h"
-#include "lower.h"
 
 enum { JOIN_PARTS = 32 };
 

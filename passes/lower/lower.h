@@ -5,6 +5,17 @@
 #include "ir/ir.h"
 #include "ir/target.h"
 
+/* scan_fusion.c: scans that go through the same rounds become one. Returns the new TUPLE of results; 0 after
+ * failing. */
+ir_ref pass_unite(ir_graph *g, ir_ref results);
+
+/* lower.c: composite tensor operations become primitive ones, inside functions as well. Returns the new TUPLE
+ * of results. */
+ir_ref pass_lower(ir_graph *g, ir_ref results, const ir_target *target);
+
+/* elementary.c: elementary functions become the operations that define them. */
+ir_ref pass_elementary(ir_graph *g, ir_ref store);
+
 ir_ref pass_lower_cumulative(ir_graph *g, ir_ref node, ir_ref x); /* CUMSUM CUMPROD CUMMAX CUMMIN */
 ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSORT */
 

@@ -4,7 +4,7 @@
  * same next state; the values that were wanted anyway come from another. Both functions have the same
  * parameters, so one that returns what either does is made of the results of both. Scans are told by their
  * operands as recorded; those that agree in these agree in what becomes of them. */
-#include "passes/passes.h"
+#include "lower.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #include "lower.h"
 
 #include "passes/ops/compose/impl.h"
-#include "passes/passes.h"
+#include "passes/patterns/identity.h"
 
 /* How much is done side by side: by a few threads, or by very many work-items. */
 typedef struct width {

@@ -4,7 +4,7 @@
 
 #include "passes/ops/check.h"
 #include "passes/index/index.h"
-#include "passes/loops/loops.h"
+#include "passes/index/affine.h"
 #include "passes/ops/ops.h"
 #include "passes/patterns/epilogue.h"
 #include "passes/view/index_map.h"

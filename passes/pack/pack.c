@@ -19,7 +19,7 @@
 #include "pack.h"
 
 #include "passes/index/index.h"
-#include "passes/loops/loops.h"
+#include "passes/index/affine.h"
 #include "passes/patterns/online_softmax.h"
 #include "passes/patterns/epilogue.h"
 

@@ -4,6 +4,10 @@
 
 #include "passes/patterns/contraction.h"
 
+/* pack.c: operands of contractions copied into the order in which their tiles read them, where that pays.
+ * Returns the new TUPLE of results; 0 after failing. */
+ir_ref pass_pack(ir_graph *g, ir_ref results, const ir_target *target);
+
 enum { PACK_NEAR = 8 }; /* elements between neighbours along a summed axis that share cache lines */
 
 /* Copies of an operand, as views of the operand's shape. */

@@ -4,7 +4,7 @@
 #include "contraction.h"
 
 #include "passes/index/index.h"
-#include "passes/loops/loops.h"
+#include "passes/index/affine.h"
 #include "epilogue.h"
 #include "passes/view/index_map.h"
 
@@ -129,4 +129,9 @@ bool pass_contraction_of(ir_graph *g, ir_ref node, pass_contraction *out) {
 bool pass_contraction_reuses(const pass_contraction *c) {
   uint32_t a = c->operand[0].along & ~c->reduced, b = c->operand[1].along & ~c->reduced;
   return pass_contraction_size(c, a & ~b) > 1 && pass_contraction_size(c, b & ~a) > 1;
+}
+
+bool loop_is_product(const ir_graph *g, ir_ref value) {
+  const ir_node *n = ir_get(g, value);
+  return n->op == IR_OP_FMA && ir_op_of(g, n->src[2]) == IR_OP_CONST && ir_const_value(g, n->src[2]).f == 0;
 }

@@ -6,7 +6,8 @@
 #ifndef VIEWFOLD_PASSES_PATTERNS_CONTRACTION_H
 #define VIEWFOLD_PASSES_PATTERNS_CONTRACTION_H
 
-#include "passes/passes.h"
+#include "ir/ir.h"
+#include "ir/target.h"
 
 typedef struct pass_operand {
   ir_ref value;        /* of the product's shape */
@@ -44,5 +45,7 @@ typedef struct pass_tile {
   int lanes, columns, rows;
 } pass_tile;
 pass_tile pass_tile_of(const ir_target *target, ir_dtype dtype, int64_t terms);
+/* fma(a, b, 0) under a sum: a term of a contraction */
+bool loop_is_product(const ir_graph *g, ir_ref value);
 
 #endif

@@ -4,7 +4,8 @@
 #ifndef VIEWFOLD_PASSES_PATTERNS_EPILOGUE_H
 #define VIEWFOLD_PASSES_PATTERNS_EPILOGUE_H
 
-#include "passes/passes.h"
+#include "ir/ir.h"
+#include "ir/target.h"
 
 enum { PASS_TAIL = 128 };
 

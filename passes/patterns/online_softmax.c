@@ -7,7 +7,7 @@
  */
 #include "online_softmax.h"
 
-#include "passes/fuse/row_group.h"
+#include "passes/view/axis_map.h"
 
 enum { LONG = 1 << 13, MAX_VISITS = 64 }; /* bytes of a row of scores */
 

@@ -3,50 +3,13 @@
 #ifndef VIEWFOLD_PASSES_SCHEDULE_SCHEDULE_H
 #define VIEWFOLD_PASSES_SCHEDULE_SCHEDULE_H
 
-#include "passes/passes.h"
-#include "passes/patterns/recompute.h"
+#include "passes/fuse/stored.h"
 
-enum { SCHEDULE_STORED = 16 }; /* flag of a value that lives in memory */
-
-typedef struct scheduler {
-  ir_graph *g;
-  const ir_target *target;
-  const uint8_t *apart; /* by node: no slab may compute it; NULL: none is such */
-  ir_plan *plan;
-  ir_error *error;
-  bool failed; /* and error says why */
-  size_t nodes;
-  uint32_t size_count; /* symbolic sizes of the graph */
-  /* by node, for the function at hand */
-  uint8_t *flags;
-  uint16_t *cost;   /* operations fused into one element of the value, saturating */
-  uint16_t *remaps; /* views among them that may leave divisions, masks or choices in the index, saturating */
-  uint16_t *reads;  /* arrays that a kernel of the value would read, or more, saturating */
-  uint8_t *uses;    /* saturating */
-  uint8_t *tails;   /* as pass_tails leaves them */
-  pass_sharing sharing;
-  const struct slab_plan *slabs; /* of the function at hand */
-  uint32_t *slot_of;             /* slot + 1 */
-  uint32_t *data_of;             /* of DATA, for all functions: slot + 1 */
-  /* the function at hand: its results, and what they are made of */
-  const ir_ref *results;
-  uint32_t result_count;
-  ir_ref *live;
-  size_t count, cap;
-} scheduler;
-
-/* What has memory without being computed in the function. */
-static inline bool schedule_is_leaf(ir_op op) {
-  return op == IR_OP_INPUT || op == IR_OP_BUFFER || op == IR_OP_DATA || op == IR_OP_RESULT;
-}
-
-/* A node with operands in memory and results that RESULT takes. */
-static inline bool schedule_is_call(ir_op op) { return ir_has_results(op); }
-
-/* passes/fuse/stored.c: flags of all that the results of the function at hand are made of */
-void schedule_uses(scheduler *s);
-/* So many arrays can be passed to a kernel. */
-uint32_t schedule_most_slots(const scheduler *s);
+/* Choose which values live in memory; one kernel step for each computed one, kernel field = its
+ * tensor node, and steps for the nodes that call functions. `apart`: by node up to the results, 1 for those
+ * that no slab may compute; NULL: there are none. */
+ir_status pass_schedule(ir_graph *g, ir_ref results, const ir_target *target, const ir_ref *inputs,
+                        size_t input_count, const uint8_t *apart, ir_plan *plan, ir_error *error);
 
 /* A function where it is called, or, at depth 0, the whole graph. */
 typedef struct schedule_scope {

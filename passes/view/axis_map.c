@@ -1,8 +1,8 @@
 /* Which axes of an operand are walked like which axes of what uses it. */
-#include "passes/fuse/row_group.h"
+#include "axis_map.h"
 
+#include "passes/index/affine.h"
 #include "passes/index/index.h"
-#include "passes/loops/loops.h"
 #include "index_map.h"
 
 const slab_axes slab_no_axes = {.loop = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}};
@@ -11,17 +11,6 @@ void slab_axes_join(slab_axes *axes, const slab_axes *other) {
   for (int i = 0; i < IR_MAX_RANK; i++)
     if (axes->loop[i] != other->loop[i]) axes->loop[i] = SLAB_NO_LOOP;
   axes->parts &= other->parts;
-}
-
-bool slab_walked(const slab_group *group, const slab_member *m, const slab_axes *axes, int8_t *out) {
-  bool all = true;
-  for (int8_t l = 0; l < group->loops; l++) {
-    out[l] = SLAB_NO_LOOP;
-    for (int8_t a = 0; a < IR_MAX_RANK && group->shared[l]; a++)
-      if (axes->loop[a] >= 0 && axes->loop[a] == m->axis[l]) out[l] = a;
-    all &= !group->shared[l] || out[l] >= 0;
-  }
-  return all;
 }
 
 /* Of an axis that has been cut, the digits of which are walked by loops */

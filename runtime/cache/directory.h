@@ -1,4 +1,4 @@
-/* The directories of the cache on disk, opened without trusting anybody else. Internal to runtime/disk*.c and
+/* The directories of the cache on disk, opened without trusting anybody else. Internal to the cache on disk and
  * runtime/program/tuned.c.
  *
  * Trusted is what belongs to the effective user or to root and is not writable by group or others. The mode

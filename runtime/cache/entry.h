@@ -1,5 +1,5 @@
 /* One file of the cache on disk: its layout, and how it is read, checked, written and removed, in a shard
- * that rt_dir_shard opened. Internal to runtime/disk*.c and runtime/program/tuned.c. */
+ * that rt_dir_shard opened. Internal to the cache on disk and runtime/program/tuned.c. */
 #ifndef VIEWFOLD_RUNTIME_CACHE_ENTRY_H
 #define VIEWFOLD_RUNTIME_CACHE_ENTRY_H
 

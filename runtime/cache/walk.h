@@ -1,4 +1,4 @@
-/* The names of the cache's files, and walking over all of them. Internal to runtime/disk*.c and
+/* The names of the cache's files, and walking over all of them. Internal to the cache on disk and
  * runtime/program/tuned.c. */
 #ifndef VIEWFOLD_RUNTIME_CACHE_WALK_H
 #define VIEWFOLD_RUNTIME_CACHE_WALK_H

@@ -1,10 +1,9 @@
 /* The CPU as a device: machine code in this process, memory that everybody sees. */
-#include "runtime/device.h"
+#include "runtime/cpu/device.h"
 
 #include <string.h>
 
 #include "runtime/context.h"
-#include "runtime/opencl/opencl.h"
 #include "runtime/cpu/target.h"
 
 /* All that is to know of it is the memory that its blocks come from. */
@@ -71,18 +70,8 @@ static const rt_device_table does = {.close = close_cpu,
                                      .unload = rt_image_unmap,
                                      .blocks = &blocks};
 
-bool rt_device_is_name(const char *name) {
-  return strcmp(name, "cpu") == 0 || strcmp(name, "opencl") == 0 ||
-         (strncmp(name, "opencl:", 7) == 0 && name[7]);
-}
-
-ir_status rt_device_open(const ir_mem *mem, const char *name, bool apart, rt_device **out, ir_error *error) {
+ir_status rt_cpu_open(const ir_mem *mem, rt_device **out, ir_error *error) {
   *out = NULL;
-  if (name && !rt_device_is_name(name))
-    return ir_fail(error, IR_ERR_INVALID,
-                   "device '%.80s' is none; there are cpu, opencl, opencl:NUMBER and opencl:PART OF NAME",
-                   name);
-  if (name && strcmp(name, "cpu") != 0) return rt_opencl_open(mem, name, apart, out, error);
   cpu *d = ir_alloc(mem, sizeof *d);
   if (!d) return ir_fail(error, IR_ERR_MEMORY, "out of memory making a context");
   *d = (cpu){{&does}, *mem};

@@ -1,5 +1,6 @@
 /* Builders of derivatives. */
 #include "frontend/api/api.h"
+#include "frontend/session/lazy.h"
 #include "passes/autodiff/derive.h"
 #include "passes/ops/ops.h"
 

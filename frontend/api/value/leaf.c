@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontend/api/api.h"
+#include "frontend/session/lazy.h"
 #include "ir/arith.h"
 #include "passes/ops/ops.h"
 

@@ -7,13 +7,13 @@
  *   case.c       a graph, compiled, with its arrays: what is run
  *   worker.c      --serve and --once
  *   seed.c       inputs of the built-in workloads
- *   cli_bench_oracle_*.c   what their results are, in float64
+ *   oracle_*.c   what their results are, in float64
  *   check.c      results beside that
- *   stream.c, _limits.c   what the machine can do
+ *   stream.c, limits.c   what the machine can do
  *   peer.c       other programs
  *   measure.c    a workload, measured
  *   history.c    earlier results
- *   table.c, _picture.c   results as text, as a picture
+ *   table.c, picture.c   results as text, as a picture
  *   team.c       plain threads */
 #ifndef VIEWFOLD_FRONTEND_CLI_BENCH_BENCH_H
 #define VIEWFOLD_FRONTEND_CLI_BENCH_BENCH_H

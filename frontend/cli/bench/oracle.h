@@ -20,11 +20,11 @@ typedef struct bench_oracle {
   bench_row row;
 } bench_oracle;
 
-/* Tables of oracle_view.c, _math.c and _product.c; each ends with an id that is NULL. */
+/* Tables of oracle_view.c, oracle_math.c and oracle_product.c; each ends with an id that is NULL. */
 extern const bench_oracle bench_view_oracles[], bench_math_oracles[], bench_product_oracles[];
 
 static inline const float *bench_floats(const bench_given *in, int number) { return in[number].data; }
-/* _math.c: in place, of one row */
+/* oracle_math.c: in place, of one row */
 void bench_softmax(double *row, size_t length);
 void bench_layer_norm(double *row, size_t length, const float *weight, const float *bias);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show_page.h" /* frontend/show*.html, .css and .js as arrays */
+#include "show_page.h" /* show.html, show.css and the show*.js as arrays */
 
 static void put_html(ir_text *out, const char *text) {
   static const char *const names[128] = {['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;"};

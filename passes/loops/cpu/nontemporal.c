@@ -12,7 +12,7 @@
  * more; nor before a search, which fetches further ahead.
  *
  * Groups of work-items have no such accesses. */
-#include "passes/loops/loops.h"
+#include "cpu.h"
 
 #include "passes/index/index.h"
 

@@ -16,7 +16,7 @@
  * A search for a position ends each row with a long chain of comparisons between lanes, during which nothing
  * more is asked of memory: it fetches ahead, too, a tenth less time for rows of 16 KiB. Sums gain from what
  * goes past the caches only (nontemporal.c). */
-#include "passes/loops/loops.h"
+#include "cpu.h"
 
 #include "passes/index/index.h"
 

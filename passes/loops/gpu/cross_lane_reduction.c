@@ -9,9 +9,10 @@
  *
  * A sum of p parts of n terms makes no more roundings than one of n * p terms, in runs as in passes/loops/reduce.c.
  */
-#include "passes/loops/loops.h"
+#include "gpu.h"
 
 #include "passes/index/index.h"
+#include "passes/patterns/identity.h"
 
 enum {
   SHORT = 64, /* rows of fewer terms have fewer parts */

@@ -10,7 +10,7 @@
  *
  * All that is not within a group is an axis of groups, of which there are to be enough for all units; no
  * more than one group's worth is given to a group as long as there are not. */
-#include "passes/loops/loops.h"
+#include "gpu.h"
 
 #include "passes/patterns/contraction.h"
 #include "passes/index/index.h"

@@ -8,9 +8,10 @@
  * and is added to that of the slabs before, rounded to nearest: of k terms, slabs of s of them, the error is
  * below (2.25 s + k/s) u of the sum of absolute products, and within k u of it where k is at least
  * MATRIX_FEWEST_TERMS and s at most MATRIX_TERMS. */
-#include "passes/loops/loops.h"
+#include "gpu.h"
 
 #include "passes/index/index.h"
+#include "passes/patterns/contraction.h"
 
 enum { ITEMS = 32, COLUMN_ITEMS = 4, ROW_ITEMS = ITEMS / COLUMN_ITEMS, PAIR = 2, PAD = 8 };
 

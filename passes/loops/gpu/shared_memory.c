@@ -5,7 +5,7 @@
  * share a loop over tiles of both axes: the first takes a tile into a local, along the axis that is side by
  * side where it is read; the second writes it along the other one. Rows of the tile are one element longer
  * than the tile is wide, so that neighbours along either axis lie in different banks of the local. */
-#include "passes/loops/loops.h"
+#include "gpu.h"
 
 #include "passes/index/index.h"
 

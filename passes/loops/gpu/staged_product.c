@@ -10,9 +10,11 @@
  * The ranges of a sum are one there: positions along each are divided out of the term's number while a slab
  * is taken, and not where terms are added. Their order is that of the terms. Terms behind the last one are
  * zero. */
-#include "passes/loops/reduce.h"
+#include "gpu.h"
 
+#include "passes/loops/reduce.h"
 #include "passes/index/index.h"
+#include "passes/patterns/identity.h"
 
 enum { MAX_LOADS = 64, MOST_TERMS = 32, TERMS = 16, FEWEST_TERMS = 8, PAD = 1 };
 enum { FEW_AHEAD = 4 }; /* elements of an operand that wait in a work-item's registers */

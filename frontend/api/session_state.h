@@ -1,0 +1,52 @@
+/* The session as a context holds it; frontend/session/lazy.h says what is done to it. */
+#ifndef VIEWFOLD_FRONTEND_API_SESSION_STATE_H
+#define VIEWFOLD_FRONTEND_API_SESSION_STATE_H
+
+#include "ir/ir.h"
+#include "runtime/runtime.h"
+
+struct vf_context;
+struct vf_graph;
+struct vf_tensor;
+
+/* Elements of a BUFFER. */
+typedef struct fe_storage {
+  ir_ref buffer;
+  rt_memory memory;
+} fe_storage;
+
+/* What is known about a node; all zero at first. */
+typedef struct fe_note {
+  ir_ref buffer;    /* holds the value of the node: of the BUFFER itself too */
+  uint32_t storage; /* of a BUFFER: number + 1 */
+} fe_note;
+
+typedef struct fe_frame {
+  ir_ref ref;
+  uint32_t next; /* source to visit; the shape comes first */
+} fe_frame;
+
+typedef struct fe_lazy {
+  struct vf_tensor *tensors; /* all of them, linked */
+  fe_storage *storages;
+  size_t storage_count, storage_cap;
+  fe_note *notes; /* by node; nodes beyond the capacity have none */
+  size_t note_cap;
+  size_t bytes;                  /* of all storages */
+  size_t live_nodes, live_bytes; /* after the last move to a fresh graph */
+  bool running;                  /* a program, which may call functions of the user's */
+  /* room for one walk, kept from one to the next */
+  ir_ref *map, *roots, *leaves;
+  fe_frame *frames;
+  void **pointers;
+  size_t map_cap, root_cap, leaf_cap, frame_cap, pointer_cap;
+} fe_lazy;
+
+struct vf_tensor {
+  struct vf_context *context;
+  struct vf_tensor *previous, *next;
+  unsigned uses;
+  ir_ref node;
+};
+
+#endif

@@ -1,0 +1,9 @@
+/* The CPU as a device. */
+#ifndef VIEWFOLD_RUNTIME_CPU_DEVICE_H
+#define VIEWFOLD_RUNTIME_CPU_DEVICE_H
+
+#include "runtime/device.h"
+
+ir_status rt_cpu_open(const ir_mem *mem, rt_device **out, ir_error *error);
+
+#endif
