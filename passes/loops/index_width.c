@@ -5,7 +5,7 @@
  *
  * Each magnitude is at least 1, so that no factor hides how large the others are, and grows with those of its
  * sources: whatever the order of sums and products in the machine, nothing in between is larger. */
-#include "passes/passes.h"
+#include "loops.h"
 
 #include <string.h>
 

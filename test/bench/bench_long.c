@@ -13,7 +13,7 @@
 
 #include "frontend/text/chain.h"
 #include "passes/index/extract/extract.h"
-#include "passes/passes.h"
+#include "passes/fold/fold.h"
 
 enum { STACK = 256 * 1024, UNITS = 8 };
 

@@ -2,7 +2,7 @@
  * is made without harm, and what is printed of it stays within bounds. */
 #include "frontend/text/chain.h"
 #include "frontend/views/access.h"
-#include "passes/passes.h"
+#include "passes/fold/fold.h"
 #include "frontend/views/textbook.h"
 #include "frontend/views/view.h"
 

@@ -17,7 +17,7 @@
 #include "frontend/text/chain.h"
 #include "frontend/views/access.h"
 #include "passes/index/index.h"
-#include "passes/passes.h"
+#include "passes/fold/fold.h"
 #include "test/lib/expression.h"
 #include "test/lib/view_model.h"
 

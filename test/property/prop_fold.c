@@ -23,7 +23,7 @@
 
 #include "frontend/text/chain.h"
 #include "frontend/views/access.h"
-#include "passes/passes.h"
+#include "passes/fold/fold.h"
 #include "frontend/views/textbook.h"
 #include "test/lib/random_graph.h"
 #include "test/lib/view_check.h"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/passes.h"
+#include "passes/fold/fold.h"
 #include "test/lib/view_model.h"
 #include "test/lib/view_record.h"
 

@@ -14,6 +14,7 @@
  *
  * Positions out of range must be reported for the batch if and only if they are for an element. The verifier
  * must accept the second graph, and its text read back as the same text. */
+#include "passes/batch/batch.h"
 #include "frontend/api/compile.h"
 #include "frontend/text/reader.h"
 #include "ir/eval/eval.h"

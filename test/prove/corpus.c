@@ -8,6 +8,7 @@
 #include "frontend/text/chain.h"
 #include "frontend/api/compile.h"
 #include "frontend/views/access.h"
+#include "passes/fold/fold.h"
 #include "passes/passes.h"
 #include "frontend/views/textbook.h"
 #include "test/lib/view_model.h"

@@ -10,7 +10,7 @@
 #include "frontend/text/reader.h"
 #include "frontend/viewfold.h"
 #include "ir/verify/verify.h"
-#include "passes/passes.h"
+#include "passes/batch/batch.h"
 #include "test/lib/record.h"
 
 enum { MOST = 512 };

@@ -1,7 +1,7 @@
 /* Cumulative operations and sorting: what is recorded, what is refused, memory that ends, and how exact a
  * long sum is. */
 #include "frontend/viewfold.h"
-#include "passes/passes.h"
+#include "passes/lower/lower.h"
 #include "test/lib/record.h"
 
 #include <math.h>

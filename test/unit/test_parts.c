@@ -1,5 +1,5 @@
 /* Which products are computed in parts, on graphs after packing as text; and what happens without memory. */
-#include "passes/passes.h"
+#include "passes/batch_stream/batch_stream.h"
 
 #include "frontend/text/reader.h"
 #include "ir/parse/parse.h"

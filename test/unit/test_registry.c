@@ -11,7 +11,7 @@
 #include "passes/ops/text/args.h"
 #include "passes/ops/derivative/derivative.h"
 #include "passes/ops/sharding/sharding.h"
-#include "passes/passes.h"
+#include "passes/batch/batch.h"
 #include "test/lib/record.h"
 
 /* columns */

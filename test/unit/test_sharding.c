@@ -11,7 +11,7 @@
 #include "frontend/api/api.h"
 #include "passes/autodiff/derive.h"
 #include "passes/ops/sharding/sharding.h"
-#include "passes/passes.h"
+#include "passes/batch/batch.h"
 #include "test/lib/record.h"
 #include "test/lib/sharded.h"
 
