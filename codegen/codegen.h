@@ -1,9 +1,15 @@
+/* The folder codegen. Code generation.
+ *
+ *   in      a KERNEL and a target
+ *   out     machine code, assembler, LLVM IR or OpenCL C
+ *   holds   the text of a kernel depends on the kernel and the target alone */
+
 /* Code generation: a KERNEL node (docs/ir.md, loop level) becomes machine code for a target.
  *
  * The code generator lives in a module of its own, viewfold-llvm.so, which the runtime opens at the first
- * compilation (runtime/compiler/llvm_module.h): a process that finds all its kernels in the cache never loads LLVM.
- * Compilation is thread-safe as long as each thread brings its own graph; everything made for LLVM belongs to
- * the call. */
+ * compilation (runtime/compiler/llvm_module.h): a process that finds all its kernels in the cache never loads
+ * LLVM. Compilation is thread-safe as long as each thread brings its own graph; everything made for LLVM
+ * belongs to the call. */
 #ifndef VIEWFOLD_CODEGEN_CODEGEN_H
 #define VIEWFOLD_CODEGEN_CODEGEN_H
 
@@ -68,7 +74,8 @@ typedef struct cg_entry {
 #define CG_ENTRY_NAME "vf_codegen_llvm"
 extern const cg_entry vf_codegen_llvm;
 
-/* codegen/opencl/opencl.c: OpenCL C 1.2. A program's text is the prelude and then the kernels' texts, each the function
+/* codegen/opencl/opencl.c: OpenCL C 1.2. A program's text is the prelude and then the kernels' texts, each
+ * the function
  *
  *   kernel void SYMBOL(global T *b0, long o0, ..., global int *status, long v0, ..., long count, long grain)
  *

@@ -1,3 +1,10 @@
+/* The folder ir. The intermediate representation, which all rooms speak.
+ *
+ *   in      operations, sources and arguments, from whoever builds
+ *   out     nodes of one graph, and what is known of them: types, shapes, bounds, uses
+ *   holds   equal nodes are one ref; sources have smaller refs than their users; nothing here knows a device
+ * or a file */
+
 /* The intermediate representation: one immutable, hash-consed node type at every level.
  *
  * A node is (op, dtype, sources, arg). Equal nodes are the same ir_ref, so equality is identity and common

@@ -1,3 +1,10 @@
+/* The folder passes. The compiler: pipeline.c is the list of its passes.
+ *
+ *   in      a graph as recorded, and a target
+ *   out     a plan of steps; each kernel step has a KERNEL with explicit loops
+ *   holds   a pass rewrites nodes and keeps values bit for bit, or within the error bounds that
+ *           docs/decisions.md gives; the verifier accepts what each leaves */
+
 /* The compiler between recording and code generation: graph -> plan of kernels. pipeline.c is its table of
  * contents. */
 #ifndef VIEWFOLD_PASSES_PASSES_H
@@ -12,15 +19,16 @@
 typedef void (*pass_observer)(void *user, const char *pass, ir_graph *g, ir_ref root, int kernel);
 
 /* Moves from outside in place of those of the cost model, and news of those that were taken, nest by nest (as
- * text: passes/loops/moves.c). Kernels are counted by kernel steps, nests within a kernel in the order of shaping.
- * Each function may be NULL. */
+ * text: passes/loops/moves.c). Kernels are counted by kernel steps, nests within a kernel in the order of
+ * shaping. Each function may be NULL. */
 typedef struct pass_shaping {
   void *user;
   void (*enter)(void *user, uint32_t kernel, const ir_graph *g, ir_ref effect); /* what is to be shaped */
   const char *(*given)(void *user, uint32_t kernel, uint32_t nest);             /* NULL: none are given */
   void (*taken)(void *user, uint32_t kernel, uint32_t nest, const char *moves);
-  void (*offered)(void *user, uint32_t kernel, uint32_t nest,
-                  const char *moves); /* in place of those taken: each of what passes/loops/neighbours.c finds near */
+  void (*offered)(
+      void *user, uint32_t kernel, uint32_t nest,
+      const char *moves); /* in place of those taken: each of what passes/loops/neighbours.c finds near */
   void (*refused)(void *user, uint32_t kernel,
                   ir_error *error); /* there are no such loops, or the verifier refuses them: says so */
   uint32_t kernel;                  /* the one at hand */

@@ -1,3 +1,9 @@
+/* The folder runtime. The runtime.
+ *
+ *   in      plans, arrays, values of variables
+ *   out     results in arrays
+ *   holds   a context owns all; whatever fails leaves a status and a message */
+
 /* The runtime's public face: contexts, compiled programs, how they are found, built and run.
  *
  * A context owns everything: threads, caches, the code generator's module. Nothing is global. Contexts are

@@ -1,3 +1,9 @@
+/* The folder codegen/emit. What all code generators share.
+ *
+ *   in      a KERNEL
+ *   out     the order in which its values are emitted, and how accesses move along loops and lanes
+ *   holds   nothing here knows LLVM or OpenCL C */
+
 /* A kernel made ready for emission: its loops, which node depends on which of them, and address sums put in
  * an order that lets every part be computed in the outermost loop where it is known.
  *

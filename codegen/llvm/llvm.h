@@ -1,12 +1,18 @@
+/* The folder codegen/llvm. Kernels by LLVM.
+ *
+ *   in      a nest made ready by codegen/emit
+ *   out     a module of LLVM, and the object file of it
+ *   holds   arithmetic is that of the evaluator: no contraction, no trap */
+
 /* Private to codegen/llvm/: the state of one kernel's emission and what the files offer each other.
  *
  * How a dtype lives in registers: bool as i1; integers as themselves; f32 and f64 as themselves; f16 and bf16
  * as f32 values already rounded to the narrow format; index as i64, or where bounds prove that enough as
  * i32: elements of vectors, and quotients. How it lives in memory: bool as a byte, f16 and bf16 as 16 bits.
  *
- * Of a node's copies (codegen/emit/emission_order.h) each is an LLVM value, a vector when the node has a vector lane.
- * Functions that make values never return NULL: after a failure (recorded in `error`) they return poison and
- * emission is abandoned at the next step. */
+ * Of a node's copies (codegen/emit/emission_order.h) each is an LLVM value, a vector when the node has a
+ * vector lane. Functions that make values never return NULL: after a failure (recorded in `error`) they
+ * return poison and emission is abandoned at the next step. */
 #ifndef VIEWFOLD_CODEGEN_LLVM_LLVM_H
 #define VIEWFOLD_CODEGEN_LLVM_LLVM_H
 

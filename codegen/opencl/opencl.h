@@ -1,3 +1,9 @@
+/* The folder codegen/opencl. Kernels as OpenCL C.
+ *
+ *   in      a nest made ready by codegen/emit
+ *   out     the text of a kernel, and the prelude of a program
+ *   holds   arithmetic is that of the evaluator, on devices without doubles too */
+
 /* Private to codegen/opencl/: the state of one kernel's emission as OpenCL C, and what the files offer each
  * other.
  *
@@ -13,8 +19,8 @@
  * int or long. In memory bool is a uchar, f16 and bf16 are ushort.
  *
  * Values are expressions as text: the names of variables mostly, index expressions as written. Of a node's
- * copies (codegen/emit/emission_order.h) each is an array of oc_value, one for each piece. After a failure, which is
- * recorded, values are any text and emission is abandoned at the next step. */
+ * copies (codegen/emit/emission_order.h) each is an array of oc_value, one for each piece. After a failure,
+ * which is recorded, values are any text and emission is abandoned at the next step. */
 #ifndef VIEWFOLD_CODEGEN_OPENCL_OPENCL_H
 #define VIEWFOLD_CODEGEN_OPENCL_OPENCL_H
 

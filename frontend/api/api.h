@@ -1,3 +1,9 @@
+/* The folder frontend/api. The C API but for values, views and the session.
+ *
+ *   in      calls of viewfold.h
+ *   out     graphs, programs, contexts
+ *   holds   no call ends the process; the first error of a graph stays */
+
 /* What the files behind viewfold.h share. */
 #ifndef VIEWFOLD_FRONTEND_API_API_H
 #define VIEWFOLD_FRONTEND_API_API_H
@@ -65,8 +71,8 @@ bool fe_graph_add(vf_graph *graph, ir_named **list, size_t *count, size_t *cap, 
 bool fe_graph_request(vf_graph *graph, fe_request *out, ir_error *error);
 void fe_graph_request_free(vf_graph *graph, fe_request *request);
 
-/* frontend/session/tensor.c: a realised tensor with a copy of elements, NULL: not set yet; where those of a realised one are,
- * until a further tensor is made or realised */
+/* frontend/session/tensor.c: a realised tensor with a copy of elements, NULL: not set yet; where those of a
+ * realised one are, until a further tensor is made or realised */
 vf_tensor *fe_tensor_make(vf_context *context, vf_dtype dtype, int rank, const int64_t *shape,
                           const void *elements, ir_error *error);
 rt_memory *fe_tensor_memory(const vf_tensor *tensor);
@@ -112,8 +118,8 @@ ir_ref fe_as_size(ir_graph *g, ir_ref value); /* 0 when it is none, or memory is
   "an argument of a function is used outside of that function (of a scan, a cond, a loop, a checkpoint), "   \
   "where it has no value; take what the function returns"
 
-/* frontend/api/value/size.c: arithmetic on sizes. True when the operation is one: *made is its result, or 0 after
- * failing. */
+/* frontend/api/value/size.c: arithmetic on sizes. True when the operation is one: *made is its result, or 0
+ * after failing. */
 bool fe_size_unary(ir_graph *g, ir_op op, ir_ref x, ir_ref *made);
 bool fe_size_binary(ir_graph *g, ir_op op, ir_ref a, ir_ref b, ir_ref *made);
 

@@ -16,8 +16,8 @@ typedef struct fe_request {
   size_t var_count;
   const char *name;            /* for messages; not part of the key */
   const ir_observer *observer; /* of rewrites while compiling, or NULL: sizes were recorded without */
-  const char *schedule;        /* how loops are shaped (frontend/text/loop_schedule.h), or NULL; part of the key */
-  pass_shaping *shaping;       /* or this shapes them, and the program is not kept; or NULL */
+  const char *schedule;  /* how loops are shaped (frontend/text/loop_schedule.h), or NULL; part of the key */
+  pass_shaping *shaping; /* or this shapes them, and the program is not kept; or NULL */
 } fe_request;
 
 /* Find the program in memory, then on disk; else run the passes, generate code and store both. The look-up

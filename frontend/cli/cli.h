@@ -1,3 +1,9 @@
+/* The folder frontend/cli. The command `viewfold`.
+ *
+ *   in      arguments, files
+ *   out     results on standard output, messages on standard error, an exit status
+ *   holds   a subcommand has one row in the table of cli.c */
+
 /* The command `viewfold`: one function per subcommand, each in frontend/cli/NAME.c with its row in the table
  * of cli.c.
  *

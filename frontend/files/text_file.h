@@ -1,3 +1,9 @@
+/* The folder frontend/files. Files.
+ *
+ *   in      names of files
+ *   out     text, arrays of .npy files
+ *   holds   a file is written whole or not at all; messages name it */
+
 /* Whole text files in memory, and lines of them, within limits. */
 #ifndef VIEWFOLD_FRONTEND_FILES_TEXT_FILE_H
 #define VIEWFOLD_FRONTEND_FILES_TEXT_FILE_H

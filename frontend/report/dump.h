@@ -1,3 +1,9 @@
+/* The folder frontend/report. What is said of a graph: dumps, explanations, times.
+ *
+ *   in      a graph on its way to code
+ *   out     text
+ *   holds   reports read what passes made and change nothing */
+
 /* What a graph looks like on its way to code: the texts of `viewfold dump` and of vf_graph_dump. */
 #ifndef VIEWFOLD_FRONTEND_REPORT_DUMP_H
 #define VIEWFOLD_FRONTEND_REPORT_DUMP_H

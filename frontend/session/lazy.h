@@ -1,3 +1,9 @@
+/* The folder frontend/session. The session.
+ *
+ *   in      tensors that are used one after another
+ *   out     their elements, when asked for
+ *   holds   what is realised is computed once; equal steps of a loop are one program */
+
 /* The session: a graph that never ends, whose tensors are computed on demand.
  *
  * A realised node is remembered together with the BUFFER that holds its elements: whatever is compiled later,

@@ -1,4 +1,11 @@
-/* Text graphs from files and strings: the parser of ir/parse/parse.h with the operations of the registry behind it.
+/* The folder frontend/text. Text that users write.
+ *
+ *   in      graphs, chains of views, loop schedules, names
+ *   out     graphs, choices for the compiler, the nearest known name
+ *   holds   messages have line and column */
+
+/* Text graphs from files and strings: the parser of ir/parse/parse.h with the operations of the registry
+ * behind it.
  *
  * Messages are `FILE:LINE:COL: error: ...` for the text and `FILE: error: ...` for the file. */
 #ifndef VIEWFOLD_FRONTEND_TEXT_READER_H

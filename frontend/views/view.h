@@ -1,3 +1,9 @@
+/* The folder frontend/views. The algebra of views as (shape; strides; offset; mask).
+ *
+ *   in      views and operations on them
+ *   out     views, chains of views, index expressions
+ *   holds   on no compile path: it answers vf_view, `viewfold index` and `viewfold show` */
+
 /* Views as (shape; strides; offset; mask), and chains of them.
  *
  * A view sends position i to offset + sum(i[k]*stride[k]) where begin[k] <= i[k] < end[k] on every axis

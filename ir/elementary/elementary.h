@@ -1,3 +1,10 @@
+/* The folder ir/elementary. Elementary functions.
+ *
+ *   in      an operation and its argument
+ *   out     an expression in primitive operations
+ *   holds   one sequence of IEEE operations for the evaluator and every backend, so that results are equal
+ *           bit for bit */
+
 /* Elementary functions as expressions in primitive operations.
  *
  * The expression returned is the definition of the function: one fixed sequence of IEEE operations that the

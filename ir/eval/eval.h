@@ -1,11 +1,19 @@
+/* The folder ir/eval. The reference evaluator.
+ *
+ *   in      a graph before any pass, values of its leaves
+ *   out     values of its results
+ *   holds   one node after the other, by the definition of its operation; no pass and no code generator is
+ *           asked */
+
 /* The reference evaluator: what every other way of running a graph must agree with.
  *
  * It knows nothing of folding. Each tensor node is evaluated in full into its own dense row-major buffer, in
  * topological order; a buffer is freed after its last use. Views are loops over coordinates; elementary
- * functions are the expressions of ir/elementary/elementary.h. Every float operation is rounded to the node's dtype (f16
- * and bf16: computed in f32, then rounded); sums, products and contractions accumulate in long double and
- * round once, so here the evaluator is the more accurate side. A function is run at each call, and of two
- * branches the one taken; recursion goes as deep as functions nest, at most IR_MAX_DEPTH. No globals. */
+ * functions are the expressions of ir/elementary/elementary.h. Every float operation is rounded to the node's
+ * dtype (f16 and bf16: computed in f32, then rounded); sums, products and contractions accumulate in long
+ * double and round once, so here the evaluator is the more accurate side. A function is run at each call, and
+ * of two branches the one taken; recursion goes as deep as functions nest, at most IR_MAX_DEPTH. No globals.
+ */
 #ifndef VIEWFOLD_IR_EVAL_EVAL_H
 #define VIEWFOLD_IR_EVAL_EVAL_H
 

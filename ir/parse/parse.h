@@ -1,3 +1,10 @@
+/* The folder ir/parse. The parser.
+ *
+ *   in      text: graphs, kernels, index expressions
+ *   out     nodes, and the names that the text gave
+ *   holds   any bytes are accepted; what is wrong is told with line and column; what is printed is read
+ *           back as the same nodes */
+
 /* The parser of text graphs, kernels and index expressions (docs/ir.md gives the grammar).
  *
  * Everything is reported into graph->error as `FILE:LINE:COL: error: what was wrong, found ..., expected

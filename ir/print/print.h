@@ -1,3 +1,9 @@
+/* The folder ir/print. The printer.
+ *
+ *   in      nodes, and names for some of them
+ *   out     text that the parser reads
+ *   holds   equal graphs have equal text; output is linear in the graph */
+
 /* Printing beyond ir.h: blocks with the names of their text, single lines for messages, and what the
  * printer's files share. Nothing recurses; output is linear in the graph. */
 #ifndef VIEWFOLD_IR_PRINT_PRINT_H

@@ -1,3 +1,9 @@
+/* The folder ir/verify. The verifier.
+ *
+ *   in      a graph, and the level that it claims
+ *   out     nothing, or the first rule that a node breaks
+ *   holds   it reads and never changes; each rule stands in one place */
+
 /* What the files of the verifier share. */
 #ifndef VIEWFOLD_IR_VERIFY_VERIFY_H
 #define VIEWFOLD_IR_VERIFY_VERIFY_H

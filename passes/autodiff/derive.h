@@ -1,3 +1,9 @@
+/* The folder passes/autodiff. Differentiation.
+ *
+ *   in      a graph, its outputs, inputs, and tangents or cotangents
+ *   out     a graph of recorded operations with the derivatives
+ *   holds   what is made is like what a user records: it can be differentiated again */
+
 /* Differentiation: graph -> graph. What is made are ordinary tensor nodes, so results can be differentiated
  * again, and compiled with everything else. passes/ops/registry.def says how each operation is
  * differentiated.

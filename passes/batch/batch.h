@@ -1,3 +1,9 @@
+/* The folder passes/batch. Batches made physical.
+ *
+ *   in      a graph whose values may have batch axes
+ *   out     one in which these are ordinary leading axes, functions included
+ *   holds   each element of the batch has the bits that it would have alone */
+
 /* Batches made physical. In comes a graph whose values may have batch axes; out comes one in which these are
  * ordinary leading axes, and in which every function is of whole batches. */
 #ifndef VIEWFOLD_PASSES_BATCH_BATCH_H

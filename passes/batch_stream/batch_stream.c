@@ -2,9 +2,9 @@
  *
  * The projection of a transformer layer to queries, keys and values is three times as large as what it is
  * made of, and attention needs one element of the batch at a time, but of that one all rows: no loop over
- * rows (passes/fuse/row_group.c) keeps it out of memory. So what lies between such a product and a smaller value that all of
- * it goes into becomes the function of a SCAN over the batch, without a state: memory is needed for one
- * element, which also stays in the caches.
+ * rows (passes/fuse/row_group.c) keeps it out of memory. So what lies between such a product and a smaller
+ * value that all of it goes into becomes the function of a SCAN over the batch, without a state: memory is
+ * needed for one element, which also stays in the caches.
  *
  *   begin   a contraction of many bytes and of much work in each part, so that each is worth all threads
  *   end     the first value behind it that everything made of it goes into and that lies in memory anyway, at

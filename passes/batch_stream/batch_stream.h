@@ -1,3 +1,9 @@
+/* The folder passes/batch_stream. Large products of which one element of a batch is needed at a time.
+ *
+ *   in      a lowered graph
+ *   out     one in which such a product, and what uses it, is a scan over the batch
+ *   holds   each element is computed as before, those of one position of the batch together */
+
 /* Inside computing in parts: what is computed so (batch_stream.c, region.c), and the scan that does it
  * (scan.c). */
 #ifndef VIEWFOLD_PASSES_BATCH_STREAM_BATCH_STREAM_H
@@ -6,8 +12,8 @@
 #include "ir/ir.h"
 #include "ir/target.h"
 
-/* batch_stream.c: large products of which one element of a batch is needed at a time become scans over the batch.
- * Returns the new TUPLE of results; 0 after failing. */
+/* batch_stream.c: large products of which one element of a batch is needed at a time become scans over the
+ * batch. Returns the new TUPLE of results; 0 after failing. */
 ir_ref pass_parts(ir_graph *g, ir_ref results, const ir_target *target);
 
 enum { PARTS_NODES = 512, PARTS_NO_AXIS = -1 }; /* a region has so many nodes at most */

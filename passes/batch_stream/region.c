@@ -139,7 +139,8 @@ static bool compute(tracer *t, const reached *r) {
   return true;
 }
 
-/* Are its rows walked by the end's, besides the parts? Then a loop over rows serves both (passes/fuse/row_group.c). */
+/* Are its rows walked by the end's, besides the parts? Then a loop over rows serves both
+ * (passes/fuse/row_group.c). */
 static bool has_rows(const ir_graph *g, const reached *r) {
   for (uint32_t a = 0; a < ir_rank(g, r->node); a++) {
     int64_t size = 0;

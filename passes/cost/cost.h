@@ -1,5 +1,11 @@
-/* What a kernel costs, counted on its expression before its loops are shaped: bytes moved, operations, positions. Each
- * is an index expression of the graph's variables. */
+/* The folder passes/cost. Costs of a kernel.
+ *
+ *   in      its expression, before its loops are shaped
+ *   out     bytes, operations and trip counts, as index expressions
+ *   holds   they depend on what is computed, not on how it is vectorised */
+
+/* What a kernel costs, counted on its expression before its loops are shaped: bytes moved, operations,
+ * positions. Each is an index expression of the graph's variables. */
 #ifndef VIEWFOLD_PASSES_COST_COST_H
 #define VIEWFOLD_PASSES_COST_COST_H
 

@@ -9,8 +9,8 @@
  *   for t in 0..Y*R { store [base+t] = (t % R >= c) ? load [from+t] : fill }
  *
  * whose vectors begin where lines do. Which of their lanes are columns of the fill repeats after
- * lcm(R, lanes) elements: with as many copies side by side (passes/loops/unroll.c) these masks are constants. It
- * takes loads under masks (ir_target.has_masks) and that the repetition is short. */
+ * lcm(R, lanes) elements: with as many copies side by side (passes/loops/unroll.c) these masks are constants.
+ * It takes loads under masks (ir_target.has_masks) and that the repetition is short. */
 #include "domain.h"
 
 #include "passes/index/index.h"

@@ -1,6 +1,13 @@
-/* The iteration domain of a kernel. In comes an effect over free ranges; out comes one whose domain is cut, and
- * whose axes are chosen, so that inside each piece few masks are left to test and few quotients to compute. What is stored
- * where, and what it is, does not change. */
+/* The folder passes/domain. The iteration domain of a kernel.
+ *
+ *   in      a STORE over free ranges
+ *   out     a SEQ of STOREs over other ranges
+ *   holds   together they store the same values to the same places; inside each few masks are tested and
+ *           few quotients computed */
+
+/* The iteration domain of a kernel. In comes an effect over free ranges; out comes one whose domain is cut,
+ * and whose axes are chosen, so that inside each piece few masks are left to test and few quotients to
+ * compute. What is stored where, and what it is, does not change. */
 #ifndef VIEWFOLD_PASSES_DOMAIN_DOMAIN_H
 #define VIEWFOLD_PASSES_DOMAIN_DOMAIN_H
 

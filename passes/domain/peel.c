@@ -2,11 +2,11 @@
  * quotient to compute.
  *
  * Axes are settled from the outermost inwards. A condition is decided at the innermost axis that it depends
- * on, where its faces are positions that depend on axes further out only (breakpoints.c): the axis is cut there, and
- * on each side the condition is what it is there. So the interior of a box runs without a test, and its
- * borders are fills; a slanted face gives pieces whose sizes depend on outer axes. A quotient of few values
- * is cut between its values. One of many values becomes two loops, over its values and over the positions
- * that have each:
+ * on, where its faces are positions that depend on axes further out only (breakpoints.c): the axis is cut
+ * there, and on each side the condition is what it is there. So the interior of a box runs without a test,
+ * and its borders are fills; a slanted face gives pieces whose sizes depend on outer axes. A quotient of few
+ * values is cut between its values. One of many values becomes two loops, over its values and over the
+ * positions that have each:
  *
  *   digits   aligned runs of one length, after a head and before a tail that are cut off
  *   runs     where alignment depends on outer axes: position start(v) + i for i in 0..start(v+1)-start(v),

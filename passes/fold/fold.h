@@ -1,3 +1,9 @@
+/* The folder passes/fold. Folding.
+ *
+ *   in      a step of the plan: the tensor values of one kernel
+ *   out     STOREs whose values are scalar expressions over ranges
+ *   holds   every view has become index arithmetic; a load reads only where its mask holds */
+
 /* Inside folding: the folder, for kernels of one value (fold.c, indirect.c) and of several
  * (fused.c). */
 #ifndef VIEWFOLD_PASSES_FOLD_FOLD_H

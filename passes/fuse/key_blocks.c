@@ -1,5 +1,6 @@
 /* Slabs that go over one axis, the keys, in blocks: what sums of weights exp(x - s) need, s following the
- * maximum of x, where whole rows of x are too long (passes/patterns/online_softmax.c, passes/fold/key_blocks.c).
+ * maximum of x, where whole rows of x are too long (passes/patterns/online_softmax.c,
+ * passes/fold/key_blocks.c).
  *
  * The members are the maximum; the weight; the sums that have it as a factor and follow the same maximum;
  * what lies below the weight over the same rows and keys (block); and what the sums are fused into (plain).
@@ -360,7 +361,8 @@ static int64_t row_bytes(const builder *b, const slab_member *m) {
   return elements * ir_dtypes[ir_dtype_of(g, m->value)].bytes;
 }
 
-/* How often the member's local, or one of its size, is there while a row is at work (passes/fold/key_blocks.c). */
+/* How often the member's local, or one of its size, is there while a row is at work
+ * (passes/fold/key_blocks.c). */
 static int64_t copies_of(const builder *b, const slab_member *m) {
   enum {
     OF_MAXIMUM =

@@ -111,8 +111,8 @@ int64_t slab_read_bytes(const scheduler *s, const slab_read *read);
 /* shared_values.c: values that several members would compute again, and that cost much, become members. */
 bool slab_stage(slab_plan *p, slab_group *group);
 
-/* transposed_product.c: products of the group read weights as they lie, from rows that lie side by side, where that
- * saves copying more than it costs. */
+/* transposed_product.c: products of the group read weights as they lie, from rows that lie side by side,
+ * where that saves copying more than it costs. */
 bool slab_turn(slab_plan *p, slab_group *group);
 
 /* key_blocks.c: the group that computes sum number `sum` of the plan, and all others that go with it, in

@@ -14,7 +14,8 @@
  *     target can be passed
  *
  *   reductions: fused with elementwise users that need each element once; stored when used twice, inside
- *     another reduction, under a mask, or at repeated positions, as the end of their tails (passes/patterns/epilogue.h)
+ *     another reduction, under a mask, or at repeated positions, as the end of their tails
+ * (passes/patterns/epilogue.h)
  *
  *   scatters: always; one launch fills the buffer with the first operand, the next one updates it. It has few
  *     threads, so that what is dear in its other operands is stored before

@@ -1,3 +1,9 @@
+/* The folder passes/fuse. Fusion.
+ *
+ *   in      a lowered graph, function by function
+ *   out     which values live in memory, and which kernels share a loop over rows or over blocks of keys
+ *   holds   decided by sizes, uses and the target alone */
+
 /* Which values live in memory, and all that is known of a function while its kernels are chosen. */
 #ifndef VIEWFOLD_PASSES_FUSE_STORED_H
 #define VIEWFOLD_PASSES_FUSE_STORED_H

@@ -1,9 +1,9 @@
 /* Slabs of products whose lanes run across the rows.
  *
  * A product of rows with weights has its lanes along the columns, and weights of which neighbouring columns
- * lie apart are copied in panels (passes/pack/pack.c). In a slab the rows of a round lie in locals, and are few: there
- * they can be turned instead. With rows side by side the lanes run across them, a weight is the same for all
- * lanes, and the weights are read as they lie, [N, K]:
+ * lie apart are copied in panels (passes/pack/pack.c). In a slab the rows of a round lie in locals, and are
+ * few: there they can be turned instead. With rows side by side the lanes run across them, a weight is the
+ * same for all lanes, and the weights are read as they lie, [N, K]:
  *
  *   panels   weights [N/W, K, W] copied once; rows [M, K]    lanes along W
  *   turned   weights [N, K] as they are; rows [K, M]         lanes along M, the rows of a round

@@ -1,5 +1,5 @@
-/* Questions about index expressions and the ranges in them, answered on the nodes as they are: nothing is built or
- * simplified. */
+/* Questions about index expressions and the ranges in them, answered on the nodes as they are: nothing is
+ * built or simplified. */
 #ifndef VIEWFOLD_PASSES_INDEX_AFFINE_H
 #define VIEWFOLD_PASSES_INDEX_AFFINE_H
 

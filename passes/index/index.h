@@ -1,7 +1,14 @@
+/* The folder passes/index. Index algebra.
+ *
+ *   in      sizes, ranges, variables, and operations on them
+ *   out     canonical nodes of dtype index and bool
+ *   holds   the rules hold for mathematical integers; each call ends within a budget, with a simpler form
+ *           or with the plain one */
+
 /* Index arithmetic: builders that return canonical nodes.
  *
- * Every function simplifies as it builds (passes/index/rules/index.rules), so two expressions that the rules can
- * show to be equal are the same node, and building from canonical sources costs a few table look-ups.
+ * Every function simplifies as it builds (passes/index/rules/index.rules), so two expressions that the rules
+ * can show to be equal are the same node, and building from canonical sources costs a few table look-ups.
  * Expressions are of dtype index (mathematical integers; floor division; divisors >= 1) or bool. Any source 0
  * gives 0.
  *

@@ -1,5 +1,5 @@
-/* The rewrite rules as text, generated from passes/index/rules/NAME.rules beside the matcher compiled from the same
- * lines. */
+/* The rewrite rules as text, generated from passes/index/rules/NAME.rules beside the matcher compiled from
+ * the same lines. */
 #ifndef VIEWFOLD_PASSES_INDEX_RULE_H
 #define VIEWFOLD_PASSES_INDEX_RULE_H
 

@@ -1,7 +1,14 @@
-/* The parts of choosing loops: which axes a kernel iterates over (passes/domain/refine.c, axes.c) and in which pieces
- * (passes/domain/peel.c), which axis is the innermost (innermost.c), which one gets the lanes (lanes.c), how the axes
- * are cut into digits and in which order these stand (levels.c), the loops over them (emit_nest.c), how
- * reductions become loops (reduce.c), and the blocks for threads around all of it (loops.c).
+/* The folder passes/loops. Loop nests.
+ *
+ *   in      STOREs over free ranges, and a target
+ *   out     a KERNEL: loops in order, each serial, unrolled, in vector lanes or over threads
+ *   holds   the order in which floats are combined depends on extents, not on threads or widths of vectors */
+
+/* The parts of choosing loops: which axes a kernel iterates over (passes/domain/refine.c, axes.c) and in
+ * which pieces (passes/domain/peel.c), which axis is the innermost (innermost.c), which one gets the lanes
+ * (lanes.c), how the axes are cut into digits and in which order these stand (levels.c), the loops over them
+ * (emit_nest.c), how reductions become loops (reduce.c), and the blocks for threads around all of it
+ * (loops.c).
  *
  * Digits. An axis is cut like a number: its outer digits go in steps of several elements, its last one in
  * single elements. The list of digits of all axes, outermost first, is the order of a store's loops; each has
@@ -125,12 +132,12 @@ loop_axis *loop_alternating(loop_nest *n, loop_axis *last, int lanes);
 void loop_choose_copies(loop_nest *n, loop_axis *vector); /* which has its lanes */
 bool loop_is_repeatable(loop_nest *n);                    /* may elements be stored twice? */
 
-/* masked_reduction.c: value where that is so, else the other one, and then no load below reads anything; none of
- * these says where another one reads. */
+/* masked_reduction.c: value where that is so, else the other one, and then no load below reads anything; none
+ * of these says where another one reads. */
 ir_ref loop_only_where(ir_graph *g, ir_ref value, ir_ref inside, ir_ref other);
 
-/* register_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the loops
- * around it; false where no axis reads anything again. */
+/* register_tile.c: the register tile of a contraction whose lanes run along `vector`, and the order of the
+ * loops around it; false where no axis reads anything again. */
 bool loop_choose_tile(loop_nest *n, loop_axis *vector, ir_ref reduce);
 /* The axis of the rows where the columns are `vector`; NULL: nothing is read again. */
 loop_axis *loop_row_axis(loop_nest *n, const loop_axis *vector, ir_ref reduce);

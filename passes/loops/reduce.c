@@ -6,18 +6,17 @@
  *
  * Error. The first addition of a run is to 0. So one accumulator of n terms makes d(n) = 31 + 7*log8(n/32)
  * roundings, the logarithm rounded up; lanes make n/64 of n, and add 2 + 4 for the pairs and at most 5 for
- * what fills no whole step. In two steps (passes/lower/split_reduction.c) the n/p terms of a part and the p parts count
- * together, p <= 2048. Work-items of a group are more lanes, whose pairs are at most 10, and have fewer
- * terms. The most for n < 2^31 is d(2^31/64) + d(64) = 80 + 38, which keeps the error below 128 u sum|x|
- * (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and maxima,
- * and few terms, need no blocks and carry one accumulator through all loops. */
+ * what fills no whole step. In two steps (passes/lower/split_reduction.c) the n/p terms of a part and the p
+ * parts count together, p <= 2048. Work-items of a group are more lanes, whose pairs are at most 10, and have
+ * fewer terms. The most for n < 2^31 is d(2^31/64) + d(64) = 80 + 38, which keeps the error below 128 u
+ * sum|x| (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). Contractions, integers, minima and
+ * maxima, and few terms, need no blocks and carry one accumulator through all loops. */
 #include "reduce.h"
 
 #include "passes/index/index.h"
 #include "passes/patterns/identity.h"
 #include "passes/patterns/contraction.h"
 #include "passes/loops/gpu/gpu.h"
-
 
 enum {
   RUN = 32,

@@ -9,13 +9,14 @@
  *   sum of (x - m)^2   = sum over the parts of q + e * (2 * r + n * e),   e = c - m
  *
  * The second is an identity, whatever c and m are: how c was rounded does not matter, as r says how far it is
- * from the mean. The sums over a block read it while it is in the first cache (passes/fuse/row_group.c, passes/loops/jam.c).
+ * from the mean. The sums over a block read it while it is in the first cache (passes/fuse/row_group.c,
+ * passes/loops/jam.c).
  *
- * Error, in units of u. The sums over a block, blocked like others (passes/loops/reduce.c), make k roundings at most,
- * those of the deviations, the products and the term included: k * q of q, k * 2 * |e| * sqrt(n * q) of
- * 2 * e * r, since |x - c| sums up to sqrt(n * q) at most, and 5 * n * e^2 of the rest. c is so close to the
- * mean of the block that q + n * e^2 is the true term, so the greater eigenvalue of [k, k; k, 5] times the
- * term bounds the error. With one more rounding, and those of the sum over the parts, it stays below 128
+ * Error, in units of u. The sums over a block, blocked like others (passes/loops/reduce.c), make k roundings
+ * at most, those of the deviations, the products and the term included: k * q of q, k * 2 * |e| * sqrt(n * q)
+ * of 2 * e * r, since |x - c| sums up to sqrt(n * q) at most, and 5 * n * e^2 of the rest. c is so close to
+ * the mean of the block that q + n * e^2 is the true term, so the greater eigenvalue of [k, k; k, 5] times
+ * the term bounds the error. With one more rounding, and those of the sum over the parts, it stays below 128
  * times the result: blocks and their number are chosen for that, and beyond about 2^22 elements there are
  * none.
  *

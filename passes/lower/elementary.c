@@ -1,4 +1,5 @@
-/* Elementary functions become the operations that define them (ir/elementary/elementary.h), shared with the evaluator.
+/* Elementary functions become the operations that define them (ir/elementary/elementary.h), shared with the
+ * evaluator.
  */
 #include "lower.h"
 

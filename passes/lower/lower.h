@@ -1,3 +1,10 @@
+/* The folder passes/lower. Lowering.
+ *
+ *   in      a graph of all operations
+ *   out     one of primitive operations; later, for kernels, elementary functions written out
+ *   holds   what later passes need not know: composite operations, sorting, cumulative sums, long
+ *           reductions */
+
 /* Inside lowering: operations whose primitive form takes a file of its own. x is the operand, lowered. */
 #ifndef VIEWFOLD_PASSES_LOWER_LOWER_H
 #define VIEWFOLD_PASSES_LOWER_LOWER_H
@@ -24,8 +31,8 @@ ir_ref pass_lower_sort(ir_graph *g, ir_ref node, ir_ref x);       /* SORT ARGSOR
 bool pass_lower_parts(ir_graph *g, const ir_target *target, ir_op op, ir_ref x, const bool *gone,
                       ir_ref *made);
 
-/* split_reduction.c: place[i]: where axis i of x stands in memory, the outermost first, as far as permutations
- * tell. */
+/* split_reduction.c: place[i]: where axis i of x stands in memory, the outermost first, as far as
+ * permutations tell. */
 void lower_places(const ir_graph *g, ir_ref x, uint32_t *place);
 
 /* materialize.c: stored[r] for those of the live nodes, all of them below `nodes`, of which a copy is worth

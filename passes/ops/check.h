@@ -6,7 +6,8 @@
 #include "ops.h"
 #include "passes/index/index.h"
 
-/* message.c: fragments of messages, written into a caller's buffer and cut with "..." where they are too long */
+/* message.c: fragments of messages, written into a caller's buffer and cut with "..." where they are too long
+ */
 typedef struct op_words {
   char text[320];
 } op_words;
@@ -25,7 +26,8 @@ const char *op_words_fact(ir_graph *g, ir_op cmp, ir_ref a, ir_ref b, op_words *
 /* Fail with IR_ERR_INVALID; always 0. */
 ir_ref op_refuse(ir_graph *g, const char *format, ...) IR_PRINTF(2, 3);
 
-/* passes/ops/text/apply.c: a builder's message begins with the name of its operation; put the one that the user knows there.
+/* passes/ops/text/apply.c: a builder's message begins with the name of its operation; put the one that the
+ * user knows there.
  */
 void op_blame(ir_error *error, const char *who);
 
@@ -61,8 +63,8 @@ bool op_bytes_fit(ir_graph *g, ir_dtype dtype, const ir_ref *dims, size_t rank);
 /* The tensor node, after checking rank and number of bytes. */
 ir_ref op_make(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
                const ir_ref *src, size_t nsrc);
-/* passes/ops/build/batch.c: do the batches of the operands align, and is there room for them before the result's own axes?
- * False after failing. */
+/* passes/ops/build/batch.c: do the batches of the operands align, and is there room for them before the
+ * result's own axes? False after failing. */
 bool op_batches_fit(ir_graph *g, ir_op op, ir_dtype dtype, const ir_ref *dims, size_t rank, int64_t arg,
                     const ir_ref *src, size_t nsrc);
 bool op_batches_align(ir_graph *g, const char *who, const ir_ref *x, uint32_t count); /* the first of both */
@@ -72,8 +74,8 @@ const ir_ref *op_dims(const ir_graph *g, ir_ref x);
 int64_t op_axis(ir_graph *g, const char *who, ir_ref x, int64_t axis, int64_t count);
 /* A list of different axes as a set of bits; false after failing. */
 bool op_axes(ir_graph *g, const char *who, ir_ref x, const ir_ref *axes, size_t n, uint32_t *set);
-/* passes/ops/build/indirect.c: what takes the place of a part of x that has these sizes: in the dtype of x, which it must not
- * widen, and broadcast to them; 0 after failing. */
+/* passes/ops/build/indirect.c: what takes the place of a part of x that has these sizes: in the dtype of x,
+ * which it must not widen, and broadcast to them; 0 after failing. */
 ir_ref op_fit(ir_graph *g, const char *who, ir_ref x, ir_ref update, const ir_ref *dims, size_t rank);
 /* Broadcast the n operands to one shape, inserting RESHAPE and EXPAND; rank-0 constants stay. dims has room
  * for IR_MAX_RANK. */

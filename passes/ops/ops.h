@@ -1,3 +1,10 @@
+/* The folder passes/ops. Operations.
+ *
+ *   in      operands and attributes
+ *   out     tensor nodes with shapes, or an error that names the operation
+ *   holds   the registry has one row for each operation; all that is particular to one follows from its
+ *           row */
+
 /* The operation registry and recording: every tensor operation has a builder here, used by the C API, the
  * text parser and the chain parser alike.
  *
@@ -73,7 +80,8 @@ typedef enum op_shape_rule {
 typedef enum op_batch_rule {
   OP_BATCH_NONE,    /* no operands, so nothing to batch: a leaf is the same for every element */
   OP_BATCH_LEADING, /* batch axes in front of all operands and results; axes, sizes and pads move along */
-  OP_BATCH_OWN      /* passes/batch/physicalize.c has a rule for it: batch axes of some operands alone, functions, types */
+  OP_BATCH_OWN /* passes/batch/physicalize.c has a rule for it: batch axes of some operands alone, functions,
+                  types */
 } op_batch_rule;
 /* A partial operand: each device holds a summand, and the value is the sum over devices. The result may stay
  * partial as well where the operation is linear, which is: */
@@ -95,7 +103,8 @@ typedef enum op_cost_basis {
 } op_cost_basis;
 
 struct op_call;
-typedef ir_ref (*op_derivative_rule)(struct op_call *c, uint32_t i, ir_ref d); /* passes/ops/derivative/derivative.h */
+typedef ir_ref (*op_derivative_rule)(struct op_call *c, uint32_t i,
+                                     ir_ref d); /* passes/ops/derivative/derivative.h */
 typedef struct op_row {
   uint8_t kind, dtype, shape, batch; /* op_kind, op_dtype_rule, op_shape_rule, op_batch_rule */
   uint8_t derivative;                /* op_derivative_kind */
@@ -113,8 +122,8 @@ typedef struct op_composition {
 } op_composition;
 extern const op_composition op_compositions[];
 
-/* passes/ops/build/leaf.c. Sizes are index expressions, each proven >= 0; rank <= IR_MAX_RANK; the bytes of a tensor fit
- * int64_t. */
+/* passes/ops/build/leaf.c. Sizes are index expressions, each proven >= 0; rank <= IR_MAX_RANK; the bytes of a
+ * tensor fit int64_t. */
 ir_ref op_input(ir_graph *g, const char *name, size_t length, ir_dtype dtype, const ir_ref *shape,
                 size_t rank);
 ir_ref op_buffer(ir_graph *g, ir_dtype dtype, const ir_ref *shape, size_t rank); /* a new one each time */
@@ -147,8 +156,8 @@ ir_ref op_stop_gradient(ir_graph *g,
 ir_ref op_firm(ir_graph *g,
                ir_ref x); /* a weak constant with its own dtype: i32, i64, u64 or f32; anything else as is */
 
-/* passes/ops/build/view.c, passes/ops/build/window.c. Axes count from the end when negative. Lists are of index expressions; orders, axes and
- * steps must be constants. */
+/* passes/ops/build/view.c, passes/ops/build/window.c. Axes count from the end when negative. Lists are of
+ * index expressions; orders, axes and steps must be constants. */
 ir_ref op_permute(ir_graph *g, ir_ref x, const ir_ref *order, size_t n);
 ir_ref op_swap_axes(ir_graph *g, ir_ref x, int64_t axis1, int64_t axis2);
 ir_ref op_move_axis(ir_graph *g, ir_ref x, int64_t source, int64_t destination);
@@ -169,7 +178,8 @@ ir_ref op_pad(ir_graph *g, ir_ref x, const ir_ref *pads, size_t n, ir_ref value,
 ir_ref op_concat(ir_graph *g, const ir_ref *x, size_t n, int64_t axis);
 ir_ref op_stack(ir_graph *g, const ir_ref *x, size_t n, int64_t axis);
 
-/* passes/ops/build/reduce.c. axes NULL: all; an empty list reduces nothing. SUM PROD MEAN REDUCE_MAX REDUCE_MIN ANY ALL. */
+/* passes/ops/build/reduce.c. axes NULL: all; an empty list reduces nothing. SUM PROD MEAN REDUCE_MAX
+ * REDUCE_MIN ANY ALL. */
 ir_ref op_reduce(ir_graph *g, ir_op op, ir_ref x, const ir_ref *axes, size_t n, bool keepdims);
 /* ARGMAX ARGMIN; axis NULL: position in the row-major flattening */
 ir_ref op_argreduce(ir_graph *g, ir_op op, ir_ref x, const int64_t *axis, bool keepdims);
@@ -177,8 +187,8 @@ ir_ref op_argreduce(ir_graph *g, ir_op op, ir_ref x, const int64_t *axis, bool k
 /* passes/ops/build/contract.c */
 ir_ref op_matmul(ir_graph *g, ir_ref a, ir_ref b);
 
-/* passes/ops/build/indirect.c. Indices of any integer dtype; mode: IR_GATHER_. The first `batch` axes of x and of the indices
- * are the same ones, and stand before the axis. */
+/* passes/ops/build/indirect.c. Indices of any integer dtype; mode: IR_GATHER_. The first `batch` axes of x
+ * and of the indices are the same ones, and stand before the axis. */
 /* shape x[:axis] ++ indices[batch:] ++ x[axis+1:] */
 ir_ref op_gather(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode);
 ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, int mode, int64_t batch);
@@ -187,9 +197,9 @@ ir_ref op_gather_batched(ir_graph *g, ir_ref x, ir_ref indices, int64_t axis, in
 ir_ref op_scatter(ir_graph *g, ir_op op, ir_ref x, ir_ref indices, ir_ref updates, int64_t axis, int mode,
                   int64_t batch);
 
-/* passes/ops/compose/ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before it, or all after it
- * if reverse; exclusive: without itself, so that the first is 0 or 1 (not of CUMMAX, CUMMIN: nothing has no
- * extremum). */
+/* passes/ops/compose/ordered.c. Along one axis. CUMSUM CUMPROD CUMMAX CUMMIN: of each element and all before
+ * it, or all after it if reverse; exclusive: without itself, so that the first is 0 or 1 (not of CUMMAX,
+ * CUMMIN: nothing has no extremum). */
 ir_ref op_cumulative(ir_graph *g, ir_op op, ir_ref x, int64_t axis, bool exclusive, bool reverse);
 /* SORT, or ARGSORT: the position, i64, that each element of the sorted axis had. Stable in either direction;
  * zeros of either sign are equal, NaNs equal and greater than all numbers. At most 2^32 elements. */
@@ -202,8 +212,9 @@ ir_ref op_lines(ir_graph *g, ir_ref x, int64_t axis);
 ir_ref op_unlines(ir_graph *g, ir_ref lines, ir_ref like);
 /* Element at[i, j, k] of each of the lines [before, axis, behind]: all positions are known to exist. */
 ir_ref op_take_lines(ir_graph *g, ir_ref lines, ir_ref at);
-/* passes/ops/build/batch.c. A value of batch (b0, b1) and shape (d0, d1), f32[b0,b1|d0,d1], is physically [b0,b1,d0,d1]; every
- * other builder speaks of shapes alone, and gives its result the longest batch of its operands. Axes of
+/* passes/ops/build/batch.c. A value of batch (b0, b1) and shape (d0, d1), f32[b0,b1|d0,d1], is physically
+ * [b0,b1,d0,d1]; every other builder speaks of shapes alone, and gives its result the longest batch of its
+ * operands. Axes of
  * *_physical and batch_axis count from the end when negative, as others do. */
 ir_ref op_rebatch(ir_graph *g, ir_ref x, int64_t batch_dims); /* so many leading physical axes are batch */
 ir_ref op_incr_batch_dims(ir_graph *g,
@@ -236,9 +247,9 @@ ir_dtype op_promote(ir_dtype a, ir_dtype b); /* IR_NONE: u64 with a signed integ
 ir_dtype op_float_result(ir_dtype dtype);    /* OP_DTYPE_FLOAT */
 ir_dtype op_accumulator(ir_dtype dtype);     /* OP_DTYPE_SUM */
 
-/* passes/ops/text/apply.c: any operation by canonical name or alias, as text writes it (names.def, attributes.def). Numbers
- * too large for int64_t may come as a WORD of decimal digits. Names of the leaves `input` and `buffer` are
- * not known here. */
+/* passes/ops/text/apply.c: any operation by canonical name or alias, as text writes it (names.def,
+ * attributes.def). Numbers too large for int64_t may come as a WORD of decimal digits. Names of the leaves
+ * `input` and `buffer` are not known here. */
 ir_ref op_apply(ir_graph *g, const char *name, size_t length, const ir_ref *operands, size_t n,
                 const ir_attr *attrs, size_t attr_count);
 bool op_known(const char *name, size_t length); /* op_apply would find it */

@@ -59,7 +59,8 @@ typedef struct packing {
   const pass_operand *across, *down;
   form across_form, down_form;
   bool turned;
-  const pass_operand *weights; /* of a sum whose terms come in blocks (passes/patterns/online_softmax.h); otherwise NULL */
+  const pass_operand
+      *weights; /* of a sum whose terms come in blocks (passes/patterns/online_softmax.h); otherwise NULL */
 } packing;
 
 static bool has(uint32_t set, uint32_t axis) { return set >> axis & 1; }

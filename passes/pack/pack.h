@@ -1,3 +1,9 @@
+/* The folder passes/pack. Packing.
+ *
+ *   in      contractions whose operands lie badly for their register tiles
+ *   out     STORED copies in the order in which tiles read, and the contraction of these
+ *   holds   a copy is made where it saves more than it costs */
+
 /* Inside packing: what to copy (pack.c), and the copies (copy.c). All return 0 on failure. */
 #ifndef VIEWFOLD_PASSES_PACK_PACK_H
 #define VIEWFOLD_PASSES_PACK_PACK_H

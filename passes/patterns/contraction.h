@@ -1,3 +1,10 @@
+/* The folder passes/patterns. Shapes of computations that several passes look for.
+ *
+ *   in      a node
+ *   out     whether it is a contraction, a sum that can be rescaled, the end of an epilogue, a value
+ *           computed again; and its parts
+ *   holds   nodes are recognised by what they compute, not by who recorded them */
+
 /* Contractions: sums of products of two operands, through any views.
  *
  * The product has an axis for each index of the sum: those summed over, and the kept ones, of which an

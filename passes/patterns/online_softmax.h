@@ -32,8 +32,8 @@ typedef struct pass_rescaled {
 /* Is the node a SUM of that kind, over so many terms that the rows of a slab would not fit? */
 bool pass_rescaled_of(ir_graph *g, ir_ref sum, pass_rescaled *out);
 
-/* online_softmax_late.c: does nobody among the nodes `live` of a graph use the terms, or what they are made of down
- * to the weights, but the sum? */
+/* online_softmax_late.c: does nobody among the nodes `live` of a graph use the terms, or what they are made
+ * of down to the weights, but the sum? */
 bool pass_owns_terms(const ir_graph *g, const pass_rescaled *r, const ir_ref *live, size_t count);
 
 /* The sum without its late factors, and what is to be done to it then: times and divided by values of its

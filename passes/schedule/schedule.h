@@ -1,3 +1,9 @@
+/* The folder passes/schedule. The plan.
+ *
+ *   in      what fusion has decided
+ *   out     slots and steps, in a topological order; kernel steps hold tensor values
+ *   holds   each slot is written before it is read */
+
 /* Inside scheduling: what lives in memory (passes/fuse/stored.c), and the steps that compute it (steps.c,
  * control.c). */
 #ifndef VIEWFOLD_PASSES_SCHEDULE_SCHEDULE_H

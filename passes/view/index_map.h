@@ -1,3 +1,9 @@
+/* The folder passes/view. Views as maps of indices.
+ *
+ *   in      a view operation, and an index vector of its result or the loops around it
+ *   out     the index vector of its operand, and where it is valid, or the loops that walk it
+ *   holds   the one place that knows what each view operation means */
+
 /* What a view does to an index vector: the one place that knows the meaning of every view operation. */
 #ifndef VIEWFOLD_PASSES_VIEW_INDEX_MAP_H
 #define VIEWFOLD_PASSES_VIEW_INDEX_MAP_H

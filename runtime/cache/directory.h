@@ -1,5 +1,5 @@
-/* The directories of the cache on disk, opened without trusting anybody else. Internal to the cache on disk and
- * runtime/program/tuned.c.
+/* The directories of the cache on disk, opened without trusting anybody else. Internal to the cache on disk
+ * and runtime/program/tuned.c.
  *
  * Trusted is what belongs to the effective user or to root and is not writable by group or others. The mode
  * alone decides: a group counts although it may be the user's own, since who is in it changes without notice

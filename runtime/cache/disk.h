@@ -1,3 +1,9 @@
+/* The folder runtime/cache. Byte strings found by key.
+ *
+ *   in      keys and payloads; kernels, as canonical bytes
+ *   out     the same payloads, from memory or from disk
+ *   holds   what is found is what was stored, or nothing */
+
 /* The cache on disk: byte strings found by (kind, key), shared by every process of the user.
  *
  * One file per entry, `DIRECTORY/<2 hex>/<30 hex>.<kind>`, named by the digest of the key. The file holds a

@@ -1,3 +1,9 @@
+/* The folder runtime/compiler. Where kernels are compiled: in this process or in another one.
+ *
+ *   in      a KERNEL
+ *   out     an object file
+ *   holds   the code is the same either way; the end of the other process is not that of this one */
+
 /* The compiler process of a context: the program viewfold-compile, which compiles as viewfold-llvm.so does in
  * this process, and whose end is not that of this process.
  *

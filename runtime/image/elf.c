@@ -1,8 +1,8 @@
 /* The linker: one ELF64 relocatable object to one flat image.
  *
  * Code sections come first, constants after them, in the object's order. Unwind tables, notes and everything
- * that would not be loaded are dropped. What differs between processors is in runtime/image/reloc.c. Source: System
- * V ABI, chapter 4.
+ * that would not be loaded are dropped. What differs between processors is in runtime/image/reloc.c. Source:
+ * System V ABI, chapter 4.
  *
  * Every number in the object is checked before use; fields are copied out, so the object may lie at any
  * address. */

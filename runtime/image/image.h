@@ -1,3 +1,9 @@
+/* The folder runtime/image. Machine code as bytes.
+ *
+ *   in      object files
+ *   out     images, found by name and mapped
+ *   holds   position-independent; never writable and executable at once */
+
 /* Machine code as position-independent bytes: made from an object file, found by name, mapped executable.
  *
  * An image is a header, a table of entries, then code and constants, all addressed relative to one another.

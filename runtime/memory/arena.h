@@ -1,3 +1,9 @@
+/* The folder runtime/memory. Memory for intermediates.
+ *
+ *   in      sizes, and when each is needed
+ *   out     offsets in blocks, and the blocks
+ *   holds   what is needed at the same time does not overlap */
+
 /* Blocks of memory for intermediates, kept for the next program that needs one: touching fresh memory for the
  * first time costs ten times as much as using it again. What a block is the source decides: of a device it is
  * a buffer of the device's. */

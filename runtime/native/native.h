@@ -1,3 +1,9 @@
+/* The folder runtime/native. C functions of the user's.
+ *
+ *   in      a signature and an address, a library or source text
+ *   out     calls with values as the signature says
+ *   holds   a library is loaded by itself, whatever else is loaded */
+
 /* Calling a C function of any signature, through libffi.
  *
  * A signature is what the function returns and takes, such as `int(in0, out0, i64 in0.count, f32 factor,

@@ -1,3 +1,9 @@
+/* The folder runtime/opencl. OpenCL devices.
+ *
+ *   in      what runtime/device.h asks of a device
+ *   out     commands of a queue
+ *   holds   the loader is opened when first needed; a device that lacks something says so in words */
+
 /* OpenCL devices. */
 #ifndef VIEWFOLD_RUNTIME_OPENCL_OPENCL_H
 #define VIEWFOLD_RUNTIME_OPENCL_OPENCL_H

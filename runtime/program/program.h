@@ -1,3 +1,9 @@
+/* The folder runtime/program. Programs.
+ *
+ *   in      a plan and the code of its kernels
+ *   out     runs
+ *   holds   a run with sizes that were seen before allocates nothing */
+
 /* A program in memory: a plan, its code, and what is worked out from them once so that running needs no
  * thought. */
 #ifndef VIEWFOLD_RUNTIME_PROGRAM_PROGRAM_H

@@ -1,5 +1,11 @@
-/* The compiler process (runtime/compiler/compiler.h), from inside: one thread that listens, and as many that compile
- * as there are requests at once, which are at most as many as its parent has threads.
+/* The folder runtime/serve. The program viewfold-compile.
+ *
+ *   in      requests over a socket
+ *   out     objects, or what went wrong
+ *   holds   one thread listens, and as many compile as there are requests at once */
+
+/* The compiler process (runtime/compiler/compiler.h), from inside: one thread that listens, and as many that
+ * compile as there are requests at once, which are at most as many as its parent has threads.
  *
  *   PROGRAM --serve PARENT BYTES     the socket is descriptor RT_WIRE_SOCKET; PARENT is the process that
  * started it; BYTES is the limit of memory, 0 for none

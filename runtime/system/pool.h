@@ -1,3 +1,9 @@
+/* The folder runtime/system. Threads, stacks and files of the operating system.
+ *
+ *   in      loops to be shared, stack sizes, bytes to be written
+ *   out     the same done
+ *   holds   nothing here knows a graph or a program */
+
 /* A pool of threads that run one loop at a time, together with the thread that asks.
  *
  * Threads are started by the first loop that is worth splitting. After a loop they spin for RT_POOL_SPIN_NS,

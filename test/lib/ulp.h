@@ -9,9 +9,10 @@
 typedef struct u_function {
   const char *name, *operation, *attributes; /* as in text graphs */
   int operands;
-  double bound32, bound64; /* the errors stated in ir/elementary/elementary.h; 0: not stated for this format */
-  double lo, hi;           /* where most of the interest is */
-  double reach64;          /* |x| beyond which f64 gives NaN */
+  double bound32,
+      bound64;    /* the errors stated in ir/elementary/elementary.h; 0: not stated for this format */
+  double lo, hi;  /* where most of the interest is */
+  double reach64; /* |x| beyond which f64 gives NaN */
   /* x, and y where there are two; `got` is what was computed, near which an inverse is looked for */
   void (*in_double)(const float *x, const float *y, const float *got, double *out, size_t count);
 } u_function;

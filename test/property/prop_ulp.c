@@ -5,7 +5,8 @@
  * f32: 16 N samples and special values, with --all every float, against double; the MOST that are furthest
  * off again with MPFR, whose verdict counts. f64: N samples and special values against MPFR. Functions of two
  * operands have samples in either case. Half of the samples are any bits, half lie where the function changes
- * most. Fails where an error is above the bound stated in ir/elementary/elementary.h. The report is a table in Markdown.
+ * most. Fails where an error is above the bound stated in ir/elementary/elementary.h. The report is a table
+ * in Markdown.
  */
 #include "frontend/viewfold.h"
 #include "test/lib/bits.h"

@@ -1,6 +1,6 @@
-/* f64 computed with integers on OpenCL devices (codegen/opencl/soft_float.c), each function by itself against the
- * processor's doubles, for scalars and for vectors; and that the compiler of the shim's device without f64
- * knows none, so that other tests can rely on it. */
+/* f64 computed with integers on OpenCL devices (codegen/opencl/soft_float.c), each function by itself against
+ * the processor's doubles, for scalars and for vectors; and that the compiler of the shim's device without
+ * f64 knows none, so that other tests can rely on it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

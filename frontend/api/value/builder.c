@@ -1,3 +1,9 @@
+/* The folder frontend/api/value. Builders of values.
+ *
+ *   in      values of one graph, and arguments in C
+ *   out     a value, or the graph's error
+ *   holds   each does what the builder of passes/ops/ does, and names the caller's function in messages */
+
 /* One call of a builder: its operands checked, its failure noted, its result wrapped. */
 #include <stdio.h>
 

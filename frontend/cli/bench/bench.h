@@ -1,19 +1,27 @@
+/* The folder frontend/cli/bench. `viewfold bench`.
+ *
+ *   in      workloads, peers
+ *   out     times beside limits of the machine, a history, pictures
+ *   holds   results are checked before times count */
+
 /* `viewfold bench`: what its parts share.
  *
- *   bench.c            options
+ *   bench.c      options
  *   workload.c   the built-in workloads
  *   array.c      arrays that are measured: aligned, on huge pages
  *   folder.c     inputs from files
  *   case.c       a graph, compiled, with its arrays: what is run
- *   worker.c      --serve and --once
+ *   worker.c     --serve and --once
  *   seed.c       inputs of the built-in workloads
  *   oracle_*.c   what their results are, in float64
  *   check.c      results beside that
- *   stream.c, limits.c   what the machine can do
+ *   stream.c     what the machine can do
+ *   limits.c     the same as limits of workloads
  *   peer.c       other programs
  *   measure.c    a workload, measured
  *   history.c    earlier results
- *   table.c, picture.c   results as text, as a picture
+ *   table.c      results as text
+ *   picture.c    results as a picture
  *   team.c       plain threads */
 #ifndef VIEWFOLD_FRONTEND_CLI_BENCH_BENCH_H
 #define VIEWFOLD_FRONTEND_CLI_BENCH_BENCH_H

@@ -1,3 +1,9 @@
+/* The folder frontend/cli/explain. `viewfold explain`.
+ *
+ *   in      a graph, and arrays where it is to run
+ *   out     why its kernels are what they are, and what each could take
+ *   holds   limits of the machine are measured or given */
+
 /* The part of `viewfold explain` that runs: what each kernel could take at best, should take and takes. */
 #ifndef VIEWFOLD_FRONTEND_CLI_EXPLAIN_EXPLAIN_H
 #define VIEWFOLD_FRONTEND_CLI_EXPLAIN_EXPLAIN_H

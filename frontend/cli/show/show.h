@@ -1,8 +1,15 @@
+/* The folder frontend/cli/show. `viewfold show`.
+ *
+ *   in      a graph or a chain
+ *   out     a page of HTML with its data
+ *   holds   all computing is done here, all drawing by the script */
+
 /* What the files of `viewfold show` share.
  *
- * The page is frontend/cli/show/show.html with frontend/cli/show/show.css, frontend/cli/show/show.js and the data as JSON put in place.
- * The data is made here, everything on the screen by the script. Numbers beyond a count are strings: sizes,
- * strides and addresses have 64 bits, and where they vary they are index expressions. */
+ * The page is frontend/cli/show/show.html with frontend/cli/show/show.css, frontend/cli/show/show.js and the
+ * data as JSON put in place. The data is made here, everything on the screen by the script. Numbers beyond a
+ * count are strings: sizes, strides and addresses have 64 bits, and where they vary they are index
+ * expressions. */
 #ifndef VIEWFOLD_FRONTEND_CLI_SHOW_SHOW_H
 #define VIEWFOLD_FRONTEND_CLI_SHOW_SHOW_H
 

@@ -1,5 +1,5 @@
-/* Searching: from the best moves so far to better ones near them (passes/loops/neighbours.c), until there are none
- * or the time is up.
+/* Searching: from the best moves so far to better ones near them (passes/loops/neighbours.c), until there are
+ * none or the time is up.
  *
  * All that are near are run a few times; the fastest of them then run in turn with the best so far, and win
  * where their median is less by a margin, twice. So a disturbed machine makes the search slower and seldom

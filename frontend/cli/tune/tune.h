@@ -1,6 +1,12 @@
+/* The folder frontend/cli/tune. `viewfold tune`.
+ *
+ *   in      a graph
+ *   out     loop schedules that were measured to be faster, kept in the cache
+ *   holds   loops that the verifier refuses are not tried */
+
 /* `viewfold tune`: what its parts share.
  *
- *   tune.c          options, reports
+ *   tune.c     options, reports
  *   keep.c     what is kept of it
  *   program.c  programs whose kernels have other moves
  *   search.c   which moves are tried, and which win

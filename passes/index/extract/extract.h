@@ -1,3 +1,9 @@
+/* The folder passes/index/extract. The cheapest form of index expressions.
+ *
+ *   in      canonical expressions
+ *   out     equal ones that cost no more to compute, for printing
+ *   holds   values are kept for all values of the variables */
+
 /* The extracted form of index expressions: the cheapest expression by a cost table, made once at the end and
  * never fed back into the algebra (its nodes are not canonical).
  *

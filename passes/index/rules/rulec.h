@@ -1,3 +1,11 @@
+/* The folder passes/index/rules. The rewrite rules of the index algebra, and the program that compiles them
+ * when viewfold is built.
+ *
+ *   in      index.rules
+ *   out     a C file: a matcher, and the rules as text
+ *   holds   each rule is bound, canonical on its left side, and no earlier rule hides it, or the build
+ *           fails */
+
 /* The rule compiler's own header: expressions of rules, and the steps from text to C. */
 #ifndef VIEWFOLD_PASSES_INDEX_RULES_RULEC_H
 #define VIEWFOLD_PASSES_INDEX_RULES_RULEC_H

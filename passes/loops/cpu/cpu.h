@@ -1,4 +1,11 @@
-/* What only processors with caches are told: which loads are fetched ahead, which accesses go past the caches. */
+/* The folder passes/loops/cpu. What only processors with caches are told.
+ *
+ *   in      loads and stores inside loops
+ *   out     the same, some fetched ahead, some past the caches
+ *   holds   no value changes */
+
+/* What only processors with caches are told: which loads are fetched ahead, which accesses go past the
+ * caches. */
 #ifndef VIEWFOLD_PASSES_LOOPS_CPU_CPU_H
 #define VIEWFOLD_PASSES_LOOPS_CPU_CPU_H
 

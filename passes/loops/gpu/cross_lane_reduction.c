@@ -7,7 +7,8 @@
  *   columns   results that lie side by side, and are too few for a work-item to each: neighbours read
  *             neighbouring results, and several such rows of work-items share the terms
  *
- * A sum of p parts of n terms makes no more roundings than one of n * p terms, in runs as in passes/loops/reduce.c.
+ * A sum of p parts of n terms makes no more roundings than one of n * p terms, in runs as in
+ * passes/loops/reduce.c.
  */
 #include "gpu.h"
 

@@ -1,5 +1,11 @@
-/* Loops for devices whose lanes are work-items of a group: how many work together, what each of them computes,
- * and what goes through memory that a group shares. */
+/* The folder passes/loops/gpu. Loops of devices whose lanes are work-items of a group.
+ *
+ *   in      a nest, or stores that become several
+ *   out     levels bound to groups and work-items, and tiles in shared memory
+ *   holds   what a group shares fits in the memory that the target has for it */
+
+/* Loops for devices whose lanes are work-items of a group: how many work together, what each of them
+ * computes, and what goes through memory that a group shares. */
 #ifndef VIEWFOLD_PASSES_LOOPS_GPU_GPU_H
 #define VIEWFOLD_PASSES_LOOPS_GPU_GPU_H
 
@@ -31,11 +37,12 @@ bool loop_choose_matrix(loop_nest *n, ir_ref reduce, loop_axis *row, loop_axis *
 /* Has each work-item the sums there that the instruction gives it? */
 bool loop_is_matrix_tile(const loop_nest *n, const loop_axis *row, const loop_axis *column);
 
-/* shared_memory.c: for groups of work-items, a store that turns what it reads becomes several that share tiles,
- * which go through locals. False on failure. */
+/* shared_memory.c: for groups of work-items, a store that turns what it reads becomes several that share
+ * tiles, which go through locals. False on failure. */
 bool loop_stage(ir_graph *g, const ir_target *target, loop_stores *stores);
 
-/* cross_lane_reduction.c: likewise a store that reduces short rows, or few columns: several work-items share each. */
+/* cross_lane_reduction.c: likewise a store that reduces short rows, or few columns: several work-items share
+ * each. */
 bool loop_share_terms(ir_graph *g, const ir_target *target, loop_stores *stores);
 /* staged_product.c: the value of a REDUCE of n->store, a product, for a group of work-items, each at that
  * position of the axes: operands go through locals. 0 where that is not possible. */

@@ -1,3 +1,9 @@
+/* The folder passes/ops/build. Builders of single operations.
+ *
+ *   in      operands and attributes, as ops.h declares them
+ *   out     one node, with what recording makes explicit around it
+ *   holds   everything is checked here, once; a 0 among operands gives 0 */
+
 /* Control flow: builders of nodes that call functions (ir/function.c), and functions made of what a user
  * records. */
 #ifndef VIEWFOLD_PASSES_OPS_BUILD_CONTROL_H
@@ -29,8 +35,8 @@ bool op_is_function(ir_graph *g, const char *who, ir_ref func);
 /* The RESULT of a node, and its type. */
 ir_ref op_result(ir_graph *g, ir_ref control, uint32_t number);
 
-/* passes/ops/compose/checkpoint.c: the results of body, whose values are not kept for the derivative but computed again
- * from the operands: a scan of length 1. */
+/* passes/ops/compose/checkpoint.c: the results of body, whose values are not kept for the derivative but
+ * computed again from the operands: a scan of length 1. */
 ir_ref op_checkpoint(ir_graph *g, const ir_ref *x, size_t n, ir_ref body);
 
 /* control_close.c. What a user recorded: results in terms of parameters, which are BUFFERs, and of anything

@@ -1,3 +1,9 @@
+/* The folder passes/ops/compose. Operations that are compositions.
+ *
+ *   in      operands and attributes
+ *   out     several nodes of other operations
+ *   holds   a refusal speaks of the composition, not of its parts */
+
 /* Operations that are compositions: builders that record several nodes of other operations. They keep the
  * contract of ops.h; what they refuse is told in their own name. Where they compute with floats, f16 and bf16
  * are computed in f32 and rounded once, at the end. */

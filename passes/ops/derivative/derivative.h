@@ -1,6 +1,12 @@
+/* The folder passes/ops/derivative. Derivatives of single operations.
+ *
+ *   in      a node, and the tangent or cotangent at it
+ *   out     those of its operands or result
+ *   holds   one rule for both directions */
+
 /* The derivative of each recorded operation, y = op(x0, x1, ...), as a graph of recorded operations: so it
- * can be differentiated again. One rule serves both directions; passes/autodiff/vjp.c and passes/autodiff/jvp.c put the rules
- * together. */
+ * can be differentiated again. One rule serves both directions; passes/autodiff/vjp.c and
+ * passes/autodiff/jvp.c put the rules together. */
 #ifndef VIEWFOLD_PASSES_OPS_DERIVATIVE_DERIVATIVE_H
 #define VIEWFOLD_PASSES_OPS_DERIVATIVE_DERIVATIVE_H
 
@@ -13,8 +19,8 @@
  * operation itself, which is linear in all its float operands together BILINEAR     likewise, but linear in
  * each operand alone DIRECTED    likewise, but the rule itself carries a tangent on, too: where c->forward it
  * is the derivative, not its transpose NONE         there is no rule: the derivative is zero wherever there
- * is one, or the result is no float CONTROL     several results: passes/autodiff/control.c says how, and there
- * is no rule here */
+ * is one, or the result is no float CONTROL     several results: passes/autodiff/control.c says how, and
+ * there is no rule here */
 typedef enum op_derivative_kind {
   OP_DERIVATIVE_MISSING,
   OP_DERIVATIVE_NONE,

@@ -1,3 +1,9 @@
+/* The folder passes/ops/sharding. Sharding rules.
+ *
+ *   in      a recorded node
+ *   out     which axes of operands and results are split together
+ *   holds   it follows from the row of the operation, the shapes and the attributes */
+
 /* What sharding asks the registry: which axes of an operation's operands and results are split together,
  * whether a sum over devices may be taken after it, and how much it computes.
  *

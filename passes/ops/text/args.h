@@ -1,3 +1,9 @@
+/* The folder passes/ops/text. Operations by name.
+ *
+ *   in      a name, operands, and attributes as text gives them
+ *   out     what the builder returns
+ *   holds   names, aliases and attributes come from names.def and attributes.def */
+
 /* An operation as text gives it, sorted out: operands, and attributes by number. */
 #ifndef VIEWFOLD_PASSES_OPS_TEXT_ARGS_H
 #define VIEWFOLD_PASSES_OPS_TEXT_ARGS_H
