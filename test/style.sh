@@ -214,6 +214,15 @@ find $rooms -name '*.[ch]' | sort | xargs awk '
   }' | check "no function is longer than 80 lines"
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nwE 'TO''DO|FIX''ME|X''XX|HA''CK' /dev/null |
   check "nothing is left open in the sources"
+{ sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.py' '*.md' '*.vf' '*.t' '*.1'; ls Makefile README.md; } |
+  xargs grep -noE "(^|[^[:alnum:]_./-])($(echo $rooms | tr ' ' '|'))/[[:alnum:]_/.-]+[.](c|h|def|rules)\\b" /dev/null |
+  awk -F: '
+    { file = $3; sub(/^[^[:alpha:]]/, "", file); name = file; sub(/.*\//, "", name) }
+    $1 == "docs/moved.md" { next }
+    name !~ /NAME/ && (getline line < file) < 0 { print $1 ":" $2 ": there is no " file }
+    { close(file) }' | check "files that comments and documents name exist"
+awk -F'`' '/^[|] `[^|]*` [|] `[^|]*` [|]$/ && NF == 5 { if ((getline line < $4) < 0) print "docs/moved.md:" FNR ": there is no " $4; close($4) }' \
+  docs/moved.md | check "docs/moved.md says where files are"
 sources '*.c' '*.h' '*.def' '*.rules' '*.sh' '*.md' '*.vf' '*.t' '*.1' | xargs grep -nE '[[:blank:]]+$' /dev/null |
   check "no line ends in blanks"
 

@@ -15,8 +15,7 @@
  *   seed.c       inputs of the built-in workloads
  *   oracle_*.c   what their results are, in float64
  *   check.c      results beside that
- *   stream.c     what the machine can do
- *   limits.c     the same as limits of workloads
+ *   limits.c     what the machine can do, by the loops of stream.c
  *   peer.c       other programs
  *   measure.c    a workload, measured
  *   history.c    earlier results
