@@ -129,7 +129,7 @@ awk -v folders="$folders" '
     sub(/\/[^\/]*$/, "", into)
     if (folder in known && into in known && node(file) != node(target)) print node(file), node(target)
   }' "$work/includes" | sort -u >"$work/folders"
-tsort "$work/folders" 2>&1 >"$work/order" | sed 's/^tsort: //; s/^-: //' | check "folders include one another in one direction"
+tsort "$work/folders" 2>&1 >"$work/order" | sed 's|^tsort: ||; s|^[^ ]*/folders: ||' | check "folders include one another in one direction"
 awk '{ if ($1 != from) { if (from) print line; from = $1; line = "  " from " ->" } line = line " " $2 }
   END { if (from) print line }' "$work/folders"
 
